@@ -1,0 +1,1 @@
+"""A question's way, left to right: question, retrieve, tools, session, planner, check."""

@@ -1,0 +1,1 @@
+"""The command line: one small file per group of commands."""

@@ -1,0 +1,1 @@
+"""The board, the governor and the daemon."""

@@ -1,0 +1,47 @@
+"""Errors that a user may meet. Each carries one line that says what to do, and the exit code of the command line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EdgememError(Exception):
+    """Base of every error edgemem raises on purpose. `exit_code` follows the command line's contract."""
+
+    exit_code = 1
+
+
+class UsageError(EdgememError):
+    """Wrong arguments, configuration, recipe, card or plugin: exit code 2."""
+
+    exit_code = 2
+
+
+class SourceError(EdgememError):
+    """A video, folder or camera that cannot be read."""
+
+
+class EngineError(EdgememError):
+    """A model that is missing, corrupt or does not fit its card."""
+
+
+class FetchError(EngineError):
+    """Weights that could not be fetched or verified."""
+
+
+class MemoryDirError(EdgememError):
+    """A memory directory that is not one, is locked, too new, read-only, corrupt or on a full disk."""
+
+
+class PluginError(UsageError):
+    """A plugin that breaks the contract: names the plugin, the hook or key, and the nearest valid one."""
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """A hint such as ` (did you mean "blur"?)` for the valid name closest to `name`; else the list of valid ones."""
+    options = sorted(set(valid))
+    close = difflib.get_close_matches(name, options, n=1, cutoff=0.5)
+    if close:
+        return f' (did you mean "{close[0]}"?)'
+    return f" (valid: {', '.join(options)})" if options else ""

@@ -1,0 +1,1 @@
+"""The contract with plugins."""

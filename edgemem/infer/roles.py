@@ -1,0 +1,101 @@
+"""What an engine can be for. A decoder object plays one role; the rest of edgemem knows only these protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import msgspec
+
+from edgemem.records import Image, Matrix, Observation, Record, Vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Arrays = Mapping[str, npt.NDArray[np.generic]]
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """A loaded model: named arrays in, named arrays out. Thread-safe for `infer`; `close` frees it."""
+
+    def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
+        """Run the model once. Raises EngineError naming the tensor when a name, dtype or shape does not fit."""
+        ...
+
+    def close(self) -> None:
+        """Free the model. Calling it twice does nothing."""
+        ...
+
+
+class Space(Record, frozen=True):
+    """A vector space: model + dimension + metric. Vectors and thresholds of different spaces are never compared."""
+
+    name: str
+    dim: int
+    metric: str = "cosine"
+    calibration: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class TextEmbedder(Protocol):
+    """Role `embed_text`."""
+
+    space: Space
+
+    def embed_text(self, texts: Sequence[str]) -> Matrix:
+        """float32 [n, dim], unit length."""
+        ...
+
+
+class Classifier(Protocol):
+    """Role `classify`: probabilities over a closed list of labels."""
+
+    labels: tuple[str, ...]
+
+    def classify(self, images: Sequence[Image]) -> Matrix:
+        """float32 [n, len(labels)], each row sums to about 1."""
+        ...
+
+
+class Detector(Protocol):
+    """Role `detect`: objects with boxes."""
+
+    labels: tuple[str, ...]
+
+    def detect(self, image: Image) -> list[Observation]:
+        """Observations of kind `object`, best first."""
+        ...
+
+
+class Reader(Protocol):
+    """Role `read_text` (OCR)."""
+
+    def read(self, image: Image) -> list[Observation]:
+        """Observations of kind `text`, top to bottom."""
+        ...
+
+
+class Sight(Record, frozen=True):
+    """What a joint embedder sees in one picture: its vector and, where it can name things, observations."""
+
+    vector: Vector
+    observations: tuple[Observation, ...] = ()
+
+
+class JointEmbedder(Protocol):
+    """Role `embed_joint`: pictures and text in one space."""
+
+    space: Space
+
+    def glance(self, images: Sequence[Image]) -> Matrix:
+        """Cheap whole-picture vectors, for deduplication and segmentation: float32 [n, dim], unit length."""
+        ...
+
+    def look(self, image: Image) -> Sight:
+        """The dear, detailed view of a picture that is kept."""
+        ...
+
+    def embed_text(self, texts: Sequence[str]) -> Matrix:
+        """Queries in the same space: float32 [n, dim], unit length."""
+        ...

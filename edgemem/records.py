@@ -1,0 +1,185 @@
+"""The nouns. Frozen, typed records that may cross from one room to another; units are in the names.
+
+Times are integer microseconds since 1970 UTC (`t_us`). A source also gives the monotonic time and the boot it belongs to
+(`mono_us`, `boot_id`), because boards without a clock battery start in 1970 and jump when the network comes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Image = npt.NDArray[np.uint8]
+    """A picture: uint8 [height, width, 3] in BGR order."""
+    Matrix = npt.NDArray[np.float32]
+    """Vectors: float32 [n, dim]."""
+    Vector = npt.NDArray[np.float32]
+    """One vector: float32 [dim], unit length unless said otherwise."""
+else:
+    # msgspec resolves annotations at run time; arrays never cross a wire, so any object will do there.
+    Image = Matrix = Vector = Any
+
+US = 1_000_000
+"""Microseconds in a second."""
+
+Channel = Literal["frame", "event", "text", "speech", "entity"]
+"""Where evidence was found, as `edgemem search --channel` names it."""
+Origin = Literal["user", "system", "caption", "ocr", "asr", "document"]
+"""Who said a stored string. A summary inherits the least trusted of its parts."""
+Tier = Literal["recent", "mid", "long", "stub"]
+Status = Literal["answered", "abstained", "deferred"]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every noun: frozen, named, slotted."""
+
+
+class Box(Record, frozen=True, array_like=True):
+    """A rectangle as fractions of the picture, 0..1, origin at the top left."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def area(self) -> float:
+        """Fraction of the picture that it covers."""
+        return max(0.0, self.x1 - self.x0) * max(0.0, self.y1 - self.y0)
+
+
+class Frame(Record, frozen=True):
+    """A picture as a source yields it. `offset_us` counts from the stream's first frame."""
+
+    stream: str
+    seq: int
+    t_us: int
+    offset_us: int
+    image: Image
+    mono_us: int = 0
+    boot_id: str = ""
+
+
+class Utterance(Record, frozen=True):
+    """A stretch of speech or of subtitle text."""
+
+    stream: str
+    seq: int
+    t_us: int
+    end_us: int
+    text: str
+    speaker: str = ""
+    confidence: float = 1.0
+    origin: Origin = "asr"
+
+
+class Observation(Record, frozen=True):
+    """One thing seen in one picture: a scene label, a detected object, a line of text, a dominant colour."""
+
+    kind: Literal["label", "object", "text", "colour"]
+    name: str
+    score: float
+    box: Box | None = None
+    colour: str = ""
+    """Dominant colour word of the box, where one stands out (for `object` and `label`)."""
+
+
+class Moment(Record, frozen=True):
+    """A frame that was kept. Its picture and its vectors are fetched through the view by `id`."""
+
+    id: int
+    stream: str
+    seq: int
+    t_us: int
+    offset_us: int
+    width_px: int
+    height_px: int
+    sharpness: float
+    tier: Tier
+    segment_id: int | None = None
+    role: str = ""
+    """"", or what protects it: "first", "last", "representative" ..."""
+    pinned: bool = False
+
+
+class Segment(Record, frozen=True):
+    """A stretch of a stream, named by the segmenter that cut it. Five systems have five notions; each keeps its own."""
+
+    id: int
+    stream: str
+    segmenter: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    representative_id: int | None = None
+    """The moment that stands for it."""
+
+
+class Document(Record, frozen=True):
+    """Text written about a segment or a window. Versioned: `known_us` is when it became known, `until_us` when replaced."""
+
+    id: int
+    kind: str
+    """"event", "caption", "summary", "text" ..."""
+    text: str
+    stream: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    known_us: int
+    origin: Origin
+    segment_id: int | None = None
+    moment_id: int | None = None
+    """The moment whose picture proves it."""
+    until_us: int | None = None
+
+
+class Evidence(Record, frozen=True):
+    """A pointer to what proves an answer. `id` is `m<moment>`, `d<document>` or `u<utterance>`; `edgemem show` opens it."""
+
+    id: str
+    channel: Channel
+    stream: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    score: float
+    text: str
+
+
+class Usage(Record, frozen=True):
+    """What a question cost."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    ms: float = 0.0
+
+
+class Question(Record, frozen=True):
+    """What is asked, when, and up to which time the memory may be read."""
+
+    text: str
+    asked_us: int
+    as_of_us: int
+    options: tuple[str, ...] = ()
+    tz: str = "UTC"
+    """IANA zone in which "today" and "at noon" are meant."""
+
+
+class Answer(Record, frozen=True):
+    """Text, option and status, with the evidence. `notes` say which fallback answered and what was unsure."""
+
+    question: str
+    status: Status
+    answer: str
+    option: int | None
+    confidence: float
+    evidence: tuple[Evidence, ...]
+    steps: int
+    usage: Usage
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""The memory: one writer, many as-of readers, one directory."""

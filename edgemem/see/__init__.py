@@ -1,0 +1,1 @@
+"""A frame's way, left to right: source, gate, select, segment, pipeline."""
