@@ -1,0 +1,128 @@
+"""The contract with plugins, on one screen.
+
+Hooks register, objects work: every `register_*` hook returns `Component`s once, at start-up; a recipe then chooses them by name, and
+frames and questions pass through plain calls. Built-ins come in by the same door (`edgemem/extend/builtin.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pluggy
+
+if TYPE_CHECKING:
+    import click
+
+    from edgemem.records import Answer, Question, Segment
+
+hookspec = pluggy.HookspecMarker("edgemem")
+hookimpl = pluggy.HookimplMarker("edgemem")
+
+
+class NoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For components without parameters."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """A named factory. A recipe names it with `use = "<name>"`; the other keys of that table become `settings`."""
+
+    name: str
+    factory: Callable[..., Any]
+    """`factory(settings, context)` -> an object that keeps the hook's protocol; see `extend.plugins.Context`."""
+    settings: type[msgspec.Struct] = NoSettings
+    """A frozen msgspec Struct with `forbid_unknown_fields`: every parameter with its default."""
+    summary: str = ""
+
+
+Components = Iterable[Component]
+
+
+class HookSpecs:
+    """One method a hook. The docstring names the protocol that the factory's objects keep."""
+
+    @hookspec
+    def register_sources(self) -> Components:
+        """Where frames and speech come from: `see.source.Source`."""
+        return ()
+
+    @hookspec
+    def register_runtimes(self) -> Components:
+        """What executes a model: `infer.runtime.Runtime`."""
+        return ()
+
+    @hookspec
+    def register_converters(self) -> Components:
+        """What turns fetched weights into the ONNX that a card names: `infer.fetch.Converter`."""
+        return ()
+
+    @hookspec
+    def register_decoders(self) -> Components:
+        """What a model's arrays mean: one of the roles of `infer.roles`."""
+        return ()
+
+    @hookspec
+    def register_gates(self) -> Components:
+        """Keep or drop (with a reason) a frame, cheap and before any model: `see.gate.Gate`."""
+        return ()
+
+    @hookspec
+    def register_selectors(self) -> Components:
+        """Which frames become moments: `see.select.Selector`."""
+        return ()
+
+    @hookspec
+    def register_segmenters(self) -> Components:
+        """Where segments begin and end: `see.segment.Segmenter`."""
+        return ()
+
+    @hookspec
+    def register_writers(self) -> Components:
+        """What is written when a segment closes: `see.write.Writer`."""
+        return ()
+
+    @hookspec
+    def register_retainers(self) -> Components:
+        """What fades with age or under pressure: `remember.tiers.Retainer`."""
+        return ()
+
+    @hookspec
+    def register_retrievers(self) -> Components:
+        """Named channels from a query and an as-of view to hits: `answer.retrieve.Retriever`."""
+        return ()
+
+    @hookspec
+    def register_tools(self) -> Components:
+        """What a planner may call: `answer.tools.Tool`."""
+        return ()
+
+    @hookspec
+    def register_planners(self) -> Components:
+        """One step of reasoning: `answer.planner.Planner`."""
+        return ()
+
+    @hookspec
+    def register_checks(self) -> Components:
+        """What is verified before an action, after a tool and before the answer: `answer.check.Check`."""
+        return ()
+
+    @hookspec
+    def register_commands(self) -> Iterable[click.Command]:
+        """More commands of the command line."""
+        return ()
+
+    @hookspec
+    def register_recipes(self) -> Iterable[str]:
+        """Import paths of packages whose `*.toml` files are recipes, such as `edgemem_vam.recipes`."""
+        return ()
+
+    @hookspec
+    def segment_closed(self, segment: Segment) -> None:
+        """Observe a segment that was stored. Guarded, never in the frame's path."""
+
+    @hookspec
+    def question_answered(self, question: Question, answer: Answer) -> None:
+        """Observe an answer. Guarded."""

@@ -1,0 +1,1 @@
+"""VAM as a plugin."""
