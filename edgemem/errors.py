@@ -45,3 +45,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     if close:
         return f' (did you mean "{close[0]}"?)'
     return f" (valid: {', '.join(options)})" if options else ""
+
+
+class PluginFailure(EdgememError):
+    """A plugin's object raised, or its circuit is open after repeated failures. Callers count it and go on without it."""

@@ -1,1 +1,5 @@
-"""The contract with plugins."""
+"""The contract with plugins. A plugin imports `Component` and `hookimpl` from here."""
+
+from edgemem.extend.hookspecs import Component, NoSettings, hookimpl
+
+__all__ = ["Component", "NoSettings", "hookimpl"]

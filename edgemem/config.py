@@ -1,0 +1,152 @@
+"""Settings: one strict TOML, overridden by `--set KEY=VALUE`. An unknown key stops the start and names the nearest valid one."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from edgemem.errors import UsageError, nearest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What edgemem may use of the board."""
+
+    disk: str = "4GiB"
+    """Cap on everything in the memory directory together."""
+
+
+class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which models run, and how."""
+
+    threads: int = 0
+    """Threads per model; 0 = all cores of the board, at most 4."""
+    cards: list[str] = []
+    """More folders of engine cards; a card there replaces the shipped one of the same name."""
+    roles: dict[str, str] = {}
+    """Card by role, such as `embed_joint = "siglip2-base-hub"`. A role that is not named takes the first card that is fetched."""
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that a configuration file may say."""
+
+    home: str = ""
+    """Data directory; empty = EDGEMEM_HOME, else the XDG data directory."""
+    recipe: str = "default"
+    timezone: str = "UTC"
+    """IANA zone in which questions mean "today" and answers tell the time."""
+    plugins_dirs: list[str] = []
+    recipes_dirs: list[str] = []
+    budget: Budget = Budget()
+    engines: EngineSettings = EngineSettings()
+
+
+def home_dir(settings: Settings) -> Path:
+    """The one directory for built things: fetched weights, caches, media."""
+    named = settings.home or os.environ.get("EDGEMEM_HOME", "")
+    if named:
+        return Path(named).expanduser()
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "edgemem"
+
+
+def parse_bytes(text: str) -> int:
+    """`"64MiB"`, `"1.5 GB"`, `"4096"` -> bytes. Raises UsageError with an example."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
+    unit = _UNITS.get(match[2].upper()) if match else None
+    if match is None or unit is None:
+        raise UsageError(f'"{text}" is not a size; write it like 64MiB or 4GB')
+    return int(float(match[1]) * unit)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a dict. Raises UsageError naming the file and the line."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read ({error})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not valid TOML ({error})") from None
+
+
+def convert(data: Any, kind: type[T], where: str) -> T:
+    """Check plain data against a strict Struct. Raises UsageError naming `where`, the key, and the nearest valid key."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        unknown = re.search(r"unknown field `([^`]*)`", message)
+        hint = nearest(unknown[1], _keys_at(kind, message)) if unknown else ""
+        raise UsageError(f"{where}: {_plain(message)}{hint}") from None
+
+
+def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
+    """Settings from a file (None: `EDGEMEM_CONFIG`, else the defaults), then `KEY=VALUE` overrides in order."""
+    if path is None and os.environ.get("EDGEMEM_CONFIG"):
+        path = Path(os.environ["EDGEMEM_CONFIG"])
+    data = read_toml(path) if path else {}
+    where = str(path) if path else "settings"
+    for item in overrides:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f'--set "{item}": write it as KEY=VALUE, such as budget.disk=64MiB')
+        _put(data, key.strip().split("."), _value(value.strip()), item)
+        where = f"--set {item}" if not path else f"{path} with --set"
+    settings = convert(data, Settings, where)
+    parse_bytes(settings.budget.disk)
+    return settings
+
+
+def _put(data: dict[str, Any], keys: list[str], value: Any, item: str) -> None:
+    for key in keys[:-1]:
+        data = data.setdefault(key, {})
+        if not isinstance(data, dict):
+            raise UsageError(f'--set "{item}": {key} is a value, not a table')
+    data[keys[-1]] = value
+
+
+def _value(text: str) -> Any:
+    """A TOML value where the text is one (`3`, `true`, `["a"]`), else the text itself."""
+    try:
+        return tomllib.loads(f"v = {text}")["v"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _plain(message: str) -> str:
+    message = re.sub(r"^Object contains unknown field `([^`]*)`", r'unknown key "\1"', message)
+    return message.replace(" - at `$", " at `").replace("`.", "`", 1)
+
+
+def _keys_at(kind: type[msgspec.Struct], message: str) -> list[str]:
+    """Valid keys of the table that the error message points to (`- at `$.budget``)."""
+    path = re.search(r"at `\$\.?([^`]*)`", message)
+    for name in filter(None, (path[1] if path else "").split(".")):
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+        inner = fields.get(name)
+        if not (isinstance(inner, type) and issubclass(inner, msgspec.Struct)):
+            return []
+        kind = inner
+    return [field.encode_name for field in msgspec.structs.fields(kind)]
+
+
+def dump(settings: Settings) -> Mapping[str, Any]:
+    """Settings as plain data, for `edgemem config show`."""
+    plain: dict[str, Any] = msgspec.to_builtins(settings)
+    return plain

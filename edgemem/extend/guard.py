@@ -1,0 +1,90 @@
+"""Every plugin object is called under a guard: its time is measured, its failures are counted, its circuit breaks when it keeps failing."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from edgemem.errors import EdgememError, PluginFailure
+
+MAX_CONSECUTIVE_FAILURES = 5
+"""After so many failures in a row a component is left out until the next start, so that a broken one cannot slow seeing down."""
+
+
+class GuardStats(msgspec.Struct):
+    """What a component cost so far."""
+
+    calls: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+    last_failure: str = ""
+
+
+class Guard:
+    """Counts for one component; `guarded` wraps its objects."""
+
+    def __init__(self, plugin: str, component: str) -> None:
+        self.plugin = plugin
+        self.component = component
+        self.stats = GuardStats()
+        self._in_a_row = 0
+
+    @property
+    def open(self) -> bool:
+        """True when the circuit is broken: calls are refused at once."""
+        return self._in_a_row >= MAX_CONSECUTIVE_FAILURES
+
+    def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call `function`. Raises PluginFailure for anything unexpected; edgemem's own errors pass through."""
+        if self.open:
+            raise PluginFailure(f"{self.component} of plugin {self.plugin} is switched off after {self._in_a_row} failures in a row")
+        started = time.perf_counter()
+        try:
+            result = function(*args, **kwargs)
+        except EdgememError:
+            raise
+        except Exception as error:  # the one place where any error of a plugin is caught
+            self._failed(error)
+            raise PluginFailure(f"{self.component} of plugin {self.plugin} failed: {type(error).__name__}: {error}") from error
+        finally:
+            self.stats.calls += 1
+            self.stats.seconds += time.perf_counter() - started
+        self._in_a_row = 0
+        return result
+
+    def _failed(self, error: Exception) -> None:
+        self._in_a_row += 1
+        self.stats.failures += 1
+        self.stats.last_failure = f"{type(error).__name__}: {error}"[:200]
+
+
+class _Guarded:
+    """A stand-in for a plugin's object whose public methods run under its guard. Generators are passed through as they are."""
+
+    def __init__(self, target: Any, guard: Guard) -> None:
+        self.__dict__["_target"] = target
+        self.__dict__["_guard"] = guard
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._target, name)
+        if name.startswith("_") or not inspect.ismethod(value) or inspect.isgeneratorfunction(value):
+            return value
+        call = self._guard.call
+
+        def guarded_method(*args: Any, **kwargs: Any) -> Any:
+            return call(value, *args, **kwargs)
+
+        self.__dict__[name] = guarded_method  # looked up once, then found without __getattr__
+        return guarded_method
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._target, name, value)
+
+
+def guarded(target: Any, guard: Guard) -> Any:
+    """`target` with its methods under `guard`. Attributes read through."""
+    return _Guarded(target, guard)

@@ -1,0 +1,183 @@
+"""Finding plugins, refusing bad ones at the start, and making the objects that a recipe names."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from edgemem.config import Settings, convert
+from edgemem.errors import PluginError, UsageError, nearest
+from edgemem.extend.guard import Guard, guarded
+from edgemem.extend.hookspecs import Component, HookSpecs
+
+if TYPE_CHECKING:
+    import click
+
+    from edgemem.infer.runtime import Engines
+
+GROUP = "edgemem"
+"""The entry point group under which installed plugins are found."""
+
+PLACES = tuple(sorted(name.removeprefix("register_") for name in vars(HookSpecs) if name.startswith("register_")))
+"""The plural nouns that hooks register: gates, selectors ..."""
+
+_COMPONENT_PLACES = tuple(place for place in PLACES if place not in {"commands", "recipes"})
+
+
+@dataclass
+class Context:
+    """What a factory gets beside its settings."""
+
+    settings: Settings
+    home: Path
+    engines: Engines | None = None
+    """Models by role; None where none are needed."""
+
+
+@dataclass
+class Loaded:
+    """One plugin that was accepted."""
+
+    name: str
+    module: Any
+    version: str
+    origin: str
+    hooks: list[str] = field(default_factory=list)
+
+
+class Plugins:
+    """All accepted plugins and what they registered. `load` is the only way to make one."""
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(GROUP)
+        self._manager.add_hookspecs(HookSpecs)
+        self.loaded: list[Loaded] = []
+        self._components: dict[str, dict[str, tuple[Component, str]]] = {place: {} for place in _COMPONENT_PLACES}
+        self.guards: dict[tuple[str, str], Guard] = {}
+
+    @classmethod
+    def load(cls, directories: Iterable[Path] = (), *, installed: bool = True) -> Plugins:
+        """Load the built-ins, installed plugins, and those in `directories` (a `.py` file or a package each).
+
+        Raises PluginError naming the plugin, the hook or key, and the nearest valid one.
+        """
+        from edgemem.extend import builtin
+
+        plugins = cls()
+        plugins._add("builtin", builtin, "", "built in")
+        for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name) if installed else ():
+            version = entry.dist.version if entry.dist else ""
+            try:
+                module = entry.load()
+            except Exception as error:
+                raise PluginError(f'plugin "{entry.name}" cannot be imported: {type(error).__name__}: {error}; uninstall or repair it') from error
+            plugins._add(entry.name, module, version, entry.dist.name if entry.dist else entry.value)
+        for directory in directories:
+            for name, path in _modules_in(directory):
+                plugins._add(name, _import_file(name, path), "", str(path))
+        return plugins
+
+    def _add(self, name: str, module: Any, version: str, origin: str) -> None:
+        if any(other.name == name for other in self.loaded):
+            raise PluginError(f'plugin "{name}" ({origin}) has the name of a plugin that is loaded already; rename it')
+        _refuse_unmarked_hooks(name, module)
+        self._manager.register(module, name)
+        self._refuse_unknown_hooks(name, module)
+        hooks = [caller.name for caller in self._manager.get_hookcallers(module) or ()]
+        self.loaded.append(Loaded(name, module, version, origin, sorted(hooks)))
+        for place in _COMPONENT_PLACES:
+            if f"register_{place}" in hooks:
+                for component in getattr(module, f"register_{place}")() or ():
+                    self._register(place, component, name)
+
+    def _refuse_unknown_hooks(self, name: str, module: Any) -> None:
+        try:
+            self._manager.check_pending()
+        except pluggy.PluginValidationError:
+            known = [n for n in vars(HookSpecs) if not n.startswith("_")]
+            for hook in (n for n in dir(module) if n not in known and self._manager.parse_hookimpl_opts(module, n) is not None):
+                raise PluginError(f'plugin "{name}": unknown hook "{hook}"{nearest(hook, known)}') from None
+            raise
+
+    def _register(self, place: str, component: Any, plugin: str) -> None:
+        if not isinstance(component, Component):
+            raise PluginError(f'plugin "{plugin}": register_{place} must return Components, got {type(component).__name__}')
+        taken = self._components[place].get(component.name)
+        if taken:
+            raise PluginError(f'plugin "{plugin}": {place} "{component.name}" is registered already by plugin "{taken[1]}"; rename one')
+        self._components[place][component.name] = (component, plugin)
+        self.guards[place, component.name] = Guard(plugin, component.name)
+
+    def components(self, place: str) -> Mapping[str, Component]:
+        """All components of a place such as `gates`, by name."""
+        return {name: component for name, (component, _) in self._components[place].items()}
+
+    def has(self, place: str, name: str) -> bool:
+        """True when some plugin registered `name` for `place`."""
+        return name in self._components[place]
+
+    def make(self, place: str, name: str, parameters: Mapping[str, Any], context: Context, where: str) -> Any:
+        """The object `name` of `place` with `parameters`, under its guard. Raises UsageError naming `where` and the nearest valid name or key."""
+        if not self.has(place, name):
+            raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._components[place])}')
+        component, plugin = self._components[place][name]
+        settings = convert(dict(parameters), component.settings, f'{where}: {place[:-1]} "{name}" of plugin "{plugin}"')
+        return guarded(component.factory(settings, context), self.guards[place, name])
+
+    def commands(self) -> list[click.Command]:
+        """Commands that plugins add to the command line."""
+        return [command for batch in self._manager.hook.register_commands() for command in batch]
+
+    def recipe_packages(self) -> list[str]:
+        """Import paths of packages that hold recipes."""
+        return [package for batch in self._manager.hook.register_recipes() for package in batch]
+
+    def notify(self, hook: str, **facts: Any) -> list[str]:
+        """Call an observing hook of every plugin under its guard; returns one line per failure."""
+        failures = []
+        for caller in getattr(self._manager.hook, hook).get_hookimpls():
+            guard = self.guards.setdefault((hook, caller.plugin_name), Guard(caller.plugin_name, hook))
+            try:
+                guard.call(caller.function, *[facts[name] for name in caller.argnames])
+            except Exception as error:  # observers must never disturb what they observe
+                failures.append(str(error))
+        return failures
+
+
+def _modules_in(directory: Path) -> list[tuple[str, Path]]:
+    if not directory.is_dir():
+        raise UsageError(f"--plugins-dir {directory}: no such directory")
+    files = [(path.stem, path) for path in sorted(directory.glob("*.py")) if not path.name.startswith("_")]
+    packages = [(path.parent.name, path) for path in sorted(directory.glob("*/__init__.py"))]
+    return files + packages
+
+
+def _import_file(name: str, path: Path) -> ModuleType:
+    qualified = f"edgemem_plugins_dir_{name}"
+    spec = importlib.util.spec_from_file_location(qualified, path)
+    if spec is None or spec.loader is None:
+        raise PluginError(f'plugin "{name}": {path} cannot be imported')
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[qualified] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[qualified]
+        raise PluginError(f'plugin "{name}": {path} cannot be imported: {type(error).__name__}: {error}') from error
+    return module
+
+
+def _refuse_unmarked_hooks(name: str, module: Any) -> None:
+    """A function called like a hook but without `@hookimpl` would be passed over in silence."""
+    for hook, value in vars(module).items():
+        if hook.startswith("register_") and inspect.isfunction(value) and value.__module__ == module.__name__ and not hasattr(value, f"{GROUP}_impl"):
+            raise PluginError(f'plugin "{name}": {hook} is not marked with @hookimpl')

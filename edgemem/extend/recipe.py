@@ -1,0 +1,90 @@
+"""A recipe names one component per place with its parameters. `--recipe vam` runs the one called vam."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from edgemem.config import convert, read_toml
+from edgemem.errors import UsageError, nearest
+from edgemem.extend.plugins import Context, Plugins
+
+Part = dict[str, Any]
+"""`use` names a component, or a list of which the first installed one is taken; the other keys are its parameters."""
+
+_EMPTY: Part = {}
+
+
+class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a stream is seen, what is kept and written, and how questions are answered."""
+
+    name: str
+    summary: str = ""
+    rate_fps: float = 1.0
+    """Frames per second that are looked at."""
+    joint: bool = True
+    """Embed pictures and text into one space; without it frames are found by text and time only."""
+    read_text: bool = True
+    """OCR on kept moments, behind the reader's cheap test."""
+    gate: list[Part] = []
+    select: Part = msgspec.field(default_factory=lambda: {"use": "keep_all"})
+    segment: Part = msgspec.field(default_factory=lambda: {"use": "fixed_window"})
+    write: list[Part] = []
+    retain: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
+    retrieve: list[Part] = []
+    plan: Part = msgspec.field(default_factory=lambda: {"use": "local"})
+    check: list[Part] = []
+
+
+class Recipes:
+    """Every recipe that can be found, read when asked for."""
+
+    def __init__(self, plugins: Plugins, directories: Iterable[Path] = ()) -> None:
+        self._plugins = plugins
+        self.files: dict[str, Path] = {}
+        folders = [Path(str(import_module(package).__path__[0])) for package in plugins.recipe_packages()]
+        for folder in [*folders, *directories]:
+            if not folder.is_dir():
+                raise UsageError(f"recipes directory {folder}: no such directory")
+            self.files.update({path.stem: path for path in sorted(folder.glob("*.toml"))})
+
+    def names(self) -> list[str]:
+        """Names in alphabetical order."""
+        return sorted(self.files)
+
+    def read(self, name: str) -> Recipe:
+        """The recipe `name`, or the file it is the path of. Raises UsageError naming file, key and the nearest valid one."""
+        path = Path(name) if re.search(r"[/.]", name) else self.files.get(name)
+        if path is None:
+            raise UsageError(f'no recipe is called "{name}"{nearest(name, self.files)}; see: edgemem recipes')
+        data = read_toml(path)
+        data.setdefault("name", path.stem)
+        recipe = convert(data, Recipe, f"recipe {path}")
+        if recipe.rate_fps <= 0:
+            raise UsageError(f"recipe {path}: rate_fps must be above 0")
+        return recipe
+
+    def make(self, recipe: Recipe, place: str, part: Part, context: Context) -> Any:
+        """The object of one place, or None where the part is empty or all its alternatives are optional and absent."""
+        if not part:
+            return None
+        where = f'recipe "{recipe.name}"'
+        use = part.get("use")
+        names = [use] if isinstance(use, str) else use
+        if not names or not all(isinstance(name, str) for name in names):
+            raise UsageError(f'{where}: each {place[:-1]} needs use = "NAME"')
+        chosen = next((name for name in names if self._plugins.has(place, name)), names[0])
+        own = part.get(chosen)
+        parameters = {key: value for key, value in part.items() if key != "use" and key not in names}
+        if isinstance(own, dict):
+            parameters |= own
+        return self._plugins.make(place, chosen, parameters, context, where)
+
+    def make_all(self, recipe: Recipe, place: str, parts: Iterable[Part], context: Context) -> list[Any]:
+        """The objects of a place that takes several, in order."""
+        return [self.make(recipe, place, part, context) for part in parts]
