@@ -1,0 +1,35 @@
+# Two commands matter: `make demo` and `make test`. Both work on a fresh machine with python3, pip and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PLUGINS := onnx convert ocr vam
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint types contract bench setup clean
+
+demo: setup
+	$(BIN)/edgemem demo
+
+test: setup
+	tools/check.sh $(BIN)
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt $(PLUGINS:%=plugins/%/pyproject.toml) tools/setup.sh
+	tools/setup.sh $(PYTHON) $(VENV) $(PLUGINS)
+	touch $@
+
+lint: setup
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+contract: setup
+	$(BIN)/lint-imports
+
+bench: setup
+	for script in tools/bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,49 @@
+"""`edgemem config`: check, show, schema."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from edgemem.cli.app import Session, common_options, json_option, pass_session, print_json
+from edgemem.config import Settings, dump
+
+
+@click.group()
+def config() -> None:
+    """Settings: check a file, show what holds, print the JSON Schema."""
+
+
+@config.command()
+@common_options
+@pass_session
+def check(session: Session) -> None:
+    """Check the settings, the plugins, and the recipe they name."""
+    session.recipes.read(session.settings.recipe)
+    click.echo("settings, plugins and recipe are in order")
+
+
+@config.command()
+@json_option
+@common_options
+@pass_session
+def show(session: Session, as_json: bool) -> None:
+    """Show every setting as it holds now."""
+    data = dump(session.settings)
+    if as_json:
+        print_json(data)
+        return
+    for key, value in _flat(data):
+        click.echo(f"{key} = {msgspec.json.encode(value).decode()}")
+
+
+def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
+    if not isinstance(data, dict) or not data:
+        return [(prefix, data)]
+    return [row for key, value in data.items() for row in _flat(value, f"{prefix}.{key}" if prefix else key)]
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of the settings file."""
+    print_json(msgspec.json.schema(Settings))

@@ -1,0 +1,98 @@
+"""`edgemem`: the group of all commands. Each command's module is imported only when that command is asked for."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from edgemem import __version__
+from edgemem.cli.app import Session, fail
+from edgemem.errors import EdgememError
+
+# command -> (module, attribute, one line of help). The help stands here so that `edgemem --help` imports no command.
+_COMMANDS = {
+    "ingest": ("edgemem.cli.ingest", "ingest", "Remember a video file, a folder of pictures, a camera or a URL."),
+    "ask": ("edgemem.cli.ask", "ask", "Answer a question with the evidence that proves it."),
+    "search": ("edgemem.cli.ask", "search", "Find moments, events and text."),
+    "show": ("edgemem.cli.ask", "show", "Open a piece of evidence: its picture and what is known of it."),
+    "timeline": ("edgemem.cli.timeline", "timeline", "List what happened, in order."),
+    "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask it five questions."),
+    "memory": ("edgemem.cli.memory", "memory", "Look after a memory: stats, check."),
+    "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),
+    "recipes": ("edgemem.cli.extend", "recipes", "List the recipes, or print one."),
+    "plugins": ("edgemem.cli.extend", "plugins", "List the plugins, their hooks, failures and time."),
+    "config": ("edgemem.cli.config", "config", "Settings: check, show, schema."),
+    "doctor": ("edgemem.cli.doctor", "doctor", "Say what this machine can do and what is missing."),
+}
+
+
+class _Commands(click.Group):
+    """Built-in commands by name, then those of plugins."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*_COMMANDS, *sorted(set(_plugin_commands(ctx)) - set(_COMMANDS))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _COMMANDS:
+            module, attribute, _ = _COMMANDS[cmd_name]
+            command: click.Command = getattr(import_module(module), attribute)
+            return command
+        return _plugin_commands(ctx).get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, text) for name, (_, _, text) in _COMMANDS.items()]
+        rows += [(name, command.get_short_help_str()) for name, command in sorted(_plugin_commands(ctx).items())]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from edgemem.errors import nearest
+
+            raise click.UsageError(f'{error.message.rstrip(".")}{nearest(args[0], self.list_commands(ctx))}', ctx) from None
+
+
+def _plugin_commands(ctx: click.Context) -> dict[str, click.Command]:
+    session = ctx.obj if isinstance(ctx.obj, Session) else Session(None, ())  # `--help` comes before the group's own options
+    return {command.name or "": command for command in session.plugins.commands()}
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file (default: $EDGEMEM_CONFIG).")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one setting, such as budget.disk=64MiB. Repeatable.")
+@click.option("--plugins-dir", "plugins_dirs", type=click.Path(path_type=Path), multiple=True, help="Also load plugins from this folder. Repeatable.")
+@click.version_option(__version__, prog_name="edgemem")
+@click.pass_context
+def cli(ctx: click.Context, config: Path | None, overrides: tuple[str, ...], plugins_dirs: tuple[Path, ...]) -> None:
+    """An on-device visual memory: it remembers what a camera saw, within a byte budget, and answers with evidence.
+
+    Start with: edgemem demo
+    """
+    ctx.obj = Session(config, overrides, plugins_dirs)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 no answer."""
+    try:
+        code: Any = cli.main(args=arguments, prog_name="edgemem", standalone_mode=False)
+    except EdgememError as error:
+        code = fail(error)
+    except click.exceptions.Abort:
+        code = 130  # interrupted at the keyboard, as shells count it
+    except click.ClickException as error:
+        hint = f" (see: {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
+        click.echo(f"edgemem: {error.format_message()}{hint}", err=True)
+        code = error.exit_code
+    except BrokenPipeError:
+        code = 0  # the reader of our output has seen enough
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

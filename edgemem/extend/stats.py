@@ -1,0 +1,43 @@
+"""What each component cost over past runs, kept beside the weights so that `edgemem plugins` can tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from edgemem.extend.guard import GuardStats
+
+if TYPE_CHECKING:
+    from edgemem.extend.plugins import Plugins
+
+_FILE = "plugin-stats.json"
+
+
+def load_stats(home: Path) -> dict[str, GuardStats]:
+    """Totals by `place/name`; empty where nothing ran yet or the file is damaged (it is only a tally)."""
+    try:
+        return msgspec.json.decode((home / _FILE).read_bytes(), type=dict[str, GuardStats])
+    except (OSError, msgspec.DecodeError):
+        return {}
+
+
+def save_stats(home: Path, plugins: Plugins) -> None:
+    """Add this run's counts to the totals. A directory that cannot be written loses the tally, nothing else."""
+    totals = load_stats(home)
+    for (place, name), guard in plugins.guards.items():
+        if guard.stats.calls == 0:
+            continue
+        total = totals.setdefault(f"{place}/{name}", GuardStats())
+        total.calls += guard.stats.calls
+        total.failures += guard.stats.failures
+        total.seconds = round(total.seconds + guard.stats.seconds, 6)
+        total.last_failure = guard.stats.last_failure or total.last_failure
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        partial = home / f"{_FILE}.part"
+        partial.write_bytes(msgspec.json.format(msgspec.json.encode(totals)))
+        partial.replace(home / _FILE)
+    except OSError:
+        return
