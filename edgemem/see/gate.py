@@ -1,0 +1,234 @@
+"""Gates keep or drop a frame, with a reason, before any model sees it.
+
+They run in the order of the recipe, cheap to dear, and the first refusal ends it. A gate that compares does so with the last frame that
+passed all of them (VAM section 3.2.1, table 4), so a slow change is not lost: it adds up until it counts. The first frame of a stream has
+nothing to be compared with and passes every comparing gate.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+import numpy as np
+
+from edgemem.records import US, Frame, Image, Record
+from edgemem.see import pixels
+
+if TYPE_CHECKING:
+    from edgemem.see.pixels import Gray, Histogram
+
+SMALL_PX = 320
+"""Longer side of the copy on which gates compare: 25 times cheaper than 1080p."""
+
+
+class Verdict(Record, frozen=True):
+    """What a gate decided, and why in one word: "blur", "black", "similar" ..."""
+
+    keep: bool
+    reason: str = ""
+
+
+PASS = Verdict(keep=True)
+
+
+class Look:
+    """One frame and what gates compute from it, each thing at most once."""
+
+    def __init__(self, image: Image, offset_us: int = 0, frame: Frame | None = None) -> None:
+        self.image = image
+        self.offset_us = offset_us
+        self.frame = frame
+
+    @classmethod
+    def at(cls, frame: Frame) -> Look:
+        """A look at a frame of a source."""
+        return cls(frame.image, frame.offset_us, frame)
+
+    @cached_property
+    def small(self) -> Image:
+        """The 320 px copy."""
+        return pixels.shrink(self.image, SMALL_PX)
+
+    @cached_property
+    def gray(self) -> Gray:
+        """Luma of the 320 px copy."""
+        return pixels.to_gray(self.small)
+
+    @cached_property
+    def sharpness(self) -> float:
+        """Variance of the Laplacian at full size."""
+        return pixels.sharpness(self.image)
+
+    @cached_property
+    def brightness(self) -> tuple[float, float]:
+        """Mean and standard deviation of luma."""
+        return pixels.brightness(self.gray)
+
+    @cached_property
+    def thumbnail(self) -> Gray:
+        """64 x 64 luma (VAM table 4)."""
+        return pixels.thumbnail(self.gray, 64)
+
+    @cached_property
+    def histogram(self) -> Histogram:
+        """Colour histogram of the 320 px copy."""
+        return pixels.histogram(self.small)
+
+
+class Gate(Protocol):
+    """Hook `register_gates`."""
+
+    name: str
+
+    def judge(self, look: Look) -> Verdict:
+        """Keep or drop this frame."""
+        ...
+
+    def accepted(self, look: Look) -> None:
+        """The frame passed all gates: later ones are compared with it."""
+        ...
+
+
+class BlurSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Thresholds for pictures that show nothing."""
+
+    threshold: float = 20.0
+    """Least variance of the Laplacian (VAM table 4)."""
+    black_mean: float = 24.0
+    """A picture darker than this on average, and as flat as `black_deviation`, is called black rather than blurred."""
+    black_deviation: float = 8.0
+
+
+class Blur:
+    """Drops frames without detail: "black" (covered lens, no signal), "flat" (one colour) or "blur"."""
+
+    name = "blur"
+
+    def __init__(self, settings: BlurSettings | None = None) -> None:
+        self._settings = settings or BlurSettings()
+
+    def judge(self, look: Look) -> Verdict:
+        if look.sharpness >= self._settings.threshold:
+            return PASS
+        mean, deviation = look.brightness
+        flat = deviation < self._settings.black_deviation
+        if flat and mean < self._settings.black_mean:
+            return Verdict(keep=False, reason="black")
+        return Verdict(keep=False, reason="flat" if deviation < 1.0 else "blur")
+
+    def accepted(self, look: Look) -> None:
+        """Compares with nothing."""
+
+
+class _Comparing(ABC):
+    """Base of gates that compare with the last accepted frame. They drop as "similar", or as "frozen" when not one pixel of the copy moved:
+    sensor noise alone makes a live picture differ, so a stretch of it means a hung camera or a still picture.
+    """
+
+    def __init__(self) -> None:
+        self._last: Look | None = None
+
+    def judge(self, look: Look) -> Verdict:
+        if self._last is None or self._last.gray.shape != look.gray.shape or self.differs(self._last, look):
+            return PASS
+        return Verdict(keep=False, reason="frozen" if np.array_equal(self._last.gray, look.gray) else "similar")
+
+    def accepted(self, look: Look) -> None:
+        self._last = Look(look.small, look.offset_us)  # not the full picture: 6 MB at 1080p
+
+    @abstractmethod
+    def differs(self, last: Look, look: Look) -> bool:
+        """True when the frame brings something new."""
+
+
+class DifferenceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Global difference."""
+
+    threshold: float = 20.0
+    """Least mean absolute difference of luma, 0..255 (VAM table 4)."""
+
+
+class Difference(_Comparing):
+    """Drops frames that hardly differ on average from the last accepted one."""
+
+    name = "difference"
+
+    def __init__(self, settings: DifferenceSettings | None = None) -> None:
+        super().__init__()
+        self._threshold = (settings or DifferenceSettings()).threshold
+
+    def differs(self, last: Look, look: Look) -> bool:
+        return pixels.mean_difference(last.gray, look.gray) >= self._threshold
+
+
+class LocalDifferenceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Difference of the block that changed most."""
+
+    threshold: float = 12.0
+    """Least mean absolute difference of luma within one block, 0..255. Sensor noise of sigma 8 gives about 9 on a block without it."""
+    block_px: int = 16
+    """Side of a block on the 320 px copy: a twentieth of the picture."""
+    refresh_s: float = 4.0
+    """A frame passes after so long in any case, so that the end of a still scene is known to within this time."""
+
+
+class LocalDifference(_Comparing):
+    """Drops frames of which no part differs from the last accepted one.
+
+    Unlike a mean over the picture it does not lose a small thing on a still background.
+    """
+
+    name = "local_difference"
+
+    def __init__(self, settings: LocalDifferenceSettings | None = None) -> None:
+        super().__init__()
+        self._settings = settings or LocalDifferenceSettings()
+
+    def differs(self, last: Look, look: Look) -> bool:
+        waited_us = look.offset_us - last.offset_us
+        if not 0 <= waited_us < self._settings.refresh_s * US:
+            return True
+        return float(pixels.block_difference(last.gray, look.gray, self._settings.block_px).max()) >= self._settings.threshold
+
+
+class HistogramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Colour distribution."""
+
+    threshold: float = 0.0
+    """Frames that correlate more than this with the last accepted one are dropped; 0 = off (VAM table 4)."""
+
+
+class HistogramGate(_Comparing):
+    """Drops frames with the same distribution of colours as the last accepted one."""
+
+    name = "histogram"
+
+    def __init__(self, settings: HistogramSettings | None = None) -> None:
+        super().__init__()
+        self._threshold = (settings or HistogramSettings()).threshold
+
+    def differs(self, last: Look, look: Look) -> bool:
+        return self._threshold <= 0 or pixels.histogram_correlation(last.histogram, look.histogram) <= self._threshold
+
+
+class SsimSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Structural similarity."""
+
+    threshold: float = 0.92
+    """Frames more similar than this to the last accepted one are dropped (VAM table 4)."""
+
+
+class Ssim(_Comparing):
+    """Drops frames that at 64 x 64 have the structure of the last accepted one."""
+
+    name = "ssim"
+
+    def __init__(self, settings: SsimSettings | None = None) -> None:
+        super().__init__()
+        self._threshold = (settings or SsimSettings()).threshold
+
+    def differs(self, last: Look, look: Look) -> bool:
+        return pixels.ssim(last.thumbnail, look.thumbnail) <= self._threshold

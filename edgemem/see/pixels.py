@@ -1,0 +1,204 @@
+"""Picture arithmetic of this room, and the only place in it that touches OpenCV. Pictures are uint8 [height, width, 3] in BGR order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgemem.errors import SourceError
+from edgemem.records import Image
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Gray = npt.NDArray[np.uint8]
+    """A grey picture: uint8 [height, width]."""
+    Histogram = npt.NDArray[np.float32]
+    """Bin counts: float32 [3, 256], one row a channel."""
+
+TILE_PX = 20
+"""Side of the full-resolution tiles on which sharpness is measured."""
+TILES = (9, 16)
+"""Rows and columns of tiles: 9 x 16 x 20 x 20 = 57,600 pixels, as many as the 320 x 180 copy has."""
+
+
+def fitted(width: int, height: int, side_px: int) -> tuple[int, int]:
+    """Width and height so that the longer side is at most `side_px`, never enlarged, never under one pixel."""
+    longer = max(width, height)
+    if longer <= side_px:
+        return width, height
+    return max(1, round(width * side_px / longer)), max(1, round(height * side_px / longer))
+
+
+def shrink(image: Image, side_px: int, *, smooth: bool = False) -> Image:
+    """A copy whose longer side is at most `side_px`. `smooth` averages all pixels (5 times dearer at 1080p), else only the nearest four."""
+    import cv2
+
+    height, width = image.shape[:2]
+    size = fitted(width, height, side_px)
+    if size == (width, height):
+        return image
+    resized: Image = cv2.resize(image, size, interpolation=cv2.INTER_AREA if smooth else cv2.INTER_LINEAR)
+    return resized
+
+
+def to_gray(image: Image) -> Gray:
+    """Luma of a picture."""
+    import cv2
+
+    gray: Gray = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
+    return gray
+
+
+def thumbnail(gray: Gray, side_px: int) -> Gray:
+    """`side_px` x `side_px` whatever the shape, for SSIM."""
+    import cv2
+
+    small: Gray = cv2.resize(gray, (side_px, side_px), interpolation=cv2.INTER_AREA)
+    return small
+
+
+def laplacian_variance(gray: Gray) -> float:
+    """Sharpness of a whole picture: variance of the Laplacian (VAM eq. 1)."""
+    import cv2
+
+    _, deviation = cv2.meanStdDev(cv2.Laplacian(gray, cv2.CV_16S))
+    return float(deviation[0][0]) ** 2
+
+
+def sharpness(image: Image) -> float:
+    """Variance of the Laplacian, estimated on 144 full-resolution tiles spread over the picture.
+
+    A shrunken copy cannot tell blur: what is soft over 3 pixels at 1080p is sharp at 320 px. Tiles keep the scale, so the threshold of the
+    paper holds as it is; `tools/bench/gates.py` shows how often the decision equals that of the whole picture.
+    """
+    import cv2
+
+    height, width = image.shape[:2]
+    rows, columns = TILES
+    if height < rows * TILE_PX or width < columns * TILE_PX:
+        return laplacian_variance(to_gray(image))
+    image = np.ascontiguousarray(image)
+    step_y, step_x = (height - TILE_PX) // (rows - 1), (width - TILE_PX) // (columns - 1)
+    across_y, across_x, across_channel = image.strides
+    tiles = np.lib.stride_tricks.as_strided(
+        image,
+        shape=(rows, columns, TILE_PX, TILE_PX, 3),
+        strides=(step_y * across_y, step_x * across_x, across_y, across_x, across_channel),
+        writeable=False,
+    )
+    column = to_gray(np.ascontiguousarray(tiles).reshape(-1, TILE_PX, 3))
+    laplacian = cv2.Laplacian(column, cv2.CV_16S).reshape(-1, TILE_PX, TILE_PX)[:, 1:-1, 1:-1]  # the rim saw the neighbouring tile
+    _, deviation = cv2.meanStdDev(np.ascontiguousarray(laplacian).reshape(-1, TILE_PX - 2))
+    return float(deviation[0][0]) ** 2
+
+
+def brightness(gray: Gray) -> tuple[float, float]:
+    """Mean and standard deviation of luma, 0..255."""
+    import cv2
+
+    mean, deviation = cv2.meanStdDev(gray)
+    return float(mean[0][0]), float(deviation[0][0])
+
+
+def mean_difference(a: Gray, b: Gray) -> float:
+    """Mean absolute difference of two grey pictures of one shape, 0..255."""
+    import cv2
+
+    return float(cv2.norm(a, b, cv2.NORM_L1)) / a.size
+
+
+def block_difference(a: Gray, b: Gray, block_px: int) -> npt.NDArray[np.float32]:
+    """Mean absolute difference per block of about `block_px` x `block_px`: float32 [rows, columns], 0..255."""
+    import cv2
+
+    height, width = a.shape
+    size = (max(1, width // block_px), max(1, height // block_px))
+    blocks: npt.NDArray[np.float32] = cv2.resize(cv2.absdiff(a, b).astype(np.float32), size, interpolation=cv2.INTER_AREA)
+    return blocks
+
+
+def histogram(image: Image) -> Histogram:
+    """256 bins for each of the three channels."""
+    import cv2
+
+    return np.stack([cv2.calcHist([image], [channel], None, [256], [0, 256])[:, 0] for channel in range(3)])
+
+
+def histogram_correlation(a: Histogram, b: Histogram) -> float:
+    """Mean over the channels of the correlation of two histograms, -1..1."""
+    import cv2
+
+    return float(np.mean([cv2.compareHist(x, y, cv2.HISTCMP_CORREL) for x, y in zip(a, b, strict=True)]))
+
+
+def ssim(a: Gray, b: Gray) -> float:
+    """Mean structural similarity, -1..1, with an 11 x 11 Gaussian of sigma 1.5 (Wang et al. 2004, eq. 13)."""
+    import cv2
+
+    c1, c2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+    x, y = a.astype(np.float32), b.astype(np.float32)
+
+    def smooth(image: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        smoothed: npt.NDArray[np.float32] = cv2.GaussianBlur(image, (11, 11), 1.5)
+        return smoothed
+
+    mean_x, mean_y = smooth(x), smooth(y)
+    var_x, var_y, covariance = smooth(x * x) - mean_x**2, smooth(y * y) - mean_y**2, smooth(x * y) - mean_x * mean_y
+    similarity = (2 * mean_x * mean_y + c1) * (2 * covariance + c2) / ((mean_x**2 + mean_y**2 + c1) * (var_x + var_y + c2))
+    return float(similarity.mean())
+
+
+def rotated(image: Image, degrees: int) -> Image:
+    """Turned counter-clockwise by a multiple of 90 degrees."""
+    turns = round(degrees / 90) % 4
+    return np.ascontiguousarray(np.rot90(image, turns)) if turns else image
+
+
+def encode_jpeg(image: Image, quality: int) -> bytes:
+    """JPEG with 4:2:0 chroma."""
+    import simplejpeg
+
+    return bytes(simplejpeg.encode_jpeg(np.ascontiguousarray(image), quality=quality, colorspace="BGR", colorsubsampling="420"))
+
+
+def encode_png(image: Image) -> bytes:
+    """Lossless and quick rather than small."""
+    import cv2
+
+    return bytes(cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1])
+
+
+def decode(data: bytes, side_px: int = 0) -> Image:
+    """A picture file's pixels, upright by its EXIF, at most `side_px` on the longer side (0 = as it is).
+
+    A JPEG that is far too large is shrunk by the decoder, so that 12,000 px cost no more memory than 4,000. Raises SourceError.
+    """
+    import cv2
+
+    buffer = np.frombuffer(data, np.uint8)
+    try:
+        image = cv2.imdecode(buffer, _reduction(data, side_px)) if buffer.size else None
+    except cv2.error:
+        image = None
+    if image is None:
+        raise SourceError("not a picture that can be read; use JPEG, PNG, WebP, TIFF or BMP")
+    found: Image = image
+    return shrink(found, side_px, smooth=True) if side_px else found
+
+
+def _reduction(data: bytes, side_px: int) -> int:
+    """OpenCV's flag for decoding at 1/1 .. 1/8 so that the longer side stays at least `side_px`."""
+    import cv2
+    import simplejpeg
+
+    if not side_px or not simplejpeg.is_jpeg(data):
+        return int(cv2.IMREAD_COLOR)
+    try:
+        height, width = simplejpeg.decode_jpeg_header(data)[:2]
+    except ValueError:
+        return int(cv2.IMREAD_COLOR)
+    times = max(width, height) // side_px
+    flags = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2}
+    return int(next((flag for factor, flag in flags.items() if times >= factor), cv2.IMREAD_COLOR))

@@ -1,0 +1,122 @@
+"""Segmenters say where a stretch of the stream begins and ends. They see moments, in order, one at a time."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from edgemem.records import US, Record, Vector
+
+
+class Mark(Record, frozen=True):
+    """A moment as a segmenter sees it. `offset_us` comes from a clock that never jumps: durations are measured on it, not on `t_us`."""
+
+    moment_id: int
+    t_us: int
+    offset_us: int
+    vector: Vector
+
+
+class Cut(Record, frozen=True):
+    """A finished segment: its moments in order and the one that stands for it."""
+
+    marks: tuple[Mark, ...]
+    representative_id: int
+
+    @property
+    def t0_us(self) -> int:
+        """Time of its first moment."""
+        return min(mark.t_us for mark in self.marks)
+
+    @property
+    def t1_us(self) -> int:
+        """Time of its last moment."""
+        return max(mark.t_us for mark in self.marks)
+
+    @property
+    def offset_us(self) -> int:
+        """Where in the stream it begins."""
+        return self.marks[0].offset_us
+
+
+class Segmenter(Protocol):
+    """Hook `register_segmenters`."""
+
+    name: str
+
+    def observe(self, mark: Mark) -> list[Cut]:
+        """The segments that this moment closes, oldest first; it may belong to the last of them or begin the next."""
+        ...
+
+    def flush(self) -> list[Cut]:
+        """The stream ended: the segment that was still open, if it has any moment."""
+        ...
+
+    def state(self) -> bytes:
+        """Everything needed to go on after a restart."""
+        ...
+
+    def restore(self, state: bytes) -> None:
+        """Go on from `state`. Raises ValueError or msgspec.DecodeError when it is not one."""
+        ...
+
+
+class StoredMark(Record, frozen=True, array_like=True):
+    """A mark in a saved state: the vector as float32 bytes."""
+
+    moment_id: int
+    t_us: int
+    offset_us: int
+    vector: bytes
+
+    @classmethod
+    def of(cls, mark: Mark) -> StoredMark:
+        """For saving."""
+        return cls(moment_id=mark.moment_id, t_us=mark.t_us, offset_us=mark.offset_us, vector=mark.vector.astype(np.float32).tobytes())
+
+    def mark(self) -> Mark:
+        """As it was."""
+        return Mark(moment_id=self.moment_id, t_us=self.t_us, offset_us=self.offset_us, vector=np.frombuffer(self.vector, np.float32))
+
+
+class FixedWindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Length of the windows."""
+
+    seconds: float = 30.0
+    """30 s is what HOMER's clips and EventMemAgent's baseline use."""
+
+
+class FixedWindow:
+    """Segments of a fixed length, counted from the start of the stream: a moment at exactly 30 s begins the second one.
+
+    Windows without a moment give no segment. The moment nearest to the middle stands for its window.
+    """
+
+    name = "fixed_window"
+
+    def __init__(self, settings: FixedWindowSettings | None = None) -> None:
+        self._length_us = max(1, round((settings or FixedWindowSettings()).seconds * US))
+        self._open: list[Mark] = []
+
+    def observe(self, mark: Mark) -> list[Cut]:
+        closed = []
+        if self._open and mark.offset_us // self._length_us != self._open[0].offset_us // self._length_us:
+            closed = self.flush()
+        self._open.append(mark)
+        return closed
+
+    def flush(self) -> list[Cut]:
+        if not self._open:
+            return []
+        marks, self._open = tuple(self._open), []
+        middle = (marks[0].offset_us + marks[-1].offset_us) / 2
+        nearest = min(marks, key=lambda mark: abs(mark.offset_us - middle))
+        return [Cut(marks=marks, representative_id=nearest.moment_id)]
+
+    def state(self) -> bytes:
+        return msgspec.msgpack.encode([StoredMark.of(mark) for mark in self._open])
+
+    def restore(self, state: bytes) -> None:
+        self._open = [stored.mark() for stored in msgspec.msgpack.decode(state, type=list[StoredMark])]
