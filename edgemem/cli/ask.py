@@ -1,0 +1,213 @@
+"""`edgemem ask`, `edgemem search` and `edgemem show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json, table
+from edgemem.clock import from_iso, now_us, offset_text, to_iso, to_local
+from edgemem.errors import UsageError
+from edgemem.records import US, Answer, Evidence, Question
+
+if TYPE_CHECKING:
+    from edgemem.answer.planner import Kit
+    from edgemem.remember.view import View
+
+MAX_QUESTION_CHARS = 4_000
+"""A longer question is cut here, and said so: no person asks one, and a parser should not read a book."""
+
+CHANNELS = ("frame", "event", "text", "speech", "entity", "any")
+
+
+def evidence_json(item: Evidence) -> dict[str, Any]:
+    """The evidence object of every `--json` output."""
+    return {
+        "id": item.id,
+        "channel": item.channel,
+        "stream": item.stream,
+        "t0": to_iso(item.t0_us),
+        "t1": to_iso(item.t1_us),
+        "offset_s": round(item.offset_us / US, 3),
+        "score": round(item.score, 4),
+        "text": item.text,
+    }
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """The object that `ask --json` prints."""
+    return {
+        "question": answer.question,
+        "status": answer.status,
+        "answer": answer.answer,
+        "option": answer.option,
+        "confidence": round(answer.confidence, 4),
+        "evidence": [evidence_json(item) for item in answer.evidence],
+        "steps": answer.steps,
+        "usage": msgspec.to_builtins(answer.usage),
+        "notes": list(answer.notes),
+    }
+
+
+def evidence_rows(items: tuple[Evidence, ...] | list[Evidence], tz: str) -> None:
+    """Evidence as a table for people: where it stands in the stream, when that was, what it says."""
+    rows = [
+        (e.id, e.channel, offset_text(e.offset_us), to_local(e.t0_us, tz).strftime("%Y-%m-%d %H:%M:%S"), f"{e.score:.2f}", e.stream, _short(e.text))
+        for e in items
+    ]
+    if rows:
+        table(rows, ("id", "channel", "offset", "time", "score", "stream", "text"))
+
+
+def _short(text: str, limit: int = 90) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def make_kit(session: Session, recipe: str | None, planner: str | None) -> Kit:
+    """What a recipe answers with: engines, retrievers, planner and checks."""
+    from edgemem.extend.kit import make_kit as make
+
+    return make(session.recipes, session.recipes.read(recipe or session.settings.recipe), session.context, planner)
+
+
+@click.command()
+@click.argument("question")
+@memory_option
+@click.option("--as-of", metavar="ISO8601", help="Answer as if it were then: nothing that became known later is read.")
+@click.option("--option", "options", multiple=True, metavar="TEXT", help="One of the possible answers. Repeatable.")
+@click.option("--recipe", metavar="NAME", help="Recipe to answer with (default: the settings').")
+@click.option("--planner", metavar="NAME", help="Planner to reason with (default: the recipe's).")
+@json_option
+@common_options
+@pass_session
+def ask(
+    session: Session, question: str, memory: Path, as_of: str | None, options: tuple[str, ...], recipe: str | None, planner: str | None, as_json: bool
+) -> None:
+    """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
+    from edgemem.answer.planner import ask as answer_question
+    from edgemem.remember.view import View
+
+    tz = session.settings.timezone
+    if not question.strip():
+        raise UsageError('the question is empty; ask something, such as "where did I leave my keys?"')
+    as_of_us = from_iso(as_of, tz) if as_of else None
+    asked_us = as_of_us if as_of_us is not None else now_us()
+    with View.open(memory, as_of_us) as view:
+        kit = make_kit(session, recipe, planner)
+        asked = Question(text=question[:MAX_QUESTION_CHARS], asked_us=asked_us, as_of_us=view.as_of_us, options=options, tz=tz)
+        answer, _ = answer_question(view, asked, kit)
+    if len(question) > MAX_QUESTION_CHARS:
+        answer = msgspec.structs.replace(answer, notes=(*answer.notes, f"only the first {MAX_QUESTION_CHARS} characters of the question were read"))
+    session.plugins.notify("question_answered", question=asked, answer=answer)
+    if as_json:
+        print_json(answer_json(answer))
+    else:
+        _print_answer(answer, tz)
+    if answer.status != "answered":
+        raise click.exceptions.Exit(3)
+
+
+def _print_answer(answer: Answer, tz: str) -> None:
+    click.echo(answer.answer)
+    if answer.option is not None:
+        click.echo(f"option {answer.option}")
+    click.echo(f"{answer.status}, confidence {answer.confidence:.2f}, {answer.steps} steps, {answer.usage.ms:.0f} ms")
+    evidence_rows(answer.evidence, tz)
+    for text in answer.notes:
+        click.echo(f"note: {text}")
+
+
+@click.command()
+@click.argument("query")
+@memory_option
+@click.option("--channel", type=click.Choice(CHANNELS), default="any", show_default=True, help="Where to look.")
+@click.option("--from", "from_", metavar="ISO8601", help="Only what was seen from then on.")
+@click.option("--to", metavar="ISO8601", help="Only what was seen until then.")
+@click.option("--top-k", type=click.IntRange(1, 200), default=10, show_default=True, help="How many hits.")
+@click.option("--recipe", metavar="NAME", help="Recipe to search with (default: the settings').")
+@json_option
+@common_options
+@pass_session
+def search(
+    session: Session, query: str, memory: Path, channel: str, from_: str | None, to: str | None, top_k: int, recipe: str | None, as_json: bool
+) -> None:
+    """Find QUERY in the memory: moments, events and text, best first."""
+    from edgemem.answer.retrieve import search as find
+    from edgemem.remember.view import View
+
+    tz = session.settings.timezone
+    if not query.strip():
+        raise UsageError('the query is empty; search for something, such as "red mug"')
+    from_us, to_us = (from_iso(text, tz) if text else None for text in (from_, to))
+    if from_us is not None and to_us is not None and from_us > to_us:
+        raise UsageError("--from is later than --to; swap them")
+    with View.open(memory) as view:
+        hits = find(view, query[:MAX_QUESTION_CHARS], make_kit(session, recipe, None), channel, from_us, to_us, top_k)
+    if as_json:
+        print_json({"query": query, "hits": [evidence_json(hit) for hit in hits]})
+    elif hits:
+        evidence_rows(hits, tz)
+    else:
+        click.echo("nothing found")
+
+
+@click.command()
+@click.argument("evidence_id")
+@memory_option
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the picture here instead of beside you.")
+@json_option
+@common_options
+@pass_session
+def show(session: Session, evidence_id: str, memory: Path, out: Path | None, as_json: bool) -> None:
+    """Open a piece of evidence: write its picture to a file and say what is known of it."""
+    from edgemem.remember.view import View
+
+    with View.open(memory) as view:
+        facts, picture = describe(view, evidence_id)
+    path = out or Path(f"{evidence_id}.jpg")
+    if picture is not None:
+        try:
+            path.write_bytes(picture)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written ({error.strerror}); choose another place with --out") from None
+        facts["picture"] = str(path)
+    if as_json:
+        print_json(facts)
+        return
+    for key, value in facts.items():
+        click.echo(f"{key}: {value if not isinstance(value, list) else ', '.join(map(str, value))}")
+    if picture is None:
+        click.echo("its picture has faded; only the text is left")
+
+
+def describe(view: View, evidence_id: str) -> tuple[dict[str, Any], bytes | None]:
+    """(what is known, JPEG or None) of `m<moment>`, `d<document>` or `s<segment>`. Raises UsageError for anything else."""
+    kind, number = evidence_id[:1], evidence_id[1:]
+    if kind not in {"m", "d", "s"} or not number.isdecimal():
+        raise UsageError(f'"{evidence_id[:40]}" is not an evidence id; take one from ask or search, such as m12 or d3')
+    key = int(number[:18])
+    facts: dict[str, Any]
+    if kind == "m":
+        moment = view.moment(key)
+        moment_id: int | None = key
+        facts = {"id": evidence_id, "kind": "moment", "stream": moment.stream, "t0": to_iso(moment.t_us), "offset_s": moment.offset_us / US, "tier": moment.tier}
+    elif kind == "d":
+        document = view.document(key)
+        moment_id = document.moment_id
+        facts = {"id": evidence_id, "kind": document.kind, "stream": document.stream, "t0": to_iso(document.t0_us), "t1": to_iso(document.t1_us)}
+        facts |= {"offset_s": document.offset_us / US, "origin": document.origin, "text": document.text}
+    else:
+        segment = view.segment(key)
+        moment_id = segment.representative_id
+        facts = {"id": evidence_id, "kind": "segment", "stream": segment.stream, "t0": to_iso(segment.t0_us), "t1": to_iso(segment.t1_us)}
+        facts |= {"offset_s": segment.offset_us / US}
+    if moment_id is None:
+        return facts, None
+    seen = view.observations([moment_id]).get(moment_id, ())
+    facts["seen"] = [f"{o.colour + ' ' if o.colour else ''}{o.name} {o.score:.2f}" for o in sorted(seen, key=lambda o: -o.score) if o.kind != "text"][:12]
+    facts["read"] = [o.name for o in seen if o.kind == "text"]
+    return facts, view.picture(moment_id)

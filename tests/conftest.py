@@ -1,0 +1,38 @@
+"""Shared fixtures. Weights are fetched once into the data directory and reused by every later run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from edgemem.cli.app import Session
+from edgemem.config import home_dir
+from edgemem.infer.runtime import Engines
+
+
+@pytest.fixture(scope="session")
+def weights_home() -> Path:
+    """The data directory in which fetched weights are kept between runs."""
+    session = Session(None, ())
+    return session.home
+
+
+@pytest.fixture(scope="session")
+def engines(weights_home: Path) -> Engines:
+    """Every model that can be had here, fetched and converted when first run on a machine."""
+    from edgemem.cli.engines import fetch_all
+
+    session = Session(None, ("engines.threads=2",))
+    fetch_all(session)
+    return session.engines
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data directory of the test's own."""
+    monkeypatch.setenv("EDGEMEM_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("EDGEMEM_CONFIG", raising=False)
+    assert home_dir(Session(None, ()).settings) == Path(os.environ["EDGEMEM_HOME"])
+    return tmp_path / "home"
