@@ -1,4 +1,4 @@
-"""Picture arithmetic of this room, and the only place in it that touches OpenCV. Pictures are uint8 [height, width, 3] in BGR order."""
+"""Picture arithmetic of this room. Pictures are uint8 [height, width, 3] in BGR order."""
 
 from __future__ import annotations
 
