@@ -203,7 +203,7 @@ class VideoFile:
         return True
 
     def _offset_us(self, picture: Any) -> int | None:
-        return None if picture.pts is None else round(picture.pts * picture.time_base * US) - (self._base_us or 0)
+        return None if picture.pts is None else round(picture.pts * self._video.time_base * US) - (self._base_us or 0)
 
     def _image(self, picture: Any) -> Image:
         """BGR, upright, with square pixels, at most `side_px`."""
