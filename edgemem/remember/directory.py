@@ -1,0 +1,58 @@
+"""The directory that is a memory: what belongs in it, what it weighs, and the lock of its one writer."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from edgemem.errors import MemoryDirError
+from edgemem.remember import schema
+
+
+class WriterLock:
+    """A lock of the operating system, so that no crash leaves it behind.
+
+    Held from construction to `close`. The file names the holder's process, for the error of the second comer.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._file = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._file, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(self._file)
+            raise MemoryDirError(
+                f"memory {directory} is being written by process {holder}: wait for it or stop it (asking and searching still work)",
+            ) from None
+        except OSError:
+            os.close(self._file)
+            raise
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def disk_bytes(directory: Path) -> int:
+    """Bytes of every file of the memory at `directory`."""
+    files = [*directory.iterdir(), *(directory / "vectors").glob("*")]
+    return sum(path.stat().st_size for path in files if path.is_file())
+
+
+def prepare(directory: Path, *, create: bool) -> None:
+    """Refuse what is no memory before a byte is written into it."""
+    if (directory / schema.DATABASE).exists():
+        return
+    if directory.exists() and not directory.is_dir():
+        raise MemoryDirError(f"{directory} is a file, not a memory: name a directory")
+    if not create:
+        raise MemoryDirError(f"no memory at {directory}: make one with `edgemem ingest SOURCE --memory {directory}`")
+    directory.mkdir(parents=True, exist_ok=True)
+    ours = {"lock", "vectors", f"{schema.DATABASE}-wal", f"{schema.DATABASE}-shm"}
+    if any(path.name not in ours for path in directory.iterdir()):
+        raise MemoryDirError(f"{directory} is not a memory and not empty: name an empty or a new directory")

@@ -1,0 +1,50 @@
+"""What the writer is given: moments, segments and documents before they have an id."""
+
+from __future__ import annotations
+
+from edgemem.records import Observation, Origin, Record, Vector
+
+
+class NewMoment(Record, frozen=True, kw_only=True):
+    """A frame to keep. `vectors` maps a space's name to a unit vector of that space."""
+
+    stream: str
+    seq: int
+    t_us: int
+    offset_us: int
+    mono_us: int = 0
+    boot_id: str = ""
+    width_px: int
+    height_px: int
+    sharpness: float
+    jpeg: bytes
+    vectors: dict[str, Vector]
+    observations: tuple[Observation, ...] = ()
+    role: str = ""
+
+
+class NewSegment(Record, frozen=True, kw_only=True):
+    """A stretch of a stream that a segmenter closed, with the moments in it."""
+
+    stream: str
+    segmenter: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    moment_ids: tuple[int, ...]
+    representative_id: int | None = None
+
+
+class NewDocument(Record, frozen=True, kw_only=True):
+    """Text about a stretch of time. It exists for views whose cut-off is `known_us` or later."""
+
+    kind: str
+    text: str
+    stream: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    known_us: int
+    origin: Origin
+    segment_id: int | None = None
+    moment_id: int | None = None

@@ -1,0 +1,49 @@
+"""What a view returns beside the nouns: streams, postings, text hits, totals."""
+
+from __future__ import annotations
+
+from edgemem.records import Document, Record
+
+
+class Stream(Record, frozen=True):
+    """A stream that has moments; `t1_us` is the time of its newest one."""
+
+    name: str
+    t0_us: int
+    t1_us: int
+    moments: int
+
+
+class Posting(Record, frozen=True):
+    """One observation of a name. `area` is the fraction of the picture, 0 without a box."""
+
+    moment_id: int
+    t_us: int
+    kind: str
+    name: str
+    score: float
+    colour: str
+    area: float
+
+
+class TextHit(Record, frozen=True):
+    """A document that a text search found. A larger `rank` is better (BM25; comparable within one query only)."""
+
+    document: Document
+    rank: float
+    snippet: str
+
+
+class Stats(Record, frozen=True):
+    """What a memory holds and weighs. Counts are of what the view can see; bytes are of the whole directory."""
+
+    disk_bytes: int
+    budget_bytes: int | None
+    moments: int
+    tiers: dict[str, int]
+    segments: int
+    documents: int
+    entities: int
+    relations: int
+    oldest_us: int | None
+    newest_us: int | None

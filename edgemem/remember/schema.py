@@ -1,0 +1,179 @@
+"""The tables of memory.db, made by named migrations, and the pragmas that every connection sets alike.
+
+The truth of a memory is this one SQLite file; everything else in the directory can be rebuilt from it. Scores are stored as
+integer millionths and boxes as four 16-bit fractions: an observation then takes about 50 bytes instead of 76 with full reals
+in a table of its own plus a covering index, and 25 of them come with every picture.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgemem.errors import MemoryDirError
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
+
+DATABASE = "memory.db"
+APPLICATION_ID = 0x45444D4D
+"""ASCII "EDMM": how `file` and we tell a memory from any other SQLite database."""
+VERSION = 1
+"""Schema version = number of migrations; kept in `PRAGMA user_version`."""
+PAGE_BYTES = 4096
+JOURNAL_LIMIT_BYTES = 16 << 20
+"""The WAL is cut back to this after a checkpoint. It counts in the byte budget."""
+
+_PRAGMAS = (
+    "PRAGMA busy_timeout=5000",
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA mmap_size=0",
+    "PRAGMA temp_store=MEMORY",
+    "PRAGMA synchronous=NORMAL",
+    f"PRAGMA journal_size_limit={JOURNAL_LIMIT_BYTES}",
+)
+
+_V1 = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE stream (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, t0_us INTEGER NOT NULL) STRICT",
+    "CREATE TABLE boot (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT",
+    # `data` stands last, so that reading the columns before it does not walk the picture's overflow pages.
+    """CREATE TABLE blob (
+        id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, refs INTEGER NOT NULL CHECK (refs >= 0),
+        generation INTEGER NOT NULL DEFAULT 0, data BLOB NOT NULL) STRICT""",
+    """CREATE TABLE segment (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, stream_id INTEGER NOT NULL REFERENCES stream, segmenter TEXT NOT NULL,
+        t0_us INTEGER NOT NULL, t1_us INTEGER NOT NULL, offset_us INTEGER NOT NULL,
+        representative_id INTEGER REFERENCES moment ON DELETE SET NULL) STRICT""",
+    "CREATE INDEX segment_time ON segment (t0_us)",
+    "CREATE INDEX segment_representative ON segment (representative_id) WHERE representative_id IS NOT NULL",
+    # AUTOINCREMENT: evidence is cited by id, so the id of a forgotten moment is never given again.
+    """CREATE TABLE moment (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, stream_id INTEGER NOT NULL REFERENCES stream, seq INTEGER NOT NULL,
+        t_us INTEGER NOT NULL, offset_us INTEGER NOT NULL, mono_us INTEGER NOT NULL, boot_id INTEGER REFERENCES boot,
+        width_px INTEGER NOT NULL, height_px INTEGER NOT NULL, sharpness REAL NOT NULL,
+        tier TEXT NOT NULL DEFAULT 'recent' CHECK (tier IN ('recent', 'mid', 'long', 'stub')),
+        segment_id INTEGER REFERENCES segment ON DELETE SET NULL, role TEXT NOT NULL DEFAULT '',
+        protected INTEGER NOT NULL DEFAULT 0, pinned INTEGER NOT NULL DEFAULT 0,
+        blob_id INTEGER REFERENCES blob) STRICT""",
+    "CREATE INDEX moment_time ON moment (t_us, stream_id)",
+    "CREATE INDEX moment_stream_time ON moment (stream_id, t_us)",
+    "CREATE INDEX moment_segment ON moment (segment_id) WHERE segment_id IS NOT NULL",
+    "CREATE INDEX moment_blob ON moment (blob_id)",
+    """CREATE TABLE segment_moment (
+        segment_id INTEGER NOT NULL REFERENCES segment ON DELETE CASCADE,
+        moment_id INTEGER NOT NULL REFERENCES moment ON DELETE CASCADE, role TEXT NOT NULL DEFAULT '',
+        PRIMARY KEY (segment_id, moment_id)) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX segment_moment_moment ON segment_moment (moment_id)",
+    # `moments` counts the moments that carry the term, so that priors need no scan of the postings.
+    """CREATE TABLE term (
+        id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, moments INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (kind, name)) STRICT""",
+    # What was seen in one moment, as one packed row (observations.py) ...
+    "CREATE TABLE observation (moment_id INTEGER PRIMARY KEY REFERENCES moment ON DELETE CASCADE, data BLOB NOT NULL) STRICT",
+    # ... and by name, best score first. It holds all that a posting says: a query never touches another table.
+    """CREATE TABLE posting (
+        term_id INTEGER NOT NULL, score_ppm INTEGER NOT NULL, moment_id INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+        t_us INTEGER NOT NULL, stream_id INTEGER NOT NULL, colour_id INTEGER NOT NULL, area_ppm INTEGER NOT NULL,
+        PRIMARY KEY (term_id, score_ppm DESC, moment_id, ordinal)) STRICT, WITHOUT ROWID""",
+    # `rows` and `epoch` let a reader tell whether the sidecar it mapped is the one that belongs to its snapshot.
+    """CREATE TABLE vec_space (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dim INTEGER NOT NULL CHECK (dim > 0), metric TEXT NOT NULL,
+        calibration TEXT NOT NULL, rows INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT 0) STRICT""",
+    """CREATE TABLE vec (
+        id INTEGER PRIMARY KEY, space_id INTEGER NOT NULL REFERENCES vec_space,
+        moment_id INTEGER NOT NULL REFERENCES moment ON DELETE CASCADE, data BLOB NOT NULL) STRICT""",
+    "CREATE UNIQUE INDEX vec_space_moment ON vec (space_id, moment_id)",
+    "CREATE INDEX vec_moment ON vec (moment_id)",
+    """CREATE TABLE document (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, text TEXT NOT NULL, squeezed TEXT NOT NULL DEFAULT '',
+        stream_id INTEGER NOT NULL REFERENCES stream, t0_us INTEGER NOT NULL, t1_us INTEGER NOT NULL,
+        offset_us INTEGER NOT NULL, known_us INTEGER NOT NULL, until_us INTEGER, origin TEXT NOT NULL,
+        segment_id INTEGER REFERENCES segment ON DELETE SET NULL,
+        moment_id INTEGER REFERENCES moment ON DELETE SET NULL) STRICT""",
+    "CREATE INDEX document_time ON document (t0_us)",
+    "CREATE INDEX document_segment ON document (segment_id) WHERE segment_id IS NOT NULL",
+    "CREATE INDEX document_moment ON document (moment_id) WHERE moment_id IS NOT NULL",
+    """CREATE VIRTUAL TABLE document_fts USING fts5(
+        text, content='document', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2')""",
+    # Text read from pictures often loses or gains spaces ("EXITC"): trigrams over the text without them find it either way.
+    """CREATE VIRTUAL TABLE document_squeezed_fts USING fts5(
+        squeezed, content='document', content_rowid='id', tokenize='trigram')""",
+    """CREATE TRIGGER document_insert AFTER INSERT ON document BEGIN
+        INSERT INTO document_fts (rowid, text) VALUES (new.id, new.text);
+        INSERT INTO document_squeezed_fts (rowid, squeezed) SELECT new.id, new.squeezed WHERE new.squeezed <> '';
+    END""",
+    """CREATE TRIGGER document_delete AFTER DELETE ON document BEGIN
+        INSERT INTO document_fts (document_fts, rowid, text) VALUES ('delete', old.id, old.text);
+        INSERT INTO document_squeezed_fts (document_squeezed_fts, rowid, squeezed)
+            SELECT 'delete', old.id, old.squeezed WHERE old.squeezed <> '';
+    END""",
+    """CREATE TRIGGER moment_delete AFTER DELETE ON moment WHEN old.blob_id IS NOT NULL BEGIN
+        UPDATE blob SET refs = refs - 1 WHERE id = old.blob_id;
+        DELETE FROM blob WHERE id = old.blob_id AND refs = 0;
+    END""",
+    """CREATE TRIGGER moment_recode AFTER UPDATE OF blob_id ON moment
+    WHEN old.blob_id IS NOT NULL AND old.blob_id IS NOT new.blob_id BEGIN
+        UPDATE blob SET refs = refs - 1 WHERE id = old.blob_id;
+        DELETE FROM blob WHERE id = old.blob_id AND refs = 0;
+    END""",
+)
+
+
+def configure(connection: sqlite3.Connection, *, cache_bytes: int = 8 << 20) -> None:
+    """Set the same pragmas on every connection, whoever opens it."""
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+    connection.execute(f"PRAGMA cache_size={-(cache_bytes >> 10)}")
+
+
+def version_of(connection: sqlite3.Connection, directory: Path) -> int:
+    """Schema version of an open memory.db; 0 = empty. Raises MemoryDirError if it is another program's or a newer one's."""
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application == 0 and version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
+        return 0
+    if application != APPLICATION_ID:
+        raise MemoryDirError(f"{directory} is not a memory: {DATABASE} belongs to another program; name another directory")
+    if version > VERSION:
+        raise MemoryDirError(
+            f"memory {directory} was written by a newer edgemem (schema {version}, this one knows {VERSION}): upgrade edgemem-agent",
+        )
+    return version
+
+
+def require_current(connection: sqlite3.Connection, directory: Path) -> None:
+    """Raise MemoryDirError unless the schema is the one that readers expect; only a writer may migrate."""
+    if version_of(connection, directory) < VERSION:
+        raise MemoryDirError(f"memory {directory} has an older schema: open it once for writing, for instance with `edgemem ingest`")
+
+
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Bring an open, locked memory.db from `version` to `VERSION`. Each migration is one transaction."""
+    if version == VERSION:
+        return
+    from sqlite_utils import Database  # only when there is something to migrate: a cold read must not pay for it
+
+    if version == 0:
+        connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        connection.execute("PRAGMA journal_mode=WAL")
+    _migrations().apply(Database(connection))
+
+
+def _migrations() -> Migrations:
+    from sqlite_utils.migrations import Migrations
+
+    migrations = Migrations("edgemem")
+
+    @migrations(name="v1_moments_segments_documents")  # type: ignore[untyped-decorator]  # sqlite-utils is not followed by mypy
+    def v1(db: Database) -> None:
+        for statement in _V1:
+            db.conn.execute(statement)
+        db.conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        db.conn.execute("PRAGMA user_version=1")
+
+    return migrations

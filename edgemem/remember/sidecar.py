@@ -1,0 +1,211 @@
+"""The vectors of one space as two files beside memory.db, in the order of time: a cache that may be lost, never the truth.
+
+`<space>.i8` is nothing but the int8 matrix, one row a vector. `<space>.rows` is a header and one record a row (time, moment,
+stream, scale, checksum). Rows below `ordered` are in time order, so that a time range is a slice; later ones came out of order and
+wait at the end until the writer merges them. Forgotten rows are zeroed in place. Readers map the matrix read-only.
+
+The header names the memory, the count and the epoch (how often rows were taken away): whatever does not fit is rebuilt.
+A row's checksum is its dot product with a fixed vector without zeros: any single wrong byte shows, and verifying the whole matrix
+costs one scan at memory speed instead of a hash.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemem.remember.kernels import Int8, scan
+
+ROW = np.dtype([("t_us", "<i8"), ("moment_id", "<i8"), ("stream_id", "<i4"), ("scale", "<f4"), ("check", "<i4")])
+Rows = npt.NDArray[Any]
+"""Structured array of `ROW`. `moment_id` 0 = a row that was erased."""
+_HEADER = struct.Struct("<8s16sIqqqqqI")
+_MAGIC = b"EDGEMEM1"
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the `.rows` file says about itself."""
+
+    memory_id: bytes
+    """16 bytes: the memory it belongs to."""
+    dim: int
+    count: int = 0
+    ordered: int = 0
+    erased: int = 0
+    epoch: int = 0
+    last_id: int = 0
+    """Largest moment id in it."""
+    rows_crc: int = 0
+
+    @property
+    def live(self) -> int:
+        return self.count - self.erased
+
+    def encode(self) -> bytes:
+        body = _HEADER.pack(
+            _MAGIC,
+            self.memory_id,
+            self.dim,
+            self.count,
+            self.ordered,
+            self.erased,
+            self.epoch,
+            self.last_id,
+            self.rows_crc,
+        )
+        return body + struct.pack("<I", zlib.crc32(body))
+
+    @classmethod
+    def decode(cls, data: bytes) -> Header | None:
+        """None unless every byte is as it was written."""
+        body, crc = data[: _HEADER.size], data[_HEADER.size : HEADER_BYTES]
+        if len(crc) < 4 or struct.pack("<I", zlib.crc32(body)) != crc:
+            return None
+        magic, memory_id, *numbers = _HEADER.unpack(body)
+        return cls(memory_id, *numbers) if magic == _MAGIC else None
+
+
+HEADER_BYTES = _HEADER.size + 4
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A sidecar as a reader holds it: columns in memory, the matrix mapped from the file."""
+
+    header: Header
+    rows: Rows
+    matrix: Int8
+    inode: int
+
+
+def checks(matrix: Int8) -> npt.NDArray[np.int32]:
+    """Checksum of each row."""
+    pattern = (np.arange(matrix.shape[1]) * 73 % 127 + 1).astype(np.int8)
+    return scan(matrix, pattern).astype(np.int32)
+
+
+class Sidecar:
+    """The two files of one space. Only the store's writer calls `append`, `erase` and `rewrite`."""
+
+    def __init__(self, directory: Path, space: str, dim: int, memory_id: bytes) -> None:
+        stem = quote(space, safe="")
+        self.matrix_path = directory / "vectors" / f"{stem}.i8"
+        self.rows_path = directory / "vectors" / f"{stem}.rows"
+        self.dim = dim
+        self.memory_id = memory_id
+
+    def header(self) -> tuple[Header, int] | None:
+        """The header and the file's inode (which changes when the writer rewrote it); None if there is none that fits."""
+        try:
+            with self.rows_path.open("rb") as file:
+                header = Header.decode(file.read(HEADER_BYTES))
+                inode = os.fstat(file.fileno()).st_ino
+        except OSError:
+            return None
+        if header is None or header.memory_id != self.memory_id or header.dim != self.dim:
+            return None
+        return header, inode
+
+    def map(self) -> Mapped | None:
+        """Map and verify everything; None if a byte is wrong, missing or just being written."""
+        try:
+            with self.rows_path.open("rb") as file:
+                header = Header.decode(file.read(HEADER_BYTES))
+                inode = os.fstat(file.fileno()).st_ino
+                data = file.read(header.count * ROW.itemsize) if header else b""
+            if header is None or header.memory_id != self.memory_id or header.dim != self.dim:
+                return None
+            if len(data) != header.count * ROW.itemsize or zlib.crc32(data) != header.rows_crc:
+                return None
+            matrix = _map_matrix(self.matrix_path, header.count, self.dim)
+        except (OSError, ValueError):
+            return None
+        rows = np.frombuffer(data, ROW)
+        if matrix is None or not np.array_equal(checks(matrix), rows["check"]):
+            return None
+        return Mapped(header, rows, matrix, inode)
+
+    def append(self, rows: Rows, matrix: Int8, header: Header) -> Header:
+        """Add rows behind those that `header` counts. The header is written last: until then nobody sees them."""
+        rows["check"] = checks(matrix)
+        with self.matrix_path.open("r+b") as file:
+            file.seek(header.count * self.dim)
+            file.write(np.ascontiguousarray(matrix).tobytes())
+        with self.rows_path.open("r+b") as file:
+            last_us = -(2**63)
+            if header.ordered:
+                file.seek(HEADER_BYTES + (header.ordered - 1) * ROW.itemsize)
+                last_us = int(np.frombuffer(file.read(ROW.itemsize), ROW)["t_us"][0])
+            in_order = header.ordered == header.count and rows["t_us"][0] >= last_us and bool(np.all(np.diff(rows["t_us"]) >= 0))
+            count = header.count + len(rows)
+            header = replace(
+                header,
+                count=count,
+                ordered=count if in_order else header.ordered,
+                last_id=max(header.last_id, int(rows["moment_id"].max())),
+                rows_crc=zlib.crc32(rows.tobytes(), header.rows_crc),
+            )
+            file.seek(HEADER_BYTES + (count - len(rows)) * ROW.itemsize)
+            file.write(rows.tobytes())
+            file.flush()
+            file.seek(0)
+            file.write(header.encode())
+        return header
+
+    def erase(self, moment_ids: npt.NDArray[np.int64], header: Header) -> Header:
+        """Zero the rows of these moments, in both files."""
+        with self.rows_path.open("r+b") as file, self.matrix_path.open("r+b") as matrix:
+            file.seek(HEADER_BYTES)
+            rows = np.frombuffer(file.read(header.count * ROW.itemsize), ROW).copy()
+            dead = np.flatnonzero(np.isin(rows["moment_id"], moment_ids))
+            for position in dead:
+                matrix.seek(int(position) * self.dim)
+                matrix.write(bytes(self.dim))
+            for column in ("moment_id", "scale", "check"):
+                rows[column][dead] = 0
+            header = replace(header, erased=header.erased + len(dead), rows_crc=zlib.crc32(rows.tobytes()))
+            file.seek(0)
+            file.write(header.encode() + rows.tobytes())
+        return header
+
+    def rewrite(self, rows: Rows, matrix: Int8, epoch: int) -> Header:
+        """Replace both files by these rows, which are in the order of time. Readers keep the old ones until they look again."""
+        rows["check"] = checks(matrix)
+        data = rows.tobytes()
+        last_id = int(rows["moment_id"].max()) if len(rows) else 0
+        header = Header(self.memory_id, self.dim, len(rows), len(rows), 0, epoch, last_id, zlib.crc32(data))
+        self.matrix_path.parent.mkdir(exist_ok=True)
+        # A header that names no rows comes first: a crash between the two renames must not pair the new matrix with old rows.
+        self.rows_path.unlink(missing_ok=True)
+        _replace(self.matrix_path, np.ascontiguousarray(matrix).data.cast("B") if len(rows) else b"")
+        _replace(self.rows_path, header.encode() + data)
+        return header
+
+    def disk_bytes(self) -> int:
+        return sum(path.stat().st_size for path in (self.matrix_path, self.rows_path) if path.exists())
+
+
+def _replace(path: Path, data: bytes | memoryview) -> None:
+    fresh = path.with_suffix(path.suffix + ".new")
+    fresh.write_bytes(data)
+    fresh.replace(path)
+
+
+def _map_matrix(path: Path, count: int, dim: int) -> Int8 | None:
+    if count == 0:
+        return np.empty((0, dim), np.int8)
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size < count * dim:
+            return None
+        mapped = mmap.mmap(file.fileno(), count * dim, access=mmap.ACCESS_READ)
+    return np.frombuffer(mapped, np.int8).reshape(count, dim)

@@ -1,0 +1,251 @@
+"""One transaction of the writer: rows in, ids out, and what the sidecars must follow once it is committed."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgemem.errors import EngineError, MemoryDirError
+from edgemem.records import Matrix, Observation, Tier, Vector
+from edgemem.remember import observations as packing
+from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
+from edgemem.remember.text import squeeze
+
+
+@dataclass
+class AppendedRows:
+    """Vectors of one space added in this transaction."""
+
+    space_id: int
+    dim: int
+    moment_ids: list[int] = field(default_factory=list)
+    times_us: list[int] = field(default_factory=list)
+    stream_ids: list[int] = field(default_factory=list)
+    data: list[bytes] = field(default_factory=list)
+
+    def matrix(self) -> Matrix:
+        """float32 [n, dim] of what was stored as f16, so that a rebuilt sidecar has the same bytes."""
+        return np.frombuffer(b"".join(self.data), np.float16).reshape(-1, self.dim).astype(np.float32)
+
+    def forget(self, moment_id: int) -> bool:
+        """Take back a moment that was added and dropped in one transaction."""
+        if moment_id not in self.moment_ids:
+            return False
+        at = self.moment_ids.index(moment_id)
+        for column in (self.moment_ids, self.times_us, self.stream_ids, self.data):
+            del column[at]
+        return True
+
+
+class Transaction:
+    """Made by `Store.transaction`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._ids: dict[tuple[str, str], int] = {}
+        self._counts: Counter[int] = Counter()
+        self.appended: dict[str, AppendedRows] = {}
+        self.erased: dict[str, tuple[list[int], int]] = {}
+        """Per space: moments whose rows are gone, and the space's epoch after it."""
+        self._erased: dict[int, list[int]] = {}
+
+    def add_moment(self, new: NewMoment) -> int:
+        """Store picture, vectors and observations. Raises EngineError for a space that is unknown or of another dimension."""
+        stream_id = self._stream(new.stream, new.t_us - new.offset_us)
+        boot_id = self._named("boot", new.boot_id) if new.boot_id else None
+        moment_id = self._insert(
+            "INSERT INTO moment (stream_id, seq, t_us, offset_us, mono_us, boot_id, width_px, height_px, sharpness, role, blob_id)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                stream_id,
+                new.seq,
+                new.t_us,
+                new.offset_us,
+                new.mono_us,
+                boot_id,
+                new.width_px,
+                new.height_px,
+                new.sharpness,
+                new.role,
+                self._blob(new.jpeg, generation=0),
+            ),
+        )
+        for space, vector in new.vectors.items():
+            self._add_vector(space, vector, moment_id, new.t_us, stream_id)
+        if new.observations:
+            self._add_observations(new.observations, moment_id, new.t_us, stream_id)
+        return moment_id
+
+    def add_segment(self, new: NewSegment) -> int:
+        """Store a segment. Its moments point to it unless another segmenter was first; its representative is protected."""
+        stream_id = self._stream(new.stream, new.t0_us - new.offset_us)
+        segment_id = self._insert(
+            "INSERT INTO segment (stream_id, segmenter, t0_us, t1_us, offset_us, representative_id) VALUES (?, ?, ?, ?, ?, ?)",
+            (stream_id, new.segmenter, new.t0_us, new.t1_us, new.offset_us, new.representative_id),
+        )
+        self._connection.executemany(
+            "INSERT INTO segment_moment (segment_id, moment_id, role) VALUES (?, ?, ?)",
+            [(segment_id, moment_id, "representative" if moment_id == new.representative_id else "") for moment_id in new.moment_ids],
+        )
+        self._connection.executemany(
+            "UPDATE moment SET segment_id = ? WHERE id = ? AND segment_id IS NULL",
+            [(segment_id, moment_id) for moment_id in new.moment_ids],
+        )
+        if new.representative_id is not None:
+            self.protect(new.representative_id, "representative")
+        return segment_id
+
+    def add_document(self, new: NewDocument) -> int:
+        """Store a document; the full-text index follows by trigger."""
+        squeezed = squeeze(new.text) if new.origin == "ocr" or new.kind == "text" else ""
+        return self._insert(
+            "INSERT INTO document (kind, text, squeezed, stream_id, t0_us, t1_us, offset_us, known_us, origin, segment_id, moment_id)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                new.kind,
+                new.text,
+                squeezed,
+                self._stream(new.stream, new.t0_us - new.offset_us),
+                new.t0_us,
+                new.t1_us,
+                new.offset_us,
+                new.known_us,
+                new.origin,
+                new.segment_id,
+                new.moment_id,
+            ),
+        )
+
+    def replace_document(self, document_id: int, new: NewDocument) -> int:
+        """Store a new version; views before `new.known_us` go on seeing the old one."""
+        changed = self._connection.execute(
+            "UPDATE document SET until_us = ? WHERE id = ? AND until_us IS NULL",
+            (new.known_us, document_id),
+        ).rowcount
+        if not changed:
+            raise MemoryDirError(f"document d{document_id} does not exist or was replaced already")
+        return self.add_document(new)
+
+    def protect(self, moment_id: int, role: str) -> None:
+        """Keep this moment whatever its age; `role` says why."""
+        self._connection.execute("UPDATE moment SET protected = 1, role = ? WHERE id = ?", (role, moment_id))
+
+    def pin(self, moment_id: int, *, pinned: bool = True) -> None:
+        """The user's own protection, apart from roles."""
+        self._connection.execute("UPDATE moment SET pinned = ? WHERE id = ?", (int(pinned), moment_id))
+
+    def drop_moment(self, moment_id: int) -> None:
+        """Remove a moment with its picture (unless another shows the same), vectors and observations."""
+        for space_id, name in self._connection.execute(
+            "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.space_id WHERE v.moment_id = ?",
+            (moment_id,),
+        ).fetchall():
+            if name not in self.appended or not self.appended[name].forget(moment_id):
+                self._erased.setdefault(space_id, []).append(moment_id)
+        found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
+        if found:
+            packed = packing.decode(found[0])
+            self._counts.subtract({term_id for term_id, *_ in packed})
+            self._connection.executemany(
+                "DELETE FROM posting WHERE term_id = ? AND score_ppm = ? AND moment_id = ? AND ordinal = ?",
+                [(term_id, score_ppm, moment_id, ordinal) for ordinal, (term_id, score_ppm, *_) in enumerate(packed)],
+            )
+        self._connection.execute("DELETE FROM moment WHERE id = ?", (moment_id,))
+
+    def recode_moment(self, moment_id: int, jpeg: bytes | None, tier: Tier, *, width_px: int, height_px: int, generation: int) -> None:
+        """Put a smaller picture in place of the old one (None: the old one stays) and note the tier that it was made for."""
+        if jpeg is not None:
+            self._connection.execute(
+                "UPDATE moment SET blob_id = ?, width_px = ?, height_px = ? WHERE id = ?",
+                (self._blob(jpeg, generation=generation), width_px, height_px, moment_id),
+            )
+        self._connection.execute("UPDATE moment SET tier = ? WHERE id = ?", (tier, moment_id))
+
+    def set_state(self, key: str, value: bytes) -> None:
+        """Keep a component's state; it survives a restart together with what was written in this transaction."""
+        self._connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
+
+    def settle(self) -> None:
+        """Write the counters that were gathered; called by the store just before COMMIT."""
+        self._connection.executemany(
+            "UPDATE term SET moments = moments + ? WHERE id = ?",
+            [(count, term_id) for term_id, count in self._counts.items() if count],
+        )
+        for rows in self.appended.values():
+            self._connection.execute("UPDATE vec_space SET rows = rows + ? WHERE id = ?", (len(rows.moment_ids), rows.space_id))
+        for space_id, moment_ids in self._erased.items():
+            self._connection.execute(
+                "UPDATE vec_space SET rows = rows - ?, epoch = epoch + 1 WHERE id = ?",
+                (len(moment_ids), space_id),
+            )
+            name, epoch = self._connection.execute("SELECT name, epoch FROM vec_space WHERE id = ?", (space_id,)).fetchone()
+            self.erased[name] = (moment_ids, epoch)
+
+    def _add_vector(self, space: str, vector: Vector, moment_id: int, t_us: int, stream_id: int) -> None:
+        rows = self.appended.get(space)
+        if rows is None:
+            known = self._connection.execute("SELECT id, dim FROM vec_space WHERE name = ?", (space,)).fetchone()
+            if known is None:
+                raise EngineError(f'vector space "{space}" is unknown to this memory: call Store.ensure_space first')
+            rows = self.appended[space] = AppendedRows(*known)
+        if vector.shape != (rows.dim,):
+            raise EngineError(f'vector space "{space}" has {rows.dim} dimensions, the engine gave {vector.shape}')
+        data = np.asarray(vector, np.float16).tobytes()
+        self._connection.execute("INSERT INTO vec (space_id, moment_id, data) VALUES (?, ?, ?)", (rows.space_id, moment_id, data))
+        rows.moment_ids.append(moment_id)
+        rows.times_us.append(t_us)
+        rows.stream_ids.append(stream_id)
+        rows.data.append(data)
+
+    def _add_observations(self, seen: Sequence[Observation], moment_id: int, t_us: int, stream_id: int) -> None:
+        packed = packing.pack(seen, self._term)
+        self._connection.execute("INSERT INTO observation VALUES (?, ?)", (moment_id, packing.encode(packed)))
+        self._connection.executemany(
+            "INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (term_id, score_ppm, moment_id, ordinal, t_us, stream_id, colour_id, packing.area_ppm(box))
+                for ordinal, (term_id, score_ppm, colour_id, box) in enumerate(packed)
+            ],
+        )
+        self._counts.update({term_id for term_id, *_ in packed})
+
+    def _blob(self, data: bytes, *, generation: int) -> int:
+        """Equal pictures are stored once."""
+        return self._insert(
+            "INSERT INTO blob (sha256, refs, generation, data) VALUES (?, 1, ?, ?) ON CONFLICT (sha256) DO UPDATE SET refs = refs + 1"
+            " RETURNING id",
+            (hashlib.sha256(data).digest(), generation, data),
+        )
+
+    def _stream(self, name: str, t0_us: int) -> int:
+        key = ("stream", name)
+        if key not in self._ids:
+            self._connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, t0_us))
+            self._ids[key] = self._connection.execute("SELECT id FROM stream WHERE name = ?", (name,)).fetchone()[0]
+        return self._ids[key]
+
+    def _named(self, table: str, name: str) -> int:
+        key = (table, name)
+        if key not in self._ids:
+            self._connection.execute(f"INSERT INTO {table} (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))  # noqa: S608
+            self._ids[key] = self._connection.execute(f"SELECT id FROM {table} WHERE name = ?", (name,)).fetchone()[0]  # noqa: S608
+        return self._ids[key]
+
+    def _term(self, kind: str, name: str) -> int:
+        key = (f"term {kind}", name)
+        if key not in self._ids:
+            self._connection.execute("INSERT INTO term (kind, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (kind, name))
+            self._ids[key] = self._connection.execute("SELECT id FROM term WHERE kind = ? AND name = ?", (kind, name)).fetchone()[0]
+        return self._ids[key]
+
+    def _insert(self, sql: str, values: Sequence[object]) -> int:
+        cursor = self._connection.execute(sql, values)
+        returned = cursor.fetchone() if "RETURNING" in sql else None
+        rowid = returned[0] if returned else cursor.lastrowid
+        assert isinstance(rowid, int)
+        return rowid

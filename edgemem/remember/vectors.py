@@ -1,0 +1,258 @@
+"""Vector search over one space: the sidecar kept in step with SQLite by the writer, and read by any number of views."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemem.records import Matrix, Vector
+from edgemem.remember.kernels import Int8, best, quantise, quantise_query, scan
+from edgemem.remember.sidecar import ROW, Header, Mapped, Rows, Sidecar
+
+_FETCH_ROWS = 1024
+_RESCORE_LEAST = 32
+_RESCORE_MOST = 400
+"""Candidates of the int8 scan that are rescored from the f16 originals: four times what is asked for, within these bounds.
+32 brought recall@10 from 0.978 to 0.9975 at 100,000 clustered vectors."""
+_GATHER_SHARE = 0.2
+"""Below this share of the rows gathering them first beats scanning all of them (5 % gathered: a sixth of the scan)."""
+_TAIL_LEAST = 4096
+"""Rows out of order that may wait before the writer sorts the file; above it, a tenth of the file may."""
+_PATIENCE = 10
+"""How often a reader looks again while the writer is between SQLite's commit and the sidecar's."""
+
+
+@dataclass(frozen=True)
+class SpaceRow:
+    """A row of vec_space."""
+
+    id: int
+    name: str
+    dim: int
+    metric: str
+    calibration: str
+    rows: int
+    epoch: int
+
+
+def space_row(connection: sqlite3.Connection, name: str) -> SpaceRow | None:
+    found = connection.execute("SELECT id, name, dim, metric, calibration, rows, epoch FROM vec_space WHERE name = ?", (name,)).fetchone()
+    return SpaceRow(*found) if found else None
+
+
+def fetch(connection: sqlite3.Connection, space_id: int, dim: int, moment_ids: Sequence[int]) -> tuple[list[int], Matrix]:
+    """The f16 originals as float32 [n, dim], and the ids they belong to: those that exist, in the order asked for."""
+    found: dict[int, bytes] = {}
+    for start in range(0, len(moment_ids), _FETCH_ROWS):
+        part = moment_ids[start : start + _FETCH_ROWS]
+        marks = ",".join("?" * len(part))
+        found.update(
+            connection.execute(f"SELECT moment_id, data FROM vec WHERE space_id = ? AND moment_id IN ({marks})", (space_id, *part)),  # noqa: S608
+        )
+    present = [moment_id for moment_id in moment_ids if moment_id in found]
+    data = b"".join(found[moment_id] for moment_id in present)
+    return present, np.frombuffer(data, np.float16).reshape(-1, dim).astype(np.float32)
+
+
+def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0) -> tuple[Rows, Int8]:
+    """Rows in the order of time and their int8 matrix, from the truth. `after_id` leaves out the moments up to it."""
+    places = connection.execute(
+        "SELECT m.id, m.t_us, m.stream_id FROM vec v JOIN moment m ON m.id = v.moment_id WHERE v.space_id = ? AND m.id > ? ORDER BY m.id",
+        (space.id, after_id),
+    ).fetchall()
+    ids, times, streams = np.array(places, np.int64).reshape(-1, 3).T
+    order = np.argsort(times, kind="stable")
+    position = np.empty(len(order), np.intp)
+    position[order] = np.arange(len(order))
+    rows, matrix = np.zeros(len(ids), ROW), np.empty((len(ids), space.dim), np.int8)
+    rows["moment_id"][position], rows["t_us"][position], rows["stream_id"][position] = ids, times, streams
+    cursor = connection.execute(
+        "SELECT data FROM vec WHERE space_id = ? AND moment_id > ? ORDER BY moment_id",
+        (space.id, after_id),
+    )
+    for start in range(0, len(ids), _FETCH_ROWS):
+        data = b"".join(row[0] for row in cursor.fetchmany(_FETCH_ROWS))
+        quantised, scales = quantise(np.frombuffer(data, np.float16).reshape(-1, space.dim).astype(np.float32))
+        here = position[start : start + _FETCH_ROWS]
+        matrix[here], rows["scale"][here] = quantised, scales
+    return rows, matrix
+
+
+class SpaceWriter:
+    """Keeps one sidecar in step with SQLite. Belongs to the store; called after each commit."""
+
+    def __init__(self, connection: sqlite3.Connection, directory: Path, space: SpaceRow, memory_id: bytes) -> None:
+        self.space = space
+        self._connection = connection
+        self._files = Sidecar(directory, space.name, space.dim, memory_id)
+        self._header: Header | None = None
+        mapped = self._files.map()
+        if mapped and (mapped.header.live, mapped.header.epoch) == (space.rows, space.epoch):
+            self._header = mapped.header
+        else:
+            self.rebuild()
+
+    def append(self, moment_ids: Sequence[int], times_us: Sequence[int], stream_ids: Sequence[int], vectors: Matrix) -> None:
+        """Rows that were just committed."""
+        order = np.argsort(np.asarray(times_us), kind="stable")
+        rows = np.zeros(len(order), ROW)
+        rows["moment_id"], rows["t_us"] = np.asarray(moment_ids)[order], np.asarray(times_us)[order]
+        rows["stream_id"] = np.asarray(stream_ids)[order]
+        matrix, rows["scale"] = quantise(vectors[order])
+        if self._header is None:
+            self.rebuild()
+            return
+        try:
+            self._header = self._files.append(rows, matrix, self._header)
+        except BaseException:
+            self._header = None
+            raise
+
+    def erase(self, moment_ids: Sequence[int], epoch: int) -> None:
+        """Rows whose deletion was just committed; `epoch` is the new one."""
+        if self._header is None:
+            self.rebuild()
+            return
+        try:
+            self._header = self._files.erase(np.asarray(moment_ids, np.int64), replace(self._header, epoch=epoch))
+        except BaseException:
+            self._header = None
+            raise
+
+    def tidy(self) -> bool:
+        """Sort in what came out of order and drop erased rows once they are many. True if the files were rewritten."""
+        header = self._header
+        if header is not None:
+            allowed = max(_TAIL_LEAST, header.count // 10)
+            if header.count - header.ordered <= allowed and header.erased <= allowed:
+                return False
+        self.rebuild()
+        return True
+
+    def rebuild(self) -> None:
+        """Write the sidecar anew from SQLite."""
+        space = space_row(self._connection, self.space.name)
+        assert space is not None
+        rows, matrix = read_all(self._connection, space)
+        self._header = self._files.rewrite(rows, matrix, space.epoch)
+
+    def disk_bytes(self) -> int:
+        return self._files.disk_bytes()
+
+
+class SpaceReader:
+    """Searches one space for a view. It looks whether its mapping is still the newest before every search."""
+
+    def __init__(self, connection: sqlite3.Connection, directory: Path, space: SpaceRow, memory_id: bytes) -> None:
+        self.space = space
+        self._connection = connection
+        self._files = Sidecar(directory, space.name, space.dim, memory_id)
+        self._mapped: Mapped | None = None
+        self._extra: tuple[Rows, Int8] | None = None
+
+    def search(
+        self,
+        query: Vector,
+        k: int,
+        *,
+        from_us: int,
+        to_us: int,
+        stream_id: int | None = None,
+        among: Sequence[int] | None = None,
+    ) -> list[tuple[int, float]]:
+        """Moment ids and cosines, best first. Times are inclusive."""
+        wanted = min(max(_RESCORE_LEAST, 4 * k), max(_RESCORE_MOST, k + _RESCORE_LEAST))
+        quantised = quantise_query(query)
+        found: list[tuple[float, int]] = []
+        chosen = None if among is None else np.unique(np.asarray(among, np.int64))
+        for rows, matrix in self._parts(from_us, to_us):
+            inside = _mask(rows, from_us, to_us, stream_id, chosen)
+            found += _candidates(rows, matrix, quantised, inside, wanted)
+        found.sort(reverse=True)
+        ids, vectors = fetch(self._connection, self.space.id, self.space.dim, [moment_id for _, moment_id in found[:wanted]])
+        cosines = vectors @ np.asarray(query, np.float32)
+        order = np.lexsort((np.asarray(ids), -cosines))[:k]
+        return [(ids[i], float(cosines[i])) for i in order]
+
+    def _parts(self, from_us: int, to_us: int) -> list[tuple[Rows, Int8]]:
+        """The slice of the time range, the rows out of order, and the committed rows that the sidecar does not have yet."""
+        mapped, extra = self._current()
+        ordered = mapped.header.ordered if mapped else 0
+        parts = []
+        if mapped:
+            times = mapped.rows["t_us"][:ordered]
+            low, high = int(np.searchsorted(times, from_us, "left")), int(np.searchsorted(times, to_us, "right"))
+            parts.append((mapped.rows[low:high], mapped.matrix[low:high]))
+            parts.append((mapped.rows[ordered:], mapped.matrix[ordered:]))
+        if extra:
+            parts.append(extra)
+        return [part for part in parts if len(part[0])]
+
+    def _current(self) -> tuple[Mapped | None, tuple[Rows, Int8] | None]:
+        for attempt in range(_PATIENCE):
+            space = space_row(self._connection, self.space.name)
+            if space is None:
+                return None, None
+            seen = self._files.header()
+            if seen and seen[0].epoch == space.epoch:
+                mapped = self._mapped
+                if mapped is None or (mapped.header, mapped.inode) != seen:
+                    self._mapped, self._extra = mapped, _ = self._files.map(), None
+                if mapped and mapped.header.epoch == space.epoch:
+                    if mapped.header.live < space.rows:
+                        self._extra = read_all(self._connection, space, mapped.header.last_id)
+                    return mapped, self._extra
+            if seen is None:
+                break
+            time.sleep(0.002 * attempt)
+        # The files are lost or damaged and only the writer may repair them: read the truth instead, slower and as right.
+        if self._extra is None or self._mapped is not None or (space and len(self._extra[0]) != space.rows):
+            self._mapped, self._extra = None, read_all(self._connection, space) if space else None
+        return None, self._extra
+
+
+def _mask(
+    rows: Rows,
+    from_us: int,
+    to_us: int,
+    stream_id: int | None,
+    chosen: npt.NDArray[np.int64] | None,
+) -> npt.NDArray[np.bool_] | None:
+    """Which rows may be found; None = all of them."""
+    masks = []
+    if len(rows) and (rows["t_us"].min() < from_us or rows["t_us"].max() > to_us):
+        masks.append((rows["t_us"] >= from_us) & (rows["t_us"] <= to_us))
+    if stream_id is not None:
+        masks.append(rows["stream_id"] == stream_id)
+    if chosen is not None:
+        masks.append(np.isin(rows["moment_id"], chosen))
+    masks.append(rows["moment_id"] != 0)
+    mask = np.logical_and.reduce(masks)
+    return None if mask.all() else mask
+
+
+def _candidates(
+    rows: Rows,
+    matrix: Int8,
+    query: tuple[Int8, float],
+    inside: npt.NDArray[np.bool_] | None,
+    k: int,
+) -> list[tuple[float, int]]:
+    """Estimated cosine and moment id of the k best rows, in no order."""
+    if inside is not None:
+        if not inside.any():
+            return []
+        if inside.mean() < _GATHER_SHARE:
+            rows, matrix, inside = rows[inside], matrix[inside], None
+    scores = scan(matrix, query[0]) * rows["scale"]
+    if inside is not None:
+        scores[~inside] = -np.inf
+    top = best(scores, k)
+    top = top[scores[top] > -np.inf]
+    return list(zip((scores[top] * query[1]).tolist(), rows["moment_id"][top].tolist(), strict=True))

@@ -1,0 +1,319 @@
+"""The memory as it was known at one time: every read goes through a view with a cut-off.
+
+Moments exist from `t_us`, segments from `t1_us` (nobody knows a segment before it closes), documents from `known_us` until
+`until_us`. Time ranges are inclusive on both sides; segments and documents count when they overlap the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from edgemem.errors import MemoryDirError
+from edgemem.records import Document, Matrix, Moment, Observation, Segment, Vector
+from edgemem.remember import observations as packing
+from edgemem.remember import schema, text
+from edgemem.remember.directory import disk_bytes
+from edgemem.remember.faults import told
+from edgemem.remember.reading import FOREVER_US, KNOWN, Reading, connect, ids_list, in_stream
+from edgemem.remember.results import Posting, Stats, Stream, TextHit
+from edgemem.remember.vectors import fetch
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["FOREVER_US", "Posting", "Stats", "Stream", "TextHit", "View"]
+
+
+class View(Reading):
+    """A read-only connection and a cut-off. Make it with `View.open`; use it as a context manager."""
+
+    @classmethod
+    def open(cls, directory: Path, as_of_us: int | None = None, *, budget_bytes: int | None = None) -> View:
+        """Open the memory at `directory` as it was known at `as_of_us` (default: everything), changing not a byte of it.
+
+        Raises MemoryDirError when it is missing, no memory, too new, busy or unreadable.
+        """
+        with told(directory):
+            if not (directory / schema.DATABASE).is_file():
+                kind = "is not a memory" if directory.exists() else "does not exist"
+                raise MemoryDirError(f"{directory} {kind}: make one with `edgemem ingest SOURCE --memory {directory}`")
+            connection = connect(directory)
+            try:
+                schema.require_current(connection, directory)
+                return cls(directory, connection, FOREVER_US if as_of_us is None else as_of_us, budget_bytes)
+            except BaseException:
+                connection.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. Calling it twice does nothing."""
+        self._connection.close()
+
+    # Streams and moments
+
+    def streams(self) -> list[Stream]:
+        """Streams with at least one moment, in the order of their first frame."""
+        found = self._all(
+            "SELECT s.name, s.t0_us, max(m.t_us), count(*) FROM moment m JOIN stream s ON s.id = m.stream_id"
+            " WHERE m.t_us <= :as_of GROUP BY s.id ORDER BY s.t0_us, s.id",
+        )
+        return [Stream(name=name, t0_us=t0_us, t1_us=t1_us, moments=moments) for name, t0_us, t1_us, moments in found]
+
+    def bounds(self) -> tuple[int, int] | None:
+        """Times of the oldest and the newest moment; None when there is none."""
+        oldest, newest = self._all("SELECT (SELECT min(t_us) FROM moment), (SELECT max(t_us) FROM moment WHERE t_us <= :as_of)")[0]
+        return None if newest is None else (oldest, newest)
+
+    def moment(self, moment_id: int) -> Moment | None:
+        """The moment with this id; None if it is unknown, forgotten or later than the cut-off."""
+        found = self._moments("m.id = :id", id=moment_id)
+        return found[0] if found else None
+
+    def moments(
+        self,
+        *,
+        stream: str | None = None,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Moment]:
+        """Moments in the order of time."""
+        way = "DESC" if newest_first else "ASC"
+        return self._moments(
+            f"m.t_us BETWEEN :from_us AND :to_us {in_stream('m', stream)}",
+            f"ORDER BY m.t_us {way}, m.id {way} LIMIT :limit",
+            limit=-1 if limit is None else limit,
+            **self._range(from_us, to_us, stream),
+        )
+
+    def nearest(self, t_us: int, stream: str | None = None) -> Moment | None:
+        """The moment closest in time to `t_us`; the earlier one of two equally close."""
+        before = self.moments(stream=stream, to_us=t_us, limit=1, newest_first=True)
+        after = self.moments(stream=stream, from_us=t_us, limit=1)
+        return min(before + after, key=lambda moment: abs(moment.t_us - t_us), default=None)
+
+    def picture(self, moment_id: int) -> bytes:
+        """The JPEG of a moment. Raises MemoryDirError when it is unknown, forgotten or later than the cut-off."""
+        found = self._all(
+            "SELECT b.data FROM moment m JOIN blob b ON b.id = m.blob_id WHERE m.id = :id AND m.t_us <= :as_of",
+            id=moment_id,
+        )
+        if not found:
+            raise MemoryDirError(f"memory {self.directory} has no picture m{moment_id}: it is unknown, forgotten or later than the cut-off")
+        data: bytes = found[0][0]
+        return data
+
+    # Observations
+
+    def observations(self, moment_ids: Iterable[int]) -> dict[int, tuple[Observation, ...]]:
+        """What was seen in these moments; moments that are not visible are left out."""
+        seen: dict[int, tuple[Observation, ...]] = {}
+        ids = list(moment_ids)
+        found = self._all(
+            "SELECT m.id, o.data FROM moment m LEFT JOIN observation o ON o.moment_id = m.id"  # noqa: S608
+            f" WHERE m.t_us <= :as_of AND m.id IN {ids_list(ids)}",
+        )
+        seen.update((moment_id, packing.unpack(data, self._term) if data else ()) for moment_id, data in found)
+        return {moment_id: seen[moment_id] for moment_id in ids if moment_id in seen}
+
+    def postings(
+        self,
+        names: Sequence[str],
+        *,
+        kinds: Sequence[str] | None = None,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        stream: str | None = None,
+        limit_per_name: int = 2000,
+    ) -> list[Posting]:
+        """Where each of these names was seen, best score first per name (and kind)."""
+        values = self._range(from_us, to_us, stream)
+        postings = []
+        for name in dict.fromkeys(names):
+            for term_id, kind in self._all("SELECT id, kind FROM term WHERE name = :name ORDER BY id", name=name):
+                if kind == packing.COLOUR_WORD or (kinds is not None and kind not in kinds):
+                    continue
+                found = self._all(
+                    "SELECT moment_id, t_us, score_ppm, colour_id, area_ppm FROM posting p WHERE term_id = :term_id"  # noqa: S608
+                    f" AND t_us BETWEEN :from_us AND :to_us {in_stream('p', stream)} ORDER BY score_ppm DESC LIMIT :limit",
+                    term_id=term_id,
+                    limit=limit_per_name,
+                    **values,
+                )
+                postings += [
+                    Posting(
+                        moment_id=moment_id,
+                        t_us=t_us,
+                        kind=kind,
+                        name=name,
+                        score=score_ppm / packing.PPM,
+                        colour=self._term(colour_id)[1] if colour_id else "",
+                        area=area_ppm / packing.PPM,
+                    )
+                    for moment_id, t_us, score_ppm, colour_id, area_ppm in found
+                ]
+        return postings
+
+    def names(self, kind: str) -> dict[str, int]:
+        """Every name of this kind of observation, with the number of moments that show it."""
+        newest = self._all("SELECT max(t_us) FROM moment")[0][0]
+        if newest is None or newest <= self.as_of_us:
+            return dict(self._all("SELECT name, moments FROM term WHERE kind = :kind AND moments > 0 ORDER BY id", kind=kind))
+        return dict(
+            self._all(
+                "SELECT t.name, count(DISTINCT p.moment_id) FROM term t JOIN posting p ON p.term_id = t.id"
+                " WHERE t.kind = :kind AND p.t_us <= :as_of GROUP BY t.id ORDER BY t.id",
+                kind=kind,
+            ),
+        )
+
+    # Vectors
+
+    def vector_search(
+        self,
+        space: str,
+        query: Vector,
+        k: int,
+        *,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        stream: str | None = None,
+        among: Sequence[int] | None = None,
+    ) -> list[tuple[int, float]]:
+        """Moment ids and exact cosines of the `k` best, best first; `query` is a unit vector of that space. Unknown space: []."""
+        reader = self._space(space)
+        if reader is None or k <= 0:
+            return []
+        bounds = self._range(from_us, to_us, None)
+        stream_id = None if stream is None else self._stream_id(stream)
+        with told(self.directory):
+            return reader.search(
+                query,
+                k,
+                from_us=bounds["from_us"],
+                to_us=bounds["to_us"],
+                stream_id=stream_id,
+                among=among,
+            )
+
+    def vectors(self, space: str, ids: Sequence[int]) -> Matrix:
+        """The stored vectors of these moments, float32 [n, dim]. Raises MemoryDirError if one of them has none."""
+        reader = self._space(space)
+        visible = {row[0] for row in self._all(f"SELECT id FROM moment m WHERE m.t_us <= :as_of AND m.id IN {ids_list(ids)}")}  # noqa: S608
+        missing = [moment_id for moment_id in ids if moment_id not in visible]
+        if reader is None or missing:
+            raise MemoryDirError(f'memory {self.directory} has no vector of "{space}" for ' + ", ".join(f"m{i}" for i in missing or ids))
+        with told(self.directory):
+            present, matrix = fetch(self._connection, reader.space.id, reader.space.dim, ids)
+        if len(present) != len(ids):
+            raise MemoryDirError(f'memory {self.directory} has no vector of "{space}" for m{min(set(ids) - set(present))}')
+        return matrix
+
+    # Documents and segments
+
+    def search_text(
+        self,
+        query: str,
+        k: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        stream: str | None = None,
+    ) -> list[TextHit]:
+        """Documents that share word stems, word beginnings or squeezed text with the free question `query`, best first."""
+        where, values = self._documents_where(kinds, from_us, to_us, stream)
+        with told(self.directory):
+            ranks = text.ranked(self._connection, query, k, f"{KNOWN} AND {where}", {"as_of": self.as_of_us, **values})
+        found = self._documents(f"d.id IN {ids_list([document_id for document_id, _ in ranks])}")
+        documents = {document.id: document for document in found}
+        return [
+            TextHit(document=documents[document_id], rank=rank, snippet=text.snippet(documents[document_id].text, query))
+            for document_id, rank in ranks
+            if document_id in documents
+        ]
+
+    def documents(
+        self,
+        *,
+        kinds: Sequence[str] | None = None,
+        stream: str | None = None,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Document]:
+        """Documents in the order of their beginning."""
+        where, values = self._documents_where(kinds, from_us, to_us, stream)
+        way = "DESC" if newest_first else "ASC"
+        return self._documents(f"{where} ORDER BY d.t0_us {way}, d.id {way} LIMIT :limit", limit=-1 if limit is None else limit, **values)
+
+    def document(self, document_id: int) -> Document | None:
+        """The document with this id; None if it is unknown, forgotten or not known at the cut-off."""
+        found = self._documents("d.id = :id", id=document_id)
+        return found[0] if found else None
+
+    def segments(
+        self,
+        *,
+        segmenter: str | None = None,
+        stream: str | None = None,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Segment]:
+        """Closed segments in the order of their beginning."""
+        way = "DESC" if newest_first else "ASC"
+        by = "AND g.segmenter = :segmenter" if segmenter is not None else ""
+        return self._segments(
+            f"g.t1_us >= :from_us AND g.t0_us <= :to_us {by} {in_stream('g', stream)} ORDER BY g.t0_us {way}, g.id {way} LIMIT :limit",
+            segmenter=segmenter,
+            limit=-1 if limit is None else limit,
+            **self._range(from_us, to_us, stream),
+        )
+
+    def segment(self, segment_id: int) -> Segment | None:
+        """The segment with this id; None if it is unknown, forgotten or not closed at the cut-off."""
+        found = self._segments("g.id = :id", id=segment_id)
+        return found[0] if found else None
+
+    def segment_moments(self, segment_id: int) -> list[Moment]:
+        """The moments of a closed segment that are still there, in the order of time."""
+        if self.segment(segment_id) is None:
+            return []
+        return self._moments(
+            "m.id IN (SELECT moment_id FROM segment_moment WHERE segment_id = :id)",
+            "ORDER BY m.t_us, m.id",
+            id=segment_id,
+        )
+
+    def stats(self) -> Stats:
+        """What the memory holds and weighs."""
+        tiers = dict.fromkeys(("recent", "mid", "long", "stub"), 0)
+        tiers.update(self._all("SELECT tier, count(*) FROM moment WHERE t_us <= :as_of GROUP BY tier"))
+        segments = self._all("SELECT count(*) FROM segment WHERE t1_us <= :as_of")[0][0]
+        documents = self._all(f"SELECT count(*) FROM document d WHERE {KNOWN}")[0][0]  # noqa: S608
+        bounds = self.bounds()
+        return Stats(
+            disk_bytes=disk_bytes(self.directory),
+            budget_bytes=self._budget_bytes,
+            moments=sum(tiers.values()),
+            tiers=tiers,
+            segments=segments,
+            documents=documents,
+            entities=0,
+            relations=0,
+            oldest_us=bounds[0] if bounds else None,
+            newest_us=bounds[1] if bounds else None,
+        )
