@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
-from edgemem.records import Image, Matrix, Observation, Record, Vector
+from edgemem.records import Box, Image, Matrix, Observation, Record, Vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 @runtime_checkable
 class Engine(Protocol):
     """A loaded model: named arrays in, named arrays out. Thread-safe for `infer`; `close` frees it."""
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Texts that the model file carries, such as the alphabet of a recogniser."""
+        ...
 
     def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
         """Run the model once. Raises EngineError naming the tensor when a name, dtype or shape does not fit."""
@@ -65,6 +70,32 @@ class Detector(Protocol):
 
     def detect(self, image: Image) -> list[Observation]:
         """Observations of kind `object`, best first."""
+        ...
+
+
+class Face(Record, frozen=True):
+    """A face in a picture, with five landmarks as fractions of it: eyes, nose, corners of the mouth, each left to right."""
+
+    box: Box
+    score: float
+    landmarks: tuple[tuple[float, float], ...]
+
+
+class FaceDetector(Protocol):
+    """Role `detect_face`."""
+
+    def detect_faces(self, image: Image) -> list[Face]:
+        """Faces, best first."""
+        ...
+
+
+class FaceEmbedder(Protocol):
+    """Role `embed_face`."""
+
+    space: Space
+
+    def embed_face(self, image: Image, face: Face) -> Vector:
+        """The vector of one face of the picture: float32 [dim], unit length."""
         ...
 
 

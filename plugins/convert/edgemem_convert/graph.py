@@ -99,9 +99,7 @@ class Graph:
     def save(self, path: Path) -> None:
         """Check the model and write it. Raises onnx.checker.ValidationError when it is not valid ONNX."""
         graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, list(self._constants.values()))
-        model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="edgemem"
-        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="edgemem")
         onnx.checker.check_model(model)
         path.write_bytes(model.SerializeToString(deterministic=True))
 

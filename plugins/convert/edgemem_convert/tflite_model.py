@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import tflite
 
 from edgemem.errors import EngineError
 from edgemem_convert.graph import Array, Graph
+from edgemem_convert.settings import TfliteSettings
 
 DTYPES = {
     tflite.TensorType.FLOAT32: np.float32,
@@ -24,14 +24,6 @@ DTYPES = {
 }
 PADDING = {tflite.Padding.SAME: "SAME", tflite.Padding.VALID: "VALID"}
 OPERATORS = {number: name for name, number in vars(tflite.BuiltinOperator).items() if isinstance(number, int)}
-
-
-class TfliteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`input` and `output` name the ONNX tensors; `features` names the pooled activations, when wanted."""
-
-    input: str = "images"
-    output: str = "probabilities"
-    features: str = ""
 
 
 class TfliteConverter:

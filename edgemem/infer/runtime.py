@@ -1,0 +1,238 @@
+"""From cards to objects that play roles: a runtime loads the models of a card, its decoder gives their arrays a meaning."""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from edgemem.config import EngineSettings, convert
+from edgemem.errors import EngineError, UsageError, nearest
+from edgemem.infer.card import EngineCard, Model
+from edgemem.infer.fetch import installed
+from edgemem.infer.roles import Engine
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+    from edgemem.infer.roles import Arrays
+
+MAX_THREADS = 4
+"""More threads than this make small models slower: the work per layer is a millisecond."""
+
+
+class Runtime(Protocol):
+    """What executes models of one kind of file. It never falls back to slower hardware in silence."""
+
+    def load(self, card: EngineCard, model: str, path: Path) -> Engine:
+        """Load one model of a card. Raises EngineError when it cannot, or does not have the card's tensors."""
+        ...
+
+    def describe(self) -> str:
+        """One line for `edgemem doctor`: library, version, hardware."""
+        ...
+
+
+class Factory(Protocol):
+    """A registered runtime or decoder: what `extend.hookspecs.Component` offers of itself here."""
+
+    @property
+    def factory(self) -> Callable[..., Any]: ...
+    @property
+    def settings(self) -> type[msgspec.Struct]: ...
+
+
+@dataclass(frozen=True)
+class RuntimeContext:
+    """What the factory of a runtime gets beside its settings."""
+
+    home: Path
+    threads: int
+    """Per model."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the factory of a decoder gets beside its settings."""
+
+    card: EngineCard
+    files: Mapping[str, Path]
+    engines: Mapping[str, Engine]
+    """The loaded `models` of the card."""
+    uses: Mapping[str, Any]
+    """The objects that the card is composed of, by role."""
+    cache_dir: Path
+    """For what is computed once, such as label vectors. Made when first used; safe to delete."""
+
+
+class CheckedEngine(ABC):
+    """Base of the runtimes' engines: inputs are checked once, here, against the card."""
+
+    def __init__(self, name: str, model: Model) -> None:
+        self.name = name
+        self._model = model
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        return {}
+
+    def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
+        """Run once. Raises EngineError naming the tensor when a name, dtype or shape does not fit the card."""
+        inputs = self._model.inputs
+        if set(arrays) != set(inputs):
+            raise EngineError(f"{self.name}: inputs are {', '.join(inputs)}; got {', '.join(arrays) or 'none'}")
+        free: dict[str, int] = {}
+        for name, tensor in inputs.items():
+            array = arrays[name]
+            if array.dtype != tensor.dtype:
+                raise EngineError(f"{self.name}: {name} must be {tensor.dtype}, got {array.dtype}")
+            if not _fits(array.shape, tensor.shape, free):
+                raise EngineError(f"{self.name}: {name} must have the shape {tensor.shape}, got {list(array.shape)}")
+        return self._run(arrays)
+
+    @abstractmethod
+    def _run(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
+        """Run the checked inputs."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the model."""
+
+
+def _fits(shape: tuple[int, ...], wanted: list[int | str], free: dict[str, int]) -> bool:
+    """True when a shape is as wanted; a free dimension has one size over all inputs of a call."""
+    if len(shape) != len(wanted):
+        return False
+    return all(size == (free.setdefault(want, size) if isinstance(want, str) else want) for size, want in zip(shape, wanted, strict=True))
+
+
+class Engines:
+    """Objects by role, loaded when first asked for. Thread-safe; a model is loaded once however many roles use it."""
+
+    def __init__(
+        self,
+        cards: Mapping[str, EngineCard],
+        runtimes: Mapping[str, Factory],
+        decoders: Mapping[str, Factory],
+        home: Path,
+        settings: EngineSettings | None = None,
+    ) -> None:
+        self.cards = cards
+        self.home = home
+        self.settings = settings or EngineSettings()
+        self._runtimes = runtimes
+        self._decoders = decoders
+        self._loaded_runtimes: dict[str, Runtime] = {}
+        self._objects: dict[str, Any] = {}
+        self._engines: list[Engine] = []
+        self._lock = threading.RLock()
+        for role, name in self.settings.roles.items():
+            if name not in cards:
+                raise UsageError(f'engines.roles.{role}: no card is called "{name}"{nearest(name, cards)}')
+            if cards[name].role != role:
+                raise UsageError(f'engines.roles.{role}: card "{name}" plays the role "{cards[name].role}"')
+
+    @property
+    def threads(self) -> int:
+        """Threads per model."""
+        return self.settings.threads or min(os.cpu_count() or 1, MAX_THREADS)
+
+    def has(self, role: str) -> bool:
+        """True when `role` can be had without fetching anything."""
+        return not self.missing(role)
+
+    def card(self, role: str) -> EngineCard:
+        """The card that plays `role`. Raises EngineError when none is ready, with what to do."""
+        problem = self.missing(role)
+        if problem:
+            raise EngineError(problem)
+        return self._chosen(role)
+
+    def missing(self, role: str) -> str:
+        """One line on why `role` cannot be had and what to do; empty when it can."""
+        candidates = self._candidates(role)
+        if not candidates:
+            known = {card.role for card in self.cards.values()}
+            return f'no engine card plays the role "{role}"{nearest(role, known)}'
+        problems = [self._problem(card, ()) for card in candidates]
+        return "" if "" in problems else problems[0]
+
+    def role(self, role: str) -> Any:
+        """The object that plays `role`. Raises EngineError with what to do when it cannot be had."""
+        card = self.card(role)
+        with self._lock:
+            return self._object(card)
+
+    def close(self) -> None:
+        """Free every model. What was handed out must not be used afterwards."""
+        with self._lock:
+            for engine in self._engines:
+                engine.close()
+            self._engines.clear()
+            self._objects.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _candidates(self, role: str) -> list[EngineCard]:
+        """Cards for a role, the preferred first; one that the settings name stands alone."""
+        named = self.settings.roles.get(role)
+        if named:
+            return [self.cards[named]]
+        return sorted((card for card in self.cards.values() if card.role == role), key=lambda card: (-card.priority, card.name))
+
+    def _chosen(self, role: str) -> EngineCard:
+        return next(card for card in self._candidates(role) if not self._problem(card, ()))
+
+    def _problem(self, card: EngineCard, above: tuple[str, ...]) -> str:
+        """Why a card cannot be loaded, or nothing."""
+        if card.name in above:
+            return f"{card.origin}: uses goes round in a circle: {' -> '.join((*above, card.name))}"
+        if card.decoder not in self._decoders:
+            return f'{card.name}: no decoder is called "{card.decoder}"{nearest(card.decoder, self._decoders)}; is its plugin installed?'
+        if card.models and card.runtime not in self._runtimes:
+            return f'{card.name}: no runtime is called "{card.runtime}"; run: pip install edgemem-{card.runtime}'
+        if installed(card, self.home) is None:
+            return f"{card.name} is not fetched; run: edgemem engines fetch {card.name}"
+        for role, name in card.uses.items():
+            parts = [self.cards[name]] if name else [part for part in self._candidates(role) if part.name != card.name]
+            problems = [self._problem(part, (*above, card.name)) for part in parts]
+            if "" not in problems:
+                return f"{card.name} needs {role}: {problems[0] if problems else 'no card plays that role'}"
+        return ""
+
+    def _object(self, card: EngineCard) -> Any:
+        if card.name not in self._objects:
+            self._objects[card.name] = self._make(card)
+        return self._objects[card.name]
+
+    def _make(self, card: EngineCard) -> Any:
+        uses = {role: self._object(self.cards[name]) if name else self.role(role) for role, name in card.uses.items()}
+        files = installed(card, self.home)
+        assert files is not None
+        decoder = self._decoders[card.decoder]
+        settings = convert(card.parameters, decoder.settings, f"{card.origin}: parameters")
+        engines = {name: self._load(card, name, files[model.file]) for name, model in card.models.items()}
+        return decoder.factory(settings, Parts(card, files, engines, uses, self.home / "cache" / card.name))
+
+    def _load(self, card: EngineCard, model: str, path: Path) -> Engine:
+        engine = self._runtime(card.runtime).load(card, model, path)
+        self._engines.append(engine)
+        return engine
+
+    def _runtime(self, name: str) -> Runtime:
+        if name not in self._loaded_runtimes:
+            component = self._runtimes[name]
+            self._loaded_runtimes[name] = component.factory(component.settings(), RuntimeContext(self.home, self.threads))
+        return self._loaded_runtimes[name]

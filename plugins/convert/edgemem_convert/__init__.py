@@ -1,0 +1,43 @@
+"""Converters: fetched weights to the one format that every runtime takes, ONNX. Heavy libraries load when one is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from edgemem.extend.hookspecs import Component, Components, hookimpl
+from edgemem_convert.settings import BertSettings, RepairSettings, TfjsSettings, TfliteSettings
+
+
+def _bert(settings: BertSettings, _context: Any) -> Any:
+    from edgemem_convert.bert import BertConverter
+
+    return BertConverter(settings)
+
+
+def _repair(settings: RepairSettings, _context: Any) -> Any:
+    from edgemem_convert.repair import RepairConverter
+
+    return RepairConverter(settings)
+
+
+def _tfjs(settings: TfjsSettings, _context: Any) -> Any:
+    from edgemem_convert.tfjs_model import TfjsConverter
+
+    return TfjsConverter(settings)
+
+
+def _tflite(settings: TfliteSettings, _context: Any) -> Any:
+    from edgemem_convert.tflite_model import TfliteConverter
+
+    return TfliteConverter(settings)
+
+
+@hookimpl
+def register_converters() -> Components:
+    """One converter per format of weights."""
+    return (
+        Component("bert", _bert, BertSettings, "BERT sentence encoders in safetensors, float or int8"),
+        Component("repair", _repair, RepairSettings, "ONNX exported for one picture size: free dimensions, folded weights"),
+        Component("tfjs", _tfjs, TfjsSettings, "TensorFlow.js graph models"),
+        Component("tflite", _tflite, TfliteSettings, "TensorFlow Lite classifiers, weights dequantised"),
+    )

@@ -1,0 +1,35 @@
+"""Parameters of the converters, as a card's `[convert.parameters]` gives them."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class BertSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Shape of the encoder; the layers are counted in the file. `int8` quantises the weights of every MatMul."""
+
+    heads: int = 12
+    epsilon: float = 1e-12
+    int8: bool = True
+
+
+class RepairSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """New shapes and names: `shapes` by old input or output name (a string is a free dimension), `rename` old to new."""
+
+    shapes: dict[str, list[int | str]] = {}
+    rename: dict[str, str] = {}
+
+
+class TfjsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`outputs` renames graph nodes; those not named are left out. `batch` makes the first dimension free."""
+
+    outputs: dict[str, str]
+    batch: bool = False
+
+
+class TfliteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`input` and `output` name the ONNX tensors; `features` names the pooled activations, when wanted."""
+
+    input: str = "images"
+    output: str = "probabilities"
+    features: str = ""

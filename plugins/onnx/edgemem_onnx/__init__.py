@@ -1,0 +1,29 @@
+"""ONNX Runtime on the CPU. The library loads with the first model, not before."""
+
+from __future__ import annotations
+
+import msgspec
+
+from edgemem.extend.hookspecs import Component, Components, hookimpl
+from edgemem.infer.runtime import Runtime, RuntimeContext
+
+
+class OnnxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of the runtime."""
+
+    arena: bool = False
+    """Keep freed memory for the next run. Costs memory that is never given back when picture sizes vary."""
+    spinning: bool = False
+    """Let idle threads wait actively: a little faster alone, slower when several models share two cores."""
+
+
+def _runtime(settings: OnnxSettings, context: RuntimeContext) -> Runtime:
+    from edgemem_onnx.runtime import OnnxRuntime
+
+    return OnnxRuntime(settings, context.threads)
+
+
+@hookimpl
+def register_runtimes() -> Components:
+    """The runtime `onnx`."""
+    return (Component("onnx", _runtime, OnnxSettings, "ONNX Runtime on the CPU"),)

@@ -1,0 +1,101 @@
+"""The only place that imports onnxruntime to run models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnxruntime
+
+from edgemem.errors import EngineError, nearest
+from edgemem.infer.card import EngineCard, Model
+from edgemem.infer.roles import Engine
+from edgemem.infer.runtime import CheckedEngine
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from edgemem.infer.roles import Arrays
+    from edgemem_onnx import OnnxSettings
+
+PROVIDER = "CPUExecutionProvider"
+LOG_ERRORS = 3
+"""onnxruntime's severity 3: errors only; its warnings are about graph optimisations."""
+
+
+class OnnxRuntime:
+    """Loads ONNX files into sessions of their own; each has its own threads."""
+
+    def __init__(self, settings: OnnxSettings, threads: int) -> None:
+        self.settings = settings
+        self.threads = threads
+
+    def load(self, card: EngineCard, model: str, path: Path) -> Engine:
+        """Load one model. Raises EngineError when the file is damaged or has not the tensors of the card."""
+        name = f"{card.name}.{model}" if len(card.models) > 1 else card.name
+        try:
+            session = onnxruntime.InferenceSession(str(path), self._options(), providers=[PROVIDER])
+        except Exception as error:  # noqa: BLE001  # the binding raises many types of its own
+            raise EngineError(f"{name}: {path} cannot be loaded ({_line(error)}); run: edgemem engines check {card.name}") from None
+        if session.get_providers() != [PROVIDER]:
+            raise EngineError(f"{name}: loaded on {', '.join(session.get_providers())} instead of {PROVIDER}")
+        described = card.models[model]
+        _compare(name, "input", described.inputs, [value.name for value in session.get_inputs()])
+        _compare(name, "output", described.outputs, [value.name for value in session.get_outputs()], some=True)
+        return OnnxEngine(name, described, session)
+
+    def describe(self) -> str:
+        """Library, hardware and threads in one line."""
+        return f"ONNX Runtime {onnxruntime.__version__}, CPU, {self.threads} threads"
+
+    def _options(self) -> onnxruntime.SessionOptions:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = LOG_ERRORS
+        options.enable_cpu_mem_arena = self.settings.arena
+        options.enable_mem_pattern = self.settings.arena
+        options.add_session_config_entry("session.intra_op.allow_spinning", "1" if self.settings.spinning else "0")
+        return options
+
+
+class OnnxEngine(CheckedEngine):
+    """A session."""
+
+    def __init__(self, name: str, model: Model, session: onnxruntime.InferenceSession) -> None:
+        super().__init__(name, model)
+        self._session: onnxruntime.InferenceSession | None = session
+        self._metadata = dict(session.get_modelmeta().custom_metadata_map)
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        return self._metadata
+
+    def _run(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
+        if self._session is None:
+            raise EngineError(f"{self.name} was closed")
+        wanted = list(self._model.outputs)
+        try:
+            values = self._session.run(wanted, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
+        except Exception as error:  # noqa: BLE001  # the binding raises many types of its own
+            raise EngineError(f"{self.name} failed: {_line(error)}") from None
+        return dict(zip(wanted, values, strict=True))
+
+    def close(self) -> None:
+        """Free the session; twice does nothing."""
+        self._session = None
+
+
+def _compare(name: str, kind: str, wanted: Mapping[str, Any], found: list[str], *, some: bool = False) -> None:
+    missing = set(wanted) - set(found)
+    for tensor in sorted(missing):
+        raise EngineError(f'{name}: the model has no {kind} "{tensor}"{nearest(tensor, found)}')
+    extra = set(found) - set(wanted)
+    if extra and not some:
+        raise EngineError(f"{name}: its card leaves out the {kind} {', '.join(sorted(extra))}")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
