@@ -163,11 +163,21 @@ def encode_jpeg(image: Image, quality: int) -> bytes:
     return bytes(simplejpeg.encode_jpeg(np.ascontiguousarray(image), quality=quality, colorspace="BGR", colorsubsampling="420"))
 
 
-def encode_png(image: Image) -> bytes:
+def encode_png(image: Image | Gray) -> bytes:
     """Lossless and quick rather than small."""
     import cv2
 
     return bytes(cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1])
+
+
+def decode_gray(png: bytes) -> Gray:
+    """A grey picture of `encode_png`. Raises ValueError."""
+    import cv2
+
+    gray = cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_GRAYSCALE)
+    if gray is None:
+        raise ValueError("not a PNG of a grey picture")
+    return np.asarray(gray, np.uint8)
 
 
 def decode(data: bytes, side_px: int = 0) -> Image:
