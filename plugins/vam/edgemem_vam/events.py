@@ -94,7 +94,7 @@ class OtsuEvents:
         return here >= left and here >= right and here >= self.threshold()
 
     def _split(self) -> int:
-        """Where to cut an event that is too long: at its last peak, else its largest distance, else (a still scene) where the cap is reached."""
+        """Where to cut an event that is too long: its last peak, else its largest distance, else (a still scene) at the cap."""
         start_us = self._marks[0].offset_us
         inside = [i for i in range(len(self._distances)) if self._marks[i].offset_us - start_us <= self._cap_us]
         peaks = [i for i in inside if i + 1 < len(self._distances) and self._is_boundary(i)]

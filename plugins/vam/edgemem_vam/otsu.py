@@ -28,7 +28,8 @@ def distance(a: Vector, b: Vector) -> float:
 def otsu(values: Sequence[float]) -> tuple[float, float]:
     """Otsu's threshold, a bin centre, and its separability: variance between the classes over total variance, 0..1.
 
-    Where several splits are equally good, as over the empty bins between two modes, it is the middle one. A constant history gives that constant and separability 0.
+    Where several splits are equally good, as over the empty bins between two modes, it is the middle one.
+    A constant history gives that constant and separability 0.
     """
     data: npt.NDArray[np.float64] = np.asarray(values, np.float64)
     low, high = float(data.min()), float(data.max())

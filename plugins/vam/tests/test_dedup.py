@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import msgspec
 import numpy as np
 import pytest
+from edgemem_vam.dedup import AdaptiveDedup, DedupSettings
+from edgemem_vam.otsu import bimodal, distance, otsu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgemem.records import US, Frame
 from edgemem.see.select import Candidate
-from edgemem_vam.dedup import AdaptiveDedup, DedupSettings
-from edgemem_vam.otsu import bimodal, distance, otsu
 
 DIM = 32
 
@@ -137,7 +139,7 @@ def test_a_small_change_is_kept_at_most_once_per_gap():
         stream.append(msgspec.structs.replace(one, small=picture))
     found = kept(selector, stream)
     assert 8 <= len(found) <= 12
-    assert all(b - a >= 4 for a, b in zip(found, found[1:-1], strict=False))
+    assert all(b - a >= 4 for a, b in itertools.pairwise(found[:-1]))
 
 
 def test_a_still_stream_keeps_a_frame_now_and_then_when_asked():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from edgemem_vam.events import EventSettings, OtsuEvents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgemem.records import US
 from edgemem.see.segment import Mark
-from edgemem_vam.events import EventSettings, OtsuEvents
 
 
 def mark(i, angle, offset_s):

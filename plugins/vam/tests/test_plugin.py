@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import edgemem_vam
+
 from edgemem.extend.testing import check_plugin
 
 
