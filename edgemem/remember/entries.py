@@ -1,8 +1,8 @@
-"""What the writer is given: moments, segments and documents before they have an id."""
+"""What the writer is given (moments, segments and documents before they have an id) and what it shows to retainers."""
 
 from __future__ import annotations
 
-from edgemem.records import Observation, Origin, Record, Vector
+from edgemem.records import Observation, Origin, Record, Tier, Vector
 
 
 class NewMoment(Record, frozen=True, kw_only=True):
@@ -21,6 +21,18 @@ class NewMoment(Record, frozen=True, kw_only=True):
     vectors: dict[str, Vector]
     observations: tuple[Observation, ...] = ()
     role: str = ""
+
+
+class Retainable(Record, frozen=True, kw_only=True):
+    """A moment as a retainer sees it. `generation` counts how often its picture was compressed, 0 = as it was seen."""
+
+    id: int
+    stream_id: int
+    t_us: int
+    tier: Tier
+    protected: bool
+    pinned: bool
+    generation: int
 
 
 class NewSegment(Record, frozen=True, kw_only=True):

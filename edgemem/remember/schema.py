@@ -61,6 +61,7 @@ _V1 = (
         blob_id INTEGER REFERENCES blob) STRICT""",
     "CREATE INDEX moment_time ON moment (t_us, stream_id)",
     "CREATE INDEX moment_stream_time ON moment (stream_id, t_us)",
+    "CREATE INDEX moment_tier ON moment (tier, t_us)",
     "CREATE INDEX moment_segment ON moment (segment_id) WHERE segment_id IS NOT NULL",
     "CREATE INDEX moment_blob ON moment (blob_id)",
     """CREATE TABLE segment_moment (

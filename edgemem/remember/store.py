@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from edgemem.errors import EngineError
+from edgemem.records import Tier
 from edgemem.remember import schema
 from edgemem.remember.directory import WriterLock, disk_bytes, prepare
-from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
+from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
 from edgemem.remember.faults import explain, told
 from edgemem.remember.transaction import Transaction
 from edgemem.remember.vectors import SpaceWriter, space_row
@@ -28,7 +29,7 @@ from edgemem.remember.view import View
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["NewDocument", "NewMoment", "NewSegment", "Store", "Transaction"]
+__all__ = ["NewDocument", "NewMoment", "NewSegment", "Retainable", "Store", "Transaction"]
 
 _VACUUM_PAGES = 256
 """Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
@@ -162,6 +163,46 @@ class Store:
             return 0
         free = self._pragma("freelist_count") * schema.PAGE_BYTES
         return max(0, self.disk_bytes() - free + more_bytes - self.budget_bytes)
+
+    def newest_us(self) -> int | None:
+        """Time of the newest moment; None when there is none."""
+        with told(self.directory):
+            newest: int | None = self._connection.execute("SELECT max(t_us) FROM moment").fetchone()[0]
+        return newest
+
+    def edges(self) -> frozenset[int]:
+        """Ids of the first and the latest moment of each stream."""
+        edge = "(SELECT m.id FROM moment m WHERE m.stream_id = s.id ORDER BY m.t_us {0}, m.id {0} LIMIT 1)"
+        with told(self.directory):
+            found = self._connection.execute(f"SELECT {edge.format('ASC')}, {edge.format('DESC')} FROM stream s").fetchall()  # noqa: S608
+        return frozenset(moment_id for pair in found for moment_id in pair if moment_id is not None)
+
+    def retainable(self, *, tiers: Sequence[Tier] | None = None, from_us: int, to_us: int, limit: int = -1) -> list[Retainable]:
+        """Moments of these tiers (default: all) in an inclusive time range, in the order of time."""
+        index = "INDEXED BY " + ("moment_time" if tiers is None else "moment_tier")
+        of_tier = "" if tiers is None else f" AND m.tier IN ({','.join('?' * len(tiers))})"
+        with told(self.directory):
+            found = self._connection.execute(
+                "SELECT m.id, m.stream_id, m.t_us, m.tier, m.protected, m.pinned, ifnull(b.generation, 0)"  # noqa: S608
+                f" FROM moment m {index} LEFT JOIN blob b ON b.id = m.blob_id"
+                f" WHERE m.t_us BETWEEN ? AND ?{of_tier} ORDER BY m.t_us, m.id LIMIT ?",
+                (from_us, to_us, *(tiers or ()), limit),
+            )
+            return [
+                Retainable(
+                    id=row[0], stream_id=row[1], t_us=row[2], tier=row[3], protected=row[4] == 1, pinned=row[5] == 1, generation=row[6]
+                )
+                for row in found
+            ]
+
+    def picture(self, moment_id: int) -> bytes | None:
+        """The JPEG of a moment; None if it has none."""
+        with told(self.directory):
+            found = self._connection.execute(
+                "SELECT b.data FROM moment m JOIN blob b ON b.id = m.blob_id WHERE m.id = ?",
+                (moment_id,),
+            ).fetchone()
+        return found[0] if found else None
 
     def maintain(self, *, vacuum_steps: int = 1) -> bool:
         """Do a bounded piece of upkeep: a checkpoint, a few steps of vacuum, sorting of a sidecar. True if more is to be done.

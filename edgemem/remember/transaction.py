@@ -157,13 +157,15 @@ class Transaction:
             )
         self._connection.execute("DELETE FROM moment WHERE id = ?", (moment_id,))
 
-    def recode_moment(self, moment_id: int, jpeg: bytes | None, tier: Tier, *, width_px: int, height_px: int, generation: int) -> None:
-        """Put a smaller picture in place of the old one (None: the old one stays) and note the tier that it was made for."""
-        if jpeg is not None:
-            self._connection.execute(
-                "UPDATE moment SET blob_id = ?, width_px = ?, height_px = ? WHERE id = ?",
-                (self._blob(jpeg, generation=generation), width_px, height_px, moment_id),
-            )
+    def recode_moment(self, moment_id: int, jpeg: bytes, tier: Tier, *, width_px: int, height_px: int, generation: int) -> None:
+        """Put a smaller picture in place of the old one, and note the tier that it was made for."""
+        self._connection.execute(
+            "UPDATE moment SET blob_id = ?, width_px = ?, height_px = ?, tier = ? WHERE id = ?",
+            (self._blob(jpeg, generation=generation), width_px, height_px, tier, moment_id),
+        )
+
+    def set_tier(self, moment_id: int, tier: Tier) -> None:
+        """Note that a moment reached a tier with its picture as it is."""
         self._connection.execute("UPDATE moment SET tier = ? WHERE id = ?", (tier, moment_id))
 
     def set_state(self, key: str, value: bytes) -> None:

@@ -1,0 +1,176 @@
+"""What fades with age: of old moments fewer are kept, and their pictures shrink (VAM, Table 5 and section B.3).
+
+The order is VAM's: first the set that is kept, then the compression of what is left. Unlike VAM's code, protection is a column of
+its own, so a later pass cannot undo it by giving a moment another tier.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from edgemem.errors import UsageError
+from edgemem.records import US, Image, Record, Tier
+from edgemem.remember.store import Retainable, Store
+
+
+class Faded(Record, frozen=True, kw_only=True):
+    """What one step of a retainer did. `done` is false when another step would find more."""
+
+    dropped: int = 0
+    recoded: int = 0
+    done: bool = True
+
+
+class Retainer(Protocol):
+    """What fades. A step is bounded, so that seeing goes on between two of them."""
+
+    name: str
+
+    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+        """Do one step as of `now_us` (default: the newest moment of the memory)."""
+        ...
+
+
+class TierRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One tier: up to which age it reaches, how far apart its moments are, how large their pictures."""
+
+    tier: Tier
+    until_s: float | None
+    """Largest age; null for the last tier."""
+    gap_s: float = 0
+    """Of each stretch of this length the last moment stays; 0 = all stay."""
+    side_px: int = 0
+    """Longest side of the pictures; 0 = they stay as they are."""
+    quality: int = 70
+    """JPEG quality of the smaller pictures."""
+
+
+class AgeTiersSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """VAM's Table 5 by default."""
+
+    tiers: tuple[TierRule, ...] = (
+        TierRule("recent", 3600, gap_s=1),
+        TierRule("mid", 86400, gap_s=20, side_px=768, quality=70),
+        TierRule("long", None, gap_s=120, side_px=512, quality=45),
+    )
+    step_moments: int = 64
+    """Moments that one step takes up: about 0.2 s when each of them is a 1080p picture to shrink."""
+
+    def __post_init__(self) -> None:
+        ages = [rule.until_s for rule in self.tiers]
+        inner = [age for age in ages[:-1] if age is not None]
+        if not ages or ages[-1] is not None or len(inner) != len(ages) - 1 or inner != sorted(set(inner)):
+            raise UsageError("age tiers: until_s must grow from tier to tier, and only the last tier has none")
+        if len({rule.tier for rule in self.tiers}) != len(self.tiers):
+            raise UsageError("age tiers: each tier may appear once")
+
+
+class AgeTiers:
+    """Thins each stream by age and shrinks the pictures that stay.
+
+    Always kept: the first and the latest moment of each stream, protected moments (a segment's representative) and pinned ones;
+    pinned pictures are not shrunk either. A moment takes each step of compression once, because its tier is stored. Ages count from
+    the newest moment, and a moment never returns to a younger tier.
+    """
+
+    name = "age_tiers"
+
+    def __init__(self, settings: AgeTiersSettings | None = None) -> None:
+        self._settings = settings or AgeTiersSettings()
+
+    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+        """One step over at most `step_moments` moments that grew older than their tier."""
+        now = store.newest_us() if now_us is None else now_us
+        if now is None:
+            return Faded()
+        edges = store.edges()
+        left, younger, dropped, recoded = self._settings.step_moments, list[Tier](), 0, 0
+        high = 2**63 - 1
+        for rank, rule in enumerate(self._settings.tiers):
+            low = -(2**63) if rule.until_s is None else now - round(rule.until_s * US)
+            # The youngest tier has nobody to come from: thin what arrived in it, a window of bounded length.
+            lagging = store.retainable(tiers=younger or [rule.tier], from_us=low, to_us=high, limit=left if younger else -1)
+            drop, keep = self._divide(store, rule, lagging, low, high, edges)
+            keep = [moment for moment in keep if moment.tier in younger]
+            self._write(store, rule, rank, drop, keep)
+            dropped, recoded = dropped + len(drop), recoded + len(keep)
+            if younger and len(lagging) >= left:
+                return Faded(dropped=dropped, recoded=recoded, done=False)
+            left -= len(lagging) if younger else 0
+            younger.append(rule.tier)
+            high = low - 1
+        return Faded(dropped=dropped, recoded=recoded)
+
+    @staticmethod
+    def _divide(  # noqa: PLR0917
+        store: Store,
+        rule: TierRule,
+        lagging: Sequence[Retainable],
+        low: int,
+        high: int,
+        edges: frozenset[int],
+    ) -> tuple[list[Retainable], list[Retainable]]:
+        """What goes and what stays, of every bucket that holds one of `lagging`: the last, the protected, a stream's edges."""
+        gap_us = round(rule.gap_s * US)
+        if not lagging or gap_us <= 0:
+            return [], list(lagging)
+        touched = {(moment.stream_id, moment.t_us // gap_us) for moment in lagging}
+        times = [moment.t_us // gap_us for moment in lagging]
+        around = store.retainable(from_us=max(low, min(times) * gap_us), to_us=min(high, (max(times) + 1) * gap_us - 1))
+        buckets: defaultdict[tuple[int, int], list[Retainable]] = defaultdict(list)
+        for moment in around:
+            buckets[moment.stream_id, moment.t_us // gap_us].append(moment)
+        drop: list[Retainable] = []
+        keep: list[Retainable] = []
+        for key in touched:
+            *earlier, last = buckets[key]
+            keep.append(last)
+            for moment in earlier:
+                stays = moment.protected or moment.pinned or moment.id in edges
+                (keep if stays else drop).append(moment)
+        return drop, keep
+
+    @staticmethod
+    def _write(store: Store, rule: TierRule, rank: int, drop: Iterable[Retainable], keep: Sequence[Retainable]) -> None:
+        smaller = [_smaller(store, rule, rank, moment) for moment in keep]
+        with store.transaction() as tx:
+            for moment in drop:
+                tx.drop_moment(moment.id)
+            for moment, picture in zip(keep, smaller, strict=True):
+                if picture is None:
+                    tx.set_tier(moment.id, rule.tier)
+                    continue
+                jpeg, width_px, height_px = picture
+                tx.recode_moment(moment.id, jpeg, rule.tier, width_px=width_px, height_px=height_px, generation=rank)
+
+
+def _smaller(store: Store, rule: TierRule, rank: int, moment: Retainable) -> tuple[bytes, int, int] | None:
+    """The picture of a moment for this tier; None when it stays as it is."""
+    if not rule.side_px or moment.pinned or moment.generation >= rank:
+        return None
+    data = store.picture(moment.id)
+    smaller = None if data is None else shrink(data, rule.side_px, rule.quality)
+    return smaller if data and smaller and len(smaller[0]) < len(data) else None
+
+
+def shrink(jpeg: bytes, side_px: int, quality: int) -> tuple[bytes, int, int] | None:
+    """A smaller JPEG with its width and height; None if `jpeg` cannot be decoded.
+
+    The decoder scales by eighths inside the DCT, 2.5 times faster than decoding, resizing and encoding: the result is the largest
+    of the eight sizes whose longest side is at most `side_px`.
+    """
+    import simplejpeg
+
+    try:
+        height, width, *_ = simplejpeg.decode_jpeg_header(jpeg)
+        eighths = min(8, max(1, side_px * 8 // max(height, width)))
+        wanted = {"min_height": -(-height * eighths // 8), "min_width": -(-width * eighths // 8)}
+        image: Image = np.asarray(simplejpeg.decode_jpeg(jpeg, "BGR", fastdct=True, min_factor=1, **wanted))
+    except ValueError:
+        return None
+    return simplejpeg.encode_jpeg(image, quality=quality, colorspace="BGR", colorsubsampling="420"), image.shape[1], image.shape[0]

@@ -1,0 +1,88 @@
+"""A memory to write into, and short ways to make what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+
+from edgemem.infer.roles import Space
+from edgemem.records import US, Observation
+from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
+
+DIM = 16
+
+
+class Making:
+    """Moments, segments and documents with what a test does not care about filled in."""
+
+    space = Space(name="test/16", dim=DIM, calibration={"floor": 0.2})
+
+    @staticmethod
+    def unit(seed, dim=DIM):
+        vector = np.random.default_rng(seed).normal(size=dim).astype(np.float32)
+        return vector / np.linalg.norm(vector)
+
+    def moment(self, t_us, *, stream="cam", jpeg=None, seen=(), vector=None, role=""):
+        return NewMoment(
+            stream=stream,
+            seq=t_us // US,
+            t_us=t_us,
+            offset_us=t_us,
+            width_px=640,
+            height_px=360,
+            sharpness=1.5,
+            jpeg=f"picture {stream} {t_us}".encode() if jpeg is None else jpeg,
+            vectors={self.space.name: self.unit(t_us % 2**32) if vector is None else vector},
+            observations=seen,
+            role=role,
+        )
+
+    @staticmethod
+    def segment(moment_ids, t0_us, t1_us, representative_id=None, stream="cam"):
+        return NewSegment(
+            stream=stream,
+            segmenter="test",
+            t0_us=t0_us,
+            t1_us=t1_us,
+            offset_us=t0_us,
+            moment_ids=tuple(moment_ids),
+            representative_id=representative_id,
+        )
+
+    @staticmethod
+    def document(text, t0_us=0, t1_us=10 * US, known_us=10 * US, **changes):
+        given = {"kind": "event", "stream": "cam", "origin": "system", "offset_us": t0_us, **changes}
+        return NewDocument(text=text, t0_us=t0_us, t1_us=t1_us, known_us=known_us, **given)
+
+    @staticmethod
+    def label(name, score, box=None, colour="", kind="label"):
+        return Observation(kind, name, score, box, colour)
+
+    @contextmanager
+    def store(self):
+        """A fresh memory for one example of a property test."""
+        with TemporaryDirectory() as name, Store.open(Path(name) / "memory") as opened:
+            opened.ensure_space(self.space)
+            yield opened
+
+
+@pytest.fixture(scope="session")
+def making() -> Making:
+    return Making()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def store(directory: Path, making: Making) -> Iterator[Store]:
+    with Store.open(directory) as opened:
+        opened.ensure_space(making.space)
+        yield opened
