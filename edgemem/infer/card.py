@@ -101,6 +101,8 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
     """Of the decoder."""
     uses: dict[str, str] = {}
     """Role -> card that this one is composed of; an empty name takes whichever card plays that role."""
+    may_use: dict[str, str] = {}
+    """The same for parts that it is better with and works without."""
     space: Space | None = None
     """The vector space of an embedder, with thresholds that hold in it."""
     cost: Cost | None = None
@@ -144,7 +146,7 @@ def load_cards(folders: Iterable[Path]) -> dict[str, EngineCard]:
             card = load_card(path)
             cards[card.name] = card
     for card in cards.values():
-        for role, other in card.uses.items():
+        for role, other in (*card.uses.items(), *card.may_use.items()):
             if other and other not in cards:
                 raise UsageError(f'{card.origin}: uses.{role}: no card is called "{other}"{nearest(other, cards)}')
     return cards
@@ -157,7 +159,7 @@ def with_parts(card: EngineCard, cards: Mapping[str, EngineCard]) -> list[Engine
     def visit(one: EngineCard, path: tuple[str, ...]) -> None:
         if one.name in path:
             raise UsageError(f"{one.origin}: uses goes round in a circle: {' -> '.join((*path, one.name))}")
-        for role, name in one.uses.items():
+        for role, name in (*one.uses.items(), *one.may_use.items()):
             named = [cards[name]] if name else [other for other in cards.values() if other.role == role and other.name != one.name]
             for part in named:
                 visit(part, (*path, one.name))

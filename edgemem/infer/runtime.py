@@ -68,7 +68,7 @@ class Parts:
     engines: Mapping[str, Engine]
     """The loaded `models` of the card."""
     uses: Mapping[str, Any]
-    """The objects that the card is composed of, by role."""
+    """The objects that the card is composed of, by role; what it only `may_use` is left out where it is not to be had."""
     cache_dir: Path
     """For what is computed once, such as label vectors. Made when first used; safe to delete."""
 
@@ -206,11 +206,23 @@ class Engines:
         if installed(card, self.home) is None:
             return f"{card.name} is not fetched; run: edgemem engines fetch {card.name}"
         for role, name in card.uses.items():
-            parts = [self.cards[name]] if name else [part for part in self._candidates(role) if part.name != card.name]
-            problems = [self._problem(part, (*above, card.name)) for part in parts]
-            if "" not in problems:
-                return f"{card.name} needs {role}: {problems[0] if problems else 'no card plays that role'}"
+            problem = self._part_problem(card, role, name, above)
+            if problem:
+                return f"{card.name} needs {role}: {problem}"
         return ""
+
+    def _part_problem(self, card: EngineCard, role: str, name: str, above: tuple[str, ...]) -> str:
+        parts = [self.cards[name]] if name else [part for part in self._candidates(role) if part.name != card.name]
+        problems = [self._problem(part, (*above, card.name)) for part in parts] or ["no card plays that role"]
+        return "" if "" in problems else problems[0]
+
+    def notes(self, role: str) -> tuple[str, ...]:
+        """What `role` is without, though it would be better with it: one line each, with what to do."""
+        if not self.has(role):
+            return ()
+        card = self._chosen(role)
+        lacks = ((wanted, self._part_problem(card, wanted, name, ())) for wanted, name in card.may_use.items())
+        return tuple(f"{card.name} works without {wanted}: {problem}" for wanted, problem in lacks if problem)
 
     def _object(self, card: EngineCard) -> Any:
         if card.name not in self._objects:
@@ -218,7 +230,8 @@ class Engines:
         return self._objects[card.name]
 
     def _make(self, card: EngineCard) -> Any:
-        uses = {role: self._object(self.cards[name]) if name else self.role(role) for role, name in card.uses.items()}
+        wanted = {**card.uses, **{role: name for role, name in card.may_use.items() if not self._part_problem(card, role, name, ())}}
+        uses = {role: self._object(self.cards[name]) if name else self.role(role) for role, name in wanted.items()}
         files = installed(card, self.home)
         assert files is not None
         decoder = self._decoders[card.decoder]

@@ -1,0 +1,177 @@
+"""`edgemem engines`: the models that edgemem uses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json, table
+from edgemem.errors import EdgememError, FetchError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from edgemem.infer.card import EngineCard
+    from edgemem.infer.fetch import Progress
+
+_names = click.argument("names", nargs=-1, metavar="[NAME]...")
+
+
+@click.group()
+def engines() -> None:
+    """Models: list, fetch, check."""
+
+
+@engines.command("list")
+@_names
+@json_option
+@common_options
+@pass_session
+def list_(session: Session, names: tuple[str, ...], as_json: bool) -> None:
+    """List the engine cards: what each is for, its licence, and whether it is fetched."""
+    from edgemem.infer.fetch import engine_dir, installed
+
+    cards = _cards(session, names) if names else list(session.cards.values())
+    there = {card.name for card in cards if installed(card, session.home) is not None}
+    if not as_json:
+        rows = [(c.name, c.role, "yes" if c.name in there else "no", _megabytes(_download_bytes(c)), c.licence) for c in cards]
+        table(rows, ("engine", "role", "fetched", "download", "licence"))
+        return
+    facts = [
+        {
+            "name": card.name,
+            "role": card.role,
+            "fetched": card.name in there,
+            "licence": card.licence,
+            "download_bytes": _download_bytes(card),
+            "uses": sorted(filter(None, (*card.uses.values(), *card.may_use.values()))),
+            "folder": str(engine_dir(card, session.home)) if card.name in there and card.files else None,
+            "about": card.about,
+        }
+        for card in cards
+    ]
+    print_json({"engines": facts})
+
+
+@engines.command()
+@_names
+@json_option
+@common_options
+@pass_session
+def fetch(session: Session, names: tuple[str, ...], as_json: bool) -> None:
+    """Fetch and convert models: those named with all they are composed of, else every one that needs no hub."""
+    wanted = _cards(session, names) if names else _usual_cards(session)
+    problems = _fetch(session, wanted)
+    if as_json:
+        print_json({"fetched": [card.name for card in wanted if card.name not in problems], "problems": problems})
+    for problem in problems.values() if not as_json else ():
+        note(f"edgemem: {problem}")
+    if problems:
+        sys.exit(1)
+
+
+@engines.command()
+@_names
+@json_option
+@common_options
+@pass_session
+def check(session: Session, names: tuple[str, ...], as_json: bool) -> None:
+    """Compare the sha256 of fetched models with what they were when made. Exit code 1: something is damaged."""
+    from edgemem.infer.fetch import check as check_card
+    from edgemem.infer.fetch import installed
+
+    cards = _cards(session, names) if names else [c for c in session.cards.values() if installed(c, session.home) is not None]
+    problems = [problem for card in cards for problem in check_card(card, session.home)]
+    checked = [card.name for card in cards if card.files]
+    if as_json:
+        print_json({"checked": checked, "problems": problems})
+    else:
+        click.echo(f"{len(checked)} engines checked, {len(problems)} problems")
+        for problem in problems:
+            note(f"edgemem: {problem}")
+    if problems:
+        sys.exit(1)
+
+
+def fetch_all(session: Session) -> list[str]:
+    """Fetch every card that needs no hub, and those that the settings name; a line on stderr for each that cannot be had.
+
+    Returns those lines. Raises FetchError when nothing at all could be had.
+    """
+    cards = _usual_cards(session)
+    problems = _fetch(session, cards)
+    for problem in problems.values():
+        note(f"edgemem: {problem}")
+    if cards and all(card.name in problems for card in cards if card.source):
+        raise FetchError(f"no model could be fetched: {next(iter(problems.values()))}")
+    return list(problems.values())
+
+
+def _usual_cards(session: Session) -> list[EngineCard]:
+    """Without the hub: not every board has that network, and the shipped choices do without."""
+    named = set(session.settings.engines.roles.values())
+    return [c for c in session.cards.values() if c.name in named or not any(source.kind == "hub" for source in c.source)]
+
+
+def _cards(session: Session, names: Sequence[str]) -> list[EngineCard]:
+    from edgemem.infer.card import with_parts
+
+    for name in names:
+        if name not in session.cards:
+            raise UsageError(f'no engine is called "{name}"{nearest(name, session.cards)}')
+    found: dict[str, EngineCard] = {}
+    for name in names:
+        found.update({card.name: card for card in with_parts(session.cards[name], session.cards)})
+    return list(found.values())
+
+
+def _fetch(session: Session, cards: Sequence[EngineCard]) -> dict[str, str]:
+    """Fetch cards one after the other; what went wrong, by card. One that fails does not stop the others."""
+    from edgemem.infer.fetch import ensure
+
+    problems: dict[str, str] = {}
+    with _progress() as progress:
+        for card in cards:
+            try:
+                ensure(card, session.home, session.converters, progress)
+            except EdgememError as error:  # noqa: PERF203 - a download outlasts any number of try blocks
+                problems[card.name] = f"{card.name}: {str(error).removeprefix(f'{card.name}: ')}"
+    return problems
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar per download on a terminal, nothing when piped."""
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    bars: dict[str, Any] = {}
+
+    def show(what: str, done: int, total: int) -> None:
+        if what not in bars:
+            _finish(bars)
+            bars[what] = click.progressbar(length=max(total, 1), label=what, file=sys.stderr, show_eta=False)
+        bar = bars[what]
+        bar.update(min(done, bar.length) - bar.pos)
+
+    try:
+        yield show
+    finally:
+        _finish(bars)
+
+
+def _finish(bars: dict[str, Any]) -> None:
+    for bar in bars.values():
+        if not bar.finished:
+            bar.update(bar.length - bar.pos)
+            bar.render_finish()
+
+
+def _download_bytes(card: EngineCard) -> int:
+    return sum(source.size_bytes for source in card.source)
+
+
+def _megabytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.0f} MB" if size_bytes else "-"
