@@ -77,9 +77,10 @@ class Session:
     @cached_property
     def engines(self) -> Engines:
         """Models by role, loaded when first used."""
-        from edgemem.extend.engines import make_engines
+        from edgemem.infer.runtime import Engines
 
-        return make_engines(self.plugins, self.cards, self.settings, self.home)
+        runtimes, decoders = self.plugins.components("runtimes"), self.plugins.components("decoders")
+        return Engines(self.cards, runtimes, decoders, self.home, self.settings.engines)
 
     @property
     def converters(self) -> dict[str, Component]:

@@ -11,7 +11,7 @@ import msgspec
 from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json, table
 from edgemem.clock import from_iso, now_us, offset_text, to_iso, to_local
 from edgemem.errors import UsageError
-from edgemem.records import US, Answer, Evidence, Question
+from edgemem.records import US, Answer, Document, Evidence, Moment, Question, Segment
 
 if TYPE_CHECKING:
     from edgemem.answer.planner import Kit
@@ -190,21 +190,21 @@ def describe(view: View, evidence_id: str) -> tuple[dict[str, Any], bytes | None
     if kind not in {"m", "d", "s"} or not number.isdecimal():
         raise UsageError(f'"{evidence_id[:40]}" is not an evidence id; take one from ask or search, such as m12 or d3')
     key = int(number[:18])
-    facts: dict[str, Any]
-    if kind == "m":
-        moment = view.moment(key)
-        moment_id: int | None = key
-        facts = {"id": evidence_id, "kind": "moment", "stream": moment.stream, "t0": to_iso(moment.t_us), "offset_s": moment.offset_us / US, "tier": moment.tier}
-    elif kind == "d":
-        document = view.document(key)
-        moment_id = document.moment_id
-        facts = {"id": evidence_id, "kind": document.kind, "stream": document.stream, "t0": to_iso(document.t0_us), "t1": to_iso(document.t1_us)}
-        facts |= {"offset_s": document.offset_us / US, "origin": document.origin, "text": document.text}
+    known: Moment | Document | Segment | None
+    known = {"m": view.moment, "d": view.document, "s": view.segment}[kind](key)
+    if known is None:
+        raise UsageError(f"this memory has no {evidence_id}: it was never there, or it has faded")
+    facts: dict[str, Any] = {"id": evidence_id, "kind": type(known).__name__.lower(), "stream": known.stream}
+    if isinstance(known, Moment):
+        moment_id: int | None = known.id
+        facts |= {"t0": to_iso(known.t_us), "tier": known.tier}
+    elif isinstance(known, Document):
+        moment_id = known.moment_id
+        facts |= {"kind": known.kind, "t0": to_iso(known.t0_us), "t1": to_iso(known.t1_us), "origin": known.origin, "text": known.text}
     else:
-        segment = view.segment(key)
-        moment_id = segment.representative_id
-        facts = {"id": evidence_id, "kind": "segment", "stream": segment.stream, "t0": to_iso(segment.t0_us), "t1": to_iso(segment.t1_us)}
-        facts |= {"offset_s": segment.offset_us / US}
+        moment_id = known.representative_id
+        facts |= {"t0": to_iso(known.t0_us), "t1": to_iso(known.t1_us), "segmenter": known.segmenter}
+    facts["offset_s"] = known.offset_us / US
     if moment_id is None:
         return facts, None
     seen = view.observations([moment_id]).get(moment_id, ())

@@ -32,7 +32,8 @@ class Component:
 
     name: str
     factory: Callable[..., Any]
-    """`factory(settings, context)` -> an object that keeps the hook's protocol; see `extend.plugins.Context`."""
+    """`factory(settings, context)` -> an object that keeps the hook's protocol. The context is an `extend.plugins.Context`; runtimes get an
+    `infer.runtime.RuntimeContext`, decoders an `infer.runtime.Parts`, converters their `infer.card.EngineCard`."""
     settings: type[msgspec.Struct] = NoSettings
     """A frozen msgspec Struct with `forbid_unknown_fields`: every parameter with its default."""
     summary: str = ""

@@ -83,8 +83,23 @@ class Plugins:
             plugins._add(entry.name, module, version, entry.dist.name if entry.dist else entry.value)
         for directory in directories:
             for name, path in _modules_in(directory):
-                plugins._add(name, _import_file(name, path), "", str(path))
+                plugins._add(name, import_file(name, path), "", str(path))
         return plugins
+
+    @classmethod
+    def of(cls, module: ModuleType) -> Plugins:
+        """The built-ins and one plugin, for its tests. The built-ins' own module may be given too."""
+        from edgemem.extend import builtin
+
+        plugins = cls()
+        plugins._add("builtin", builtin, "", "built in")
+        if module is not builtin:
+            plugins._add(module.__name__.removeprefix("edgemem_"), module, "", "under test")
+        return plugins
+
+    def own(self, place: str) -> list[str]:
+        """Names that the plugin loaded last registered for `place`."""
+        return [name for name, (_, plugin) in self._components.get(place, {}).items() if plugin == self.loaded[-1].name]
 
     def _add(self, name: str, module: Any, version: str, origin: str) -> None:
         if any(other.name == name for other in self.loaded):
@@ -161,7 +176,8 @@ def _modules_in(directory: Path) -> list[tuple[str, Path]]:
     return files + packages
 
 
-def _import_file(name: str, path: Path) -> ModuleType:
+def import_file(name: str, path: Path) -> ModuleType:
+    """A module from a file that is on no import path. Raises PluginError naming it."""
     qualified = f"edgemem_plugins_dir_{name}"
     spec = importlib.util.spec_from_file_location(qualified, path)
     if spec is None or spec.loader is None:

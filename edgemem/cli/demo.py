@@ -1,0 +1,122 @@
+"""`edgemem demo`: the whole way once, on real pictures: remember a short film, ask it five questions, show the evidence."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json, progress
+from edgemem.cli.ask import answer_json
+from edgemem.clock import from_iso, offset_text
+from edgemem.records import US, Answer, Question
+
+START = "2026-05-04T08:00:00Z"
+"""When the demo's film is said to begin."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of the demo."""
+
+    text: str
+    options: tuple[str, ...] = ()
+
+
+QUESTIONS = (
+    Asked("When did I last see the cat?"),
+    Asked("What did the sign with the room number say?"),
+    Asked("Which of these did I see first?", ("the motorbike", "the rocket", "the cup of coffee")),
+    Asked("How many times did I see a cup of coffee?"),
+    Asked("Did I ever see a giraffe?"),
+)
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where film, memory and pictures go (default: in the data directory).")
+@json_option
+@common_options
+@pass_session
+def demo(session: Session, out: Path | None, as_json: bool) -> None:
+    """Remember a film of about two minutes made of real clips and photographs, then ask it five questions of different kinds."""
+    from edgemem.cli.engines import fetch_all
+    from edgemem.cli.film import SCENES, fetch_media, write_film
+    from edgemem.cli.ingest import run_ingest
+    from edgemem.infer.fetch import silent
+
+    began = time.monotonic()
+    folder = out or session.home / "demo"
+    memory, film = folder / "memory", folder / "film.mp4"
+    say = (lambda _text: None) if as_json else click.echo
+    say("1. weights and clips, fetched once")
+    fetch_all(session)
+    media, notes = fetch_media(session.home, silent)
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(memory, ignore_errors=True)
+    with progress(len(SCENES), "2. film") as advance:
+        scenes = write_film(media, film, advance)
+    seconds = scenes[-1][0] + scenes[-1][1].seconds
+    say(f"2. a film of {len(scenes)} scenes, {offset_text(round(seconds * US))}: {film}")
+    for text in notes:
+        note(f"note: {text}")
+    report = run_ingest(session, str(film), memory, recipe=None, start_us=from_iso(START), stream="film")
+    say(
+        f"3. remembered with the recipe {session.settings.recipe}: {report.frames_seen} frames seen, {report.moments_kept} kept as moments, "
+        f"{report.segments} events, {report.documents} documents, {report.disk_bytes / 2**20:.1f} MiB, "
+        f"in {report.seconds_spent:.1f} s ({report.seconds_of_video / max(report.seconds_spent, 1e-9):.1f} times real time)"
+    )
+    answers = [_asked(session, memory, asked, folder, number) for number, asked in enumerate(QUESTIONS, 1)]
+    say("4. five questions")
+    for number, (asked, (answer, picture)) in enumerate(zip(QUESTIONS, answers, strict=True), 1):
+        if not as_json:
+            _say_answer(number, asked, answer, picture)
+    sheet = _draw_sheet(memory, folder / "timeline.png")
+    say(f"5. the timeline as a contact sheet: {sheet}")
+    say(f"done in {time.monotonic() - began:.0f} s; ask more: edgemem ask 'where did I see a motorbike?' --memory {memory}")
+    if as_json:
+        found = [answer_json(answer) | {"picture": str(picture) if picture else None} for answer, picture in answers]
+        print_json({"film": str(film), "memory": str(memory), "sheet": str(sheet), "seconds": round(time.monotonic() - began, 1), "answers": found})
+
+
+def _asked(session: Session, memory: Path, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
+    """The answer and the file of its best picture."""
+    from edgemem.answer.planner import ask
+    from edgemem.cli.ask import describe, make_kit
+    from edgemem.remember.view import View
+
+    with View.open(memory) as view:
+        bounds = view.bounds()
+        now_us = bounds[1] if bounds else 0  # the film's own evening: "today" is its day
+        question = Question(text=asked.text, asked_us=now_us, as_of_us=view.as_of_us, options=asked.options, tz=session.settings.timezone)
+        answer, _ = ask(view, question, make_kit(session, None, None))
+        if answer.status != "answered" or not answer.evidence:
+            return answer, None
+        _, jpeg = describe(view, answer.evidence[0].id)
+    if jpeg is None:
+        return answer, None
+    picture = folder / f"evidence-{number}.jpg"
+    picture.write_bytes(jpeg)
+    return answer, picture
+
+
+def _say_answer(number: int, asked: Asked, answer: Answer, picture: Path | None) -> None:
+    click.echo(f"\n   {number}. {asked.text}" + (f" ({' / '.join(asked.options)})" if asked.options else ""))
+    click.echo(f"      {answer.answer}")
+    if picture is None:
+        click.echo(f"      {answer.status}, confidence {answer.confidence:.2f}")
+        return
+    best = answer.evidence[0]
+    click.echo(f"      at {offset_text(best.offset_us)} in {best.stream}, score {best.score:.2f}, confidence {answer.confidence:.2f}: {picture}")
+
+
+def _draw_sheet(memory: Path, path: Path) -> Path:
+    from edgemem.cli.sheet import contact_sheet
+    from edgemem.remember.view import View
+
+    with View.open(memory) as view:
+        documents = {d.segment_id: d for d in view.documents(kinds=["event"]) if d.segment_id is not None}
+        path.write_bytes(contact_sheet(view, view.segments(), documents))
+    return path

@@ -1,0 +1,86 @@
+"""`edgemem doctor`: what this machine can do, and what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+from typing import NamedTuple
+
+import click
+
+from edgemem import __version__
+from edgemem.cli.app import Session, common_options, json_option, pass_session, print_json
+from edgemem.errors import EdgememError
+
+
+class Finding(NamedTuple):
+    """One line of the report. `level` is "ok", "note" (works, with a limit) or "missing"."""
+
+    level: str
+    what: str
+    detail: str
+
+
+@click.command()
+@json_option
+@common_options
+@pass_session
+def doctor(session: Session, as_json: bool) -> None:
+    """Say what this machine can do, what is missing, and how to get it. Exit code 1: edgemem cannot work here."""
+    findings = [*_machine(), *_vectors(), *_runtimes(session), *_roles(session), _home(session)]
+    if as_json:
+        print_json({"version": __version__, "findings": [finding._asdict() for finding in findings]})
+    else:
+        for finding in findings:
+            click.echo(f"{finding.level:8}{finding.what:16}{finding.detail}")
+    if any(finding.level == "missing" and finding.what in {"runtime", "data directory"} for finding in findings):
+        raise click.exceptions.Exit(1)
+
+
+def _machine() -> list[Finding]:
+    python = f"{platform.python_implementation()} {platform.python_version()} on {platform.machine()}, {os.cpu_count()} cores"
+    fixed = sqlite3.sqlite_version_info >= (3, 51, 3)
+    sqlite = f"{sqlite3.sqlite_version}" + ("" if fixed else "; older than 3.51.3, safe here because one connection does all writing and checkpoints")
+    return [Finding("ok", "edgemem", __version__), Finding("ok", "python", python), Finding("ok" if fixed else "note", "sqlite", sqlite)]
+
+
+def _vectors() -> list[Finding]:
+    from edgemem.remember.kernels import KERNEL
+
+    level = "ok" if KERNEL == "numkong" else "note"
+    return [Finding(level, "vector kernel", KERNEL if level == "ok" else f"{KERNEL}: numkong cannot be imported, so scans are about five times slower")]
+
+
+def _runtimes(session: Session) -> list[Finding]:
+    from edgemem.infer.runtime import RuntimeContext
+
+    found = []
+    for name, component in session.plugins.components("runtimes").items():
+        try:
+            runtime = component.factory(component.settings(), RuntimeContext(session.home, session.engines.threads))
+            found.append(Finding("ok", "runtime", f"{name}: {runtime.describe()}"))
+        except (EdgememError, ImportError) as error:
+            found.append(Finding("missing", "runtime", f"{name}: {error}"))
+    return found or [Finding("missing", "runtime", "none is installed; run: pip install edgemem-onnx")]
+
+
+def _roles(session: Session) -> list[Finding]:
+    roles = sorted({card.role for card in session.cards.values()})
+    problems = {role: session.engines.missing(role) for role in roles}
+    return [
+        Finding("missing" if problem else "ok", role, problem or session.engines.card(role).name) for role, problem in problems.items()
+    ]
+
+
+def _home(session: Session) -> Finding:
+    try:
+        session.home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return Finding("missing", "data directory", f"{session.home}: {error.strerror}; set EDGEMEM_HOME to a directory you may write")
+    if not os.access(session.home, os.W_OK):
+        return Finding("missing", "data directory", f"{session.home}: not writable for this user; set EDGEMEM_HOME")
+    free = os.statvfs(session.home)
+    return Finding("ok", "data directory", f"{session.home}, {free.f_bavail * free.f_frsize / 2**30:.1f} GiB free")
+
+

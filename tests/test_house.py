@@ -1,0 +1,67 @@
+"""The house keeps its rules: heavy libraries in one place each, quick help, no pickle, every text of its own about edgemem."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted([*(ROOT / "edgemem").rglob("*.py"), *(ROOT / "plugins").glob("*/edgemem_*/**/*.py")])
+HEAVY = {"cv2", "av", "onnxruntime", "tensorrt", "onnx", "tokenizers", "rapidocr", "simplejpeg", "PIL"}
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """(top-level module, imported at module level and at run time)."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    guarded = {id(n) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) for b in node.body for n in ast.walk(b)}
+    lazy = {id(n) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for n in ast.walk(node)}
+    found = []
+    for node in ast.walk(tree):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [(name.split(".")[0], id(node) not in lazy) for name in names if id(node) not in guarded]
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_imports_a_heavy_library_when_it_is_imported(path: Path) -> None:
+    eager = {name for name, at_import in imports(path) if at_import}
+    assert not eager & HEAVY
+
+
+def test_nothing_uses_pickle_or_torch() -> None:
+    used = defaultdict(set)
+    for path in SOURCES:
+        for name, _ in imports(path):
+            used[name].add(path.name)
+    assert not {"pickle", "torch", "marshal", "shelve"} & set(used)
+
+
+def test_usearch_is_not_here() -> None:
+    """Importing it before onnxruntime crashes the process."""
+    assert all(name != "usearch" for path in SOURCES for name, _ in imports(path))
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    script = "import sys\ntry:\n    from edgemem.cli.main import main; main(['--help'])\nexcept SystemExit:\n    pass\nprint('LOADED', *sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | {"EDGEMEM_HOME": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.rpartition("LOADED")[2].split())
+    assert "numpy" not in loaded
+    assert not loaded & HEAVY
+
+
+def test_files_name_no_registry_host_and_no_home_of_ours() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    hosts = re.compile(r"(files\.pythonhosted|pypi\.org/simple|registry\.npmjs|deb\.debian\.org|/root/|/home/)")
+    for name in tracked:
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".txt", ".sh", ""} and path.is_file() and path != Path(__file__):
+            assert not hosts.search(path.read_text(encoding="utf-8", errors="ignore")), name
