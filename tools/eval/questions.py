@@ -232,21 +232,22 @@ def _order(rng: random.Random, world: World) -> Draft | None:
 def _yesno(rng: random.Random, world: World) -> Draft | None:
     yes = rng.random() < 0.5
     p = world.thing(rng) if yes else world.never(rng)
-    text = rng.choice(
-        [f"Did I ever see {p.a}?", f"Have I seen {p.a} today?", f"Was there {p.a}?", f"did i see {p.a}", f"Have I come across {p.a}?"]
-    )
-    return {"text": text, "difficulty": p.difficulty, "check": "yesno", "yes": yes, "spans": world.spans(p.words) if yes else ()}
+    today = "" if world.midnight_s < world.end else " today"
+    text = rng.choice([
+        f"Did I ever see {p.a}?", f"Have I seen {p.a}{today}?", f"Was there {p.a}?", f"did i see {p.a}", f"Have I come across {p.a}?",
+    ])  # fmt: skip
+    spans = world.spans(p.words) if yes else ()
+    return {"text": text, "difficulty": p.difficulty, "check": "yesno", "yes": yes, "spans": spans}
 
 
 def _day(rng: random.Random, world: World) -> Draft | None:
     """Yesterday and today: over midnight inside the stream, or asked a day later."""
-    midnight_s = 86400.0 - (world.start - world.start.replace(hour=0, minute=0, second=0)).total_seconds()
     p = world.thing(rng, plain=True)
     spans = world.spans(p.words)
-    if midnight_s < world.end:
+    if world.midnight_s < world.end:
         today = rng.random() < 0.5
-        inside = tuple(s for s in spans if (s[0] >= midnight_s if today else s[1] <= midnight_s))
-        if any(s[0] < midnight_s < s[1] for s in spans):
+        inside = tuple(s for s in spans if (s[0] >= world.midnight_s if today else s[1] <= world.midnight_s))
+        if any(s[0] < world.midnight_s < s[1] for s in spans):
             return None
         text = f"Did I see {p.a} {'today' if today else 'yesterday'}?"
         return {"text": text, "difficulty": p.difficulty, "check": "yesno", "yes": bool(inside), "spans": inside}
@@ -291,7 +292,7 @@ def _after_end(rng: random.Random, world: World) -> Draft | None:
 
 
 MAKERS: list[tuple[str, Maker, int]] = [
-    ("when", _when, 10), ("where", _where, 8), ("what_at", _what_at, 5), ("what", _sign, 9), ("around", _around, 5),
+    ("when", _when, 10), ("where", _where, 8), ("what_at", _what_at, 5), ("what", _sign, 12), ("around", _around, 5),
     ("between", _between, 3), ("option", _option_seen, 3), ("option", _option_order, 3), ("option", _option_next, 2),
     ("option", _option_place, 2), ("option", _option_sign, 2), ("colour", _colour, 3), ("count", _count, 5),
     ("first_last", _first_last, 5), ("order", _order, 3), ("yesno", _yesno, 8), ("day", _day, 3),

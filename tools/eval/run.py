@@ -8,6 +8,8 @@ streams or single results, and tune nothing on them.
 """
 
 import argparse
+import contextlib
+import io
 import json
 import shutil
 import subprocess
@@ -40,13 +42,15 @@ def by_subprocess(args: list[str]) -> tuple[int, str]:
 
 def in_process(args: list[str]) -> tuple[int, str]:
     """The same commands without a process each; quicker, but hides start-up costs and leaks between questions."""
-    from click.testing import CliRunner
-
     main = next(iter(entry_points(group="console_scripts", name="edgemem"))).load()
-    done = CliRunner().invoke(main, args)
-    if done.exit_code not in (0, 3):
-        print(f"edgemem {args[0]} exited {done.exit_code}: {done.output[-400:]}", file=sys.stderr)
-    return done.exit_code, done.stdout
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        try:
+            main(args)
+            code = 0
+        except SystemExit as leave:
+            code = leave.code if isinstance(leave.code, int) else 1
+    return code, said.getvalue()
 
 
 def ask(run: Runner, memory: Path, truth: Truth, question: Question, recipe: list[str]) -> Result:

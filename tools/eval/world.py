@@ -99,6 +99,7 @@ class World:
     def __init__(self, segments: list[Segment], start: datetime, catalog: list[Item]) -> None:
         self.segments, self.start, self.catalog = segments, start, catalog
         self.end = segments[-1].t1
+        self.midnight_s = 86400.0 - (start - start.replace(hour=0, minute=0, second=0)).total_seconds()
         self.tags = frozenset(tag for segment in segments for tag in segment.tags)
         self.shown = list(dict.fromkeys(item for segment in segments for item in segment.things))
         self.content = [segment for segment in segments if segment.what in CONTENT]
