@@ -6,6 +6,7 @@ owns the checkpoints, and readers that never write, this cannot happen.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["NewDocument", "NewMoment", "NewSegment", "Retainable", "Store", "Transaction"]
+
+_log = logging.getLogger(__name__)
 
 _VACUUM_PAGES = 256
 """Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
@@ -115,8 +118,7 @@ class Store:
             if isinstance(error, sqlite3.OperationalError):
                 raise explain(self.directory, error) from error
             raise
-        with told(self.directory):
-            self._follow(tx)
+        self._follow(tx)
 
     def ensure_space(self, space: SpaceLike) -> None:
         """Make the vector space if it is new. Raises EngineError when the memory holds one of that name and another dimension."""
@@ -232,12 +234,19 @@ class Store:
         self._spaces[name] = SpaceWriter(self._connection, self.directory, row, self._memory_id)
 
     def _follow(self, tx: Transaction) -> None:
-        """Bring the sidecars to where the commit left SQLite. What fails here is rebuilt at the next opening."""
-        for name, (moment_ids, epoch) in tx.erased.items():
-            self._spaces[name].erase(moment_ids, epoch)
-        for name, rows in tx.appended.items():
-            if rows.moment_ids:
-                self._spaces[name].append(rows.moment_ids, rows.times_us, rows.stream_ids, rows.matrix())
+        """Bring the sidecars to where the commit left SQLite.
+
+        The commit stands whatever happens here: a sidecar that cannot be written is rebuilt at the next chance, and until then readers
+        take what it lacks from SQLite.
+        """
+        try:
+            for name, (moment_ids, epoch) in tx.erased.items():
+                self._spaces[name].erase(moment_ids, epoch)
+            for name, rows in tx.appended.items():
+                if rows.moment_ids:
+                    self._spaces[name].append(rows.moment_ids, rows.times_us, rows.stream_ids, rows.matrix())
+        except OSError as error:
+            _log.warning("memory %s: vectors could not be written beside the database (%s); searches are slower", self.directory, error)
 
 
 def _connect(directory: Path) -> sqlite3.Connection:

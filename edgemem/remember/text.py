@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 _MOST_WORDS = 24
 """Of a very long question the first distinct words count."""
-_LEAST_SQUEEZED = 4
-_LEAST_PREFIX = 4
+_LEAST_LETTERS = 4
+"""Shorter beginnings and runs match too much by chance."""
 _LONGEST_RUN = 4
+_RUN_WEIGHT = 3.0
+"""A run is two words and their neighbourhood: at 2 one stem in a small memory still outweighed it."""
 _SNIPPET_WORDS = 24
 
 _STOP_WORDS = (
@@ -32,52 +35,66 @@ def squeeze(text: str) -> str:
     return "\n".join(filter(None, ("".join(words(line)) for line in text.splitlines())))
 
 
-def expressions(query: str) -> tuple[str, str, str]:
-    """FTS5 expressions for word stems, word beginnings and squeezed text; "" where the query gives none."""
+class Reading(NamedTuple):
+    """One way to read a query: an FTS5 expression over a table, and what a match of it is worth."""
+
+    table: str
+    expression: str
+    weight: float
+    adds: bool
+    """Whether it also counts for documents that an earlier reading found."""
+
+
+def readings(query: str) -> list[Reading]:
+    """By word stems; by neighbouring words run together, which are rarely there by chance; by squeezed words; by word beginnings."""
     spoken = words(query)
-    content = list(dict.fromkeys(word for word in spoken if word not in _STOP)) or list(dict.fromkeys(spoken))
-    content = content[:_MOST_WORDS]
-    stems = " OR ".join(f'"{word}"' for word in content)
-    prefixes = " OR ".join(f'"{word}"*' for word in content if len(word) >= _LEAST_PREFIX)
-    squeezed = " OR ".join(f'"{run}"' for run in _runs([word for word in spoken if word not in _STOP or len(word) == 1]))
-    return stems, prefixes, squeezed
+    content = (list(dict.fromkeys(word for word in spoken if word not in _STOP)) or list(dict.fromkeys(spoken)))[:_MOST_WORDS]
+    # "Gate A": a letter alone may be a name, though "a" is a stop word.
+    neighbours = [word for word in spoken if word not in _STOP or len(word) == 1][:_MOST_WORDS]
+    long = [word for word in content if len(word) >= _LEAST_LETTERS]
+    return [
+        reading
+        for reading in (
+            Reading("document_fts", _any(content), 1.0, adds=True),
+            Reading("document_squeezed_fts", _any(_runs(neighbours)), _RUN_WEIGHT, adds=True),
+            Reading("document_squeezed_fts", _any(long), 1.0, adds=False),
+            Reading("document_fts", _any(long, "*"), 0.5, adds=False),
+        )
+        if reading.expression
+    ]
 
 
-def _runs(spoken: Sequence[str]) -> list[str]:
-    """Neighbouring words run together, as OCR reads them."""
-    runs: dict[str, None] = {}
-    for size in range(1, _LONGEST_RUN + 1):
-        for start in range(min(len(spoken), _MOST_WORDS) - size + 1):
-            run = "".join(spoken[start : start + size])
-            if len(run) >= _LEAST_SQUEEZED:
-                runs[run] = None
-    return list(runs)
+def _any(terms: Sequence[str], suffix: str = "") -> str:
+    """Quoted, so that nothing in a question is FTS5 syntax."""
+    return " OR ".join(f'"{term}"{suffix}' for term in terms)
+
+
+def _runs(neighbours: Sequence[str]) -> list[str]:
+    """Two to four neighbouring words without the space between them, as OCR reads them."""
+    runs = ("".join(neighbours[start : start + size]) for size in range(2, _LONGEST_RUN + 1) for start in range(len(neighbours) - size + 1))
+    return list(dict.fromkeys(run for run in runs if len(run) >= _LEAST_LETTERS))
 
 
 def ranked(connection: sqlite3.Connection, query: str, k: int, where: str, values: Mapping[str, object]) -> list[tuple[int, float]]:
     """Document ids and ranks, best first.
 
-    The rank is the sum of BM25 over three readings of the query: stems and squeezed text count whole, word beginnings (only of
-    documents that no stem found) half. `where` restricts the table `d` (document); inverse document frequencies are those of the whole
-    memory, so a later document can shift a rank but is never returned.
+    The rank is the weighted sum of BM25 over the readings of the query. `where` restricts the table `d` (document). Inverse document
+    frequencies are those of the whole memory: a later document can shift a rank but is never returned. A word that more than half
+    of the documents have weighs next to nothing.
     """
-    stems, prefixes, squeezed = expressions(query)
     ranks: dict[int, float] = {}
-    for table, expression, weight in (
-        ("document_fts", stems, 1.0),
-        ("document_squeezed_fts", squeezed, 1.0),
-        ("document_fts", prefixes, 0.5),
-    ):
-        if not expression or (weight < 1 and len(ranks) >= k):
-            continue
+    for table, expression, weight, adds in readings(query):
+        if not adds and len(ranks) >= k:
+            break
         found = connection.execute(
             f"SELECT d.id, -bm25({table}) FROM {table} JOIN document d ON d.id = {table}.rowid"  # noqa: S608
             f" WHERE {table} MATCH :expression AND {where} ORDER BY bm25({table}), d.id LIMIT :k",
             {**values, "expression": expression, "k": k},
         ).fetchall()
-        fresh = {document_id: rank * weight for document_id, rank in found if weight == 1 or document_id not in ranks}
-        for document_id, rank in fresh.items():
-            ranks[document_id] = ranks.get(document_id, 0.0) + rank
+        known = frozenset(ranks) if not adds else frozenset()
+        for document_id, rank in found:
+            if document_id not in known:
+                ranks[document_id] = ranks.get(document_id, 0.0) + rank * weight
     return sorted(ranks.items(), key=lambda item: (-item[1], item[0]))[:k]
 
 

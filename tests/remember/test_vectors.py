@@ -1,0 +1,179 @@
+"""Vector search finds what an exact search over the originals finds, whatever happens to the sidecar."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgemem.records import US
+from edgemem.remember import kernels
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+
+
+def exact(vectors, query, k):
+    return list(np.argsort(-(vectors @ query), kind="stable")[:k])
+
+
+def fill(store, making, times_us, stream="cam"):
+    with store.transaction() as tx:
+        return [tx.add_moment(making.moment(t_us, stream=stream)) for t_us in times_us]
+
+
+def found(view, making, query, k=1000, **filters):
+    return [moment_id for moment_id, _ in view.vector_search(making.space.name, query, k, **filters)]
+
+
+@pytest.mark.skipif(kernels.scan_numkong is None, reason="numkong is not installed")
+@given(st.integers(0, 5000), st.integers(1, 1040), st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_the_fast_kernel_equals_the_slow_one(rows, dim, seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-128, 128, (rows, dim), dtype=np.int8)
+    query = rng.integers(-128, 128, dim, dtype=np.int8)
+    expected = matrix.astype(np.int64) @ query.astype(np.int64)
+    assert np.array_equal(kernels.scan_numpy(matrix, query), expected)
+    assert np.array_equal(kernels.scan_numkong(matrix, query), expected)
+
+
+@given(st.lists(st.integers(-50, 50), max_size=2000), st.integers(1, 40))
+@settings(max_examples=60, deadline=None)
+def test_the_best_are_the_best(scores, k):
+    values = np.array(scores, np.float32)
+    assert sorted(values[kernels.best(values, k)]) == sorted(values)[max(0, len(values) - k) :]
+
+
+def test_quantising_loses_less_than_half_a_step_and_bears_zero_rows():
+    vectors = np.random.default_rng(0).normal(size=(100, 64)).astype(np.float32) * np.logspace(-6, 6, 100, dtype=np.float32)[:, None]
+    vectors[7] = 0
+    rows, scales = kernels.quantise(vectors)
+    assert np.all(np.abs(rows * scales[:, None] - vectors) <= scales[:, None] * 0.501)
+    assert not rows[7].any()
+
+
+def test_search_returns_exact_cosines_in_exact_order(store, making):
+    ids = fill(store, making, [i * US for i in range(800)])
+    vectors = np.stack([making.unit(i * US) for i in range(800)])
+    query = making.unit(12345)
+    with store.view() as view:
+        hits = view.vector_search(making.space.name, query, 10)
+    assert [moment_id for moment_id, _ in hits] == [ids[i] for i in exact(vectors, query, 10)]
+    np.testing.assert_allclose([score for _, score in hits], np.sort(vectors @ query)[::-1][:10], atol=1e-3)
+
+
+def test_filters_by_time_stream_and_set(store, making):
+    cam = fill(store, making, [i * US for i in range(100)])
+    door = fill(store, making, [i * US + 1 for i in range(100)], stream="door")
+    query = making.unit(1)
+    with store.view() as view:
+        assert set(found(view, making, query, from_us=10 * US, to_us=19 * US)) == set(cam[10:20] + door[10:19])
+        assert set(found(view, making, query, stream="door")) == set(door)
+        assert found(view, making, query, stream="nowhere") == []
+        assert set(found(view, making, query, among=[*cam[:3], 999_999])) == set(cam[:3])
+        assert set(found(view, making, query, among=cam, stream="door")) == set()
+        assert set(found(view, making, query, among=cam[:50], from_us=40 * US)) == set(cam[40:50])
+        assert len(found(view, making, query, 5)) == 5
+
+
+@given(st.lists(st.lists(st.integers(0, 10**9), min_size=1, max_size=12), min_size=1, max_size=6), st.data())
+@settings(max_examples=25, deadline=None)
+def test_any_order_of_arrival_and_of_dropping_finds_exactly_what_is_there(making, batches, data):
+    with making.store() as store, store.view() as view:
+        alive = {}
+        for batch in batches:
+            alive.update(zip(fill(store, making, batch), batch, strict=True))
+            gone = data.draw(st.lists(st.sampled_from(sorted(alive)), unique=True)) if alive else []
+            with store.transaction() as tx:
+                for moment_id in gone:
+                    tx.drop_moment(moment_id)
+                    del alive[moment_id]
+            low, high = sorted(data.draw(st.tuples(st.integers(0, 10**9), st.integers(0, 10**9))))
+            expected = {moment_id for moment_id, t_us in alive.items() if low <= t_us <= high}
+            assert set(found(view, making, making.unit(3), from_us=low, to_us=high)) == expected
+        assert set(found(view, making, making.unit(3))) == set(alive)
+        directory = store.directory
+        store.close()
+        with Store.open(directory) as again:
+            assert set(found(view, making, making.unit(3))) == set(alive)
+            for space in again._spaces.values():
+                space.rebuild()
+            assert set(found(view, making, making.unit(3))) == set(alive)
+
+
+@pytest.mark.parametrize("damage", ["flip a vector", "flip a row", "cut", "remove", "empty", "other memory", "behind"])
+def test_a_damaged_sidecar_changes_no_answer_and_is_repaired(store, making, directory, tmp_path, damage):
+    fill(store, making, [i * US for i in range(50)])
+    stale = {path: path.read_bytes() for path in (directory / "vectors").iterdir()}
+    ids = fill(store, making, [i * US for i in range(50, 80)])
+    store.close()
+    matrix, rows = sorted((directory / "vectors").iterdir())
+    if damage.startswith("flip"):
+        path = matrix if damage == "flip a vector" else rows
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 0x10
+        path.write_bytes(data)
+    elif damage == "cut":
+        matrix.write_bytes(matrix.read_bytes()[:-5])
+    elif damage == "remove":
+        rows.unlink()
+    elif damage == "empty":
+        rows.write_bytes(b"")
+    elif damage == "other memory":
+        with Store.open(tmp_path / "other") as other:
+            other.ensure_space(making.space)
+            fill(other, making, [i * US for i in range(80)])
+        (tmp_path / "other" / "vectors" / rows.name).rename(rows)
+    else:
+        for path, data in stale.items():
+            path.write_bytes(data)
+    query = making.unit(70 * US)
+    with View.open(directory) as view:
+        before = view.vector_search(making.space.name, query, 80)
+    assert before[0][0] == ids[20]
+    assert len(before) == 80
+    with Store.open(directory) as again:
+        repaired = {path.name: path.read_bytes() for path in (directory / "vectors").iterdir()}
+        fill(again, making, [90 * US])
+    assert len(repaired[matrix.name]) >= 80 * making.space.dim
+    with View.open(directory) as view:
+        assert view.vector_search(making.space.name, query, 81)[:3] == before[:3]
+
+
+def test_rows_out_of_order_are_sorted_in_when_they_are_many(store, making, monkeypatch):
+    monkeypatch.setattr("edgemem.remember.vectors._TAIL_LEAST", 10)
+    fill(store, making, [i * US for i in range(100, 140)])
+    fill(store, making, [i * US for i in range(30)])
+    (space,) = store._spaces.values()
+    assert space._header.ordered == 40
+    store.maintain()
+    assert space._header.ordered == space._header.count == 70
+    with store.view() as view:
+        assert len(found(view, making, making.unit(0), to_us=29 * US)) == 30
+
+
+def test_a_forgotten_vector_leaves_the_sidecar_at_once(store, making, directory):
+    ids = fill(store, making, [i * US for i in range(20)])
+    matrix = next((directory / "vectors").glob("*.i8"))
+    row = matrix.read_bytes()[5 * making.space.dim : 6 * making.space.dim]
+    assert any(row)
+    with store.transaction() as tx:
+        tx.drop_moment(ids[5])
+    assert row not in matrix.read_bytes()
+
+
+def test_without_a_writable_sidecar_writing_goes_on(store, making, directory, caplog):
+    fill(store, making, [0])
+    rows = next((directory / "vectors").glob("*.rows"))
+    rows.unlink()
+    rows.mkdir()
+    fill(store, making, [US])
+    assert "slower" in caplog.text
+    with store.view() as view:
+        assert found(view, making, making.unit(US)) == [2, 1]
+    rows.rmdir()
+    fill(store, making, [2 * US])
+    with store.view() as view:
+        assert len(found(view, making, making.unit(US))) == 3
+    assert rows.is_file()
