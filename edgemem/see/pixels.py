@@ -123,7 +123,7 @@ def histogram(image: Image) -> Histogram:
     """256 bins for each of the three channels."""
     import cv2
 
-    return np.stack([cv2.calcHist([image], [channel], None, [256], [0, 256])[:, 0] for channel in range(3)])
+    return np.stack([cv2.calcHist([image], [channel], None, [256], [0, 256]).ravel() for channel in range(3)])
 
 
 def histogram_correlation(a: Histogram, b: Histogram) -> float:

@@ -66,8 +66,10 @@ class VideoFile:
         self.duration_us = self._length_us()
         self.t0_us = start_us if start_us is not None else now_us() - (self.duration_us or 0)
         self.identity = _identity(path)
-        self._base_us = round(self._video.start_time * self._video.time_base * US) if self._video.start_time is not None else None
         self._after_us = -1
+        self._frame_us = round(US / (self._video.average_rate or 25))
+        self._head = next(self._stretch(), None)
+        self._base_us = (self._stamp_us(self._head) if self._head is not None else None) or 0
         self._end_us = 0
         self._closed = False
 
@@ -80,9 +82,10 @@ class VideoFile:
         import av
 
         self._after_us = offset_us
-        if offset_us > 0 and self._base_us is not None:
+        if offset_us > 0:
             with contextlib.suppress(av.error.FFmpegError):  # no index: read from the start, giving nothing up to the offset
                 self._container.seek(int((self._base_us + offset_us) / US / self._video.time_base), stream=self._video)
+                self._head = None
 
     def frames(self) -> Iterator[Frame]:
         due_us = (self._after_us // self._period_us + 1) * self._period_us
@@ -105,10 +108,12 @@ class VideoFile:
 
     def _targets(self, group: _Group, due_us: int) -> tuple[list[int], int]:
         """Wanted times that this group must serve, and the first one left to the next group."""
-        slack_us = self._period_us * _KEY_SLACK
-        served_until_us = group.end_us if group.last or group.cut else group.end_us - slack_us
         targets = []
-        while due_us < served_until_us:
+        while due_us < group.end_us:
+            wait_us = group.end_us - due_us
+            next_is_nearer = wait_us <= self._period_us * _KEY_SLACK and wait_us < due_us - group.start_us
+            if next_is_nearer and not group.last and not group.cut:
+                break
             targets.append(due_us)
             due_us += self._period_us
         return targets, due_us
@@ -167,21 +172,23 @@ class VideoFile:
 
     def _timed_packets(self) -> Iterator[tuple[Any, int]]:
         """Packets with their offset; one without a time (raw streams) follows its predecessor by a frame."""
-        frame_us = round(US / (self._video.average_rate or 25))
-        offset_us = -frame_us
+        offset_us = -self._frame_us
         for packet in self._packets():
             if packet.size == 0:
                 continue
-            stamp = packet.pts if packet.pts is not None else packet.dts
-            t_us = round(stamp * packet.time_base * US) if stamp is not None else None
-            if self._base_us is None:
-                self._base_us = t_us or 0
-            offset_us = t_us - self._base_us if t_us is not None else offset_us + frame_us
+            stamp_us = self._stamp_us(packet)
+            offset_us = stamp_us - self._base_us if stamp_us is not None else offset_us + self._frame_us
             self._end_us = max(self._end_us, offset_us)
             yield packet, offset_us
 
+    def _stamp_us(self, packet: Any) -> int | None:
+        stamp = packet.pts if packet.pts is not None else packet.dts
+        return None if stamp is None else round(stamp * self._video.time_base * US)
+
     def _packets(self) -> Iterator[Any]:
         """All packets; a broken stretch is counted and passed over."""
+        if self._head is not None:
+            yield self._head
         for _ in range(_BROKEN_STRETCHES):
             if (yield from self._stretch()):
                 return
@@ -203,7 +210,7 @@ class VideoFile:
         return True
 
     def _offset_us(self, picture: Any) -> int | None:
-        return None if picture.pts is None else round(picture.pts * self._video.time_base * US) - (self._base_us or 0)
+        return None if picture.pts is None else round(picture.pts * self._video.time_base * US) - self._base_us
 
     def _image(self, picture: Any) -> Image:
         """BGR, upright, with square pixels, at most `side_px`."""

@@ -1,0 +1,79 @@
+"""Between the thread that captures (A) and the one that does the rest (B)."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Generator
+
+from edgemem.records import Frame
+from edgemem.see.source import Source
+
+_AHEAD = 2
+"""Frames that a recorded source decodes ahead, so that decoding and inference overlap."""
+
+
+class Handover:
+    """Runs a source in a thread of its own.
+
+    A live source never waits: there is one slot, the newest frame wins it, and those that were overwritten are counted in `missed`. A
+    recorded source waits for room: nothing is lost.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.missed = 0
+        self._source = source
+        self._room = 1 if source.live else _AHEAD
+        self._frames: deque[Frame] = deque()
+        self._changed = threading.Condition()
+        self._ended = False
+        self._stopped = False
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._capture, name="edgemem-capture", daemon=True)
+
+    def frames(self) -> Generator[Frame, None, None]:
+        """Start capturing; ends with the source or after `stop`. Raises what the source raised, once every frame before it was given."""
+        self._thread.start()
+        try:
+            while (frame := self._take()) is not None:
+                yield frame
+        finally:
+            self.stop()
+            self._thread.join(timeout=5.0)
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """No further frames; safe in a signal handler's thread, and twice."""
+        self._stopped = True  # read without the lock by `_capture`: a handler may run while this very thread holds it
+        self._source.close()
+
+    def _take(self) -> Frame | None:
+        with self._changed:
+            while not self._frames and not self._ended and not self._stopped:
+                self._changed.wait(timeout=0.2)  # a stop from a signal handler cannot notify
+            if not self._frames or self._stopped:
+                return None
+            frame = self._frames.popleft()
+            self._changed.notify_all()
+            return frame
+
+    def _capture(self) -> None:
+        try:
+            for frame in self._source.frames():
+                with self._changed:
+                    if self._source.live and self._frames:
+                        self._frames.clear()
+                        self.missed += 1
+                    while len(self._frames) >= self._room and not self._stopped:
+                        self._changed.wait(timeout=0.2)
+                    self._frames.append(frame)
+                    self._changed.notify_all()
+                if self._stopped:
+                    return
+        except Exception as error:  # noqa: BLE001 - handed to the thread that asked for the frames
+            self._error = error
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()

@@ -1,0 +1,348 @@
+"""A frame's way: source, gates, engines, selector, segmenter, writers, and one transaction a second into the store."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from edgemem.errors import EdgememError, MemoryDirError, SourceError
+from edgemem.infer.roles import JointEmbedder, Reader
+from edgemem.records import US, Frame, Moment, Observation, Record, Segment, Vector
+from edgemem.remember.entries import NewMoment, NewSegment
+from edgemem.remember.store import Store, Transaction
+from edgemem.remember.tiers import Retainer
+from edgemem.see import pixels
+from edgemem.see.gate import Gate, Look
+from edgemem.see.handover import Handover
+from edgemem.see.resume import Run
+from edgemem.see.segment import Cut, Mark, Segmenter
+from edgemem.see.select import Candidate, Kept, Selector
+from edgemem.see.source import Source
+from edgemem.see.write import Writer, text_document
+
+Progress = Callable[[int, "int | None"], None]
+"""Called after every frame with the offset reached and the length of the stream, both in microseconds."""
+
+COMMIT_S = 1.0
+"""Moments are committed together this often."""
+SAVE_S = 10.0
+"""Where nothing is kept, the state is still saved this often: so much of a live stream may be looked at in vain when power fails."""
+JPEG_QUALITY = 90
+"""Of kept pictures (VAM)."""
+_NOTHING: Vector = np.empty(0, np.float32)
+
+
+class IngestReport(Record, frozen=True):
+    """What one run did. `notes` are lines for a person: failures, an interruption, a camera that was lost."""
+
+    stream: str
+    frames_seen: int
+    moments_kept: int
+    segments: int
+    documents: int
+    seconds_of_video: float
+    seconds_spent: float
+    disk_bytes: int
+    dropped: dict[str, int]
+    """Frames that did not become candidates, by reason."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Parts:
+    """What a recipe names. Only `segmenter` and `selector` are required; without a joint embedder all vectors are empty."""
+
+    selector: Selector
+    segmenter: Segmenter
+    gates: Sequence[Gate] = ()
+    writers: Sequence[Writer] = ()
+    joint: JointEmbedder | None = None
+    reader: Reader | None = None
+    retainer: Retainer | None = None
+    segment_closed: Callable[[Segment], object] = field(default=lambda _: None)
+    """Observers; called after the commit."""
+
+
+@dataclass
+class _Ready:
+    """A moment on its way into the next transaction."""
+
+    new: NewMoment
+    vector: Vector
+    """Whole-picture vector, for the segmenter."""
+
+
+class Pipeline:
+    """Sees one source to its end. A failing component costs its part of one frame, is counted and said, and never ends the seeing."""
+
+    def __init__(self, source: Source, parts: Parts, store: Store) -> None:
+        self._source, self._parts, self._store = source, parts, store
+        self._run = Run(store, source)
+        self._handover = Handover(source)
+        self._stop = threading.Event()
+        self._ready: list[_Ready] = []
+        self._recent: dict[int, tuple[Moment, tuple[Observation, ...]]] = {}
+        self._accepted: Look | None = None
+        self._dropped: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
+        self._notes: dict[str, int] = {}
+        self._closed: list[Segment] = []
+        self._committed_s = self._saved_s = time.monotonic()
+        self._span_us: tuple[int, int] | None = None
+
+    def stop(self) -> None:
+        """End after the current frame: what was seen is flushed and committed. Safe in a signal handler."""
+        self._stop.set()
+        self._handover.stop()
+
+    def run(self, progress: Progress | None = None) -> IngestReport:
+        """See everything. Raises SourceError when nothing came or the camera was lost (what came before is committed), MemoryDirError."""
+        started = time.monotonic()
+        self._begin()
+        lost: SourceError | None = None
+        with self._stop_on_signals():
+            try:
+                with closing(self._handover.frames()) as frames:
+                    for frame in frames:
+                        self._see(self._run.stamped(frame))
+                        if progress is not None:
+                            progress(self._run.saved.offset_us, self._source.duration_us)
+            except SourceError as error:
+                lost = error
+            self._end(finished=not (self._stop.is_set() or lost or self._source.live))
+        if lost is not None:
+            raise lost
+        return self._report(time.monotonic() - started)
+
+    def _begin(self) -> None:
+        parts, saved = self._parts, self._run.saved
+        if parts.joint is not None:
+            self._store.ensure_space(parts.joint.space)
+        for kind, component in (("selector", parts.selector), ("segmenter", parts.segmenter)):
+            state = saved.states.get(f"{kind}/{component.name}")
+            if state:
+                self._attempt(f"{kind} {component.name} starts afresh", None, component.restore, state)
+        if saved.accepted and not self._source.live:
+            accepted = Look(pixels.decode(saved.accepted), saved.accepted_us)
+            for gate in parts.gates:
+                gate.accepted(accepted)
+
+    def _see(self, frame: Frame) -> None:
+        saved = self._run.saved
+        first_us = self._span_us[0] if self._span_us else frame.offset_us
+        self._span_us = (first_us, frame.offset_us)
+        self._counts["frames"] += 1
+        saved.offset_us, saved.t_us, saved.seq = frame.offset_us, frame.t_us, frame.seq
+        look = Look.at(frame)
+        reason = self._refusal(look)
+        if reason:
+            self._dropped[reason] += 1
+        else:
+            self._consider(frame, look)
+        now = time.monotonic()
+        if (self._ready and now - self._committed_s >= COMMIT_S) or now - self._saved_s >= SAVE_S:
+            self._commit()
+
+    def _refusal(self, look: Look) -> str:
+        """Why the first gate that refuses the frame does, or ""; a gate that fails lets it pass."""
+        for gate in self._parts.gates:
+            verdict = self._attempt(f"gate {gate.name}", None, gate.judge, look)
+            if verdict is not None and not verdict.keep:
+                return str(verdict.reason)
+        for gate in self._parts.gates:
+            self._attempt(f"gate {gate.name}", None, gate.accepted, look)
+        self._accepted = Look(look.small, look.offset_us)
+        return ""
+
+    def _consider(self, frame: Frame, look: Look) -> None:
+        vector = _NOTHING
+        if self._parts.joint is not None:
+            vectors = self._attempt("embedding", None, self._parts.joint.glance, [frame.image])
+            if vectors is None:
+                self._dropped["engine"] += 1
+                return
+            vector = vectors[0]
+        candidate = Candidate(frame=frame, vector=vector, sharpness=look.sharpness, small=look.small)
+        for kept in self._attempt("selector", [Kept(candidate=candidate)], self._parts.selector.observe, candidate):
+            self._keep(kept)
+
+    def _keep(self, kept: Kept) -> None:
+        """The dear part: look closely, read, encode."""
+        candidate, frame = kept.candidate, kept.candidate.frame
+        vector, observations = candidate.vector, tuple[Observation, ...]()
+        vectors = {}
+        if self._parts.joint is not None:
+            sight = self._attempt("looking closely", None, self._parts.joint.look, frame.image)
+            if sight is not None:
+                vector, observations = sight.vector, sight.observations
+            vectors[self._parts.joint.space.name] = vector
+        if self._parts.reader is not None:
+            observations += tuple(self._attempt("reading text", [], self._parts.reader.read, frame.image))
+        height, width = frame.image.shape[:2]
+        new = NewMoment(
+            stream=frame.stream,
+            seq=frame.seq,
+            t_us=frame.t_us,
+            offset_us=frame.offset_us,
+            mono_us=frame.mono_us,
+            boot_id=frame.boot_id,
+            width_px=width,
+            height_px=height,
+            sharpness=candidate.sharpness,
+            jpeg=pixels.encode_jpeg(frame.image, JPEG_QUALITY),
+            vectors=vectors,
+            observations=observations,
+            role=kept.role,
+        )
+        self._ready.append(_Ready(new, candidate.vector))
+
+    def _commit(self, *, ending: bool = False) -> None:
+        """Everything that is ready, and the state that belongs to it, in one transaction; then upkeep."""
+        with self._store.transaction() as tx:
+            for ready in self._ready:
+                self._add(tx, ready)
+            if ending:
+                for cut in self._attempt("segmenter", [], self._parts.segmenter.flush):
+                    self._add_segment(tx, cut)
+            tx.set_state(self._run.key, self._state())
+        self._ready.clear()
+        self._committed_s = self._saved_s = time.monotonic()
+        closed, self._closed = self._closed, []
+        for segment in closed:
+            self._attempt("observer", None, self._parts.segment_closed, segment)
+        if closed and self._parts.retainer is not None:
+            self._attempt("retention", None, self._parts.retainer.apply, self._store)
+        self._store.maintain()
+
+    def _add(self, tx: Transaction, ready: _Ready) -> None:
+        new = ready.new
+        moment_id = tx.add_moment(new)
+        moment = Moment(
+            id=moment_id,
+            stream=new.stream,
+            seq=new.seq,
+            t_us=new.t_us,
+            offset_us=new.offset_us,
+            width_px=new.width_px,
+            height_px=new.height_px,
+            sharpness=new.sharpness,
+            tier="recent",
+            role=new.role,
+        )
+        self._counts["moments"] += 1
+        self._recent[moment_id] = (moment, new.observations)
+        text = text_document(moment, new.observations)
+        if text is not None:
+            tx.add_document(text)
+            self._counts["documents"] += 1
+        mark = Mark(moment_id=moment_id, t_us=new.t_us, offset_us=new.offset_us, vector=ready.vector)
+        for cut in self._attempt("segmenter", [], self._parts.segmenter.observe, mark):
+            self._add_segment(tx, cut)
+
+    def _add_segment(self, tx: Transaction, cut: Cut) -> None:
+        stream, segmenter, ids = self._run.stream, self._parts.segmenter.name, tuple(mark.moment_id for mark in cut.marks)
+        span = {"t0_us": cut.t0_us, "t1_us": cut.t1_us, "offset_us": cut.offset_us, "representative_id": cut.representative_id}
+        segment_id = tx.add_segment(NewSegment(stream=stream, segmenter=segmenter, moment_ids=ids, **span))
+        segment = Segment(id=segment_id, stream=stream, segmenter=segmenter, **span)
+        known = [self._recall(moment_id) for moment_id in ids]
+        found = [pair for pair in known if pair is not None]
+        moments, observations = [moment for moment, _ in found], {moment.id: seen for moment, seen in found}
+        for writer in self._parts.writers:
+            for document in self._attempt(f"writer {writer.name}", [], writer.write, segment, moments, observations):
+                tx.add_document(document)
+                self._counts["documents"] += 1
+        self._counts["segments"] += 1
+        self._closed.append(segment)
+
+    def _recall(self, moment_id: int) -> tuple[Moment, tuple[Observation, ...]] | None:
+        """A moment of the open segment: from this run, else as an earlier one committed it; None when it has faded since."""
+        recent = self._recent.pop(moment_id, None)
+        if recent is not None:
+            return recent
+        with self._store.view() as view:
+            moment = view.moment(moment_id)
+            return (moment, view.observations([moment_id]).get(moment_id, ())) if moment is not None else None
+
+    def _state(self) -> bytes:
+        parts, saved = self._parts, self._run.saved
+        if self._accepted is not None and (self._accepted.offset_us != saved.accepted_us or not saved.accepted):
+            saved.accepted, saved.accepted_us = pixels.encode_png(self._accepted.small), self._accepted.offset_us
+        saved.states = {
+            f"selector/{parts.selector.name}": self._attempt("selector", b"", parts.selector.state),
+            f"segmenter/{parts.segmenter.name}": self._attempt("segmenter", b"", parts.segmenter.state),
+        }
+        return self._run.encode()
+
+    def _end(self, *, finished: bool) -> None:
+        if self._stop.is_set():
+            self._note("interrupted; run the same command again to go on" if not self._source.live else "stopped")
+        for kept in self._attempt("selector", [], self._parts.selector.flush):
+            self._keep(kept)
+        if self._counts["frames"] and not self._counts["moments"] and not self._ready:
+            reason, times = next(iter(self._dropped.most_common(1)), ("too little new", self._counts["frames"]))
+            self._note(f"nothing was kept: {times} of {self._counts['frames']} frames were dropped as {reason}")
+        self._run.saved.finished = finished
+        if self._counts["frames"] or self._run.resumed:
+            self._commit(ending=True)
+
+    def _attempt(self, what: str, otherwise: Any, action: Callable[..., Any], *args: Any) -> Any:
+        """The result of a component, or `otherwise` where it fails, which the notes tell. Only an unwritable memory ends the run."""
+        try:
+            return action(*args)
+        except MemoryDirError:
+            raise
+        except Exception as error:  # noqa: BLE001 - seeing goes on whatever a model or plugin does
+            line = str(error) if isinstance(error, EdgememError) else f"{type(error).__name__}: {error}"
+            self._note(f"{what}: {line}")
+            return otherwise
+
+    def _note(self, line: str) -> None:
+        self._notes[line] = self._notes.get(line, 0) + 1
+
+    def _report(self, seconds_spent: float) -> IngestReport:
+        dropped = self._dropped + Counter(self._source.dropped)
+        if self._handover.missed:
+            dropped["busy"] += self._handover.missed
+        first_us, last_us = self._span_us or (0, 0)
+        whole_us = self._source.duration_us if self._run.saved.finished and not self._run.resumed else None
+        return IngestReport(
+            stream=self._run.stream,
+            frames_seen=self._counts["frames"],
+            moments_kept=self._counts["moments"],
+            segments=self._counts["segments"],
+            documents=self._counts["documents"],
+            seconds_of_video=(whole_us or last_us - first_us) / US,
+            seconds_spent=seconds_spent,
+            disk_bytes=self._store.disk_bytes(),
+            dropped=dict(dropped),
+            notes=tuple(f"{line} ({times} times)" if times > 1 else line for line, times in self._notes.items()),
+        )
+
+    @contextmanager
+    def _stop_on_signals(self) -> Iterator[None]:
+        """SIGINT and SIGTERM end the run cleanly; a second one ends it at once. Only the main thread can take signals."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+        def stop(number: int, _: FrameType | None) -> None:
+            signal.signal(number, before[number])
+            self.stop()
+
+        for number in before:
+            signal.signal(number, stop)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

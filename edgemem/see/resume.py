@@ -1,0 +1,77 @@
+"""How a run begins: with a new stream, or where a killed run of the same stream stopped.
+
+A recording that was not seen to its end is continued after its last saved frame. One that was, or another recording of the same name,
+becomes a new stream `name-2`, `name-3` ...: seeing a film twice is two memories. A live stream goes on under its name for ever.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from edgemem.records import US, Frame
+from edgemem.remember.store import Store
+from edgemem.see.source import Source
+
+
+class Saved(msgspec.Struct, kw_only=True):
+    """What is committed with the moments, so that both are always from the same instant."""
+
+    identity: str
+    t0_us: int
+    finished: bool = False
+    offset_us: int = -1
+    """Last frame that was dealt with."""
+    t_us: int = 0
+    seq: int = -1
+    accepted: bytes = b""
+    """PNG of the 320 px copy of the last frame that passed the gates."""
+    accepted_us: int = 0
+    states: dict[str, bytes] = {}
+    """By `selector/<name>` and `segmenter/<name>`: another recipe starts afresh."""
+
+
+class Run:
+    """The stream of one run: its name, its saved state, and the stamps of its frames."""
+
+    def __init__(self, store: Store, source: Source) -> None:
+        self.stream, found = _find(store, source)
+        self.resumed = found is not None
+        self.saved = found or Saved(identity=source.identity, t0_us=source.t0_us)
+        self._live = source.live
+        self._shift_us = self._ahead_us = 0
+        self._seq = 0
+        if self.resumed and self._live:
+            # A clock that was set back while we were off must not date new frames before old ones.
+            self._shift_us = max(0, self.saved.t_us + US - source.t0_us)
+            self._ahead_us = source.t0_us + self._shift_us - self.saved.t0_us
+            self._seq = self.saved.seq + 1
+        elif self.resumed:
+            source.skip_to(self.saved.offset_us)
+
+    @property
+    def key(self) -> str:
+        """Where the state is kept."""
+        return f"see/{self.stream}"
+
+    def stamped(self, frame: Frame) -> Frame:
+        """The frame under this stream's name, its times continuing those of earlier runs."""
+        offset_us = frame.offset_us + self._ahead_us
+        t_us = frame.t_us + self._shift_us if self._live else self.saved.t0_us + offset_us
+        return msgspec.structs.replace(frame, stream=self.stream, seq=frame.seq + self._seq, t_us=t_us, offset_us=offset_us)
+
+    def encode(self) -> bytes:
+        """For `Transaction.set_state`."""
+        return msgspec.msgpack.encode(self.saved)
+
+
+def _find(store: Store, source: Source) -> tuple[str, Saved | None]:
+    number = 1
+    while True:
+        name = source.name if number == 1 else f"{source.name}-{number}"
+        state = store.state(f"see/{name}")
+        if state is None:
+            return name, None
+        saved = msgspec.msgpack.decode(state, type=Saved)
+        if source.live or (saved.identity == source.identity and not saved.finished):
+            return name, saved
+        number += 1

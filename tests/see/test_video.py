@@ -1,0 +1,147 @@
+"""What comes out of video files, good and bad."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from films import encode, scene, scenes
+
+from edgemem.errors import SourceError
+from edgemem.records import US
+from edgemem.see.source import open_source
+
+
+def offsets(path, rate_fps=1.0, **options):
+    return [frame.offset_us / US for frame in open_source(str(path), rate_fps=rate_fps, **options).frames()]
+
+
+def which(image):
+    """The kind of scene that a frame shows."""
+    return min(range(12), key=lambda kind: np.abs(image.astype(int) - scene(kind)).mean())
+
+
+@pytest.mark.parametrize("gop", [1, 7, 10, 20, 250])
+def test_one_frame_a_second_whatever_the_spacing_of_key_frames(tmp_path, gop):
+    found = offsets(encode(tmp_path / "a.mp4", scenes(6, 1.0), gop=gop))
+    assert len(found) == 6
+    assert all(abs(offset - second) <= 0.5 for second, offset in enumerate(found))
+
+
+def test_every_frame_shows_what_was_there_at_its_time(tmp_path):
+    path = encode(tmp_path / "a.mp4", scenes(6, 1.0), gop=250, bf="2")
+    for frame in open_source(str(path), rate_fps=5).frames():
+        assert which(frame.image) == frame.offset_us // US
+
+
+def test_a_rate_above_the_files_gives_every_frame_once(tmp_path):
+    path = encode(tmp_path / "a.mp4", scenes(1, 3.0), gop=12)
+    assert offsets(path, 1000) == [i / 10 for i in range(30)]
+
+
+def test_variable_frame_rate_keeps_true_times_and_invents_nothing(tmp_path):
+    times = [0, 0.1, 0.2, 5.0, 5.1, 9.3]
+    path = encode(tmp_path / "a.mp4", [scene(i) for i in range(6)], times=times, gop=250)
+    assert offsets(path) == [0, 5.0, 9.3]
+
+
+def test_times_count_from_start_when_it_is_given(tmp_path):
+    path = encode(tmp_path / "film.mp4", scenes(2, 1.0))
+    frames = list(open_source(str(path), rate_fps=1, start_us=5 * US).frames())
+    assert [(f.stream, f.t_us) for f in frames] == [("film", 5 * US), ("film", 6 * US)]
+
+
+def test_a_killed_run_can_go_on_behind_any_frame(tmp_path):
+    path = encode(tmp_path / "a.mp4", scenes(12, 1.0), gop=25, bf="2")
+    whole = [(f.seq, f.offset_us) for f in open_source(str(path), rate_fps=2).frames()]
+    for seq, offset_us in whole[::5]:
+        rest = open_source(str(path), rate_fps=2)
+        rest.skip_to(offset_us)
+        assert [(f.seq, f.offset_us) for f in rest.frames()] == whole[seq + 1 :]
+
+
+def test_a_phone_held_upright_gives_upright_pictures(tmp_path):
+    path = encode(tmp_path / "a.mp4", [scene(3)] * 10)
+    upright = next(open_source(str(path), rate_fps=1).frames()).image
+    data = bytearray(path.read_bytes())
+    at = data.index(b"tkhd") + 4 + 40  # version and flags, times, id, duration, layer ... then the matrix (ISO 14496-12, 8.3.2)
+    data[at : at + 36] = struct.pack(">9i", 0, 0x10000, 0, -0x10000, 0, 0, 180 << 16, 0, 0x40000000)
+    path.write_bytes(data)
+    turned = next(open_source(str(path), rate_fps=1).frames()).image
+    assert turned.shape == (320, 180, 3)
+    assert np.abs(turned.astype(int) - np.rot90(upright, -1)).mean() < 3
+
+
+def test_large_pictures_are_shrunk_and_none_is_enlarged(tmp_path):
+    path = encode(tmp_path / "a.mp4", [scene(1, 640, 360)] * 3)
+    assert next(open_source(str(path), rate_fps=1, side_px=160).frames()).image.shape == (90, 160, 3)
+    assert next(open_source(str(path), rate_fps=1).frames()).image.shape == (360, 640, 3)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a video at all\n" * 50, bytes(5000)])
+def test_a_file_that_is_no_video_is_refused_in_one_line(tmp_path, content):
+    path = tmp_path / "a.mp4"
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match=r"a\.mp4: not a video that can be read") as refused:
+        open_source(str(path), rate_fps=1)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_cut_off_file_gives_what_is_left_and_says_so(tmp_path):
+    path = encode(tmp_path / "a.mkv", scenes(10, 2.0), gop=10)
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * 0.6)])
+    source = open_source(str(path), rate_fps=1)
+    assert 8 <= len(list(source.frames())) <= 14
+    if source.duration_us and source.duration_us > 15 * US:  # the header may tell how long it was
+        assert source.dropped["truncated"] >= 5
+
+
+def test_a_half_destroyed_file_gives_the_good_parts_and_counts_the_bad(tmp_path):
+    path = encode(tmp_path / "a.mp4", scenes(12, 1.0), gop=10)
+    data = bytearray(path.read_bytes())
+    media = data.index(b"mdat") + 4
+    third = (len(data) - media) // 3
+    data[media + third : media + 2 * third] = np.random.default_rng(0).bytes(third)
+    path.write_bytes(data)
+    source = open_source(str(path), rate_fps=1)
+    seen = {round(frame.offset_us / US): which(frame.image) for frame in source.frames()}
+    assert source.dropped["corrupt"] > 0
+    assert all(seen[second] == second for second in (0, 1, 2, 10, 11))
+
+
+def test_a_file_without_a_single_good_frame_is_refused(tmp_path):
+    path = encode(tmp_path / "a.mp4", scenes(2, 1.0))
+    data = bytearray(path.read_bytes())
+    media = data.index(b"mdat") + 4
+    end = data.index(b"moov") - 4
+    data[media:end] = bytes(end - media)
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match="no picture could be decoded"):
+        list(open_source(str(path), rate_fps=1).frames())
+
+
+def test_a_sound_file_is_refused(tmp_path):
+    import av
+
+    path = tmp_path / "a.wav"
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream("pcm_s16le", rate=8000)
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), layout="mono")
+        frame.rate = 8000
+        out.mux(stream.encode(frame))
+        out.mux(stream.encode(None))
+    with pytest.raises(SourceError, match="has no picture track"):
+        open_source(str(path), rate_fps=1)
+
+
+def test_a_missing_file_says_what_could_be_given():
+    with pytest.raises(SourceError, match="no such file or folder; give a video"):
+        open_source("/nowhere/a.mp4", rate_fps=1)
+
+
+def test_other_containers_and_codecs(tmp_path):
+    for name, codec in (("a.avi", "mjpeg"), ("b.mkv", "mpeg4"), ("c.ts", "libx264")):
+        found = offsets(encode(tmp_path / name, scenes(4, 1.0), codec=codec))
+        assert len(found) in {4, 5}, name
+        assert found[0] <= 0.1
