@@ -1,0 +1,56 @@
+"""What is verified around a step: before an action is run, and before an answer leaves."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Action, Reply
+
+
+class Check(Protocol):
+    """Returns "" to allow, else one line that says why not; the planner gets it back."""
+
+    name: str
+
+    def before_action(self, action: Action, session: Session) -> str: ...
+
+
+class WithinAsOf:
+    """No action may look past the as-of time, or at a stretch that ends before it begins."""
+
+    name = "within_as_of"
+
+    def before_action(self, action: Action, session: Session) -> str:
+        from_us, to_us = getattr(action, "from_us", None), getattr(action, "to_us", None)
+        if from_us is not None and from_us > session.question.as_of_us:
+            return "the stretch of time begins after the as-of time of the question"
+        if from_us is not None and to_us is not None and to_us < from_us:
+            return "the stretch of time ends before it begins"
+        return ""
+
+
+class CitesEvidence:
+    """An answer must cite evidence, and only evidence that came up in this session."""
+
+    name = "cites_evidence"
+
+    def before_action(self, action: Action, session: Session) -> str:
+        if not isinstance(action, Reply) or action.status != "answered":
+            return ""
+        if not action.evidence:
+            return "an answer must cite evidence; abstain instead"
+        known = session.evidence()
+        unknown = [name for name in action.evidence if name not in known]
+        return f"evidence {unknown[0]} did not come up in this session" if unknown else ""
+
+
+class ValidOption:
+    """A chosen option must be one of those that were given."""
+
+    name = "valid_option"
+
+    def before_action(self, action: Action, session: Session) -> str:
+        if isinstance(action, Reply) and action.option is not None and not 0 <= action.option < len(session.question.options):
+            return f"option {action.option} is none of the {len(session.question.options)} given"
+        return ""

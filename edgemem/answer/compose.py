@@ -1,0 +1,95 @@
+"""Short answers from evidence, in plain English. What was read is always quoted, never spoken as our own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from edgemem.answer.retrieve import Episode, Reading
+from edgemem.answer.tools import Scene, Sight, singular
+from edgemem.answer.words import similar_texts, words
+from edgemem.clock import to_local
+from edgemem.records import US, Evidence
+
+
+def span_text(seconds: float) -> str:
+    """ "2 min 14 s", "45 s", "1 h 5 min"."""
+    whole = round(max(0.0, seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, seconds_left = divmod(rest, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds_left} s" if minutes else f"{seconds_left} s"
+
+
+def time_text(t_us: int, tz: str) -> str:
+    """ "10:02:14 on 2026-05-04", on the clock of the one who asks."""
+    return to_local(t_us, tz).strftime("%H:%M:%S on %Y-%m-%d")
+
+
+def place_in_stream(offset_us: int, stream: str) -> str:
+    """ "2 min 14 s into "walk" "."""
+    return f'{span_text(offset_us / US)} into "{stream}"'
+
+
+def at(evidence: Evidence | Episode | Reading, tz: str) -> str:
+    """When something was: "at 10:02:14 on 2026-05-04 (2 min 14 s into "walk")"."""
+    return f"at {time_text(evidence.t0_us, tz)} ({place_in_stream(evidence.offset_us, evidence.stream)})"
+
+
+def quote(text: str, limit: int = 300) -> str:
+    """Text that was read, in quotation marks on one line, cut where it is long."""
+    flat = " ".join(text.split()).replace('"', "'")
+    return f'"{flat if len(flat) <= limit else flat[: limit - 1] + "…"}"'
+
+
+def the(phrase: str) -> str:
+    """The phrase with an article."""
+    return f"the {phrase}" if phrase else "that"
+
+
+def a(phrase: str) -> str:
+    """The phrase with the article that fits."""
+    first, last = phrase.split()[:1], phrase.split()[-1:]
+    if last and singular(last[0]) != last[0]:
+        return phrase
+    return f"{'an' if first and first[0][:1].lower() in 'aeiou' else 'a'} {phrase}"
+
+
+def listed(parts: Iterable[str], joiner: str = "and") -> str:
+    """ "a, b and c"."""
+    some = [part for part in parts if part]
+    return f"{', '.join(some[:-1])} {joiner} {some[-1]}" if len(some) > 1 else "".join(some)
+
+
+def things(sights: Sequence[Sight], limit: int = 4, without: Iterable[str] = ()) -> list[str]:
+    """Names of what was seen, best first, with counts and colours; nothing that shares a word with `without`."""
+    avoid = {singular(word) for phrase in without for word in words(phrase)}
+    names: list[str] = []
+    taken: set[str] = set()
+    for sight in sights:
+        own = set(words(sight.name))
+        if sight.kind not in {"label", "object"} or own & taken or {singular(w) for w in own} & avoid:
+            continue
+        taken |= own
+        number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
+        colour = f"{sight.colour} " if sight.colour and sight.colour not in own else ""
+        names.append(f"{number}{colour}{sight.name}")
+        if len(names) == limit:
+            break
+    return names
+
+
+def distinct_readings(readings: Sequence[Reading], limit: int = 3) -> list[Reading]:
+    """Longest reading of each text: what stands on a sign is read again in every picture that shows it."""
+    kept: list[Reading] = []
+    for reading in sorted(readings, key=lambda r: -len(r.text)):
+        if all(similar_texts(reading.text, other.text) < 0.7 and reading.text not in other.text for other in kept):
+            kept.append(reading)
+    return sorted(kept[:limit], key=lambda r: r.t0_us)
+
+
+def scene_text(scene: Scene, without: Iterable[str] = (), limit: int = 4) -> str:
+    """What a scene shows: "coffee mug, desk; the text "ROOM 214" "."""
+    seen = listed(things(scene.sights, limit, without))
+    read = listed(quote(r.text, 120) for r in distinct_readings(scene.readings))
+    return "; ".join(part for part in (seen, f"the text {read}" if read else "") if part)

@@ -1,0 +1,88 @@
+"""The loop: the planner names one action, checks look at it, a tool carries it out, until it answers or the steps are used up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf
+from edgemem.answer.question import parse
+from edgemem.answer.retrieve import Retriever
+from edgemem.answer.session import Session, Step
+from edgemem.answer.timespan import resolve
+from edgemem.answer.tools import Action, CountTool, InspectTool, ReadTool, Refused, Reply, SearchTool, Tool
+from edgemem.errors import PluginError, UsageError
+from edgemem.records import Answer, Question, Usage
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
+
+OPTIONS_LIMIT = 100
+_EVIDENCE_LIMIT = 10
+
+
+class Planner(Protocol):
+    """One step of reasoning. Sees only the session; acts only through actions."""
+
+    name: str
+
+    def next(self, session: Session) -> Action:
+        """The next action; `Reply` ends the session. A refused action stands in the steps with the reason."""
+        ...
+
+
+@dataclass
+class Kit:
+    """Everything needed at question time. Engines are behind the retrievers and are loaded when first used."""
+
+    planner: Planner
+    retrievers: Sequence[Retriever]
+    tools: Sequence[Tool] = ()
+    checks: Sequence[Check] = field(default_factory=lambda: (WithinAsOf(), CitesEvidence(), ValidOption()))
+    step_limit: int = 140
+    """Room for one search per option, and a few more."""
+
+    def __post_init__(self) -> None:
+        self.tools = (SearchTool(self.retrievers), InspectTool(), ReadTool(), CountTool(), *self.tools)
+
+    def tool_for(self, action: Action) -> Tool:
+        """The last registered tool for the type of `action`, so that a plugin may replace a built-in. Raises PluginError if there is none."""
+        for tool in reversed(self.tools):
+            if isinstance(action, tool.action):
+                return tool
+        raise PluginError(f'planner "{self.planner.name}" asked for "{type(action).__name__}", which no tool carries out')
+
+
+def ask(view: View, question: Question, kit: Kit) -> tuple[Answer, Session]:
+    """Answer `question` from what `view` may see. Raises UsageError when nothing is asked or an option is empty."""
+    start = time.perf_counter()
+    if len(question.options) > OPTIONS_LIMIT or any(not option.strip() for option in question.options):
+        raise UsageError(f"give between 0 and {OPTIONS_LIMIT} options, none of them empty")
+    parsed = parse(question.text)
+    session = Session(question, parsed, resolve(parsed.time, question, view), empty=view.bounds() is None)
+    reply = _run(view, session, kit)
+    return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
+
+
+def _run(view: View, session: Session, kit: Kit) -> Reply:
+    while len(session.steps) < kit.step_limit:
+        start = time.perf_counter()
+        action = kit.planner.next(session)
+        why = next((reason for check in kit.checks if (reason := check.before_action(action, session))), "")
+        if isinstance(action, Reply) and not why:
+            return action
+        result = Refused(why=why) if why else kit.tool_for(action).run(action, view)
+        session.steps.append(Step(action=action, result=result, ms=1000 * (time.perf_counter() - start)))
+    return Reply(text="I could not find an answer in the steps allowed.", status="abstained", confidence=0.0, notes=("step limit reached",))
+
+
+def _answer(reply: Reply, session: Session, ms: float) -> Answer:
+    known = session.evidence()
+    evidence = tuple(known[name] for name in dict.fromkeys(reply.evidence) if name in known)[:_EVIDENCE_LIMIT]
+    notes = (*session.parsed.notes, *session.span.notes, *reply.notes)
+    return Answer(
+        question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),
+        evidence=evidence, steps=len(session.steps) + 1, usage=Usage(ms=round(ms, 3)), notes=tuple(dict.fromkeys(notes)),
+    )  # fmt: skip

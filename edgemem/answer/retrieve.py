@@ -1,0 +1,259 @@
+"""From words to evidence: named channels over an as-of view, fused by reciprocal rank, merged into appearances.
+
+Scores of different channels are never compared: `frame` scores are probabilities from the matcher, the others are ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from edgemem.answer.words import content_words, likeness
+from edgemem.errors import UsageError, nearest
+from edgemem.records import US, Channel, Document, Evidence, Moment, Observation, Record
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
+
+RRF_K = 60
+"""Reciprocal rank fusion: score = sum of 1 / (60 + rank). Cormack, Clarke & Buettcher, SIGIR 2009."""
+SAME_APPEARANCE_US = 300 * US
+"""Sightings further apart are two appearances even when nothing was kept between them (the longest event of VAM, Table 4)."""
+FLICKER_US = 6 * US
+"""A single picture in which the thing was missed does not end an appearance when its neighbours are this close."""
+
+
+class Query(Record, frozen=True):
+    """What to look for, and in which stretch of time (open where None)."""
+
+    text: str
+    from_us: int | None = None
+    to_us: int | None = None
+    stream: str | None = None
+
+
+class Hits(Record, frozen=True):
+    """What one channel found, best first. `confidence`: how likely it is that the thing is there at all, 0..1."""
+
+    evidence: tuple[Evidence, ...] = ()
+    confidence: float = 0.0
+
+
+class Episode(Record, frozen=True):
+    """One appearance: consecutive sightings of one thing. `score` is that of its best sighting."""
+
+    stream: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    score: float
+    evidence: tuple[Evidence, ...]
+    """Best first."""
+
+    @property
+    def best(self) -> Evidence:
+        """The sighting that shows it best."""
+        return self.evidence[0]
+
+
+class Retriever(Protocol):
+    """A named channel. Pure reading; must not look outside the query's stretch of time."""
+
+    name: Channel
+
+    def retrieve(self, query: Query, view: View, k: int) -> Hits:
+        """At most `k` hits, best first."""
+        ...
+
+
+def moment_evidence(moment: Moment, channel: Channel, score: float, text: str) -> Evidence:
+    """A kept picture as evidence."""
+    return Evidence(
+        id=f"m{moment.id}", channel=channel, stream=moment.stream, t0_us=moment.t_us, t1_us=moment.t_us,
+        offset_us=moment.offset_us, score=score, text=text,
+    )  # fmt: skip
+
+
+def document_evidence(document: Document, channel: Channel, score: float, text: str) -> Evidence:
+    """A document as evidence."""
+    return Evidence(
+        id=f"d{document.id}", channel=channel, stream=document.stream, t0_us=document.t0_us, t1_us=document.t1_us,
+        offset_us=document.offset_us, score=score, text=text,
+    )  # fmt: skip
+
+
+_LEAST_LIKENESS = 0.5
+"""Half of the query's letters must have been read."""
+
+
+class HasRetrievers(Protocol):
+    """What is needed of a `Kit` here."""
+
+    @property
+    def retrievers(self) -> Sequence[Retriever]: ...
+
+
+class EventRetriever:
+    """Full text over what was written about segments: captions, labels, summaries."""
+
+    name: Channel = "event"
+
+    def retrieve(self, query: Query, view: View, k: int) -> Hits:
+        """Documents that hold the query's words, by BM25."""
+        found = view.search_text(query.text, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
+        hits = [hit for hit in found if hit.document.origin not in {"ocr", "asr"}]
+        evidence = tuple(document_evidence(hit.document, self.name, 1 / rank, hit.snippet) for rank, hit in enumerate(hits, 1))
+        return Hits(evidence=evidence, confidence=_word_share(query.text, (hit.document.text for hit in hits)))
+
+
+class TextRetriever:
+    """Text that was read in pictures (signs, screens, pages), as read and squeezed, with small reading errors forgiven."""
+
+    name: Channel = "text"
+
+    def retrieve(self, query: Query, view: View, k: int) -> Hits:
+        """Pictures whose text is like the query, best first; the score is the share of the query that was read."""
+        scored = []
+        for found in readings(view, query):
+            score = likeness(query.text, found.text)
+            if score >= _LEAST_LIKENESS:
+                scored.append((score, found))
+        scored.sort(key=lambda pair: (-pair[0], pair[1].t0_us))
+        evidence = tuple(reading_evidence(found, score) for score, found in scored[:k])
+        return Hits(evidence=evidence, confidence=scored[0][0] if scored else 0.0)
+
+
+class Reading(Record, frozen=True):
+    """All the text read in one picture, top to bottom."""
+
+    moment_id: int
+    stream: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    text: str
+    score: float
+    colours: tuple[str, ...] = ()
+
+
+_NAMES_LIMIT = 4000
+"""Distinct lines of text that are compared one by one; above that full text search preselects."""
+
+
+def readings(view: View, query: Query) -> list[Reading]:
+    """Pictures with text in the stretch of time, oldest first. With very many, those whose words the query names."""
+    names = view.names("text")
+    lines = list(names) if len(names) <= _NAMES_LIMIT else _preselect(view, query, names)
+    if not lines:
+        return []
+    postings = view.postings(lines, kinds=("text",), from_us=query.from_us, to_us=query.to_us, stream=query.stream, limit_per_name=50)
+    ids = sorted({posting.moment_id for posting in postings})
+    seen = view.observations(ids)
+    moments = [moment for moment in (view.moment(moment_id) for moment_id in ids) if moment]
+    return sorted((made for m in moments if (made := reading(m, seen.get(m.id, ())))), key=lambda r: r.t0_us)
+
+
+def reading(moment: Moment, observations: Iterable[Observation]) -> Reading | None:
+    """What was read in one picture, or None."""
+    texts = [o for o in observations if o.kind == "text" and o.name.strip()]
+    if not texts:
+        return None
+    return Reading(
+        moment_id=moment.id, stream=moment.stream, t0_us=moment.t_us, t1_us=moment.t_us, offset_us=moment.offset_us,
+        text=" ".join(o.name.strip() for o in texts), score=max(o.score for o in texts),
+        colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)),
+    )  # fmt: skip
+
+
+def reading_evidence(reading: Reading, score: float) -> Evidence:
+    """What was read as evidence, its text unchanged."""
+    return Evidence(
+        id=f"m{reading.moment_id}", channel="text", stream=reading.stream, t0_us=reading.t0_us, t1_us=reading.t1_us,
+        offset_us=reading.offset_us, score=score, text=reading.text,
+    )  # fmt: skip
+
+
+def _preselect(view: View, query: Query, names: Iterable[str]) -> list[str]:
+    words = content_words(query.text)
+    return [name for name in names if any(word in name.lower() for word in words)][:_NAMES_LIMIT]
+
+
+def _word_share(query: str, texts: Iterable[str]) -> float:
+    """Largest share of the query's words that one text holds."""
+    words = content_words(query)
+    if not words:
+        return 0.0
+    return max((sum(word[:5] in text.lower() for word in words) / len(words) for text in texts), default=0.0)
+
+
+# --------------------------------------------------------------------------------------------------------------------- fusion
+
+
+def fuse(lists: Sequence[Sequence[Evidence]], k: int) -> list[Evidence]:
+    """Reciprocal rank fusion. Hits that point at the same picture or document count together; the first list names the channel."""
+    scores: dict[str, float] = {}
+    first: dict[str, Evidence] = {}
+    for hits in lists:
+        for rank, evidence in enumerate(hits, 1):
+            scores[evidence.id] = scores.get(evidence.id, 0.0) + 1 / (RRF_K + rank)
+            first.setdefault(evidence.id, evidence)
+    order = sorted(scores, key=lambda name: (-scores[name], first[name].t0_us))
+    return [first[name] for name in order[:k]]
+
+
+def search(
+    view: View, text: str, kit: HasRetrievers, channel: str = "any", from_us: int | None = None, to_us: int | None = None, top_k: int = 10
+) -> list[Evidence]:
+    """What `edgemem search` prints: hits of one channel or of all fused, best first. Raises UsageError for an unknown channel."""
+    by_name = {retriever.name: retriever for retriever in kit.retrievers}
+    if not re.search(r"\w", text):
+        raise UsageError('the query is empty; search for something like: edgemem search "red mug" --memory DIR')
+    if channel != "any" and channel not in {"frame", "event", "text", "speech", "entity"}:
+        raise UsageError(f'no channel is called "{channel}"{nearest(channel, ["any", *by_name])}')
+    if top_k < 1:
+        raise UsageError("--top-k must be at least 1")
+    query = Query(text=text[:1000], from_us=from_us, to_us=to_us)
+    chosen = list(by_name.values()) if channel == "any" else [r for name, r in by_name.items() if name == channel]
+    lists = [found.evidence for found in (retriever.retrieve(query, view, top_k) for retriever in chosen)]
+    return fuse(lists, top_k) if channel == "any" else [evidence for hits in lists for evidence in hits][:top_k]
+
+
+# ------------------------------------------------------------------------------------------------------------------- episodes
+
+
+def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:
+    """Merge sightings into appearances, oldest first. Two sightings are one appearance when no other picture was kept between them."""
+    grouped: list[list[Evidence]] = []
+    ordered = sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us))
+    ids = {hit.id for hit in ordered}
+    for hit in ordered:
+        if grouped and _continues(view, grouped[-1][-1], hit, ids):
+            grouped[-1].append(hit)
+        else:
+            grouped.append([hit])
+    made = [_episode(group) for group in grouped]
+    return sorted(made, key=lambda e: (e.t0_us, e.t1_us))
+
+
+def _continues(view: View, earlier: Evidence, later: Evidence, ids: set[str]) -> bool:
+    gap = later.t0_us - earlier.t1_us
+    if earlier.stream != later.stream or gap > SAME_APPEARANCE_US:
+        return False
+    if gap <= 0:
+        return True
+    between = view.moments(stream=earlier.stream, from_us=earlier.t1_us + 1, to_us=later.t0_us - 1, limit=4)
+    others = sum(f"m{moment.id}" not in ids for moment in between)
+    return others == 0 or (others == 1 and gap <= FLICKER_US)
+
+
+def _episode(group: list[Evidence]) -> Episode:
+    best = tuple(sorted(group, key=lambda e: (-e.score, e.t0_us)))
+    return Episode(
+        stream=group[0].stream,
+        t0_us=group[0].t0_us,
+        t1_us=max(e.t1_us for e in group),
+        offset_us=group[0].offset_us,
+        score=best[0].score,
+        evidence=best,
+    )

@@ -1,0 +1,52 @@
+"""One question being answered: what was asked, and every step that was taken with what it brought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from edgemem.answer.question import Parsed
+from edgemem.answer.timespan import TimeSpan
+from edgemem.answer.tools import Action, Refused, Result
+from edgemem.records import Evidence, Question, Record
+
+
+class Step(Record, frozen=True):
+    """An action, its result, and how long it took."""
+
+    action: Action
+    result: Result
+    ms: float
+
+    @property
+    def summary(self) -> str:
+        """One line for logs."""
+        kind = type(self.action).__name__.lower()
+        what = getattr(self.action, "query", "") or getattr(self.action, "name", "")
+        if isinstance(self.result, Refused):
+            return f"{kind} {what}: refused, {self.result.why}"
+        return f"{kind} {what}: {len(self.result.evidence)} hits".replace("  ", " ")
+
+
+@dataclass
+class Session:
+    """What a planner sees: the question in words and parsed, its stretch of time, and the steps so far."""
+
+    question: Question
+    parsed: Parsed
+    span: TimeSpan
+    empty: bool = False
+    """The memory holds nothing up to the as-of time."""
+    steps: list[Step] = field(default_factory=list)
+
+    def result(self, action: Action) -> Result | None:
+        """What an equal action brought, or None if it was not tried."""
+        return next((step.result for step in self.steps if step.action == action), None)
+
+    def evidence(self) -> dict[str, Evidence]:
+        """Everything that came up so far, by id. The same id may come up in several channels; the best score stands for it."""
+        found: dict[str, Evidence] = {}
+        for step in self.steps:
+            for evidence in () if isinstance(step.result, Refused) else step.result.evidence:
+                if evidence.id not in found or evidence.score > found[evidence.id].score:
+                    found[evidence.id] = evidence
+        return found

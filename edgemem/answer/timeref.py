@@ -1,0 +1,241 @@
+"""Times in a question: from words to a `TimeRef`, without looking at any memory (`timespan.resolve` does that)."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import date
+from typing import Literal, Protocol
+
+from edgemem.records import Record
+
+_DAY_S = 86_400
+
+_WORDS = {
+    **dict.fromkeys(("a", "an", "one"), 1.0), "half an": 0.5, "half a": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0,
+    "seven": 7.0, "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0, "twelve": 12.0, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0,
+    "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "a couple of": 2.0, "a few": 3.0, "few": 3.0, "couple of": 2.0, "": 1.0,
+}  # fmt: skip
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": _DAY_S, "w": 7 * _DAY_S}
+WEEKDAYS = [name.lower() for name in calendar.day_name]
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()}
+PARTS = {
+    "morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 23), "tonight": (18, 29), "night": (20, 29),
+}  # fmt: skip
+"""Hours of the day; above 24 reaches into the next morning."""
+
+_NUM = r"(?:\d+(?:\.\d+)?|half an?|an?(?! few| couple)|" + "|".join(sorted((w for w in _WORDS if len(w) > 2), key=len, reverse=True)) + r")"
+_UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|weeks?)"
+_DUR = rf"(?:{_NUM}[ -]?{_UNIT}\b(?:(?:,? and |,? ){_NUM}[ -]?{_UNIT}\b)*)"
+_AMPM = r"(?: ?(?:[ap]\.m\.|[ap]m\b)| in the (?:morning|afternoon|evening)| at night)"
+_CLOCK = (
+    rf"(?:\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?{_AMPM}?|\d{{1,2}}h\d{{2}}\b|\d{{1,2}}(?: o'?clock{_AMPM}?|{_AMPM})"
+    r"|(?:half|quarter) (?:past|to) \w+|noon\b|midday\b|midnight\b)"
+)
+_STREAM = r"(?: of (?:the|this|my) (?:\w+ )?(?:video|stream|recording|clip|film|footage|file|tape|memory))"
+_START = rf"the (?:very )?(?:start|beginning|opening){_STREAM}?"
+_MON = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
+_ABOUT = r"(?:at |around |about |by |near |roughly |approximately |exactly |~ ?)*"
+_DATE = (
+    rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}|{_MON} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MON}(?: \d{{4}})?"
+)
+
+Relation = Literal["at", "between", "before", "after"]
+
+
+class Clock(Record, frozen=True):
+    """A time of day, and what else it may mean."""
+
+    day_s: float
+    """Seconds after midnight."""
+    exact_s: float
+    """How exactly it was said: 1 for 10:02:14, 60 for 10:02, 3600 for 10 am."""
+    half_day: bool = False
+    """No am or pm was said and the hour is at most 12."""
+    offset_s: float | None = None
+    """The same figures as a place in a stream."""
+
+
+class TimeRef(Record, frozen=True):
+    """What a question says about time. Fields that were not said keep their defaults."""
+
+    said: str
+    relation: Relation = "at"
+    first: Clock | None = None
+    second: Clock | None = None
+    day: str = ""
+    """"today", "yesterday", a weekday, an ISO date, "week" ..."""
+    part: str = ""
+    """"morning" ..., see `PARTS`."""
+    ago_s: float | None = None
+    last_s: float | None = None
+    offsets_s: tuple[float, float] | None = None
+    """A stretch of a stream; negative counts from its end."""
+    future: bool = False
+
+
+def take_time(text: str) -> tuple[TimeRef | None, str]:
+    """Cut every phrase of time out of lower-case `text`: what they say together, and the rest of the text."""
+    said: list[str] = []
+    found: dict[str, object] = {}
+    text = re.sub(r"(\d{4}-\d{2}-\d{2})[t ](\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)?z?\b", r"on \1 at \2", text)
+    for pattern, read in _RULES:
+        match = pattern.search(text)
+        if match is None:
+            continue
+        fields = read(match)
+        if fields is None or any(key in found for key in fields):
+            continue
+        found |= fields
+        said.append(match[0].strip(" ,"))
+        text = f"{text[: match.start()]} {text[match.end() :]}"
+    if not found:
+        return None, text
+    return TimeRef(said=" ".join(said), **found), " ".join(text.split())  # type: ignore[arg-type]
+
+
+def _number(word: str) -> float:
+    word = word.strip()
+    return float(word) if word[:1].isdigit() else _WORDS.get(word, 1.0)
+
+
+def duration_s(text: str) -> float:
+    """Seconds of "2 min 14 s", "half an hour", "90 seconds"."""
+    return sum(_number(m[1] or "") * _UNITS[m[2][0]] for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text))
+
+
+def read_clock(text: str) -> Clock | None:
+    """A time of day in any of the usual spellings; None when the figures are none (25:00)."""
+    text = text.strip()
+    if text.startswith(("noon", "midday", "midnight")):
+        return Clock(day_s=0 if text.startswith("midn") else 12 * 3600, exact_s=900)
+    if spoken := re.match(r"(half|quarter) (past|to) (\w+)", text):
+        minutes = (30 if spoken[1] == "half" else 15) * (1 if spoken[2] == "past" else -1)
+        hour = _number(spoken[3])
+        return Clock(day_s=(hour * 3600 + minutes * 60) % _DAY_S, exact_s=60, half_day=True) if 1 <= hour <= 24 else None
+    figures = [float(f) for f in re.findall(r"\d+(?:\.\d+)?", text)]
+    hour, minute, second = (*figures, 0.0, 0.0)[:3]
+    afternoon = re.search(r"\bp\.?m|pm|afternoon|evening|night", text) is not None
+    named = afternoon or re.search(r"\ba\.?m|am\b|morning", text) is not None
+    if named and 1 <= hour <= 12:
+        hour = hour % 12 + (12 if afternoon else 0)
+    offset = None
+    if not named and len(figures) > 1:
+        offset = figures[0] * 60 + figures[1] if len(figures) == 2 else figures[0] * 3600 + figures[1] * 60 + figures[2]
+    exact = (3600.0, 60.0, 1.0)[min(len(figures), 3) - 1]
+    if minute >= 60 or second >= 60:
+        return None
+    if hour >= 24:  # 42:10 is no time of day, but a place in a stream
+        return Clock(day_s=-1, exact_s=exact, offset_s=offset) if offset is not None else None
+    return Clock(day_s=hour * 3600 + minute * 60 + second, exact_s=exact, half_day=not named and hour <= 12, offset_s=offset)
+
+
+_Fields = dict[str, object]
+
+
+def _clocks(relation: Relation, match: re.Match[str]) -> _Fields | None:
+    clocks = [read_clock(group) for group in match.groups()]
+    if len(clocks) == 2 and clocks[0] and clocks[1] and clocks[1].half_day is False and clocks[0].half_day and clocks[1].day_s >= 12 * 3600:
+        first = clocks[0]  # "from 2 to 4 pm"
+        if first.day_s + 12 * 3600 <= clocks[1].day_s:
+            clocks[0] = Clock(day_s=first.day_s + 12 * 3600, exact_s=first.exact_s, offset_s=first.offset_s)
+    if not clocks or any(clock is None for clock in clocks):
+        return None
+    return {"relation": relation, "first": clocks[0], **({"second": clocks[1]} if len(clocks) > 1 else {})}
+
+
+def _range_figures(match: re.Match[str]) -> _Fields | None:
+    """ "between 10 and 11 am": the first figure borrows the second's half of the day."""
+    first = read_clock(f"{match[1]} {match[3]}") if match[1].isdigit() else None
+    second = read_clock(f"{match[2]} {match[3]}")
+    return {"relation": "between", "first": first, "second": second} if first and second else None
+
+
+def _offset_point(seconds: float, exact: float) -> _Fields:
+    return {"offsets_s": (seconds, seconds + exact)}
+
+
+def _exactness(text: str) -> float:
+    return 0.0 if re.search(r"\d ?s\b|sec", text) else 60.0
+
+
+def _iso_day(match: re.Match[str]) -> _Fields | None:
+    text = match[1]
+    if iso := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", text):
+        year, month, day = (int(f) for f in iso.groups())
+    else:
+        month = _MONTHS[next(word for word in re.findall(r"[a-z]+", text) if word in _MONTHS)]
+        figures = [int(f) for f in re.findall(r"\d+", text)]
+        day, year = figures[0], figures[1] if len(figures) > 1 else 0
+    try:
+        date(year or 2024, month, day)
+    except ValueError:
+        return None
+    return {"day": f"{year:04d}-{month:02d}-{day:02d}"}
+
+
+def _day(day: str, part: str | None) -> _Fields:
+    return {"day": day, "part": part} if part else {"day": day}
+
+
+def _minutes(first: str, second: str) -> _Fields:
+    return {"offsets_s": (60 * _number(first), 60 * _number(second))}
+
+
+def _clock_offset(text: str) -> _Fields | None:
+    """ "00:12:30 into the video"."""
+    clock = read_clock(text)
+    return _offset_point(clock.offset_s, 0) if clock and clock.offset_s is not None else None
+
+
+def _compile(*rules: tuple[str, object]) -> list[tuple[re.Pattern[str], _Reader]]:
+    return [(re.compile(pattern), read) for pattern, read in rules]  # type: ignore[misc]
+
+
+class _Reader(Protocol):
+    def __call__(self, match: re.Match[str]) -> _Fields | None: ...
+
+
+# fmt: off
+_MEDIUM = r"the (?:video|stream|recording|clip|film|footage|memory)"
+_PART = r"(morning|noon|afternoon|evening|night)"
+_WEEKDAY = "|".join(WEEKDAYS)
+_RULES = _compile(
+    (r"\blast night\b", lambda _: {"day": "yesterday", "part": "night"}),
+    (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
+    (rf"\b(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?", lambda m: _day(m[1], m[2])),
+    (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
+    (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
+    (rf"\bin (\d+|an?|one|two|five|ten) ({_UNIT})(?: from now| time)?[?.! ]*$", lambda _: {"future": True}),
+    (rf"\b(?:on |last |this |on the )?({_WEEKDAY})\b(?: {_PART}\b)?", lambda m: _day(m[1], m[2])),
+    (rf"\b(?:on )?(?:the )?({_DATE})\b", _iso_day),
+    (rf"\b(?:between|from|in between) ({_CLOCK})(?: and | to | until | till | ?[-\u2013] ?)({_CLOCK})", lambda m: _clocks("between", m)),
+    (r"\b(?:between|from) (\d{1,2}(?::\d\d)?) (?:and|to|until|till) (\d{1,2}(?::\d\d)?) ?(am|pm)\b", _range_figures),
+    (rf"({_CLOCK}) ?[-\u2013] ?({_CLOCK})", lambda m: _clocks("between", m)),
+    (rf"\b(?:between|from) minutes? ({_NUM}) (?:and|to) (?:minute )?({_NUM})\b", lambda m: _minutes(m[1], m[2])),
+    (rf"\b(?:between|from) ({_NUM}) (?:and|to) ({_NUM}) (?:minutes?|mins?)(?: in\b)?", lambda m: _minutes(m[1], m[2])),
+    (rf"\b(?:in|during|within|over) (?:the )?(?:very )?first ({_DUR}|{_UNIT}){_STREAM}?", lambda m: {"offsets_s": (0.0, duration_s(m[1]))}),
+    (rf"\b(?:in|during|within|over) (?:the )?(?:very )?(?:last|final) ({_DUR}|{_UNIT}){_STREAM}", lambda m: {"offsets_s": (-duration_s(m[1]), 0.0)}),
+    (rf"(?<!\w){_ABOUT}\b({_DUR}) (?:in(?:to)?\b(?: {_MEDIUM})?|(?:after|from) {_START})", lambda m: _offset_point(duration_s(m[1]), 0)),
+    (rf"(?<!\w){_ABOUT}\b({_CLOCK}) (?:in(?:to)? {_MEDIUM}|in(?:to)?(?=[?.! ]*$)|(?:after|from) {_START}|on the counter)", lambda m: _clock_offset(m[1])),
+    (r"\b(?:at |around |about |in |during |on )*(?:the )?minute (\d+)(?: (?:and )?second (\d+))?\b",
+        lambda m: _offset_point(60 * int(m[1]) + int(m[2] or 0), 0 if m[2] else 60)),
+    (r"\b(?:at |around |about |in |on )*(?:the )?second (\d+)\b", lambda m: _offset_point(int(m[1]), 0)),
+    (r"\b(?:at |around |about |in |during |on )*(?:the )?(\d+)(?:st|nd|rd|th) (minute|second|hour)\b",
+        lambda m: _offset_point((int(m[1]) - 1) * _UNITS[m[2][0]], _UNITS[m[2][0]])),
+    (rf"\b(?:at |around |about )*(?:the )?({_DUR})[ -]mark\b", lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
+    (r"\b(?:at |around )?(?:the )?offset (\d+(?:\.\d+)?)(?: ?(?:s|seconds?))?\b", lambda m: _offset_point(float(m[1]), 0)),
+    (rf"\b(?:right |just )?(?:at|in|near) {_START}", lambda _: {"offsets_s": (0.0, 30.0)}),
+    (rf"\b(?:right )?(?:at|near|towards?) the (?:very )?end{_STREAM}?", lambda _: {"offsets_s": (-30.0, 0.0)}),
+    (rf"\b({_DUR}) (?:ago|earlier|before now)\b", lambda m: {"ago_s": duration_s(m[1])}),
+    (rf"\b(?:(?:in|during|within|over|for) )?(?:the |these )?(?:last|past|previous) ({_DUR}|hour|minute|second|day)\b",
+        lambda m: {"last_s": duration_s(m[1])}),
+    (rf"\b(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
+    (rf"\b(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
+    (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
+    (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )", lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
+    (rf"\b(?:early |late |later )?(?:this|that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
+)
+# fmt: on
+"""Tried in order, the first reading of a field wins."""

@@ -1,0 +1,293 @@
+"""What a planner may do: typed actions, and the read-only tools that carry them out on an as-of view.
+
+Actions are a tagged union that refuses unknown keys, so a language model's JSON is checked by the same types
+(`decode_action`, `action_schema`) as the local planner's objects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+
+import msgspec
+
+from edgemem.answer.retrieve import Episode, Query, Reading, Retriever, episodes, fuse, moment_evidence, reading, reading_evidence, readings
+from edgemem.errors import UsageError
+from edgemem.records import US, Evidence, Moment, Observation, Record, Status
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
+
+ChannelName = Literal["frame", "event", "text", "speech", "entity", "any"]
+
+
+class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action"):
+    """Base of every action: frozen, so that a session finds the result of an equal action again."""
+
+
+class Search(_Action, frozen=True, tag="search"):
+    """Find where in the memory something was seen or read."""
+
+    query: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
+    channel: ChannelName = "any"
+    from_us: int | None = None
+    to_us: int | None = None
+    top_k: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
+
+
+class Inspect(_Action, frozen=True, tag="inspect"):
+    """Look closely at a stretch of time: labels, objects with counts, text. A stretch of no length means the moment nearest to it."""
+
+    from_us: int
+    to_us: int
+    stream: str = ""
+    max_moments: Annotated[int, msgspec.Meta(ge=1, le=64)] = 16
+
+
+class Read(_Action, frozen=True, tag="read"):
+    """All text that was read in a stretch of time."""
+
+    from_us: int | None = None
+    to_us: int | None = None
+    about: Annotated[str, msgspec.Meta(max_length=400)] = ""
+    """In a very large memory only pictures whose text holds one of these words."""
+
+
+class Count(_Action, frozen=True, tag="count"):
+    """The largest number of one kind of object that the detector saw in one picture."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    from_us: int | None = None
+    to_us: int | None = None
+
+
+class Reply(_Action, frozen=True, tag="answer"):
+    """End the session. Every id in `evidence` must have come up in this session, best first."""
+
+    text: Annotated[str, msgspec.Meta(max_length=4000)]
+    status: Status = "answered"
+    option: int | None = None
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    evidence: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+Action = Search | Inspect | Read | Count | Reply
+
+
+def decode_action(data: bytes | str) -> Action:
+    """JSON -> action. Raises UsageError with the offending key, to be given back to the model that wrote it."""
+    try:
+        return msgspec.json.decode(data, type=Action)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"not a valid action: {error}") from None
+
+
+def action_schema() -> dict[str, Any]:
+    """JSON Schema of the actions, for planners that are language models."""
+    return msgspec.json.schema(Action)
+
+
+class Found(Record, frozen=True):
+    """Result of a search: evidence best first, the appearances it makes up, and how sure it is that the thing is there."""
+
+    evidence: tuple[Evidence, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    confidence: float = 0.0
+
+
+class Sight(Record, frozen=True):
+    """One name of what was seen: kind, best score, the most seen in one picture, and its colour."""
+
+    kind: str
+    name: str
+    score: float
+    count: int = 1
+    colour: str = ""
+
+
+class Scene(Record, frozen=True):
+    """Result of an inspection, moments oldest first."""
+
+    evidence: tuple[Evidence, ...] = ()
+    sights: tuple[Sight, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+
+class Tally(Record, frozen=True):
+    """Result of a count."""
+
+    count: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    confidence: float = 0.0
+
+
+class Refused(Record, frozen=True):
+    """A check said no; the reason goes back to the planner."""
+
+    why: str
+
+
+Result = Found | Scene | Tally | Refused
+
+
+class Tool(Protocol):
+    """Carries out one type of action. Read-only."""
+
+    name: str
+    action: type[msgspec.Struct]
+
+    def run(self, action: Any, view: View) -> Result:
+        """Never looks outside the action's stretch of time."""
+        ...
+
+
+class SearchTool:
+    """Ask the retrievers; "any" fuses them by reciprocal rank."""
+
+    name = "search"
+    action = Search
+
+    def __init__(self, retrievers: Sequence[Retriever]) -> None:
+        self._retrievers = tuple(retrievers)
+
+    def run(self, action: Search, view: View) -> Found:
+        query = Query(text=action.query, from_us=action.from_us, to_us=action.to_us)
+        chosen = [r for r in self._retrievers if action.channel in {"any", r.name}]
+        results = [r.retrieve(query, view, action.top_k) for r in chosen]
+        evidence = results[0].evidence if len(results) == 1 else tuple(fuse([r.evidence for r in results], action.top_k))
+        confidence = 1.0
+        for result in results:  # independent channels that agree: 1 - product of the doubts
+            confidence *= 1 - result.confidence
+        return Found(evidence=tuple(evidence), episodes=tuple(episodes(view, evidence)), confidence=1 - confidence)
+
+
+class InspectTool:
+    """Collect what was observed in a stretch of time."""
+
+    name = "inspect"
+    action = Inspect
+
+    def run(self, action: Inspect, view: View) -> Scene:
+        stream = action.stream or None
+        if action.from_us == action.to_us:
+            nearest = view.nearest(action.from_us, stream)
+            moments = [nearest] if nearest and abs(nearest.t_us - action.from_us) <= _NEAREST_US else []
+        else:
+            moments = view.moments(stream=stream, from_us=action.from_us, to_us=action.to_us, limit=_INSPECTED)
+        moments = _spread(moments, action.max_moments)
+        seen = view.observations([moment.id for moment in moments])
+        evidence = tuple(moment_evidence(m, "frame", 1.0, describe_moment(seen.get(m.id, ()))) for m in moments)
+        return Scene(evidence=evidence, sights=tuple(_sights(list(seen.values()))), readings=tuple(_readings(moments, seen)))
+
+
+_NEAREST_US = 1800 * US
+"""A still scene may keep no moment for this long."""
+_INSPECTED = 2000
+
+
+class ReadTool:
+    """Collect what was read."""
+
+    name = "read"
+    action = Read
+
+    def run(self, action: Read, view: View) -> Scene:
+        found = readings(view, Query(text=action.about, from_us=action.from_us, to_us=action.to_us))
+        return Scene(evidence=tuple(reading_evidence(r, r.score) for r in found), readings=tuple(found))
+
+
+class CountTool:
+    """Count objects by the detector's boxes."""
+
+    name = "count"
+    action = Count
+
+    def run(self, action: Count, view: View) -> Tally:
+        names = object_names(action.name, view)
+        if not names:
+            return Tally()
+        postings = view.postings(names, kinds=("object",), from_us=action.from_us, to_us=action.to_us)
+        sure = [p for p in postings if p.score >= _COUNTED_SCORE]
+        per_moment = Counter(p.moment_id for p in sure)
+        best_score = {p.moment_id: max(q.score for q in sure if q.moment_id == p.moment_id) for p in sure[:50]}
+        ranked = sorted(per_moment, key=lambda m: (-per_moment[m], -best_score.get(m, 0.0), m))[:8]
+        moments = [moment for moment in (view.moment(moment_id) for moment_id in ranked) if moment]
+        evidence = tuple(moment_evidence(m, "frame", best_score.get(m.id, 0.5), f"{per_moment[m.id]} {action.name}") for m in moments)
+        confidence = best_score.get(ranked[0], 0.5) if ranked else 0.0
+        return Tally(count=per_moment[ranked[0]] if ranked else 0, evidence=evidence, confidence=confidence)
+
+
+_COUNTED_SCORE = 0.4
+"""Boxes below this are too often doubles or shadows to be counted."""
+_PLURALS = {"people": "person", "persons": "person", "men": "person", "women": "person", "man": "person", "woman": "person", "children": "person", "kids": "person",
+            "pedestrians": "person", "folks": "person", "humans": "person", "mice": "mouse", "knives": "knife", "sheep": "sheep", "bikes": "bicycle", "motorbikes": "motorcycle",
+            "mugs": "cup", "phones": "cell phone", "tvs": "tv", "televisions": "tv", "buses": "bus", "benches": "bench", "glasses": "wine glass", "vehicles": "car"}  # fmt: skip
+
+
+def singular(phrase: str) -> str:
+    """ "wine glasses" -> "wine glass", "people" -> "person"; rules for the names that detectors know."""
+    head, _, last = phrase.strip().rpartition(" ")
+    if last in _PLURALS:
+        one = _PLURALS[last]
+    elif last.endswith("ies") and len(last) > 4:
+        one = last[:-3] + "y"
+    elif last.endswith(("sses", "shes", "ches", "xes")):
+        one = last[:-2]
+    elif last.endswith("s") and not last.endswith(("ss", "us", "is")):
+        one = last[:-1]
+    else:
+        one = last
+    return f"{head} {one}".strip()
+
+
+def object_names(phrase: str, view: View) -> list[str]:
+    """Names of detected objects that the phrase means: the whole phrase in the singular, else its last word."""
+    known = view.names("object")
+    one = singular(phrase)
+    candidates = (
+        phrase,
+        one,
+        _PLURALS.get(phrase, phrase),
+        one.split()[-1] if one else "",
+        _PLURALS.get(one.split()[-1], "") if one else "",
+    )
+    return [name for name in dict.fromkeys(candidates) if name in known][:1]
+
+
+def _spread(moments: Sequence[Moment], limit: int) -> list[Moment]:
+    if len(moments) <= limit:
+        return list(moments)
+    return [moments[round(i * (len(moments) - 1) / (limit - 1))] for i in range(limit)] if limit > 1 else [moments[0]]
+
+
+def _sights(observed: Sequence[tuple[Observation, ...]]) -> list[Sight]:
+    """Everything named in these pictures; a name seen in more of them ranks above one seen once with the same score."""
+    total: Counter[tuple[str, str]] = Counter()
+    best: dict[tuple[str, str], Observation] = {}
+    most: Counter[tuple[str, str]] = Counter()
+    for observations in observed:
+        here = Counter((o.kind, o.name) for o in observations if o.kind != "object" or o.score >= _COUNTED_SCORE)
+        for key, number in here.items():
+            most[key] = max(most[key], number)
+        for o in observations:
+            key = (o.kind, o.name)
+            if key not in best or o.score > best[key].score:
+                best[key] = o
+        for key in {(o.kind, o.name) for o in observations}:
+            total[key] += 1
+    ranked = sorted(best, key=lambda key: -best[key].score * (1 + total[key] / max(1, len(observed))))
+    return [Sight(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour) for k, n in ranked]
+
+
+def _readings(moments: Sequence[Moment], seen: dict[int, tuple[Observation, ...]]) -> list[Reading]:
+    return [made for moment in moments if (made := reading(moment, seen.get(moment.id, ())))]
+
+
+def describe_moment(observations: Sequence[Observation], limit: int = 5) -> str:
+    """One line about a picture: objects and labels by score, then what was read, quoted."""
+    things = sorted((o for o in observations if o.kind in {"label", "object"}), key=lambda o: -o.score)
+    names = list(dict.fromkeys(o.name for o in things))[:limit]
+    texts = [o.name.strip() for o in observations if o.kind == "text" and o.name.strip()]
+    return "; ".join(part for part in (", ".join(names), f'text "{" ".join(texts)[:200]}"' if texts else "") if part)
