@@ -46,10 +46,11 @@ def _machine() -> list[Finding]:
 
 
 def _vectors() -> list[Finding]:
-    from edgemem.remember.kernels import KERNEL
+    from edgemem.remember.kernels import scan, scan_numpy
 
-    level = "ok" if KERNEL == "numkong" else "note"
-    return [Finding(level, "vector kernel", KERNEL if level == "ok" else f"{KERNEL}: numkong cannot be imported, so scans are about five times slower")]
+    if scan is scan_numpy:
+        return [Finding("note", "vector kernel", "numpy: numkong cannot be imported, so scans are about five times slower")]
+    return [Finding("ok", "vector kernel", "numkong")]
 
 
 def _runtimes(session: Session) -> list[Finding]:

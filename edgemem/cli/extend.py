@@ -29,13 +29,15 @@ def plugins(session: Session, as_json: bool) -> None:
     if as_json:
         print_json({"plugins": [_plain(plugin, own) for plugin, own in listed]})
         return
-    for plugin, own in listed:
-        click.echo(f"{plugin.name}  {plugin.version}  ({plugin.origin})".replace("    ", "  "))
-        rows = [(f"  {place[:-1]}", name, str(s.calls), str(s.failures), f"{s.seconds:.2f}", s.last_failure) for (place, name), s in sorted(own.items())]
-        if rows:
-            table(rows, ("  place", "name", "calls", "failures", "seconds", "last failure"))
-        else:
-            click.echo("  hooks: " + (", ".join(plugin.hooks) or "none"))
+    table([(p.name, p.version or "-", p.origin, ", ".join(hook for hook in p.hooks if not hook.startswith("register_")) or "-") for p, _ in listed],
+          ("plugin", "version", "from", "observes"))  # fmt: skip
+    click.echo()
+    rows = [
+        (plugin.name, place[:-1], name, str(s.calls), str(s.failures), f"{s.seconds:.2f}", s.last_failure)
+        for plugin, own in listed
+        for (place, name), s in sorted(own.items())
+    ]
+    table(rows, ("plugin", "place", "component", "calls", "failures", "seconds", "last failure"))
 
 
 def _plain(plugin: object, own: dict[tuple[str, str], object]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,7 +96,9 @@ def _unpacked(path: Path) -> Path:
     return plain
 
 
-def write_film(media: dict[str, Path], out: Path, advance: Callable[[int], None]) -> list[tuple[float, Scene]]:
+def write_film(
+    media: dict[str, Path], out: Path, advance: Callable[[int], None] = lambda _by: None, scenes: Sequence[Scene] = SCENES
+) -> list[tuple[float, Scene]]:
     """Write the film of every scene whose media are there; returns (start in seconds, scene). `advance(1)` is called per scene."""
     import av
 
@@ -105,7 +107,7 @@ def write_film(media: dict[str, Path], out: Path, advance: Callable[[int], None]
         stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "20", "g": str(FPS)})
         stream.width, stream.height, stream.pix_fmt = WIDTH_PX, HEIGHT_PX, "yuv420p"
         count = 0
-        for scene in SCENES:
+        for scene in scenes:
             if scene.media in media:
                 placed.append((count / FPS, scene))
                 for image in _pictures(media[scene.media], scene):

@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from edgemem.config import Settings, convert
-from edgemem.errors import PluginError, UsageError, nearest
+from edgemem.errors import EdgememError, PluginError, UsageError, nearest
 from edgemem.extend.guard import Guard, guarded
 from edgemem.extend.hookspecs import Component, HookSpecs
 
@@ -61,8 +62,7 @@ class Plugins:
         self._manager = pluggy.PluginManager(GROUP)
         self._manager.add_hookspecs(HookSpecs)
         self.loaded: list[Loaded] = []
-        self._components: dict[str, dict[str, tuple[Component, str]]] = {place: {} for place in _COMPONENT_PLACES}
-        self.guards: dict[tuple[str, str], Guard] = {}
+        self._observers: dict[tuple[str, str], Guard] = {}
 
     @classmethod
     def load(cls, directories: Iterable[Path] = (), *, installed: bool = True) -> Plugins:
@@ -109,10 +109,6 @@ class Plugins:
         self._refuse_unknown_hooks(name, module)
         hooks = [caller.name for caller in self._manager.get_hookcallers(module) or ()]
         self.loaded.append(Loaded(name, module, version, origin, sorted(hooks)))
-        for place in _COMPONENT_PLACES:
-            if f"register_{place}" in hooks:
-                for component in getattr(module, f"register_{place}")() or ():
-                    self._register(place, component, name)
 
     def _refuse_unknown_hooks(self, name: str, module: Any) -> None:
         try:
@@ -123,14 +119,31 @@ class Plugins:
                 raise PluginError(f'plugin "{name}": unknown hook "{hook}"{nearest(hook, known)}') from None
             raise
 
-    def _register(self, place: str, component: Any, plugin: str) -> None:
-        if not isinstance(component, Component):
-            raise PluginError(f'plugin "{plugin}": register_{place} must return Components, got {type(component).__name__}')
-        taken = self._components[place].get(component.name)
-        if taken:
-            raise PluginError(f'plugin "{plugin}": {place} "{component.name}" is registered already by plugin "{taken[1]}"; rename one')
-        self._components[place][component.name] = (component, plugin)
-        self.guards[place, component.name] = Guard(plugin, component.name)
+    @cached_property
+    def _components(self) -> dict[str, dict[str, tuple[Component, str]]]:
+        """Everything registered, by place and name; collected when first needed, so that `edgemem --help` imports no component."""
+        found: dict[str, dict[str, tuple[Component, str]]] = {place: {} for place in _COMPONENT_PLACES}
+        for plugin, place in ((plugin, place) for plugin in self.loaded for place in _COMPONENT_PLACES):
+            if f"register_{place}" not in plugin.hooks:
+                continue
+            for component in getattr(plugin.module, f"register_{place}")() or ():
+                if not isinstance(component, Component):
+                    raise PluginError(f'plugin "{plugin.name}": register_{place} must return Components, got {type(component).__name__}')
+                if component.name in found[place]:
+                    other = found[place][component.name][1]
+                    raise PluginError(f'plugin "{plugin.name}": {place} "{component.name}" is registered already by plugin "{other}"; rename one')
+                found[place][component.name] = (component, plugin.name)
+        return found
+
+    @cached_property
+    def guards(self) -> dict[tuple[str, str], Guard]:
+        """The guard of every component, by place and name."""
+        return {(place, name): Guard(plugin, name) for place, named in self._components.items() for name, (_, plugin) in named.items()}
+
+    def check(self) -> Plugins:
+        """Refuse now what would be refused when first used. Raises PluginError."""
+        _ = self._components
+        return self
 
     def components(self, place: str) -> Mapping[str, Component]:
         """All components of a place such as `gates`, by name."""
@@ -160,10 +173,10 @@ class Plugins:
         """Call an observing hook of every plugin under its guard; returns one line per failure."""
         failures = []
         for caller in getattr(self._manager.hook, hook).get_hookimpls():
-            guard = self.guards.setdefault((hook, caller.plugin_name), Guard(caller.plugin_name, hook))
+            guard = self._observers.setdefault((hook, caller.plugin_name), Guard(caller.plugin_name, hook))
             try:
                 guard.call(caller.function, *[facts[name] for name in caller.argnames])
-            except Exception as error:  # observers must never disturb what they observe
+            except EdgememError as error:  # observers must never disturb what they observe
                 failures.append(str(error))
         return failures
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 from edgemem.extend.plugins import Context
-from edgemem_vam.dedup import AdaptiveDedup, DedupSettings
-from edgemem_vam.events import EventSettings, OtsuEvents
 
 
 @hookimpl
 def register_selectors() -> Components:
+    from edgemem_vam.dedup import AdaptiveDedup, DedupSettings
+
     return [
         Component(
             "adaptive_dedup",
@@ -24,6 +24,8 @@ def register_selectors() -> Components:
 
 @hookimpl
 def register_segmenters() -> Components:
+    from edgemem_vam.events import EventSettings, OtsuEvents
+
     return [
         Component(
             "otsu_events",

@@ -1,0 +1,97 @@
+"""`edgemem ingest`: remember a source to its end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json
+from edgemem.clock import from_iso, offset_text
+from edgemem.config import parse_bytes
+from edgemem.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgemem.see.pipeline import IngestReport
+
+
+@click.command()
+@click.argument("source")
+@click.option("--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory; made if it is not there.")
+@click.option("--recipe", metavar="NAME", help="How to see and what to keep (default: the settings').")
+@click.option("--start", metavar="ISO8601", help="Wall time of a recording's first frame (default: now minus its length).")
+@click.option("--stream", default="", metavar="NAME", help="Name of the stream (default: the file's or camera's name).")
+@json_option
+@common_options
+@pass_session
+def ingest(session: Session, source: str, memory: Path, recipe: str | None, start: str | None, stream: str, as_json: bool) -> None:
+    """Remember SOURCE: a video file, a folder of pictures, a camera (0, /dev/video0) or a URL (rtsp://...), to its end.
+
+    Run again after an interruption, it goes on where it stopped.
+    """
+    start_us = from_iso(start, session.settings.timezone) if start else None
+    report = run_ingest(session, source, memory, recipe, start_us, stream)
+    if as_json:
+        print_json(msgspec.to_builtins(report))
+        return
+    click.echo(
+        f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept, {report.segments} segments, {report.documents} documents; "
+        f"{report.seconds_of_video:.1f} s of video in {report.seconds_spent:.1f} s; {report.disk_bytes / 2**20:.1f} MiB on disk"
+    )
+    if report.dropped:
+        click.echo("dropped: " + ", ".join(f"{reason} {count}" for reason, count in sorted(report.dropped.items(), key=lambda item: -item[1])))
+    for text in report.notes:
+        note(f"note: {text}")
+
+
+def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, start_us: int | None, stream: str) -> IngestReport:
+    """See one source to its end into the memory. Everything that can be refused is refused before a byte is written."""
+    from edgemem.extend.kit import make_parts
+    from edgemem.extend.stats import save_stats
+    from edgemem.remember.store import Store
+    from edgemem.see.pipeline import Pipeline
+    from edgemem.see.source import open_source
+
+    if stream and (not stream.strip() or len(stream) > 200):
+        raise UsageError("--stream: give a name of 1 to 200 characters")
+    chosen = session.recipes.read(recipe or session.settings.recipe)
+    budget_bytes = parse_bytes(session.settings.budget.disk)
+    parts, notes = make_parts(session.recipes, chosen, session.context, session.plugins)
+    opened = open_source(source, rate_fps=chosen.rate_fps, stream=stream, start_us=start_us)
+    try:
+        with Store.open(memory, budget_bytes=budget_bytes) as store:
+            for text in notes:
+                note(f"note: {text}")
+            with _progress_bar() as advance:
+                report = Pipeline(opened, parts, store).run(advance)
+    finally:
+        opened.close()
+        save_stats(session.home, session.plugins)
+    return msgspec.structs.replace(report, notes=(*notes, *report.notes))
+
+
+class _progress_bar:  # noqa: N801 - used like the function it stands for
+    """A bar on a terminal, nothing when piped. A live source has no end, so its position is shown instead."""
+
+    def __enter__(self) -> Callable[[int, int | None], None] | None:
+        self._shown = False
+        return self._show if sys.stderr.isatty() else None
+
+    def _show(self, done_us: int, total_us: int | None) -> None:
+        self._shown = True
+        width = 30
+        if total_us:
+            filled = min(width, width * done_us // total_us)
+            bar = f"[{'#' * filled}{'-' * (width - filled)}] {offset_text(done_us)} of {offset_text(total_us)}"
+        else:
+            bar = f"watching, {offset_text(done_us)}"
+        click.echo(f"\r{bar} ", nl=False, err=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            click.echo(err=True)

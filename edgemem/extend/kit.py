@@ -1,0 +1,64 @@
+"""From a recipe to the objects that see a stream and answer a question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgemem.errors import EngineError
+from edgemem.extend.plugins import Context
+from edgemem.extend.recipe import Part, Recipe, Recipes
+from edgemem.records import Segment
+
+if TYPE_CHECKING:
+    from edgemem.answer.planner import Kit
+    from edgemem.extend.plugins import Plugins
+    from edgemem.see.pipeline import Parts
+
+DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "event"})
+DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
+
+
+def make_kit(recipes: Recipes, recipe: Recipe, context: Context, planner: str | None = None) -> Kit:
+    """What answers a question: the recipe's planner (or the one named), retrievers and checks. Raises UsageError."""
+    from edgemem.answer.planner import Kit
+
+    plan = {"use": planner} if planner else recipe.plan
+    return Kit(
+        planner=recipes.make(recipe, "planners", plan, context),
+        retrievers=recipes.make_all(recipe, "retrievers", recipe.retrieve or DEFAULT_RETRIEVERS, context),
+        checks=recipes.make_all(recipe, "checks", recipe.check or DEFAULT_CHECKS, context),
+    )
+
+
+def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plugins) -> tuple[Parts, list[str]]:
+    """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine is said, not hidden."""
+    from edgemem.see.pipeline import Parts
+
+    notes: list[str] = []
+
+    def role(name: str, what: str) -> object | None:
+        problem = context.engines.missing(name) if context.engines is not None else "no engines"
+        if problem:
+            notes.append(f"{what}: {problem}")
+            return None
+        assert context.engines is not None
+        try:
+            return context.engines.role(name)  # type: ignore[no-any-return]
+        except EngineError as error:
+            notes.append(f"{what}: {error}")
+            return None
+
+    def observe(segment: Segment) -> None:
+        plugins.notify("segment_closed", segment=segment)
+
+    parts = Parts(
+        gates=recipes.make_all(recipe, "gates", recipe.gate, context),
+        joint=role("embed_joint", "pictures are kept without being named or embedded") if recipe.joint else None,  # type: ignore[arg-type]
+        reader=role("read_text", "signs and screens are not read") if recipe.read_text else None,  # type: ignore[arg-type]
+        selector=recipes.make(recipe, "selectors", recipe.select, context),
+        segmenter=recipes.make(recipe, "segmenters", recipe.segment, context),
+        writers=recipes.make_all(recipe, "writers", recipe.write, context),
+        retainer=recipes.make(recipe, "retainers", recipe.retain, context),
+        segment_closed=observe,
+    )
+    return parts, notes
