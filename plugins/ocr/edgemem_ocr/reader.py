@@ -1,0 +1,135 @@
+"""PP-OCR: a detector finds lines, a recogniser reads them. Both are plain engines; RapidOCR gives pre- and post-processing."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+from rapidocr.ch_ppocr_det import TextDetector
+from rapidocr.ch_ppocr_det.utils import DBPostProcess
+from rapidocr.ch_ppocr_rec.utils import CTCLabelDecode
+from rapidocr.utils.process_img import get_rotate_crop_image
+
+from edgemem.errors import EngineError
+from edgemem.infer.decode_image import resize, tensor
+from edgemem.infer.runtime import Parts
+from edgemem.records import Box, Image, Observation
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from edgemem_ocr import OcrSettings
+
+    Array = npt.NDArray[Any]
+
+MULTIPLE_PX = 32
+"""Sides of the detector's input are multiples of its deepest stride."""
+LINE_PX = 48
+"""Height of a line as the recogniser takes it."""
+MIN_RATIO = 320 / LINE_PX
+"""Lines are padded to at least this width over height, as in training."""
+HALF = (127.5, 127.5, 127.5)
+"""Mean and deviation of both networks: pixels become -1..1."""
+
+
+GLANCE_PX = (256, 128)
+"""Longer sides of the copies on which a picture is tested for text: small print and words that fill the picture."""
+GLANCE_AREA_PX = 26
+"""Pixels of the 256 px copy that the surest text in a picture covers at least (a quarter of that on 128 px)."""
+
+
+class PaddleReader:
+    """Role `read_text`."""
+
+    def __init__(self, settings: OcrSettings, parts: Parts) -> None:
+        self._settings = settings
+        self._detection, self._recognition = parts.engines["detection"], parts.engines["recognition"]
+        alphabet = self._recognition.metadata.get("character")
+        if not alphabet:
+            raise EngineError(f"{parts.card.name}: its recogniser carries no alphabet; use the file that its card names")
+        self._decode: Any = CTCLabelDecode(character=alphabet.splitlines())
+        classes = parts.card.models["recognition"].outputs.values()
+        if [len(self._decode.character)] != [described.shape[2] for described in classes]:
+            raise EngineError(f"{parts.card.name}: the alphabet does not fit the recogniser; use the file that its card names")
+        self._boxes: Any = DBPostProcess(
+            thresh=settings.pixel_threshold, box_thresh=settings.box_threshold, unclip_ratio=settings.unclip_ratio, use_dilation=True
+        )
+        ((self._detector_input, self._detector_output), (self._line_input, self._line_output)) = (
+            (next(iter(model.inputs)), next(iter(model.outputs)))
+            for model in (parts.card.models["detection"], parts.card.models["recognition"])
+        )
+
+    def read(self, image: Image) -> list[Observation]:
+        """Observations of kind `text`, top to bottom; empty for a picture that shows none."""
+        if self._settings.min_likelihood and self.likelihood(image) < self._settings.min_likelihood:
+            return []
+        corners = self.find(image)
+        lines = [np.ascontiguousarray(get_rotate_crop_image(image, corner.copy())) for corner in corners]
+        return [
+            _observation(text, score, corner, image)
+            for (text, score), corner in zip(self._recognise(lines), corners, strict=True)
+            if score >= self._settings.min_score and any(character.isalnum() for character in text)
+        ]
+
+    def likelihood(self, image: Image) -> float:
+        """0 (surely no text) to 1, for about a tenth of the price of `find`: the detector on copies of 256 and 128 px.
+
+        On 181 photographs, film frames and rendered signs 0.3 passes 95 % of those with readable text and 34 % of the
+        others. Rows of letter-like parts in the manner of Epshtein et al. 2010 passed 66 % of them for 90 %.
+        """
+        best = 0.0
+        for side in GLANCE_PX:
+            scale = side / max(image.shape[:2])
+            surest = np.sort(self._text_map(image, scale), axis=None)[-round(GLANCE_AREA_PX * (side / GLANCE_PX[0]) ** 2) :]
+            best = max(best, float(surest.mean()))
+        return min(best, 1.0)
+
+    def find(self, image: Image) -> list[Array]:
+        """Corners of lines in reading order: float32 [4, 2] each, clockwise from the top left, in pixels of `image`."""
+        height, width = image.shape[:2]
+        corners, _ = self._boxes(self._text_map(image, self.scale(width, height))[None, None], (height, width))
+        if not len(corners):
+            return []
+        areas = np.array([cv2.contourArea(corner) for corner in corners])
+        largest = np.sort(np.argsort(-areas, kind="stable")[: self._settings.max_lines])
+        return list(TextDetector.sorted_boxes(np.asarray(corners, np.float32)[largest]))
+
+    def scale(self, width: int, height: int) -> float:
+        """How much a picture is scaled for the detector: its cost is bounded however large, small or odd the picture is."""
+        settings = self._settings
+        enlarge = min(settings.max_enlarge, settings.min_side_px / min(width, height))
+        return min(max(1.0, enlarge), settings.max_side_px / max(width, height))
+
+    def _text_map(self, image: Image, scale: float) -> Array:
+        """Probability of text per pixel of the scaled picture, float32 [height, width]."""
+        height, width = (max(1, round(side * scale / MULTIPLE_PX)) * MULTIPLE_PX for side in image.shape[:2])
+        pixels = tensor(resize(image, width, height), HALF, HALF, rgb=False)
+        arrays = self._detection.infer({self._detector_input: pixels[None]})
+        result: Array = np.asarray(arrays[self._detector_output], np.float32)[0, 0]
+        return result
+
+    def _recognise(self, lines: list[Image]) -> list[tuple[str, float]]:
+        """Text and mean character probability of each line. Lines of like length run together, so that little is padding."""
+        results: list[tuple[str, float]] = [("", 0.0)] * len(lines)
+        ratios = [min(line.shape[1] / line.shape[0], self._settings.max_line_ratio) for line in lines]
+        order = sorted(range(len(lines)), key=lambda index: ratios[index])
+        for start in range(0, len(order), self._settings.batch):
+            batch = order[start : start + self._settings.batch]
+            width = math.ceil(LINE_PX * max(MIN_RATIO, *(ratios[index] for index in batch)))
+            pixels = np.zeros((len(batch), 3, LINE_PX, width), np.float32)
+            for row, index in enumerate(batch):
+                used = min(width, math.ceil(LINE_PX * ratios[index]))
+                pixels[row, :, :, :used] = tensor(resize(lines[index], used, LINE_PX), HALF, HALF, rgb=False)
+            arrays = self._recognition.infer({self._line_input: pixels})
+            read, _ = self._decode(arrays[self._line_output])
+            for index, (text, score) in zip(batch, read, strict=True):
+                results[index] = (text.strip(), float(score))
+        return results
+
+
+def _observation(text: str, score: float, corner: Array, image: Image) -> Observation:
+    height, width = image.shape[:2]
+    (x0, y0), (x1, y1) = (np.clip(edge / (width, height), 0, 1).tolist() for edge in (corner.min(axis=0), corner.max(axis=0)))
+    return Observation(kind="text", name=text, score=min(score, 1.0), box=Box(x0, y0, x1, y1))
