@@ -47,5 +47,5 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     return f" (valid: {', '.join(options)})" if options else ""
 
 
-class PluginFailure(EdgememError):
+class PluginFailure(EdgememError):  # noqa: N818 - a failure that was counted, not an error to report
     """A plugin's object raised, or its circuit is open after repeated failures. Callers count it and go on without it."""

@@ -20,7 +20,7 @@ def weights_home() -> Path:
 
 
 @pytest.fixture(scope="session")
-def engines(weights_home: Path) -> Engines:
+def engines() -> Engines:
     """Every model that can be had here, fetched and converted when first run on a machine."""
     from edgemem.cli.engines import fetch_all
 

@@ -20,11 +20,23 @@ HEAVY = {"cv2", "av", "onnxruntime", "tensorrt", "onnx", "tokenizers", "rapidocr
 def imports(path: Path) -> list[tuple[str, bool]]:
     """(top-level module, imported at module level and at run time)."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    guarded = {id(n) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) for b in node.body for n in ast.walk(b)}
+    guarded = {
+        id(n)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for b in node.body
+        for n in ast.walk(b)
+    }
     lazy = {id(n) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for n in ast.walk(node)}
     found = []
     for node in ast.walk(tree):
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names = (
+            [a.name for a in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
         found += [(name.split(".")[0], id(node) not in lazy) for name in names if id(node) not in guarded]
     return found
 

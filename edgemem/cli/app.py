@@ -119,7 +119,10 @@ _COMMON = (
         "--set", "overrides", multiple=True, metavar="KEY=VALUE", expose_value=False, callback=_remember,
         help="Override one setting, such as budget.disk=64MiB. Repeatable.",
     ),
-    click.option("--plugins-dir", type=_PATH, multiple=True, expose_value=False, callback=_remember, help="Also load plugins from this folder. Repeatable."),
+    click.option(
+        "--plugins-dir", type=_PATH, multiple=True, expose_value=False, callback=_remember,
+        help="Also load plugins from this folder. Repeatable.",
+    ),
 )  # fmt: skip
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")

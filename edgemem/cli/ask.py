@@ -55,7 +55,15 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 def evidence_rows(items: tuple[Evidence, ...] | list[Evidence], tz: str) -> None:
     """Evidence as a table for people: where it stands in the stream, when that was, what it says."""
     rows = [
-        (e.id, e.channel, offset_text(e.offset_us), to_local(e.t0_us, tz).strftime("%Y-%m-%d %H:%M:%S"), f"{e.score:.2f}", e.stream, _short(e.text))
+        (
+            e.id,
+            e.channel,
+            offset_text(e.offset_us),
+            to_local(e.t0_us, tz).strftime("%Y-%m-%d %H:%M:%S"),
+            f"{e.score:.2f}",
+            e.stream,
+            _short(e.text),
+        )
         for e in items
     ]
     if rows:
@@ -85,7 +93,14 @@ def make_kit(session: Session, recipe: str | None, planner: str | None) -> Kit:
 @common_options
 @pass_session
 def ask(
-    session: Session, question: str, memory: Path, as_of: str | None, options: tuple[str, ...], recipe: str | None, planner: str | None, as_json: bool
+    session: Session,
+    question: str,
+    memory: Path,
+    as_of: str | None,
+    options: tuple[str, ...],
+    recipe: str | None,
+    planner: str | None,
+    as_json: bool,
 ) -> None:
     """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
     from edgemem.answer.planner import ask as answer_question
@@ -101,7 +116,9 @@ def ask(
         asked = Question(text=question[:MAX_QUESTION_CHARS], asked_us=asked_us, as_of_us=view.as_of_us, options=options, tz=tz)
         answer, _ = answer_question(view, asked, kit)
     if len(question) > MAX_QUESTION_CHARS:
-        answer = msgspec.structs.replace(answer, notes=(*answer.notes, f"only the first {MAX_QUESTION_CHARS} characters of the question were read"))
+        answer = msgspec.structs.replace(
+            answer, notes=(*answer.notes, f"only the first {MAX_QUESTION_CHARS} characters of the question were read")
+        )
     session.plugins.notify("question_answered", question=asked, answer=answer)
     if as_json:
         print_json(answer_json(answer))
@@ -133,7 +150,15 @@ def _print_answer(answer: Answer, tz: str) -> None:
 @common_options
 @pass_session
 def search(
-    session: Session, query: str, memory: Path, channel: str, from_: str | None, to: str | None, top_k: int, recipe: str | None, as_json: bool
+    session: Session,
+    query: str,
+    memory: Path,
+    channel: str,
+    from_: str | None,
+    to: str | None,
+    top_k: int,
+    recipe: str | None,
+    as_json: bool,
 ) -> None:
     """Find QUERY in the memory: moments, events and text, best first."""
     from edgemem.answer.retrieve import search as find
@@ -162,7 +187,7 @@ def search(
 @json_option
 @common_options
 @pass_session
-def show(session: Session, evidence_id: str, memory: Path, out: Path | None, as_json: bool) -> None:
+def show(_session: Session, evidence_id: str, memory: Path, out: Path | None, as_json: bool) -> None:
     """Open a piece of evidence: write its picture to a file and say what is known of it."""
     from edgemem.remember.view import View
 
@@ -208,6 +233,8 @@ def describe(view: View, evidence_id: str) -> tuple[dict[str, Any], bytes | None
     if moment_id is None:
         return facts, None
     seen = view.observations([moment_id]).get(moment_id, ())
-    facts["seen"] = [f"{o.colour + ' ' if o.colour else ''}{o.name} {o.score:.2f}" for o in sorted(seen, key=lambda o: -o.score) if o.kind != "text"][:12]
+    facts["seen"] = [
+        f"{o.colour + ' ' if o.colour else ''}{o.name} {o.score:.2f}" for o in sorted(seen, key=lambda o: -o.score) if o.kind != "text"
+    ][:12]
     facts["read"] = [o.name for o in seen if o.kind == "text"]
     return facts, view.picture(moment_id)

@@ -36,7 +36,9 @@ QUESTIONS = (
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where film, memory and pictures go (default: in the data directory).")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), help="Where film, memory and pictures go (default: in the data directory)."
+)
 @json_option
 @common_options
 @pass_session
@@ -64,7 +66,7 @@ def demo(session: Session, out: Path | None, as_json: bool) -> None:
         note(f"note: {text}")
     report = run_ingest(session, str(film), memory, recipe=None, start_us=from_iso(START), stream="film")
     say(
-        f"3. remembered with the recipe {session.settings.recipe}: {report.frames_seen} frames seen, {report.moments_kept} kept as moments, "
+        f"3. remembered with the recipe {session.settings.recipe}: {report.frames_seen} frames seen, {report.moments_kept} kept, "
         f"{report.segments} events, {report.documents} documents, {report.disk_bytes / 2**20:.1f} MiB, "
         f"in {report.seconds_spent:.1f} s ({report.seconds_of_video / max(report.seconds_spent, 1e-9):.1f} times real time)"
     )
@@ -78,7 +80,9 @@ def demo(session: Session, out: Path | None, as_json: bool) -> None:
     say(f"done in {time.monotonic() - began:.0f} s; ask more: edgemem ask 'where did I see a motorbike?' --memory {memory}")
     if as_json:
         found = [answer_json(answer) | {"picture": str(picture) if picture else None} for answer, picture in answers]
-        print_json({"film": str(film), "memory": str(memory), "sheet": str(sheet), "seconds": round(time.monotonic() - began, 1), "answers": found})
+        print_json(
+            {"film": str(film), "memory": str(memory), "sheet": str(sheet), "seconds": round(time.monotonic() - began, 1), "answers": found}
+        )
 
 
 def _asked(session: Session, memory: Path, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
@@ -109,7 +113,9 @@ def _say_answer(number: int, asked: Asked, answer: Answer, picture: Path | None)
         click.echo(f"      {answer.status}, confidence {answer.confidence:.2f}")
         return
     best = answer.evidence[0]
-    click.echo(f"      at {offset_text(best.offset_us)} in {best.stream}, score {best.score:.2f}, confidence {answer.confidence:.2f}: {picture}")
+    click.echo(
+        f"      at {offset_text(best.offset_us)} in {best.stream}, score {best.score:.2f}, confidence {answer.confidence:.2f}: {picture}"
+    )
 
 
 def _draw_sheet(memory: Path, path: Path) -> Path:

@@ -41,7 +41,9 @@ def doctor(session: Session, as_json: bool) -> None:
 def _machine() -> list[Finding]:
     python = f"{platform.python_implementation()} {platform.python_version()} on {platform.machine()}, {os.cpu_count()} cores"
     fixed = sqlite3.sqlite_version_info >= (3, 51, 3)
-    sqlite = f"{sqlite3.sqlite_version}" + ("" if fixed else "; older than 3.51.3, safe here because one connection does all writing and checkpoints")
+    sqlite = f"{sqlite3.sqlite_version}" + (
+        "" if fixed else "; older than 3.51.3, safe here because one connection does all writing and checkpoints"
+    )
     return [Finding("ok", "edgemem", __version__), Finding("ok", "python", python), Finding("ok" if fixed else "note", "sqlite", sqlite)]
 
 
@@ -69,9 +71,7 @@ def _runtimes(session: Session) -> list[Finding]:
 def _roles(session: Session) -> list[Finding]:
     roles = sorted({card.role for card in session.cards.values()})
     problems = {role: session.engines.missing(role) for role in roles}
-    return [
-        Finding("missing" if problem else "ok", role, problem or session.engines.card(role).name) for role, problem in problems.items()
-    ]
+    return [Finding("missing" if problem else "ok", role, problem or session.engines.card(role).name) for role, problem in problems.items()]
 
 
 def _home(session: Session) -> Finding:
@@ -83,5 +83,3 @@ def _home(session: Session) -> Finding:
         return Finding("missing", "data directory", f"{session.home}: not writable for this user; set EDGEMEM_HOME")
     free = os.statvfs(session.home)
     return Finding("ok", "data directory", f"{session.home}, {free.f_bavail * free.f_frsize / 2**30:.1f} GiB free")
-
-

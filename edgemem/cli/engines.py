@@ -136,7 +136,7 @@ def _fetch(session: Session, cards: Sequence[EngineCard]) -> dict[str, str]:
         for card in cards:
             try:
                 ensure(card, session.home, session.converters, progress)
-            except EdgememError as error:  # noqa: PERF203 - a download outlasts any number of try blocks
+            except EdgememError as error:
                 problems[card.name] = f"{card.name}: {str(error).removeprefix(f'{card.name}: ')}"
     return problems
 

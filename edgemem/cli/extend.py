@@ -29,8 +29,8 @@ def plugins(session: Session, as_json: bool) -> None:
     if as_json:
         print_json({"plugins": [_plain(plugin, own) for plugin, own in listed]})
         return
-    table([(p.name, p.version or "-", p.origin, ", ".join(hook for hook in p.hooks if not hook.startswith("register_")) or "-") for p, _ in listed],
-          ("plugin", "version", "from", "observes"))  # fmt: skip
+    heads = [(p.name, p.version or "-", p.origin, ", ".join(h for h in p.hooks if not h.startswith("register_")) or "-") for p, _ in listed]
+    table(heads, ("plugin", "version", "from", "observes"))
     click.echo()
     rows = [
         (plugin.name, place[:-1], name, str(s.calls), str(s.failures), f"{s.seconds:.2f}", s.last_failure)

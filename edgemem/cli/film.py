@@ -69,7 +69,7 @@ SCENES = (
 
 
 def fetch_media(home: Path, progress: Progress = silent) -> tuple[dict[str, Path], list[str]]:
-    """(media by name, notes about what is not to be had here). Cached under `home`. Raises FetchError when not even the photographs can be had."""
+    """(media by name, notes about what is not to be had here), cached under `home`. Raises FetchError without the photographs."""
     media: dict[str, Path] = {}
     notes = []
     for source, needed in ((_CLIPS, True), (_PHOTOGRAPHS, True), (_OPENCV_DOC, False)):

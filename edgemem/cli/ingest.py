@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("source")
-@click.option("--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory; made if it is not there.")
+@click.option(
+    "--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory; made if it is not there."
+)
 @click.option("--recipe", metavar="NAME", help="How to see and what to keep (default: the settings').")
 @click.option("--start", metavar="ISO8601", help="Wall time of a recording's first frame (default: now minus its length).")
 @click.option("--stream", default="", metavar="NAME", help="Name of the stream (default: the file's or camera's name).")
@@ -40,11 +42,14 @@ def ingest(session: Session, source: str, memory: Path, recipe: str | None, star
         print_json(msgspec.to_builtins(report))
         return
     click.echo(
-        f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept, {report.segments} segments, {report.documents} documents; "
+        f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept, "
+        f"{report.segments} segments, {report.documents} documents; "
         f"{report.seconds_of_video:.1f} s of video in {report.seconds_spent:.1f} s; {report.disk_bytes / 2**20:.1f} MiB on disk"
     )
     if report.dropped:
-        click.echo("dropped: " + ", ".join(f"{reason} {count}" for reason, count in sorted(report.dropped.items(), key=lambda item: -item[1])))
+        click.echo(
+            "dropped: " + ", ".join(f"{reason} {count}" for reason, count in sorted(report.dropped.items(), key=lambda item: -item[1]))
+        )
     for text in report.notes:
         note(f"note: {text}")
 

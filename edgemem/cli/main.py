@@ -55,7 +55,7 @@ class _Commands(click.Group):
         except click.UsageError as error:
             from edgemem.errors import nearest
 
-            raise click.UsageError(f'{error.message.rstrip(".")}{nearest(args[0], self.list_commands(ctx))}', ctx) from None
+            raise click.UsageError(f"{error.message.rstrip('.')}{nearest(args[0], self.list_commands(ctx))}", ctx) from None
 
 
 def _plugin_commands(ctx: click.Context) -> dict[str, click.Command]:
@@ -66,7 +66,9 @@ def _plugin_commands(ctx: click.Context) -> dict[str, click.Command]:
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file (default: $EDGEMEM_CONFIG).")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one setting, such as budget.disk=64MiB. Repeatable.")
-@click.option("--plugins-dir", "plugins_dirs", type=click.Path(path_type=Path), multiple=True, help="Also load plugins from this folder. Repeatable.")
+@click.option(
+    "--plugins-dir", "plugins_dirs", type=click.Path(path_type=Path), multiple=True, help="Also load plugins from this folder. Repeatable."
+)
 @click.version_option(__version__, prog_name="edgemem")
 @click.pass_context
 def cli(ctx: click.Context, config: Path | None, overrides: tuple[str, ...], plugins_dirs: tuple[Path, ...]) -> None:

@@ -20,7 +20,9 @@ from edgemem.records import US
 @json_option
 @common_options
 @pass_session
-def timeline(session: Session, memory: Path, from_: str | None, to: str | None, stream: str | None, sheet: Path | None, as_json: bool) -> None:
+def timeline(
+    session: Session, memory: Path, from_: str | None, to: str | None, stream: str | None, sheet: Path | None, as_json: bool
+) -> None:
     """List the events of a memory in order: when, how many moments were kept, and what was written about them."""
     from edgemem.remember.view import View
 
@@ -28,7 +30,11 @@ def timeline(session: Session, memory: Path, from_: str | None, to: str | None, 
     from_us, to_us = (from_iso(text, tz) if text else None for text in (from_, to))
     with View.open(memory) as view:
         segments = view.segments(from_us=from_us, to_us=to_us, stream=stream)
-        documents = {d.segment_id: d for d in view.documents(kinds=["event"], from_us=from_us, to_us=to_us, stream=stream) if d.segment_id is not None}
+        documents = {
+            d.segment_id: d
+            for d in view.documents(kinds=["event"], from_us=from_us, to_us=to_us, stream=stream)
+            if d.segment_id is not None
+        }
         counts = {s.id: len(view.segment_moments(s.id)) for s in segments}
         if sheet is not None:
             from edgemem.cli.sheet import contact_sheet
@@ -50,7 +56,17 @@ def timeline(session: Session, memory: Path, from_: str | None, to: str | None, 
     for s in segments:
         text = " ".join(documents[s.id].text.split()) if s.id in documents else ""
         length = f"{(s.t1_us - s.t0_us) / US:.0f} s"
-        rows.append((f"s{s.id}", to_local(s.t0_us, tz).strftime("%Y-%m-%d %H:%M:%S"), offset_text(s.offset_us), length, str(counts[s.id]), s.stream, text[:100]))
+        rows.append(
+            (
+                f"s{s.id}",
+                to_local(s.t0_us, tz).strftime("%Y-%m-%d %H:%M:%S"),
+                offset_text(s.offset_us),
+                length,
+                str(counts[s.id]),
+                s.stream,
+                text[:100],
+            )
+        )
     if rows:
         table(rows, ("id", "time", "offset", "length", "moments", "stream", "what"))
     else:

@@ -47,7 +47,11 @@ def register_segmenters() -> Components:
 def register_writers() -> Components:
     from edgemem.see import write
 
-    return [Component("event_document", _make(write.EventDocument), write.EventDocumentSettings, "labels, objects, colours and text of an event")]
+    return [
+        Component(
+            "event_document", _make(write.EventDocument), write.EventDocumentSettings, "labels, objects, colours and text of an event"
+        )
+    ]
 
 
 @hookimpl

@@ -79,7 +79,9 @@ class Plugins:
             try:
                 module = entry.load()
             except Exception as error:
-                raise PluginError(f'plugin "{entry.name}" cannot be imported: {type(error).__name__}: {error}; uninstall or repair it') from error
+                raise PluginError(
+                    f'plugin "{entry.name}" cannot be imported: {type(error).__name__}: {error}; uninstall or repair it'
+                ) from error
             plugins._add(entry.name, module, version, entry.dist.name if entry.dist else entry.value)
         for directory in directories:
             for name, path in _modules_in(directory):
@@ -131,7 +133,9 @@ class Plugins:
                     raise PluginError(f'plugin "{plugin.name}": register_{place} must return Components, got {type(component).__name__}')
                 if component.name in found[place]:
                     other = found[place][component.name][1]
-                    raise PluginError(f'plugin "{plugin.name}": {place} "{component.name}" is registered already by plugin "{other}"; rename one')
+                    raise PluginError(
+                        f'plugin "{plugin.name}": {place} "{component.name}" is registered already by plugin "{other}"; rename one'
+                    )
                 found[place][component.name] = (component, plugin.name)
         return found
 
@@ -154,7 +158,7 @@ class Plugins:
         return name in self._components[place]
 
     def make(self, place: str, name: str, parameters: Mapping[str, Any], context: Context, where: str) -> Any:
-        """The object `name` of `place` with `parameters`, under its guard. Raises UsageError naming `where` and the nearest valid name or key."""
+        """The object `name` of `place`, under its guard. Raises UsageError naming `where` and the nearest valid name or key."""
         if not self.has(place, name):
             raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._components[place])}')
         component, plugin = self._components[place][name]
@@ -208,5 +212,10 @@ def import_file(name: str, path: Path) -> ModuleType:
 def _refuse_unmarked_hooks(name: str, module: Any) -> None:
     """A function called like a hook but without `@hookimpl` would be passed over in silence."""
     for hook, value in vars(module).items():
-        if hook.startswith("register_") and inspect.isfunction(value) and value.__module__ == module.__name__ and not hasattr(value, f"{GROUP}_impl"):
+        if (
+            hook.startswith("register_")
+            and inspect.isfunction(value)
+            and value.__module__ == module.__name__
+            and not hasattr(value, f"{GROUP}_impl")
+        ):
             raise PluginError(f'plugin "{name}": {hook} is not marked with @hookimpl')

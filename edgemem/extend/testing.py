@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,16 @@ class SyntheticCamera:
     blind = ""
     identity = "synthetic"
 
-    def __init__(self, seconds: float = 30.0, rate_fps: float = 1.0, *, scene_s: float = 10.0, side_px: int = 240, seed: int = 0, stream: str = "synthetic") -> None:
+    def __init__(
+        self,
+        seconds: float = 30.0,
+        rate_fps: float = 1.0,
+        *,
+        scene_s: float = 10.0,
+        side_px: int = 240,
+        seed: int = 0,
+        stream: str = "synthetic",
+    ) -> None:
         self.name = stream
         self.t0_us = T0_US
         self.duration_us: int | None = round(seconds * US)
@@ -54,7 +64,14 @@ class SyntheticCamera:
         for seq in range(self._count):
             offset_us = seq * self._period_us
             if offset_us > self._from_us:
-                yield Frame(stream=self.name, seq=seq, t_us=T0_US + offset_us, offset_us=offset_us, mono_us=offset_us, image=self._picture(seq, offset_us))
+                yield Frame(
+                    stream=self.name,
+                    seq=seq,
+                    t_us=T0_US + offset_us,
+                    offset_us=offset_us,
+                    mono_us=offset_us,
+                    image=self._picture(seq, offset_us),
+                )
 
     def _picture(self, seq: int, offset_us: int) -> Image:
         scene = np.random.default_rng([self._seed, offset_us // self._scene_us])
@@ -100,7 +117,7 @@ class FakeJointEmbedder:
 
     def look(self, image: Image) -> Sight:
         """The same vector, and the picture's brightness as its only label."""
-        name = "bright" if float(image.mean()) > 127 else "dark"  # noqa: PLR2004 - half of white
+        name = "bright" if float(image.mean()) > 127 else "dark"
         return Sight(vector=self.glance([image])[0], observations=(Observation(kind="label", name=name, score=0.9),))
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
@@ -184,9 +201,7 @@ def check_segmenter(make: Make, who: str) -> None:
     """A segmenter puts every moment in exactly one segment, in order, and a restart changes nothing."""
     from edgemem.see.segment import Mark
 
-    marks = [
-        Mark(moment_id=c.frame.seq + 1, t_us=c.frame.t_us, offset_us=c.frame.offset_us, vector=c.vector) for c in _candidates()
-    ]
+    marks = [Mark(moment_id=c.frame.seq + 1, t_us=c.frame.t_us, offset_us=c.frame.offset_us, vector=c.vector) for c in _candidates()]
     whole = make()
     cuts = [cut for mark in marks for cut in whole.observe(mark)] + whole.flush()
     covered = [mark.moment_id for cut in cuts for mark in cut.marks]
@@ -198,7 +213,9 @@ def check_segmenter(make: Make, who: str) -> None:
         seen = [cut for mark in marks[:at] for cut in before.observe(mark)]
         after.restore(before.state())
         seen += [cut for mark in marks[at:] for cut in after.observe(mark)] + after.flush()
-        assert [c.representative_id for c in seen] == [c.representative_id for c in cuts], f"{who}: a restart after {at} moments changes the segments"
+        assert [c.representative_id for c in seen] == [c.representative_id for c in cuts], (
+            f"{who}: a restart after {at} moments changes the segments"
+        )
 
 
 def check_writer(make: Make, who: str) -> None:
@@ -221,7 +238,7 @@ def check_source(make: Make, who: str) -> None:
     """A source's frames come in time order with growing numbers, and `close` may be called twice."""
     source = make()
     frames = list(source.frames())
-    assert all(a.seq < b.seq and a.offset_us <= b.offset_us for a, b in zip(frames, frames[1:], strict=False)), f"{who}: frames are out of order"
+    assert all(a.seq < b.seq and a.offset_us <= b.offset_us for a, b in pairwise(frames)), f"{who}: frames are out of order"
     source.close()
     source.close()
 
@@ -243,14 +260,16 @@ def _candidates() -> list[Any]:
     frames = list(SyntheticCamera(60.0, scene_s=12.0).frames())
     looks = [Look.at(frame) for frame in frames]
     vectors = embedder.glance([frame.image for frame in frames])
-    return [Candidate(frame=f, vector=v, sharpness=look.sharpness, small=look.small) for f, v, look in zip(frames, vectors, looks, strict=True)]
+    return [
+        Candidate(frame=f, vector=v, sharpness=look.sharpness, small=look.small) for f, v, look in zip(frames, vectors, looks, strict=True)
+    ]
 
 
 def _stored_segment() -> tuple[list[Moment], Segment]:
     moments = [
         Moment(
-            id=i + 1, stream="synthetic", seq=i, t_us=T0_US + i * US, offset_us=i * US, width_px=320, height_px=240, sharpness=50.0, tier="recent",
-            segment_id=1,
+            id=i + 1, stream="synthetic", seq=i, t_us=T0_US + i * US, offset_us=i * US, width_px=320, height_px=240,
+            sharpness=50.0, tier="recent", segment_id=1,
         )
         for i in range(3)
     ]  # fmt: skip

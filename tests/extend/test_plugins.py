@@ -36,7 +36,7 @@ def load(tmp_path: Path, **files: str) -> Plugins:
     folder.mkdir(exist_ok=True)
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
-    return Plugins.load([folder], installed=False)
+    return Plugins.load([folder], installed=False).check()
 
 
 @pytest.fixture
@@ -53,10 +53,16 @@ def test_a_plugin_from_a_folder_is_found_and_made(tmp_path: Path, context: Conte
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (HEAD + "@hookimpl\ndef register_gate(): return []\n", r'plugin "bad": unknown hook "register_gate" \(did you mean "register_gates"'),
+        (
+            HEAD + "@hookimpl\ndef register_gate(): return []\n",
+            r'plugin "bad": unknown hook "register_gate" \(did you mean "register_gates"',
+        ),
         (HEAD + "def register_gates(): return []\n", r'plugin "bad": register_gates is not marked with @hookimpl'),
         (HEAD + "@hookimpl\ndef register_gates(): return [3]\n", r'plugin "bad": register_gates must return Components, got int'),
-        (HEAD + "@hookimpl\ndef register_gates(): return [Component('blur', object)]\n", r'"blur" is registered already by plugin "builtin"'),
+        (
+            HEAD + "@hookimpl\ndef register_gates(): return [Component('blur', object)]\n",
+            r'"blur" is registered already by plugin "builtin"',
+        ),
         ("import absent_library\n", r'plugin "bad": .* cannot be imported: ModuleNotFoundError'),
     ],
     ids=["misspelt hook", "unmarked hook", "not a component", "duplicate name", "import error"],
@@ -123,9 +129,14 @@ def write_recipe(tmp_path: Path, text: str) -> str:
 )
 def test_a_bad_recipe_is_refused(tmp_path: Path, context: Context, text: str, says: str) -> None:
     recipes = Recipes(Plugins.load(installed=False))
+    path = write_recipe(tmp_path, text)
     with pytest.raises(UsageError, match=says):
-        recipe = recipes.read(write_recipe(tmp_path, text))
-        recipes.make_all(recipe, "gates", recipe.gate, context)
+        _gates(recipes, path, context)
+
+
+def _gates(recipes: Recipes, path: str, context: Context) -> None:
+    recipe = recipes.read(path)
+    recipes.make_all(recipe, "gates", recipe.gate, context)
 
 
 def test_the_first_installed_alternative_is_taken(tmp_path: Path, context: Context) -> None:
