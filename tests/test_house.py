@@ -41,10 +41,33 @@ def imports(path: Path) -> list[tuple[str, bool]]:
     return found
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_module_imports_a_heavy_library_when_it_is_imported(path: Path) -> None:
-    eager = {name for name, at_import in imports(path) if at_import}
-    assert not eager & HEAVY
+def test_starting_up_loads_no_heavy_library(tmp_path: Path) -> None:
+    """Finding every plugin, component, recipe and card must stay cheap: models and codecs load when one is used."""
+    script = (
+        "import sys\nfrom edgemem.cli.app import Session\nsession = Session(None, ())\nsession.plugins.check()\n"
+        "[session.recipes.read(name) for name in session.recipes.names()]\nsession.cards\nsession.engines\nprint('LOADED', *sys.modules)"
+    )
+    assert not _loaded(script, tmp_path) & HEAVY
+
+
+def _loaded(script: str, home: Path) -> set[str]:
+    environment = os.environ | {"EDGEMEM_HOME": str(home)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("LOADED")[2].split())
+
+
+@pytest.mark.parametrize(
+    ("library", "owners"),
+    [
+        ("onnxruntime", {"plugins/onnx", "plugins/convert"}),
+        ("onnx", {"plugins/convert"}),
+        ("rapidocr", {"plugins/ocr"}),
+        ("av", {"edgemem/see", "edgemem/cli"}),
+    ],
+)
+def test_a_heavy_library_stays_in_its_room(library: str, owners: set[str]) -> None:
+    users = {"/".join(path.relative_to(ROOT).parts[:2]) for path in SOURCES if library in {name for name, _ in imports(path)}}
+    assert users <= owners
 
 
 def test_nothing_uses_pickle_or_torch() -> None:
@@ -61,11 +84,9 @@ def test_usearch_is_not_here() -> None:
 
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
-    script = "import sys\ntry:\n    from edgemem.cli.main import main; main(['--help'])\nexcept SystemExit:\n    pass\nprint('LOADED', *sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=os.environ | {"EDGEMEM_HOME": str(tmp_path)}, capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stdout.rpartition("LOADED")[2].split())
+    call = "from edgemem.cli.main import main\nsys.argv[1:] = ['--help']\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+    script = f"import sys\n{call}print('LOADED', *sys.modules)"
+    loaded = _loaded(script, tmp_path)
     assert "numpy" not in loaded
     assert not loaded & HEAVY
 
