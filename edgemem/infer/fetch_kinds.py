@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -173,7 +174,7 @@ def extract_members(archive: Path, wanted: Mapping[str, Path]) -> None:
                     missing.remove(name)
                     if not missing:
                         break
-    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
         raise FetchError(f"{archive} cannot be read ({error}); delete it and fetch again") from None
     if missing:
         raise FetchError(f"{archive.name} holds no {', '.join(sorted(missing))}; correct members in the source")
