@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-import numpy as np
 
 from edgemem.records import US, Frame, Image, Record
 from edgemem.see import pixels
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
 
 SMALL_PX = 320
 """Longer side of the copy on which gates compare: 25 times cheaper than 1080p."""
+
+
+_FROZEN = 0.1
+"""Mean absolute difference (0..255) under which two copies are the same picture; noise of sigma 1 at 1080p gives 0.4."""
 
 
 class Verdict(Record, frozen=True):
@@ -124,8 +127,8 @@ class Blur:
 
 
 class _Comparing(ABC):
-    """Base of gates that compare with the last accepted frame. They drop as "similar", or as "frozen" when not one pixel of the copy moved:
-    sensor noise alone makes a live picture differ, so a stretch of it means a hung camera or a still picture.
+    """Base of gates that compare with the last accepted frame. They drop as "similar", or as "frozen" when the copy is the same but for
+    what an encoder polishes: a live picture differs by its sensor's noise, so a stretch of "frozen" means a hung camera or a still picture.
     """
 
     def __init__(self) -> None:
@@ -134,7 +137,8 @@ class _Comparing(ABC):
     def judge(self, look: Look) -> Verdict:
         if self._last is None or self._last.gray.shape != look.gray.shape or self.differs(self._last, look):
             return PASS
-        return Verdict(keep=False, reason="frozen" if np.array_equal(self._last.gray, look.gray) else "similar")
+        frozen = pixels.mean_difference(self._last.gray, look.gray) < _FROZEN
+        return Verdict(keep=False, reason="frozen" if frozen else "similar")
 
     def accepted(self, look: Look) -> None:
         self._last = Look(look.small, look.offset_us)  # not the full picture: 6 MB at 1080p
