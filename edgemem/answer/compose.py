@@ -12,7 +12,7 @@ from edgemem.records import US, Evidence
 
 
 def span_text(seconds: float) -> str:
-    """ "2 min 14 s", "45 s", "1 h 5 min"."""
+    """Such as "2 min 14 s", "45 s" or "1 h 5 min"."""
     whole = round(max(0.0, seconds))
     hours, rest = divmod(whole, 3600)
     minutes, seconds_left = divmod(rest, 60)
@@ -22,12 +22,12 @@ def span_text(seconds: float) -> str:
 
 
 def time_text(t_us: int, tz: str) -> str:
-    """ "10:02:14 on 2026-05-04", on the clock of the one who asks."""
+    """Such as "10:02:14 on 2026-05-04", on the clock of the one who asks."""
     return to_local(t_us, tz).strftime("%H:%M:%S on %Y-%m-%d")
 
 
 def place_in_stream(offset_us: int, stream: str) -> str:
-    """ "2 min 14 s into "walk" "."""
+    """Such as "2 min 14 s into "walk" "."""
     return f'{span_text(offset_us / US)} into "{stream}"'
 
 
@@ -56,7 +56,7 @@ def a(phrase: str) -> str:
 
 
 def listed(parts: Iterable[str], joiner: str = "and") -> str:
-    """ "a, b and c"."""
+    """Such as "a, b and c"."""
     some = [part for part in parts if part]
     return f"{', '.join(some[:-1])} {joiner} {some[-1]}" if len(some) > 1 else "".join(some)
 

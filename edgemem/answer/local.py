@@ -13,9 +13,9 @@ from edgemem.answer.plans_choice import with_options
 from edgemem.answer.plans_scene import describe, how_long, how_many, what, where
 from edgemem.answer.plans_text import read_text, who
 from edgemem.answer.plans_thing import did_ever, find, order, when, which
-from edgemem.answer.question import Kind
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Refused, Reply
+from edgemem.answer.vocabulary import Kind
 
 PLANS: Mapping[Kind, Callable[[Session], Plan]] = {
     "where": where,

@@ -12,7 +12,7 @@ from edgemem.answer.question import parse
 from edgemem.answer.retrieve import Retriever
 from edgemem.answer.session import Session, Step
 from edgemem.answer.timespan import resolve
-from edgemem.answer.tools import Action, CountTool, InspectTool, ReadTool, Refused, Reply, SearchTool, Tool
+from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, SearchTool, Tool
 from edgemem.errors import PluginError, UsageError
 from edgemem.records import Answer, Question, Usage
 
@@ -48,7 +48,7 @@ class Kit:
         self.tools = (SearchTool(self.retrievers), InspectTool(), ReadTool(), CountTool(), *self.tools)
 
     def tool_for(self, action: Action) -> Tool:
-        """The last registered tool for the type of `action`, so that a plugin may replace a built-in. Raises PluginError if there is none."""
+        """The last registered tool for the type of `action`, so that plugins may replace built-ins. Raises PluginError if there is none."""
         for tool in reversed(self.tools):
             if isinstance(action, tool.action):
                 return tool
@@ -81,7 +81,8 @@ def _run(view: View, session: Session, kit: Kit) -> Reply:
 def _answer(reply: Reply, session: Session, ms: float) -> Answer:
     known = session.evidence()
     evidence = tuple(known[name] for name in dict.fromkeys(reply.evidence) if name in known)[:_EVIDENCE_LIMIT]
-    notes = (*session.parsed.notes, *session.span.notes, *reply.notes)
+    silent = (note for step in session.steps if isinstance(step.result, Found) for note in step.result.notes)
+    notes = (*session.parsed.notes, *session.span.notes, *reply.notes, *silent)
     return Answer(
         question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),
         evidence=evidence, steps=len(session.steps) + 1, usage=Usage(ms=round(ms, 3)), notes=tuple(dict.fromkeys(notes)),

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable
 from typing import TypeVar
 
 from edgemem.answer.compose import a, at, listed, quote
+from edgemem.answer.question import take_ordinal
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, ChannelName, Found, Reply, Result, Scene, Search
@@ -23,6 +24,8 @@ STRONG = 0.6
 """An appearance counts when its score is at least this share of the best one's."""
 _AGREE = 0.25
 """Share of the remaining doubt that a second channel removes when it points at the same stretch of time."""
+_ONLY_EVENTS = 0.2
+"""Words in a document about an event, while the pictures show nothing of the kind: below `SURE`."""
 Window = tuple[int | None, int | None]
 
 
@@ -57,8 +60,8 @@ class Lead(Record, frozen=True):
 
     @property
     def strength(self) -> float:
-        """Score of the best sighting, 0 without one."""
-        return max((e.score for e in self.episodes), default=0.0)
+        """Score of the best sighting, 0 without one. Documents only have ranks, so there the confidence stands for it."""
+        return self.confidence if self.basis == "event" else max((e.score for e in self.episodes), default=0.0)
 
 
 def search(phrase: str, channel: ChannelName, window: Window, top_k: int = 40) -> Steps[Found]:
@@ -81,15 +84,26 @@ def look_for(phrase: str, window: Window = (None, None), quoted: str = "") -> St
         confidence = frame.confidence + (_AGREE * (1 - frame.confidence) if agree else 0)
         return Lead(phrase=phrase, confidence=confidence, episodes=frame.episodes, basis="frame")
     if event.evidence:
-        return Lead(phrase=phrase, confidence=0.6 * event.confidence, episodes=event.episodes, basis="event")
+        weight = _ONLY_EVENTS if "frame" in frame.searched else 2 * SURE
+        return Lead(phrase=phrase, confidence=weight * event.confidence, episodes=event.episodes, basis="event")
     return Lead(phrase=phrase)
+
+
+def look_for_each(phrases: Iterable[str], window: Window) -> Steps[list[Lead]]:
+    """One lead per phrase, in order."""
+    leads: list[Lead] = []
+    for phrase in phrases:
+        leads += [(yield from look_for(phrase, window))]
+    return leads
 
 
 def _is_reading(phrase: str, reading: Evidence) -> bool:
     """The phrase names the text itself: it has a figure in it, two words or more, or is most of what stands there."""
     named = [word for word in content_words(phrase) if word not in CARRIERS]
     share = len(squeeze("".join(named))) / max(1, len(squeeze(reading.text)))
-    return bool(named) and (len(named) > 1 or any(c.isdigit() for c in phrase) or share >= 0.5 or len(named) < len(content_words(phrase)))
+    return len("".join(named)) >= 3 and (
+        len(named) > 1 or any(c.isdigit() for c in phrase) or share >= 0.5 or len(named) < len(content_words(phrase))
+    )
 
 
 def pick(episodes: Iterable[Episode], ordinal: int) -> Episode | None:
@@ -114,7 +128,7 @@ def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence]
 
 
 def others_text(episodes: Iterable[Episode], chosen: Episode, tz: str, limit: int = 4) -> str:
-    """ "; also at 10:05:01, 10:07:30" for the other appearances."""
+    """Such as "; also at 10:05:01, 10:07:30" for the other appearances."""
     rest = [e for e in episodes if e is not chosen]
     if not rest:
         return ""
@@ -124,11 +138,11 @@ def others_text(episodes: Iterable[Episode], chosen: Episode, tz: str, limit: in
 
 def not_seen(s: Session, lead: Lead | None = None, phrase: str = "") -> Reply:
     """Abstain: nothing better than background. The weak evidence is cited, so that one can look for oneself."""
-    name = phrase or (lead.phrase if lead else "") or "that"
+    name = phrase or (a(lead.phrase) if lead and lead.phrase else "that")
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
     evidence = cite(sorted(lead.episodes, key=lambda e: -e.score)[:3]) if lead else ()
     return Reply(
-        text=f"I have not seen {a(name) if name != 'that' else name} in this memory{when}.",
+        text=f"I have not seen {name} in this memory{when}.",
         status="abstained",
         confidence=doubt(lead),
         evidence=evidence,
@@ -183,12 +197,14 @@ class Place(Record, frozen=True):
 def relate(s: Session) -> Steps[Place]:
     """Find the anchors of the question's relation and turn them into a window inside the question's own."""
     p, (from_us, to_us) = s.parsed, window_of(s)
-    leads = []
+    leads: list[Lead] = []
     for anchor in p.anchors:
-        lead = yield from look_for(anchor, (from_us, to_us))
+        ordinal, phrase = take_ordinal(anchor)
+        lead = yield from look_for(phrase, (from_us, to_us))
         if not lead.found:
             return Place(window=(from_us, to_us), anchors=(*leads, lead), missing=lead)
-        leads.append(lead)
+        chosen = pick(lead.strong, ordinal) or lead.best
+        leads.append(Lead(phrase=phrase, confidence=lead.confidence, episodes=(chosen,), basis=lead.basis))
     if not leads:
         return Place(window=(from_us, to_us))
     first = leads[0].best

@@ -6,8 +6,8 @@ import math
 import re
 
 from edgemem.answer.compose import at, the
-from edgemem.answer.plans import Lead, Plan, Steps, answered, cite, doubt, look_for, not_seen, pick, relate, window_of
-from edgemem.answer.plans_scene import COLOURS
+from edgemem.answer.plans import Lead, Plan, Steps, answered, cite, doubt, look_for_each, not_seen, pick, relate, window_of
+from edgemem.answer.plans_scene import colours_of
 from edgemem.answer.plans_text import rank, reply_with
 from edgemem.answer.plans_thing import target
 from edgemem.answer.question import clean
@@ -38,10 +38,7 @@ def choose_thing(s: Session) -> Plan:
     window = place.window
     if s.parsed.relation in {"while", "side"} and window[0] is not None and window[1] is not None:
         window = (window[0] - _SLACK_US, window[1] + _SLACK_US)
-    leads = []
-    for phrase in phrases(s):
-        asked = f"{phrase} {s.parsed.target}" if s.parsed.attribute == "colour" else phrase
-        leads.append((yield from look_for(asked, window)))
+    leads = yield from look_for_each(phrases(s), window)
     scores = [_closeness(s, lead, place.near_us) for lead in leads]
     return _best_option(s, leads, scores)
 
@@ -77,9 +74,7 @@ def _best_option(s: Session, leads: list[Lead], scores: list[float]) -> Reply:
 
 def choose_order(s: Session) -> Plan:
     """Which of the options came first or last."""
-    leads = []
-    for phrase in phrases(s):
-        leads.append((yield from look_for(phrase, window_of(s))))
+    leads = yield from look_for_each(phrases(s), window_of(s))
     last = s.parsed.ordinal == -1
     seen = [i for i, lead in enumerate(leads) if lead.found]
     if not seen:
@@ -91,6 +86,19 @@ def choose_order(s: Session) -> Plan:
     return answered(text, confidence, cite([ends[best]], (ends[i] for i in seen if i != best)), best)
 
 
+def choose_colour(s: Session) -> Plan:
+    """The colour word among the options that fits the target best where it was seen."""
+    lead, strong, none = yield from target(s)
+    if none is not None:
+        return none
+    chosen = pick(strong, s.parsed.ordinal) or lead.best
+    named = yield from colours_of(lead, chosen, tuple(phrases(s)))
+    best = phrases(s).index(named[0]) if named else 0
+    return answered(
+        f"{s.question.options[best].strip()}: {the(lead.phrase)} {at(chosen, s.question.tz)}.", 0.7 * lead.confidence, cite([chosen]), best
+    )
+
+
 def choose_place(s: Session) -> Plan:
     """Where the target was: each option is looked for in the pictures that show the target."""
     if not s.parsed.target:
@@ -99,10 +107,8 @@ def choose_place(s: Session) -> Plan:
     if none is not None:
         return none
     chosen = pick(strong, s.parsed.ordinal or -1) or lead.best
-    leads, scores = [], []
-    for phrase in phrases(s):
-        leads.append((yield from look_for(phrase, (chosen.t0_us - _SLACK_US, chosen.t1_us + _SLACK_US))))
-        scores.append(max(leads[-1].strength, leads[-1].confidence))
+    leads = yield from look_for_each(phrases(s), (chosen.t0_us - _SLACK_US, chosen.t1_us + _SLACK_US))
+    scores = [max(there.strength, there.confidence) for there in leads]
     best = max(range(len(scores)), key=lambda i: scores[i])
     if scores[best] <= 0:
         return Reply(text=f"I saw {the(lead.phrase)} {at(chosen, s.question.tz)}, but in none of these places.", status="abstained",
@@ -209,11 +215,13 @@ def with_options(s: Session, free: Plan) -> Steps[Reply]:
     p = s.parsed
     if p.kind in {"did_ever", "how_many", "how_long", "when"} and _all_match(s):
         return (yield from map_reply(s, free))
+    if p.attribute == "colour" and p.target:
+        return (yield from choose_colour(s))
     if p.kind in {"text", "who"}:
         return (yield from choose_text(s))
     if p.kind == "order" or (p.ordinal and not p.anchors and p.kind in {"which", "what"} and not p.target):
         return (yield from choose_order(s))
-    if p.kind == "where" or (p.target and p.kind in {"what"} and set(phrases(s)).isdisjoint(COLOURS)):
+    if p.kind == "where" or (p.target and p.kind == "what"):
         return (yield from choose_place(s))
     return (yield from choose_thing(s))
 

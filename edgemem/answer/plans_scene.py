@@ -16,6 +16,8 @@ _NEAR_US = 12 * US
 """What follows or precedes is looked for this close first ..."""
 _SCENE_US = 5 * US
 """What is this close to the first picture counts as the same scene."""
+_POINT_US = 2 * US
+"""A count at a point in time is made in the pictures this close to it."""
 _FAR_US = 120 * US
 """... and then this far."""
 _AROUND_US = 20 * US
@@ -32,7 +34,7 @@ def where(s: Session) -> Plan:
         return none
     chosen = pick(strong, p.ordinal or -1) if p.ordinal else _latest_of_best(strong)
     if chosen is None:
-        return not_enough(s, lead, strong)
+        return not_enough(lead, strong)
     scene = as_scene((yield Inspect(from_us=chosen.t0_us - US, to_us=chosen.t1_us + US, stream=chosen.stream)))
     wide = as_scene((yield Inspect(from_us=chosen.t0_us - _AROUND_US, to_us=chosen.t1_us + _AROUND_US, stream=chosen.stream)))
     seen = listed(things(scene.sights, 5, [lead.phrase]))
@@ -174,14 +176,13 @@ def colours_of(lead: Lead, chosen: Episode, names: tuple[str, ...]) -> Steps[lis
 
 
 def how_many(s: Session) -> Plan:
-    """ "How many times": appearances. "How many people": the most that the detector saw at once, else appearances."""
+    """Such as "How many times": appearances. "How many people": the most that the detector saw at once, else appearances."""
     p, tz = s.parsed, s.question.tz
     if not p.target:
         return abstain("I do not know what to count; name a thing.")
     if p.counts == "at_once":
-        window = window_of(s)
-        tally = yield Count(name=p.target[:100], from_us=window[0], to_us=window[1])
-        if isinstance(tally, Tally) and tally.count:
+        tally = yield from _tally(s)
+        if tally.count:
             best = tally.evidence[0]
             return answered(f"{tally.count} {p.target} at once, {at(best, tz)}.", 0.6 * tally.confidence, cite(tally.evidence))
     lead, strong, none = yield from target(s)
@@ -190,6 +191,16 @@ def how_many(s: Session) -> Plan:
     times = f"{len(strong)} time{'s' if len(strong) != 1 else ''}"
     text = f"{times}: I saw {the(lead.phrase)} {listed([at(e, tz) for e in strong[:6]])}{' and later' if len(strong) > 6 else ''}."
     return answered(text, lead.confidence * 0.7, cite(strong))
+
+
+def _tally(s: Session) -> Steps[Tally]:
+    """Count in the picture nearest to a point in time first, then in the whole stretch."""
+    window, at_us = window_of(s), s.span.at_us
+    for from_us, to_us in ((at_us - _POINT_US, at_us + _POINT_US), window) if at_us is not None else (window,):
+        tally = yield Count(name=s.parsed.target[:100], from_us=from_us, to_us=to_us)
+        if isinstance(tally, Tally) and tally.count:
+            return tally
+    return Tally()
 
 
 def how_long(s: Session) -> Plan:

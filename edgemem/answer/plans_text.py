@@ -99,7 +99,7 @@ def asked_words(s: Session) -> list[str]:
 
 
 def _rarity(asked: list[str], readings: tuple[Reading, ...]) -> dict[str, float]:
-    """A word that stands in few readings tells more; one that stands nowhere tells that the question is about something else, but less surely."""
+    """A word that stands in few readings tells more; one that stands nowhere tells, less surely, that it is about something else."""
     held = {word: sum(best_word(word, words(r.text), squeeze(r.text)) > 0 for r in readings) for word in asked}
     return {word: 0.5 if count == 0 else 1.0 + 1.0 / count for word, count in held.items()}
 

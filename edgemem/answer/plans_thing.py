@@ -12,6 +12,7 @@ from edgemem.answer.plans import (
     cite,
     doubt,
     look_for,
+    look_for_each,
     not_seen,
     others_text,
     pick,
@@ -51,7 +52,7 @@ def when(s: Session) -> Plan:
         return none
     chosen = pick(strong, p.ordinal)
     if chosen is None:
-        return not_enough(s, lead, strong)
+        return not_enough(lead, strong)
     order = _ORDINAL_TEXT.get(p.ordinal, "")
     text = f"I {order}saw {the(lead.phrase)} {sighting(chosen, lead.basis, tz)}."
     ago = (
@@ -71,7 +72,7 @@ def _when_anchor(s: Session) -> Plan:
     return answered(f"{the(lead.phrase).capitalize()} was there {at(lead.best, s.question.tz)}.", lead.confidence, cite([lead.best]))
 
 
-def not_enough(s: Session, lead: Lead, strong: list[Episode]) -> Reply:
+def not_enough(lead: Lead, strong: list[Episode]) -> Reply:
     """Asked for the third time, seen twice."""
     times = f"{len(strong)} time{'s' if len(strong) != 1 else ''}"
     return Reply(text=f"I saw {the(lead.phrase)} only {times}.", status="abstained", confidence=doubt(lead), evidence=cite(strong))
@@ -89,7 +90,7 @@ def did_ever(s: Session) -> Plan:
         return _no(none)
     chosen = pick(strong, p.ordinal) or lead.best
     if p.ordinal > 1 and pick(strong, p.ordinal) is None:
-        return _no(not_enough(s, lead, strong))
+        return _no(not_enough(lead, strong))
     rest = sorted((e for e in strong if e is not chosen), key=lambda e: -e.score)
     text = f"Yes, I saw {the(lead.phrase)} {sighting(chosen, lead.basis, tz)}.{others_text(strong, chosen, tz)}"
     return answered(text, lead.confidence, cite([chosen], rest))
@@ -110,12 +111,13 @@ def _did_before(s: Session) -> Plan:
     first, second = one.best, two.best
     before = first.t0_us < second.t0_us
     yes = before == (p.relation == "before")
-    text = f"{'Yes' if yes else 'No'}, {the(one.phrase)} came {'before' if before else 'after'} {the(two.phrase)}: {at(first, tz)}, and {at(second, tz)}."
+    order_text = f"{the(one.phrase)} came {'before' if before else 'after'} {the(two.phrase)}"
+    text = f"{'Yes' if yes else 'No'}, {order_text}: {at(first, tz)}, and {at(second, tz)}."
     return answered(text, one.confidence * two.confidence, cite([first, second]))
 
 
 def _anything(s: Session) -> Plan:
-    """ "Did I see anything at 10:05?" """
+    """Such as "did I see anything at 10:05"."""
     from_us, to_us = window_of(s)
     scene = as_scene(
         (
@@ -137,22 +139,21 @@ def find(s: Session) -> Plan:
         return none
     chosen = pick(strong, p.ordinal)
     if chosen is None:
-        return not_enough(s, lead, strong)
+        return not_enough(lead, strong)
     scene = as_scene((yield Inspect(from_us=chosen.best.t0_us, to_us=chosen.best.t0_us, stream=chosen.stream)))
     seen = scene_text(scene, [lead.phrase])
     rest = sorted((e for e in strong if e is not chosen), key=lambda e: -e.score)
-    text = f"{a(lead.phrase).capitalize()}: {sighting(chosen, lead.basis, tz)}{', with ' + seen if seen else ''}.{others_text(strong, chosen, tz)}"
+    company = f", with {seen}" if seen else ""
+    text = f"{a(lead.phrase).capitalize()}: {sighting(chosen, lead.basis, tz)}{company}.{others_text(strong, chosen, tz)}"
     return answered(text, lead.confidence, cite([chosen], rest))
 
 
 def which(s: Session) -> Plan:
-    """ "A cat or a dog?": the one that was seen; both where both were. Without alternatives it is a search for the kind of thing."""
+    """Such as "A cat or a dog?": the one that was seen; both where both were. Without alternatives it is a search for the kind of thing."""
     p, tz = s.parsed, s.question.tz
     if not p.alternatives:
         return (yield from find(s) if p.target else _anything(s))
-    leads = []
-    for phrase in p.alternatives:
-        leads.append((yield from look_for(phrase, window_of(s))))
+    leads = yield from look_for_each(p.alternatives, window_of(s))
     ranked = sorted((lead for lead in leads if lead.found), key=lambda lead: -(len(lead.strong) if p.counts else lead.confidence))
     if not ranked:
         return not_seen(s, max(leads, key=lambda lead: lead.confidence), " or ".join(p.alternatives))
@@ -166,9 +167,7 @@ def order(s: Session) -> Plan:
     """Which came first or last; before or after."""
     p, tz = s.parsed, s.question.tz
     names = (p.target, *p.anchors) if p.anchors else p.alternatives
-    leads = []
-    for phrase in names:
-        leads.append((yield from look_for(phrase, window_of(s))))
+    leads = yield from look_for_each(names, window_of(s))
     missing = next((lead for lead in leads if not lead.found), None)
     if len(leads) < 2 or (missing is not None and (p.anchors or sum(lead.found for lead in leads) < 2)):
         return not_seen(s, missing)

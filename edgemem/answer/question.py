@@ -189,7 +189,7 @@ def _retype(c: _Clause) -> _Clause:
 
 
 def _assemble(c: _Clause) -> Parsed:
-    ordinal, rest = _take_ordinal(c.rest)
+    ordinal, rest = take_ordinal(c.rest)
     if c.anchors and c.anchors[-1] == _EITHER:
         return Parsed(kind="order", target=clean(rest), relation="before", anchors=c.anchors[:1], alternatives=("before", "after"))
     if alternatives := _alternatives(rest) if c.kind in {"which", "what", "did_ever", "when", "who", "find"} else ():
@@ -212,7 +212,7 @@ def _assemble(c: _Clause) -> Parsed:
 
 
 def _between_alternatives(c: _Clause, ordinal: int, alternatives: tuple[str, ...]) -> Parsed:
-    """ "Which came first, A or B", "did I see A or B"."""
+    """Such as "Which came first, A or B", "did I see A or B"."""
     ordered = bool(ordinal) or vocabulary.ORDER.search(c.whole) is not None
     if ordered and not ordinal:
         ordinal = -1 if re.search(r"\b(?:last|later|latest|after)\b", c.whole) else 1
@@ -234,7 +234,8 @@ def _take_place(rest: str, quote: str) -> tuple[str, str, str]:
     return clean(rest), "", ""
 
 
-def _take_ordinal(text: str) -> tuple[int, str]:
+def take_ordinal(text: str) -> tuple[int, str]:
+    """Cut "first", "the last time" ... out of a phrase: 1, 2 ..., -1 = last, 0 = none, and the rest."""
     match = vocabulary.ORDINAL.search(text)
     if match is None:
         return 0, text
@@ -242,7 +243,7 @@ def _take_ordinal(text: str) -> tuple[int, str]:
 
 
 def _alternatives(rest: str) -> tuple[str, ...]:
-    """ "the cat, the dog or the rocket" -> three cleaned names; what stands before a colon or a question mark is dropped."""
+    """Such as "the cat, the dog or the rocket" -> three cleaned names; what stands before a colon or a question mark is dropped."""
     if " or " not in rest:
         return ()
     tail = re.split(r"[:;?]\s+", rest)[-1]

@@ -38,6 +38,8 @@ class Hits(Record, frozen=True):
 
     evidence: tuple[Evidence, ...] = ()
     confidence: float = 0.0
+    silent: str = ""
+    """Why the channel could not look at all, such as a missing engine."""
 
 
 class Episode(Record, frozen=True):
@@ -83,6 +85,8 @@ def document_evidence(document: Document, channel: Channel, score: float, text: 
     )  # fmt: skip
 
 
+_READ_OR_HEARD = frozenset({"text", "speech", "utterance"})
+"""Documents that belong to the channels text and speech."""
 _LEAST_LIKENESS = 0.5
 """Half of the query's letters must have been read."""
 
@@ -102,7 +106,7 @@ class EventRetriever:
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
         """Documents that hold the query's words, by BM25."""
         found = view.search_text(query.text, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
-        hits = [hit for hit in found if hit.document.origin not in {"ocr", "asr"}]
+        hits = [hit for hit in found if hit.document.kind not in _READ_OR_HEARD]
         evidence = tuple(document_evidence(hit.document, self.name, 1 / rank, hit.snippet) for rank, hit in enumerate(hits, 1))
         return Hits(evidence=evidence, confidence=_word_share(query.text, (hit.document.text for hit in hits)))
 
@@ -144,7 +148,7 @@ _NAMES_LIMIT = 4000
 def readings(view: View, query: Query) -> list[Reading]:
     """Pictures with text in the stretch of time, oldest first. With very many, those whose words the query names."""
     names = view.names("text")
-    lines = list(names) if len(names) <= _NAMES_LIMIT else _preselect(view, query, names)
+    lines = list(names) if len(names) <= _NAMES_LIMIT else _preselect(query, names)
     if not lines:
         return []
     postings = view.postings(lines, kinds=("text",), from_us=query.from_us, to_us=query.to_us, stream=query.stream, limit_per_name=50)
@@ -174,7 +178,7 @@ def reading_evidence(reading: Reading, score: float) -> Evidence:
     )  # fmt: skip
 
 
-def _preselect(view: View, query: Query, names: Iterable[str]) -> list[str]:
+def _preselect(query: Query, names: Iterable[str]) -> list[str]:
     words = content_words(query.text)
     return [name for name in names if any(word in name.lower() for word in words)][:_NAMES_LIMIT]
 

@@ -146,7 +146,7 @@ def _clocks(relation: Relation, match: re.Match[str]) -> _Fields | None:
 
 
 def _range_figures(match: re.Match[str]) -> _Fields | None:
-    """ "between 10 and 11 am": the first figure borrows the second's half of the day."""
+    """Such as "between 10 and 11 am": the first figure borrows the second's half of the day."""
     first = read_clock(f"{match[1]} {match[3]}") if match[1].isdigit() else None
     second = read_clock(f"{match[2]} {match[3]}")
     return {"relation": "between", "first": first, "second": second} if first and second else None
@@ -184,7 +184,7 @@ def _minutes(first: str, second: str) -> _Fields:
 
 
 def _clock_offset(text: str) -> _Fields | None:
-    """ "00:12:30 into the video"."""
+    """Such as "00:12:30 into the video"."""
     clock = read_clock(text)
     return _offset_point(clock.offset_s, 0) if clock and clock.offset_s is not None else None
 
@@ -204,7 +204,8 @@ _WEEKDAY = "|".join(WEEKDAYS)
 _RULES = _compile(
     (r"\blast night\b", lambda _: {"day": "yesterday", "part": "night"}),
     (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
-    (rf"\b(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?", lambda m: _day(m[1], m[2])),
+    (rf"\b(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
+        lambda m: _day(m[1], m[2])),
     (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
     (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
     (rf"\bin (\d+|an?|one|two|five|ten) ({_UNIT})(?: from now| time)?[?.! ]*$", lambda _: {"future": True}),
@@ -216,9 +217,11 @@ _RULES = _compile(
     (rf"\b(?:between|from) minutes? ({_NUM}) (?:and|to) (?:minute )?({_NUM})\b", lambda m: _minutes(m[1], m[2])),
     (rf"\b(?:between|from) ({_NUM}) (?:and|to) ({_NUM}) (?:minutes?|mins?)(?: in\b)?", lambda m: _minutes(m[1], m[2])),
     (rf"\b(?:in|during|within|over) (?:the )?(?:very )?first ({_DUR}|{_UNIT}){_STREAM}?", lambda m: {"offsets_s": (0.0, duration_s(m[1]))}),
-    (rf"\b(?:in|during|within|over) (?:the )?(?:very )?(?:last|final) ({_DUR}|{_UNIT}){_STREAM}", lambda m: {"offsets_s": (-duration_s(m[1]), 0.0)}),
+    (rf"\b(?:in|during|within|over) (?:the )?(?:very )?(?:last|final) ({_DUR}|{_UNIT}){_STREAM}",
+        lambda m: {"offsets_s": (-duration_s(m[1]), 0.0)}),
     (rf"(?<!\w){_ABOUT}\b({_DUR}) (?:in(?:to)?\b(?: {_MEDIUM})?|(?:after|from) {_START})", lambda m: _offset_point(duration_s(m[1]), 0)),
-    (rf"(?<!\w){_ABOUT}\b({_CLOCK}) (?:in(?:to)? {_MEDIUM}|in(?:to)?(?=[?.! ]*$)|(?:after|from) {_START}|on the counter)", lambda m: _clock_offset(m[1])),
+    (rf"(?<!\w){_ABOUT}\b({_CLOCK}) (?:in(?:to)? {_MEDIUM}|in(?:to)?(?=[?.! ]*$)|(?:after|from) {_START}|on the counter)",
+        lambda m: _clock_offset(m[1])),
     (r"\b(?:at |around |about |in |during |on )*(?:the )?minute (\d+)(?: (?:and )?second (\d+))?\b",
         lambda m: _offset_point(60 * int(m[1]) + int(m[2] or 0), 0 if m[2] else 60)),
     (r"\b(?:at |around |about |in |on )*(?:the )?second (\d+)\b", lambda m: _offset_point(int(m[1]), 0)),
@@ -234,7 +237,8 @@ _RULES = _compile(
     (rf"\b(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
     (rf"\b(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
     (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
-    (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )", lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
+    (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )",
+        lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
     (rf"\b(?:early |late |later )?(?:this|that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
 )
 # fmt: on

@@ -64,7 +64,7 @@ def resolve(ref: TimeRef | None, question: Question, view: TimeView) -> TimeSpan
     if ref.ago_s is not None:
         return _ago(ref.ago_s, now, bounds, view)
     if ref.last_s is not None:
-        return _last(ref.last_s, now, bounds, view)
+        return _last(ref.last_s, now, bounds)
     return _by_calendar(ref, now, question.tz, bounds, view)
 
 
@@ -109,7 +109,7 @@ def _ago(ago_s: float, now: int, bounds: tuple[int, int], view: TimeView) -> Tim
     return TimeSpan(from_us=at - slack, to_us=at + slack, at_us=at, notes=notes)
 
 
-def _last(last_s: float, now: int, bounds: tuple[int, int], view: TimeView) -> TimeSpan:
+def _last(last_s: float, now: int, bounds: tuple[int, int]) -> TimeSpan:
     width = round(last_s * US)
     if now - width <= bounds[1] <= now:
         return TimeSpan(from_us=now - width, to_us=now)
@@ -204,10 +204,10 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: TimeView)
                     from_us=span.from_us, to_us=span.to_us, at_us=span.at_us, notes=(f'"{ref.said}" is {note}',) if note else ()
                 )
     if ref.first.offset_s is not None and ref.relation in {"at", "between"}:
-        end = ref.second.offset_s if ref.second and ref.second.offset_s is not None else ref.first.offset_s
-        span = _by_offset((ref.first.offset_s, end), view, ref.said)
-        if not span.problem:
-            return span
+        end_s = ref.second.offset_s if ref.second and ref.second.offset_s is not None else ref.first.offset_s
+        place = _by_offset((ref.first.offset_s, end_s), view, ref.said)
+        if not place.problem:
+            return place
     if ref.first.day_s >= 0 and _local_us(to_local(now, tz).date(), ref.first.day_s, tz) > now and not ref.day:
         return TimeSpan(problem=f'Nothing was recorded at "{ref.said}", and today that time has not come yet.')
     return TimeSpan(problem=f'Nothing was recorded at "{ref.said}".')

@@ -79,9 +79,10 @@ Action = Search | Inspect | Read | Count | Reply
 def decode_action(data: bytes | str) -> Action:
     """JSON -> action. Raises UsageError with the offending key, to be given back to the model that wrote it."""
     try:
-        return msgspec.json.decode(data, type=Action)
+        action: Action = msgspec.json.decode(data, type=Action)
     except msgspec.DecodeError as error:
         raise UsageError(f"not a valid action: {error}") from None
+    return action
 
 
 def action_schema() -> dict[str, Any]:
@@ -95,6 +96,10 @@ class Found(Record, frozen=True):
     evidence: tuple[Evidence, ...] = ()
     episodes: tuple[Episode, ...] = ()
     confidence: float = 0.0
+    searched: tuple[str, ...] = ()
+    """Channels that were really looked into."""
+    notes: tuple[str, ...] = ()
+    """Why other channels could not be."""
 
 
 class Sight(Record, frozen=True):
@@ -136,7 +141,11 @@ class Tool(Protocol):
     """Carries out one type of action. Read-only."""
 
     name: str
-    action: type[msgspec.Struct]
+
+    @property
+    def action(self) -> type[msgspec.Struct]:
+        """The type of action it carries out."""
+        ...
 
     def run(self, action: Any, view: View) -> Result:
         """Never looks outside the action's stretch of time."""
@@ -160,7 +169,13 @@ class SearchTool:
         confidence = 1.0
         for result in results:  # independent channels that agree: 1 - product of the doubts
             confidence *= 1 - result.confidence
-        return Found(evidence=tuple(evidence), episodes=tuple(episodes(view, evidence)), confidence=1 - confidence)
+        return Found(
+            evidence=tuple(evidence),
+            episodes=tuple(episodes(view, evidence)),
+            confidence=1 - confidence,
+            searched=tuple(r.name for r, result in zip(chosen, results, strict=True) if not result.silent),
+            notes=tuple(result.silent for result in results if result.silent),
+        )
 
 
 class InspectTool:
@@ -221,13 +236,15 @@ class CountTool:
 
 _COUNTED_SCORE = 0.4
 """Boxes below this are too often doubles or shadows to be counted."""
-_PLURALS = {"people": "person", "persons": "person", "men": "person", "women": "person", "man": "person", "woman": "person", "children": "person", "kids": "person",
-            "pedestrians": "person", "folks": "person", "humans": "person", "mice": "mouse", "knives": "knife", "sheep": "sheep", "bikes": "bicycle", "motorbikes": "motorcycle",
-            "mugs": "cup", "phones": "cell phone", "tvs": "tv", "televisions": "tv", "buses": "bus", "benches": "bench", "glasses": "wine glass", "vehicles": "car"}  # fmt: skip
-
-
+# fmt: off
+_PLURALS = {
+    **dict.fromkeys(("people", "persons", "men", "women", "man", "woman", "children", "kids", "pedestrians", "folks", "humans"), "person"),
+    "mice": "mouse", "knives": "knife", "sheep": "sheep", "bikes": "bicycle", "motorbikes": "motorcycle", "phones": "cell phone",
+    "tvs": "tv", "televisions": "tv", "buses": "bus", "benches": "bench", "glasses": "wine glass", "vehicles": "car",
+}
+# fmt: on
 def singular(phrase: str) -> str:
-    """ "wine glasses" -> "wine glass", "people" -> "person"; rules for the names that detectors know."""
+    """Such as "wine glasses" -> "wine glass", "people" -> "person"; rules for the names that detectors know."""
     head, _, last = phrase.strip().rpartition(" ")
     if last in _PLURALS:
         one = _PLURALS[last]

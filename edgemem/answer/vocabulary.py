@@ -87,7 +87,8 @@ _TEXT_NOUN = (
     r"(?:text|words?|wording|letters?|digits?|letterings?|message|headline|slogan|caption|notice|title|signs?|signboard|nameplate|placard"
     r"|label|inscription|writing|posters?|banner|\w+ number|number(?!s? of)(?: plate)?|licen[cs]e plate"
     r"|(?:pass|zip|post|area|bar|access|door|wifi )?code|password|passcode|pin|price|url|website|web address|e-?mail(?: address)?|address"
-    r"|gate|platform|floor|exit|bus|line|train|tram|route|track|flight|street|name|brand|logo|shop|(?:opening )?hours|expiry date|phone|telephone)"
+    r"|gate|platform|floor|exit|bus|line|train|tram|route|track|flight|street|name|brand|logo|shop"
+    r"|(?:opening )?hours|expiry date|phone|telephone)"
 )
 _CARRIER = (
     r"(?:sign|board|poster|badge|screen|label|note|page|menu|ticket|banner|plate|plaque|card|receipt|display|door|whiteboard|blackboard"
@@ -95,7 +96,8 @@ _CARRIER = (
 )
 _WHAT = r"^(?:at |on |in |to )?(?:what|which)"
 TEXTUAL = re.compile(
-    rf"\b{TEXT_VERB}\b|{_WHAT}(?:'s|s)? (?:(?:is|was|were|are|did|does) )?(?:the |my |on the |that |this )?(?:[\w-]+ ){{0,2}}?{_TEXT_NOUN}\b"
+    rf"\b{TEXT_VERB}\b|{_WHAT}(?:'s|s)? (?:(?:is|was|were|are|did|does) )?(?:the |my |on the |that |this )?"
+    rf"(?:[\w-]+ ){{0,2}}?{_TEXT_NOUN}\b"
     rf"|{_WHAT}(?:'s| is| was| were| are| stood| stands) (?:there )?on (?:the |that |my |a )(?:[\w-]+ ){{0,2}}?{_CARRIER}\b"
     r"|\bread (?:me )?the\b|\bwhat (?:text|words?|letters)\b|\bcosts?$|\bwhat (?:did|does|do|was|were) (?:it|they) say"
 )
@@ -107,12 +109,14 @@ ATTRIBUTES = {
     "address": r"\b(?:url|website|e-?mail|address)\b",
     "time": r"\b(?:hours|opens?|closes?|depart\w*|leaves?)\b",
 }
-QUOTED = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]([^\"\u201c\u201d\u00ab\u00bb]{2,80})[\"\u201c\u201d\u00ab\u00bb]|(?<=\s)'([^']{2,80})'(?=\W|$)")
+_MARKS = r"\"\u201c\u201d\u00ab\u00bb"
+QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
 NAMED_TEXT = re.compile(r"\b(?:the )?(?:words?|text|letters|inscription) ([a-z0-9][\w' -]{0,60})$")
 
 ORDINALS = {
     "first": 1, "1st": 1, "earliest": 1, "initial": 1, "initially": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4,
-    "fifth": 5, "5th": 5, "last": -1, "latest": -1, "final": -1, "finally": -1, "most recent": -1, "most recently": -1, "lastly": -1, "newest": -1,
+    "fifth": 5, "5th": 5, "last": -1, "latest": -1, "final": -1, "finally": -1, "most recent": -1, "most recently": -1,
+    "lastly": -1, "newest": -1,
 }
 ORDINAL = re.compile(
     rf"\b(?:for )?(?:the |my )?(?:very )?({'|'.join(sorted(ORDINALS, key=len, reverse=True))})\b"
@@ -132,11 +136,13 @@ WHILE = re.compile(
     r"|simultaneously with)\b (?=\w)"
 )
 SIDE = re.compile(
-    r"\b(?:(?:right|just|directly|immediately) )?(?:next to|beside|besides|alongside|close to|near(?:by| to)?|in front of|behind|around|by|with"
+    r"\b(?:(?:right|just|directly|immediately) )?(?:next to|beside|besides|alongside|close to|near(?:by| to)?|in front of|behind|around"
+    r"|by|with"
     r"|on|under|inside|in) (?=the |a |an |my |that )"
 )
 PLACE = re.compile(
-    r"(?<=\w) (?:in(?:side)?|at|on(?: top of)?|under|near|next to|beside|behind|in front of|by|outside|within|along) (?:the|a|an|my|our|that)"
+    r"(?<=\w) (?:in(?:side)?|at|on(?: top of)?|under|near|next to|beside|behind|in front of|by|outside|within|along)"
+    r" (?:the|a|an|my|our|that)"
     r" ([\w' -]+)$"
 )
 MEDIUM = re.compile(
@@ -146,13 +152,17 @@ MEDIUM = re.compile(
 """The recording itself is never the place asked about."""
 
 STOP = _set(
-    "a an the this that these those my our your his her their its me i we us it you he she they there here any some anything something ever never again"
-    " also already actually exactly just really perhaps maybe please now then than too did do does done have has had was were is are am be been being"
-    " can could will would should got get of to for as so such both either whether if ' 's at in on from with by all every each visible time times about"
+    "a an the this that these those my our your his her their its me i we us it you he she they there here any some anything something ever"
+    " never again"
+    " also already actually exactly just really perhaps maybe please now then than too did do does done have has had was were is are am be"
+    " been being"
+    " can could will would should got get of to for as so such both either whether if ' 's at in on from with by all every each visible"
+    " time times about"
     " following along up out happen happened happening moment moments thing things object objects item items one what"
 )
 TRAIL_ONLY = _set(
-    "today yesterday before after seen see saw appear appeared come came around located kept placed right exactly like look shortly immediately"
+    "today yesterday before after seen see saw appear appeared come came around located kept placed right exactly like look"
+    " shortly immediately"
     " directly just next"
 )
 TYPO_WORDS = (
@@ -166,20 +176,24 @@ NOT_TYPOS = _set(
 # fmt: on
 
 _ARTICLE = r"(?:the|an?|my|our|your|any|some|that|this|his|her|their)\b"
-PEELED = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # "did I drive" in "did I drive the car": any verb that stands between a subject and an article
-        rf"^(?:'s |{AUX} )?{SUBJECT} (?:(?:ever|last|first|just|really|actually|also|already|then|next|have|had|been) )*(?!the\b|a\b|an\b|my\b)"
-        rf"[a-z]+(?: (?:up|down|at|on|off|to|out|past|by|through|across|into|with|for|of|in))*(?= {_ARTICLE}|$)",
-        # "I saw", "left"
-        rf"^(?:(?:{AUX} )?(?:not )?{SUBJECT} )?(?:{AUX} )?(?:ever |last |first |just )?(?:{SEE}|{PUT})\b(?: (?:of|to|down|at))?",
-        # "showed up" before an article, "is there", "kind of", "a picture of"
-        rf"^(?:{APPEAR}|came|go) (?=(?:the|an?|my|of|in|on|at)\b)|^(?:that|when|where|if) (?=(?:i|we|the|a|an)\b)|^(?:is|was|are|were) (?:there|it)\b",
-        r"^(?:kind|sort|type|picture|photo|photograph|image|frame|shot|view|clip|video)s? of\b",
-        # "... was seen", "... did I leave" at the end
-        rf" (?:(?:{AUX}|{SUBJECT}) )*(?:{APPEAR}|{SEE}|{PUT}|{AUX})$",
-    )
+_PEELED = (
+    # "did I drive" in "did I drive the car": any verb that stands between a subject and an article
+    (
+        rf"^(?:'s |{AUX} )?{SUBJECT} (?:(?:ever|last|first|just|really|actually|also|already|then|next|have|had|been) )*"
+        r"(?!the\b|a\b|an\b|my\b)"
+        rf"[a-z]+(?: (?:up|down|at|on|off|to|out|past|by|through|across|into|with|for|of|in))*(?= {_ARTICLE}|$)"
+    ),
+    # "I saw", "left"
+    rf"^(?:(?:{AUX} )?(?:not )?{SUBJECT} )?(?:{AUX} )?(?:ever |last |first |just )?(?:{SEE}|{PUT})\b(?: (?:of|to|down|at))?",
+    # "showed up" before an article, "is there", "kind of", "a picture of"
+    (
+        rf"^(?:{APPEAR}|came|go) (?=(?:the|an?|my|of|in|on|at)\b)|^(?:that|when|where|if) (?=(?:i|we|the|a|an)\b)"
+        r"|^(?:is|was|are|were) (?:there|it)\b"
+    ),
+    r"^(?:kind|sort|type|picture|photo|photograph|image|frame|shot|view|clip|video)s? of\b",
+    # "... was seen", "... did I leave" at the end
+    rf" (?:(?:{AUX}|{SUBJECT}) )*(?:{APPEAR}|{SEE}|{PUT}|{AUX})$",
 )
+PEELED = tuple(re.compile(pattern) for pattern in _PEELED)
 """Peeled off a noun phrase, again and again, until nothing changes."""
 CLAUSE = re.compile(r",? (?:that|which|who) (?:(?:i|we|you) |was |were |is |are |had |has |have ).*$")

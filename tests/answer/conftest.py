@@ -91,7 +91,7 @@ def remember(store: Store, stream: str, start_us: int, seen: dict[int, tuple[Obs
                     jpeg=jpeg(int(hashlib.sha256(f"{stream}{second}".encode()).hexdigest()[:4], 16)),
                     vectors={},
                     observations=observations,
-                )  # fmt: skip
+                )
             )
             segment_id = tx.add_segment(
                 NewSegment(
@@ -118,7 +118,7 @@ def remember(store: Store, stream: str, start_us: int, seen: dict[int, tuple[Obs
                     origin=origin,
                     segment_id=segment_id,
                     moment_id=moment_id,
-                )  # fmt: skip
+                )
             )
 
 

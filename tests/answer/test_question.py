@@ -1,0 +1,169 @@
+"""What a person means, in many wordings."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgemem.answer.question import LIMIT_CHARS, Parsed, parse
+from edgemem.errors import UsageError
+
+CASES: list[tuple[str, dict[str, object]]] = [
+    # where
+    ("Where did I leave the mug?", {"kind": "where", "target": "mug"}),
+    ("where's my wallet", {"kind": "where", "target": "wallet"}),
+    ("Where did I last see my red mug?", {"kind": "where", "target": "red mug", "ordinal": -1}),
+    ("In which room was the piano?", {"kind": "where", "target": "piano"}),
+    ("Could you please tell me where I left my umbrella?", {"kind": "where", "target": "umbrella"}),
+    ("I can't remember where I put my keys", {"kind": "where", "target": "keys"}),
+    ("the mug, where did I leave it?", {"kind": "where", "target": "mug"}),
+    ("Where was I when I saw the cat?", {"kind": "where", "target": "", "relation": "while", "anchors": ("cat",)}),
+    ("Where was I at 10:05?", {"kind": "where", "target": ""}),
+    ("Where was the cat at 10:05?", {"kind": "where", "target": "cat"}),
+    ('Where did I see the sign "ROOM 214"?', {"kind": "where", "target": "room 214", "quote": "room 214"}),
+    # when
+    ("What time did the motorbike show up?", {"kind": "when", "target": "motorbike"}),
+    ("What time was it when the frog showed up?", {"kind": "when", "target": "frog"}),
+    ("When was the last time I saw the coffee cup?", {"kind": "when", "target": "coffee cup", "ordinal": -1}),
+    ("When did the horse first appear?", {"kind": "when", "target": "horse", "ordinal": 1}),
+    ("When did I see a cat the second time?", {"kind": "when", "target": "cat", "ordinal": 2}),
+    ("When did I drive the car?", {"kind": "when", "target": "car"}),
+    ("How long ago did I see the dog?", {"kind": "when", "target": "dog"}),
+    ("When is the jazz night?", {"kind": "when", "target": "jazz night", "time": None}),
+    # did I ever
+    ("Have I seen a cat today?", {"kind": "did_ever", "target": "cat"}),
+    ("Was there ever a bicycle?", {"kind": "did_ever", "target": "bicycle"}),
+    ("Is there any cat?", {"kind": "did_ever", "target": "cat"}),
+    ("Did the train come by this morning?", {"kind": "did_ever", "target": "train"}),
+    ("any cats?", {"kind": "did_ever", "target": "cats"}),
+    ("Is there a cat in the kitchen?", {"kind": "did_ever", "target": "cat", "place": "kitchen"}),
+    ("Did I see the cat before the rocket?", {"kind": "did_ever", "target": "cat", "relation": "before", "anchors": ("rocket",)}),
+    ("Did I see the word EXIT?", {"kind": "did_ever", "target": "exit", "quote": "exit"}),
+    # order and choice
+    ("Which came first, the cat or the rocket?", {"kind": "order", "ordinal": 1, "alternatives": ("cat", "rocket")}),
+    ("What did I see first: the cat or the rocket?", {"kind": "order", "ordinal": 1, "alternatives": ("cat", "rocket")}),
+    ("Which appeared last, the horse, the cat or the coin?", {"kind": "order", "ordinal": -1, "alternatives": ("horse", "cat", "coin")}),
+    ("Did the cat appear before or after the rocket?", {"kind": "order", "target": "cat", "anchors": ("rocket",)}),
+    ("Did I see a cat or a dog?", {"kind": "which", "alternatives": ("cat", "dog")}),
+    ("Which of these did I see?", {"kind": "which", "target": ""}),
+    ("Which one of these things came last?", {"kind": "order", "ordinal": -1}),
+    # how many, how long
+    ("How many times did I see the cat?", {"kind": "how_many", "target": "cat", "counts": "times"}),
+    ("How often did I see a motorbike?", {"kind": "how_many", "target": "motorbike", "counts": "times"}),
+    ("How many people were there?", {"kind": "how_many", "target": "people", "counts": "at_once"}),
+    ("How many cars are in the picture at minute 3?", {"kind": "how_many", "target": "cars", "counts": "at_once"}),
+    ("How long was the cat visible?", {"kind": "how_long", "target": "cat"}),
+    # text
+    ("What did the blue sign say?", {"kind": "text", "target": "blue sign"}),
+    ("What was the room number?", {"kind": "text", "target": "room number", "attribute": "number"}),
+    ("What was written on the whiteboard?", {"kind": "text", "target": "whiteboard"}),
+    ("What text was shown at 10:02:30?", {"kind": "text"}),
+    ("What was the wifi password?", {"kind": "text", "target": "wifi password"}),
+    ("How much was the coffee?", {"kind": "text", "target": "coffee", "attribute": "price"}),
+    ("Whose name was on the door?", {"kind": "text", "attribute": "name"}),
+    ("What sign did I see after the cat?", {"kind": "text", "relation": "after", "anchors": ("cat",)}),
+    ("Was there a sign for the kitchen, and what did it say?", {"kind": "text", "target": "sign for the kitchen"}),
+    ("Who was on the badge?", {"kind": "who", "target": "badge"}),
+    # scenes
+    ("What did I see right after the coffee?", {"kind": "what", "target": "", "relation": "after", "anchors": ("coffee",)}),
+    ("After the coffee, what did I see?", {"kind": "what", "relation": "after", "anchors": ("coffee",)}),
+    ("What came right before the cat?", {"kind": "what", "relation": "before", "anchors": ("cat",)}),
+    ("What happened between the cat and the rocket?", {"kind": "what", "relation": "between", "anchors": ("cat", "rocket")}),
+    ("What was there after the frog and before the owl?", {"kind": "what", "relation": "between", "anchors": ("frog", "owl")}),
+    ("What was next to the laptop?", {"kind": "what", "relation": "side", "anchors": ("laptop",)}),
+    ("What was on the table?", {"kind": "what", "relation": "side", "anchors": ("table",)}),
+    ("What was on screen at 00:02:14?", {"kind": "what", "target": ""}),
+    ("What colour was the car?", {"kind": "what", "target": "car", "attribute": "colour"}),
+    ("What was the first thing I saw?", {"kind": "what", "target": "", "ordinal": 1}),
+    ("Describe what I saw this morning.", {"kind": "describe", "target": ""}),
+    # find
+    ("Show me the last time I saw a cat.", {"kind": "find", "target": "cat", "ordinal": -1}),
+    ("red mug", {"kind": "find", "target": "red mug"}),
+    ("Find me a picture of a dog", {"kind": "find", "target": "dog"}),
+    # typos, case, another language: still a search for the words
+    ("wher did i leav the mug", {"kind": "where", "target": "mug"}),
+    ("WAHT DID I SEE YESTERDY", {"kind": "what", "target": ""}),
+    ("Wo ist meine Tasse?", {"kind": "find", "target": "wo ist meine tasse"}),
+    # words of content that look like function words stay
+    ("When did I see the whale?", {"kind": "when", "target": "whale"}),
+    ("Where is the first aid kit?", {"kind": "where", "target": "first aid kit", "ordinal": 0}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES, ids=[text for text, _ in CASES])
+def test_a_wording_is_understood(text: str, expected: dict[str, object]) -> None:
+    parsed = parse(text)
+    assert {name: getattr(parsed, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize("text", ["", "   ", "?!", "\x00\n", "--- ..."])
+def test_nothing_asked_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageError, match="empty"):
+        parse(text)
+
+
+def test_of_a_very_long_question_the_last_asked_sentence_is_read() -> None:
+    parsed = parse("I walked around for a while. " * 400 + "Where did I leave the mug?")
+    assert (parsed.kind, parsed.target) == ("where", "mug")
+    assert any("long" in note for note in parsed.notes)
+
+
+def test_ten_thousand_letters_without_a_question_end_too() -> None:
+    assert len(parse("mug " * 2500).target) <= LIMIT_CHARS
+
+
+_WORDS = st.sampled_from(
+    (
+        *(
+            "where",
+            "when",
+            "what",
+            "which",
+            "who",
+            "how",
+            "many",
+            "did",
+            "i",
+            "see",
+            "the",
+            "a",
+            "cat",
+            "or",
+            "dog",
+            "before",
+            "after",
+            "between",
+        ),
+        *(
+            "and",
+            "first",
+            "last",
+            "at",
+            "in",
+            "on",
+            "10:05",
+            "minute",
+            "12",
+            "ago",
+            "yesterday",
+            "'s",
+            '"',
+            "'",
+            "?",
+            ",",
+            ":",
+            "sign",
+            "say",
+        ),
+    )
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.one_of(st.text(max_size=300), st.lists(_WORDS, max_size=25).map(" ".join)))
+def test_any_text_is_parsed_or_refused_as_empty(text: str) -> None:
+    try:
+        parsed = parse(text)
+    except UsageError:
+        assert not any(character.isalnum() for character in text)
+    else:
+        assert isinstance(parsed, Parsed)
