@@ -2,7 +2,7 @@
 
 Each row is quantised with a scale of its own (127 / largest absolute component): rows that come later can never leave the range,
 and sharp or flat vectors use all eight bits. numkong scans at memory speed; numpy in blocks is the fallback (about three times
-slower, equal to the last bit up to 1040 dimensions).
+slower, equal to the last bit).
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ Scan = Callable[[Int8, Int8], Scores]
 
 _BLOCK_ROWS = 2048
 """2 MiB of float32 at 256 dimensions: the converted block stays in the second-level cache."""
-_EXACT_F32_DIM = 2**24 // (127 * 127)
+_EXACT_F32_DIM = 2**24 // (128 * 128)
 """Up to here float32 holds every partial sum of int8 products exactly."""
+
+
+def _exact_float(dim: int) -> np.dtype[np.floating[Any]]:
+    return np.dtype(np.float32 if dim <= _EXACT_F32_DIM else np.float64)
 
 
 def scan_numpy(rows: Int8, query: Int8) -> Scores:
     """Dot products in blocks that stay in the cache: numpy has no integer matrix product at speed."""
-    dtype = np.float32 if rows.shape[1] <= _EXACT_F32_DIM else np.float64
+    dtype = _exact_float(rows.shape[1])
     wide = query.astype(dtype)
     scores = np.empty(len(rows), dtype)
     for start in range(0, len(rows), _BLOCK_ROWS):
@@ -45,9 +49,11 @@ def _numkong() -> Scan | None:
         return None
 
     def scan(rows: Int8, query: Int8) -> Scores:
-        if not len(rows):
-            return np.empty(0, np.float64)
-        return np.asarray(numkong.cdist(query[None, :], rows, "dot"), dtype=np.float64).reshape(-1)
+        dtype = _exact_float(rows.shape[1])
+        scores: Scores = np.empty((1, len(rows)), dtype)
+        if len(rows):
+            numkong.cdist(query[None, :], rows, "dot", out=scores, out_dtype=dtype.name)
+        return scores.reshape(-1)
 
     return scan
 

@@ -7,7 +7,7 @@ its own, so a later pass cannot undo it by giving a moment another tier.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -107,7 +107,7 @@ class AgeTiers:
         return Faded(dropped=dropped, recoded=recoded)
 
     @staticmethod
-    def _divide(  # noqa: PLR0917
+    def _divide(
         store: Store,
         rule: TierRule,
         lagging: Sequence[Retainable],
@@ -136,7 +136,9 @@ class AgeTiers:
         return drop, keep
 
     @staticmethod
-    def _write(store: Store, rule: TierRule, rank: int, drop: Iterable[Retainable], keep: Sequence[Retainable]) -> None:
+    def _write(store: Store, rule: TierRule, rank: int, drop: Sequence[Retainable], keep: Sequence[Retainable]) -> None:
+        if not drop and not keep:
+            return
         smaller = [_smaller(store, rule, rank, moment) for moment in keep]
         with store.transaction() as tx:
             for moment in drop:

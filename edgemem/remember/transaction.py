@@ -15,6 +15,7 @@ from edgemem.records import Matrix, Observation, Tier, Vector
 from edgemem.remember import observations as packing
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.text import squeeze
+from edgemem.remember.vectors import vec_id
 
 
 @dataclass
@@ -142,8 +143,8 @@ class Transaction:
     def drop_moment(self, moment_id: int) -> None:
         """Remove a moment with its picture (unless another shows the same), vectors and observations."""
         for space_id, name in self._connection.execute(
-            "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.space_id WHERE v.moment_id = ?",
-            (moment_id,),
+            "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.id - ?1 WHERE v.id BETWEEN ?1 AND ?2",
+            (vec_id(moment_id, 0), vec_id(moment_id + 1, 0) - 1),
         ).fetchall():
             if name not in self.appended or not self.appended[name].forget(moment_id):
                 self._erased.setdefault(space_id, []).append(moment_id)
@@ -198,7 +199,7 @@ class Transaction:
         if vector.shape != (rows.dim,):
             raise EngineError(f'vector space "{space}" has {rows.dim} dimensions, the engine gave {vector.shape}')
         data = np.asarray(vector, np.float16).tobytes()
-        self._connection.execute("INSERT INTO vec (space_id, moment_id, data) VALUES (?, ?, ?)", (rows.space_id, moment_id, data))
+        self._connection.execute("INSERT INTO vec (id, data) VALUES (?, ?)", (vec_id(moment_id, rows.space_id), data))
         rows.moment_ids.append(moment_id)
         rows.times_us.append(t_us)
         rows.stream_ids.append(stream_id)

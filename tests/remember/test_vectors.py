@@ -27,7 +27,7 @@ def found(view, making, query, k=1000, **filters):
 
 
 @pytest.mark.skipif(kernels.scan_numkong is None, reason="numkong is not installed")
-@given(st.integers(0, 5000), st.integers(1, 1040), st.integers(0, 2**32 - 1))
+@given(st.integers(0, 5000), st.integers(1, 1500), st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
 def test_the_fast_kernel_equals_the_slow_one(rows, dim, seed):
     rng = np.random.default_rng(seed)
