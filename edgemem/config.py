@@ -76,7 +76,7 @@ def parse_bytes(text: str) -> int:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dict. Raises UsageError naming the file and the line."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:

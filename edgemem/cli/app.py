@@ -16,7 +16,8 @@ from edgemem.config import Settings, home_dir, load
 from edgemem.errors import EdgememError
 
 if TYPE_CHECKING:
-    from edgemem.extend.plugins import Component, Context, Plugins
+    from edgemem.extend.hookspecs import Component
+    from edgemem.extend.plugins import Context, Plugins
     from edgemem.extend.recipe import Recipes
     from edgemem.infer.card import EngineCard
     from edgemem.infer.runtime import Engines

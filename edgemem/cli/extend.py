@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 import msgspec
 
@@ -40,7 +42,7 @@ def plugins(session: Session, as_json: bool) -> None:
     table(rows, ("plugin", "place", "component", "calls", "failures", "seconds", "last failure"))
 
 
-def _plain(plugin: object, own: dict[tuple[str, str], object]) -> dict[str, object]:
+def _plain(plugin: object, own: Mapping[tuple[str, str], object]) -> dict[str, object]:
     from edgemem.extend.plugins import Loaded
 
     assert isinstance(plugin, Loaded)

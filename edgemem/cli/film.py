@@ -125,7 +125,10 @@ def _pictures(path: Path, scene: Scene) -> Iterator[Image]:
         return
     import cv2
 
-    still = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    read = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    if read is None:
+        raise FetchError(f"{path}: cannot be read; delete it and run again")
+    still: Image = np.asarray(read, np.uint8)
     if scene.sign:
         still = _lettered(still, scene.sign)
     for index in range(frames):
