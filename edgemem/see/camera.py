@@ -141,6 +141,7 @@ class _Device:
     def __init__(self, spec: str) -> None:
         import cv2
 
+        cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # it would print its own lines about a missing camera
         self._camera = cv2.VideoCapture(int(spec) if spec.isdecimal() else spec)
         if not self._camera.isOpened():
             raise SourceError(f"camera {spec}: cannot be opened; check that it is plugged in and that this user may read it (group video)")

@@ -313,7 +313,8 @@ class Pipeline:
         if self._handover.missed:
             dropped["busy"] += self._handover.missed
         first_us, last_us = self._span_us or (0, 0)
-        whole_us = self._source.duration_us if self._run.saved.finished and not self._run.resumed else None
+        whole = self._run.saved.finished and not self._run.resumed and "truncated" not in dropped
+        whole_us = self._source.duration_us if whole else None
         return IngestReport(
             stream=self._run.stream,
             frames_seen=self._counts["frames"],
