@@ -139,4 +139,4 @@ def view(walk: Path) -> Iterator[View]:
 
 @pytest.fixture
 def kit() -> Kit:
-    return Kit(planner=LocalPlanner(), retrievers=(FrameRetriever(WordMatcher()), TextRetriever(), EventRetriever()))
+    return Kit(planner=LocalPlanner(), retrievers=(FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever()))
