@@ -1,0 +1,76 @@
+"""The runtime by itself: what it loads, refuses and says."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from edgemem_onnx import OnnxSettings, register_runtimes
+from onnx import TensorProto, helper
+
+from edgemem.errors import EngineError
+from edgemem.infer.card import EngineCard, Model, Source, Tensor
+from edgemem.infer.runtime import RuntimeContext
+
+
+@pytest.fixture
+def runtime(tmp_path):
+    (component,) = register_runtimes()
+    return component.factory(OnnxSettings(), RuntimeContext(tmp_path, threads=2))
+
+
+@pytest.fixture
+def twice(tmp_path) -> Path:
+    """y = x + x, for rows of four."""
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Add", ["x", "x"], ["y"])], "twice", values[:1], values[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    helper.set_model_props(model, {"alphabet": "abc"})
+    onnx.save(model, tmp_path / "twice.onnx")
+    return tmp_path / "twice.onnx"
+
+
+def card(entry="x", result="y"):
+    model = Model(file="model", inputs={entry: Tensor(shape=["n", 4])}, outputs={result: Tensor(shape=["n", 4])})
+    source = Source(kind="file", path="twice.onnx", members={"model": ""})
+    return EngineCard(name="twice", role="test", decoder="none", source=[source], files={"model": "twice.onnx"}, models={"model": model})
+
+
+def test_a_model_runs_from_several_threads_and_tells_its_metadata(runtime, twice):
+    engine = runtime.load(card(), "model", twice)
+    assert engine.metadata["alphabet"] == "abc"
+    batches = [np.full((n, 4), n, np.float32) for n in range(1, 30)]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda batch: engine.infer({"x": batch})["y"], batches))
+    assert all(np.array_equal(result, batch * 2) for result, batch in zip(results, batches, strict=True))
+    engine.close()
+    with pytest.raises(EngineError, match="twice was closed"):
+        engine.infer({"x": batches[0]})
+
+
+def test_a_view_of_an_array_is_taken_as_it_is_meant(runtime, twice):
+    engine = runtime.load(card(), "model", twice)
+    view = np.arange(16, dtype=np.float32).reshape(4, 4).T
+    assert np.array_equal(engine.infer({"x": view})["y"], view * 2)
+
+
+def test_a_card_that_does_not_fit_its_model_is_refused_with_the_nearest_name(runtime, twice):
+    with pytest.raises(EngineError, match='the model has no output "yy"'):
+        runtime.load(card(result="yy"), "model", twice)
+    with pytest.raises(EngineError, match='the model has no input "a"'):
+        runtime.load(card(entry="a"), "model", twice)
+
+
+def test_a_file_that_is_no_model_is_refused_in_one_line(runtime, tmp_path):
+    path = tmp_path / "twice.onnx"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(EngineError, match=r"cannot be loaded .*run: edgemem engines check twice") as caught:
+        runtime.load(card(), "model", path)
+    assert "\n" not in str(caught.value)
+
+
+def test_it_says_what_it_runs_on(runtime):
+    assert runtime.describe().endswith("CPU, 2 threads")
