@@ -125,11 +125,18 @@ def _face_embedder(_settings: NoDecoderSettings, parts: Parts) -> Any:
     return AlignedFaceEmbedder(parts)
 
 
+def _label_bridge(_settings: NoDecoderSettings, parts: Parts) -> Any:
+    from edgemem.infer.bridge import LabelBridge
+
+    return LabelBridge(parts.uses["classify"], parts.uses.get("detect"), parts.uses["embed_text"], parts.cache_dir)
+
+
 DECODERS = (
     Decoder("classifier", _classifier, ClassifierSettings, "probabilities over a list of labels"),
     Decoder("nanodet", _nanodet, NanodetSettings, "objects with boxes, as NanoDet puts them out"),
     Decoder("sentence_embedder", _sentence_embedder, SentenceSettings, "one vector for a sentence"),
     Decoder("dual_encoder", _dual_encoder, DualSettings, "pictures and text in one space: CLIP, SigLIP, MobileCLIP"),
+    Decoder("label_bridge", _label_bridge, NoDecoderSettings, "pictures and text in one space, by what a classifier and a detector name"),
     Decoder("centerface", _centerface, FaceSettings, "faces with landmarks"),
     Decoder("face_embedder", _face_embedder, NoDecoderSettings, "one vector for a face"),
 )
