@@ -8,6 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+
 from edgemem.cli.app import Session
 from edgemem.infer.card import EngineCard, Source
 from edgemem.infer.fetch import extract, fetch_archive

@@ -12,8 +12,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from edgemem.errors import EngineError
 from edgemem_convert import register_converters
+
+from edgemem.errors import EngineError
 
 _spec = importlib.util.spec_from_file_location("edgemem_convert_reference", Path(__file__).with_name("reference.py"))
 reference = importlib.util.module_from_spec(_spec)
