@@ -124,18 +124,25 @@ class Sidecar:
         self.rows_path = directory / "vectors" / f"{stem}.rows"
         self.dim = dim
         self.memory_id = memory_id
+        self._seen: tuple[bytes, Header | None] = (b"", None)
 
     def header(self) -> tuple[Header, int] | None:
         """The header and the file's inode (which changes when the writer rewrote it); None if there is none that fits."""
         try:
-            with self.rows_path.open("rb") as file:
-                header = Header.decode(file.read(HEADER_BYTES))
-                inode = os.fstat(file.fileno()).st_ino
+            file = os.open(self.rows_path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return None
-        if header is None or header.memory_id != self.memory_id or header.dim != self.dim:
+        try:
+            data, inode = os.pread(file, HEADER_BYTES, 0), os.fstat(file).st_ino
+        except OSError:
             return None
-        return header, inode
+        finally:
+            os.close(file)
+        if data != self._seen[0]:
+            header = Header.decode(data)
+            fits = header is not None and header.memory_id == self.memory_id and header.dim == self.dim
+            self._seen = data, header if fits else None
+        return (self._seen[1], inode) if self._seen[1] else None
 
     def map(self) -> Mapped | None:
         """Map and verify everything; None if a byte is wrong, missing or just being written."""

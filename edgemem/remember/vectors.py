@@ -231,8 +231,8 @@ def _within(part: Columns, from_us: int, to_us: int) -> Columns:
 
 
 def _mask(part: Columns, stream_id: int | None, chosen: npt.NDArray[np.int64] | None) -> npt.NDArray[np.bool_] | None:
-    """Which rows may be found; None = all of them. Erased rows have scale 0 and moment 0."""
-    mask = part.moment_id != 0
+    """Which rows may be found; None = all of them. An erased row has moment 0."""
+    mask = part.moment_id > 0
     if stream_id is not None:
         mask &= part.stream_id == stream_id
     if chosen is not None:

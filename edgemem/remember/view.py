@@ -138,44 +138,45 @@ class View(Reading):
     ) -> list[Posting]:
         """Where each of these names was seen, best score first per name (and kind)."""
         values = self._range(from_us, to_us, stream)
+        terms = [
+            (name, kind, term_id)
+            for name in dict.fromkeys(names)
+            for term_id, kind in self._all("SELECT id, kind FROM term WHERE name = :name ORDER BY id", name=name)
+            if kind != packing.COLOUR_WORD and (kinds is None or kind in kinds)
+        ]
+        rows = self._postings_of_few(terms, in_stream("m", stream), values)
         postings = []
-        for name in dict.fromkeys(names):
-            for term_id, kind in self._all("SELECT id, kind FROM term WHERE name = :name ORDER BY id", name=name):
-                if kind == packing.COLOUR_WORD or (kinds is not None and kind not in kinds):
-                    continue
-                found = self._all(
+        for name, kind, term_id in terms:
+            found = (
+                self._all(
                     "SELECT moment_id, t_us, score_ppm, colour_id, area_ppm FROM posting p WHERE term_id = :term_id"  # noqa: S608
                     f" AND t_us BETWEEN :from_us AND :to_us {in_stream('p', stream)} ORDER BY score_ppm DESC LIMIT :limit",
                     term_id=term_id,
                     limit=limit_per_name,
                     **values,
                 )
-                postings += [
-                    Posting(
-                        moment_id=moment_id,
-                        t_us=t_us,
-                        kind=kind,
-                        name=name,
-                        score=score_ppm / packing.PPM,
-                        colour=self._term(colour_id)[1] if colour_id else "",
-                        area=area_ppm / packing.PPM,
-                    )
-                    for moment_id, t_us, score_ppm, colour_id, area_ppm in found
-                ]
+                if rows is None
+                else rows[term_id][:limit_per_name]
+            )
+            postings += [
+                Posting(
+                    moment_id=moment_id,
+                    t_us=t_us,
+                    kind=kind,
+                    name=name,
+                    score=score_ppm / packing.PPM,
+                    colour=self._term(colour_id)[1] if colour_id else "",
+                    area=area_ppm / packing.PPM,
+                )
+                for moment_id, t_us, score_ppm, colour_id, area_ppm in found
+            ]
         return postings
 
     def names(self, kind: str) -> dict[str, int]:
         """Every name of this kind of observation, with the number of moments that show it."""
-        newest = self._all("SELECT max(t_us) FROM moment")[0][0]
-        if newest is None or newest <= self.as_of_us:
-            return dict(self._all("SELECT name, moments FROM term WHERE kind = :kind AND moments > 0 ORDER BY id", kind=kind))
-        return dict(
-            self._all(
-                "SELECT t.name, count(DISTINCT p.moment_id) FROM term t JOIN posting p ON p.term_id = t.id"
-                " WHERE t.kind = :kind AND p.t_us <= :as_of GROUP BY t.id ORDER BY t.id",
-                kind=kind,
-            ),
-        )
+        totals = self._all("SELECT id, name, moments FROM term WHERE kind = :kind AND moments > 0 ORDER BY id", kind=kind)
+        hidden = self._hidden_counts()
+        return {name: moments - hidden[term_id] for term_id, name, moments in totals if moments > hidden[term_id]}
 
     # Vectors
 

@@ -35,7 +35,8 @@ def vectors(rows: int, dim: int, seed: int = 0) -> npt.NDArray[np.float32]:
     lift = np.random.default_rng(1).normal(size=(64, dim)).astype(np.float32)
     latent = centres[rng.integers(0, 2000, rows)] + 0.35 * rng.normal(size=(rows, 64)).astype(np.float32)
     out = latent @ lift / 8 + 0.2 * rng.normal(size=(rows, dim)).astype(np.float32)
-    return out / np.linalg.norm(out, axis=1, keepdims=True)
+    unit: npt.NDArray[np.float32] = out / np.linalg.norm(out, axis=1, keepdims=True)
+    return unit
 
 
 def fill(directory: Path, matrix: npt.NDArray[np.float32]) -> float:
