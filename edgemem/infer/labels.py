@@ -1,0 +1,179 @@
+"""What the labels of classifier and detector mean: their names, their places in WordNet, and which of them a phrase may mean.
+
+The tables are derived from WordNet 3.0 by `tools/make_label_table.py` (its licence: `labels.LICENSE`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgemem.records import Record, Vector
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+PREPOSITION = re.compile(
+    r"\s(?:with|without|of|in|on|from|inside|at|near|by|under|behind|beside|next to|that|which|who|covered|used|made)\s.*"
+)
+SECOND_SENSE = 0.5
+"""Weight of a noun's second sense. 1.0 let "bat" the animal be found as baseball bat, 0 lost "mouse"."""
+IS_ABOVE = 0.95
+"""Likeness of a phrase to a label more general than itself: a picture of a pug is one of a dog, nearly always labelled so."""
+
+
+class Label(Record, frozen=True):
+    """One class of a model. `name` is short and unique within its set; `label` is how the model's own list writes it."""
+
+    set: str
+    label: str
+    name: str
+    synset: int
+    synonyms: tuple[str, ...]
+    hypernyms: tuple[str, ...]
+    """Nearest first."""
+    gloss: str
+
+    @property
+    def plain(self) -> str:
+        """The name without what tells it from its namesakes: "crane (wading bird)" is "crane"."""
+        return self.name.split(" (")[0]
+
+
+@lru_cache(maxsize=1)
+def read_table() -> tuple[Label, ...]:
+    """Every label that edgemem knows more about than its name."""
+    lines = files("edgemem.infer").joinpath("labels.tsv").read_text(encoding="utf-8").splitlines()
+    table = []
+    for line in lines[2:]:
+        which, label, name, synset, synonyms, hypernyms, gloss = line.split("\t")
+        pair = (tuple(filter(None, synonyms.split("|"))), tuple(filter(None, hypernyms.split("|"))))
+        table.append(Label(set=which, label=label, name=name, synset=int(synset), synonyms=pair[0], hypernyms=pair[1], gloss=gloss))
+    return tuple(table)
+
+
+def describe(labels: Sequence[str], which: str) -> tuple[Label, ...]:
+    """The table's entries for a model's labels, found by first name and, among namesakes, by order. Unknown ones get a bare entry."""
+    known: dict[str, list[Label]] = {}
+    for entry in read_table():
+        if entry.set == which:
+            known.setdefault(entry.label.split(",")[0].strip(), []).append(entry)
+    found: list[Label] = []
+    for label in labels:
+        first = label.split(",")[0].strip()
+        namesakes = known.get(first, [])
+        found.append(
+            namesakes.pop(0) if namesakes else Label(set=which, label=label, name=first, synset=0, synonyms=(), hypernyms=(), gloss="")
+        )
+    return tuple(found)
+
+
+def heads(phrase: str) -> list[str]:
+    """The phrase, then what remains without its tail and, word by word, without its modifiers: "red cup of tea", "red cup", "cup"."""
+    words = re.sub(r"[^\w\s'-]", " ", phrase.lower()).split()
+    core = PREPOSITION.sub("", " ".join(words) + " ").split() or words
+    return list(dict.fromkeys(" ".join(part) for part in [words, *(core[i:] for i in range(len(core)))]))
+
+
+def singulars(word: str) -> list[str]:
+    """The word, and what it may be the plural of."""
+    endings = (
+        ("ies", "y"),
+        ("ves", "f"),
+        ("ves", "fe"),
+        ("men", "man"),
+        ("ses", "s"),
+        ("xes", "x"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("oes", "o"),
+        ("s", ""),
+    )
+    cut = [
+        word[: -len(many)] + one for many, one in endings if word.endswith(many) and len(word) > len(many) + 1 and not word.endswith("ss")
+    ]
+    return [word, *cut]
+
+
+class Nouns:
+    """Where nouns lie in WordNet's hierarchy, seen from the labels."""
+
+    def __init__(self) -> None:
+        text = gzip.decompress(files("edgemem.infer").joinpath("nouns.txt.gz").read_bytes()).decode()
+        nodes, _, self._lemmas = text.partition("\na")  # the nodes' lines start with @, so the lemmas start at the first "a"
+        self._lemmas = "\na" + self._lemmas
+        rows = [line[1:].split() for line in nodes.splitlines() if line.startswith("@")]
+        self._row = {int(row[0]): i for i, row in enumerate(rows)}
+        self.content: Vector = np.array([float(row[1]) for row in rows], np.float32)
+        """Information content per row, 0 (says nothing) to 1 (a leaf)."""
+        self._parents = [[self._row[int(p)] for p in row[2:]] for row in rows]
+
+    def row(self, synset: int) -> int:
+        """The row of a synset at or above a label, else -1."""
+        return self._row.get(synset, -1)
+
+    def senses(self, lemma: str) -> list[tuple[int, bool]]:
+        """Rows of the places of a lemma, commonest sense first, and whether the noun lies below that place."""
+        at = self._lemmas.find(f"\n{lemma.replace(' ', '_')} ")
+        if at < 0:
+            return []
+        places = self._lemmas[at + 1 : self._lemmas.find("\n", at + 1)].split()[1:]
+        return [(self._row[int(place.lstrip("<"))], place.startswith("<")) for place in places]
+
+    def find(self, phrase: str) -> tuple[str, list[tuple[int, bool]]]:
+        """The longest head of the phrase that is a known noun, and its senses; ("", []) where none is."""
+        for head in heads(phrase):
+            for lemma in singulars(head):
+                if senses := self.senses(lemma):
+                    return head, senses
+        return "", []
+
+    def above(self, row: int) -> set[int]:
+        """The row and all above it."""
+        found: set[int] = set()
+        todo = [row]
+        while todo:
+            if (one := todo.pop()) not in found:
+                found.add(one)
+                todo += self._parents[one]
+        return found
+
+
+class Meanings:
+    """Likeness of phrases to a fixed list of labels by meaning alone (Lin 1998 with intrinsic information content)."""
+
+    def __init__(self, labels: Sequence[Label]) -> None:
+        self._nouns = Nouns()
+        self._rows = np.array([self._nouns.row(label.synset) for label in labels], np.int64)
+        self._content = np.where(self._rows < 0, 0.0, self._nouns.content[self._rows]).astype(np.float32)
+        self._above: npt.NDArray[np.bool_] = np.zeros((len(labels), len(self._nouns.content)), np.bool_)
+        for i, row in enumerate(self._rows):
+            if row >= 0:
+                self._above[i, sorted(self._nouns.above(int(row)))] = True
+
+    def likeness(self, phrase: str) -> Vector:
+        """0 (nothing in common) to 1 (the label is a kind of it), float32 [labels]; zeros where no noun of the phrase is known."""
+        _, senses = self._nouns.find(phrase)
+        best: Vector = np.zeros(len(self._rows), np.float32)
+        for (row, below), weight in zip(senses, (1.0, SECOND_SENSE), strict=False):
+            best = np.maximum(best, weight * self._lin(row, below))
+        return best
+
+    def _lin(self, row: int, below: bool) -> Vector:
+        """2 IC(lowest common hypernym) / (IC(noun) + IC(label)), lifted where one lies above the other.
+
+        A noun below its place counts as a leaf (IC 1).
+        """
+        over = np.array(sorted(self._nouns.above(row)))
+        shared = (self._above[:, over] * self._nouns.content[over]).max(axis=1)
+        own = 1.0 if below else float(self._nouns.content[row])
+        lin = np.clip(2 * shared / np.maximum(own + self._content, 1e-6), 0.0, 1.0)
+        more_general = np.isin(self._rows, over) & (self._content > 0)
+        lin = np.where(more_general, np.maximum(lin, IS_ABOVE), lin)
+        return np.asarray(lin if below else np.where(self._above[:, row], 1.0, lin), np.float32)

@@ -1,0 +1,137 @@
+"""Which labels fire when a named thing is shown: from a phrase to a probability per label, without looking at any picture.
+
+A closed vocabulary of 1,080 labels meets open questions here. A few facts relate every label to the phrase: the cosine of their
+sentence vectors (as photographs, and of the phrase with the label's gloss), whether their words are the same, and Lin's likeness in
+WordNet. A logistic model turns them into the probability that the label fires on a picture of the thing. Its weights were fitted on
+what the classifier says about photographs of named things (`tools/eval/retrieval.py --fit`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgemem.infer.labels import Label, Meanings, heads, singulars
+from edgemem.infer.roles import TextEmbedder
+from edgemem.records import Matrix, Record, Vector
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+FACTS = ("photo", "gloss", "photo^3", "same", "same head", "lin", "lin^3", "lin*photo")
+"""Columns of `PhraseMatcher.facts`."""
+COLOURS = ("black", "white", "grey", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
+"""The eleven basic colour terms (Berlin & Kay 1969)."""
+COLOUR_WORDS = {word: word for word in COLOURS} | {
+    "gray": "grey", "silver": "grey", "silvery": "grey", "golden": "yellow", "gold": "yellow", "blond": "yellow", "blonde": "yellow",
+    "violet": "purple", "lilac": "purple", "magenta": "pink", "rosy": "pink", "crimson": "red", "scarlet": "red", "reddish": "red",
+    "turquoise": "blue", "cyan": "blue", "navy": "blue", "bluish": "blue", "beige": "brown", "tan": "brown", "khaki": "brown",
+    "greenish": "green", "olive": "green", "yellowish": "yellow", "dark": "black", "pale": "white", "whitish": "white",
+}  # fmt: skip
+
+
+class LabelQuery(Record, frozen=True):
+    """What to look for in the observations: per name the probability that it fires when the thing is shown, and the colours asked for."""
+
+    labels: dict[str, float]
+    objects: dict[str, float]
+    colours: tuple[str, ...] = ()
+
+
+def split_colours(phrase: str) -> tuple[str, tuple[str, ...]]:
+    """The phrase without its colour words, and those as basic colour terms. The last word is never one: "a red orange"."""
+    words = phrase.split()
+    plain = [re.sub(r"\W", "", word).lower() for word in words]
+    found = [i for i, word in enumerate(plain) if word in COLOUR_WORDS and i < len(words) - 1]
+    rest = [word for i, word in enumerate(words) if i not in found and not (plain[i] == "and" and i - 1 in found and i + 1 in found)]
+    return " ".join(rest), tuple(dict.fromkeys(COLOUR_WORDS[plain[i]] for i in found))
+
+
+class PhraseMatcher:
+    """From phrases to labels. `labels` are those of the classifier followed by those of the detector (`infer.labels.describe`)."""
+
+    def __init__(self, labels: Sequence[Label], embedder: TextEmbedder, cache_dir: Path | None = None) -> None:
+        self._labels = tuple(labels)
+        self._embedder = embedder
+        self._cache_dir = cache_dir
+        self._words = [{word.lower() for word in (label.plain, *label.synonyms)} for label in self._labels]
+        self._last = [{word.split()[-1] for word in words} for words in self._words]
+        self._vectors: tuple[Matrix, Matrix] | None = None
+        self._meanings: Meanings | None = None
+
+    def match(self, phrase: str, keep: int = 40) -> LabelQuery:
+        """The `keep` likeliest labels of each kind for a phrase such as "red toy car"; its colour words go apart."""
+        plain, colours = split_colours(phrase)
+        fires = self.firing(plain)
+        is_object = np.array([label.set == "coco" for label in self._labels])
+        parts = []
+        for chosen in (np.flatnonzero(~is_object), np.flatnonzero(is_object)):
+            best = chosen[np.argsort(-fires[chosen], kind="stable")[:keep]]
+            parts.append({self._labels[i].name: float(fires[i]) for i in best})
+        return LabelQuery(labels=parts[0], objects=parts[1], colours=colours)
+
+    def firing(self, phrase: str) -> Vector:
+        """Probability that each label fires when the thing is shown, float32 [labels]."""
+        return np.asarray(1 / (1 + np.exp(-(self.facts(phrase) @ WEIGHTS[:-1] + WEIGHTS[-1]))), np.float32)
+
+    def facts(self, phrase: str) -> Matrix:
+        """The columns `FACTS` for every label, float32 [labels, 8]."""
+        if self._meanings is None:
+            self._meanings = Meanings(self._labels)
+        photo, gloss = self.vectors()
+        query = self._embedder.embed_text([with_article(phrase, "a photo of "), phrase])
+        cosine, defined = photo @ query[0], gloss @ query[1]
+        same, head = self._same_words(phrase)
+        lin = self._meanings.likeness(phrase)
+        return np.stack([cosine, defined, cosine**3, same, head, lin, lin**3, lin * cosine], axis=1).astype(np.float32)
+
+    def _same_words(self, phrase: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """1 where the whole phrase is one of the label's names, .7 where its head is; and 1 where their last words are the same."""
+        parts = heads(phrase)
+        names = [set(singulars(part)) for part in parts]
+        last = set(singulars(parts[-1].split()[-1])) if parts and parts[-1] else set()
+        whole, parts_of = names[:1], names[1:]
+        same = [
+            1.0 if any(words & name for name in whole) else 0.7 if any(words & name for name in parts_of) else 0.0 for words in self._words
+        ]
+        return np.array(same, np.float32), np.array([1.0 if ends & last else 0.0 for ends in self._last], np.float32)
+
+    def vectors(self) -> tuple[Matrix, Matrix]:
+        """Sentence vectors of the labels as photographs and with their glosses, each float32 [labels, dim].
+
+        Computed once (some seconds), then read from the cache.
+        """
+        if self._vectors is None:
+            texts = [with_article(label.plain, "a photo of ") for label in self._labels]
+            texts += [f"{label.plain}: {label.gloss}" if label.gloss else label.plain for label in self._labels]
+            both = self._cached(texts)
+            self._vectors = both[: len(self._labels)], both[len(self._labels) :]
+        return self._vectors
+
+    def _cached(self, texts: Sequence[str]) -> Matrix:
+        if self._cache_dir is None:
+            return self._embedder.embed_text(texts)
+        key = hashlib.sha256("\n".join([self._embedder.space.name, *texts]).encode()).hexdigest()[:16]
+        path = self._cache_dir / f"label-vectors-{key}.npy"
+        if path.exists():
+            return np.asarray(np.load(path, allow_pickle=False), np.float32)
+        vectors = self._embedder.embed_text(texts)
+        self._cache_dir.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part.npy")
+        np.save(part, vectors.astype(np.float16))
+        part.replace(path)
+        return np.asarray(vectors.astype(np.float16), np.float32)
+
+
+def with_article(phrase: str, before: str = "") -> str:
+    """With its indefinite article; plurals too, which the sentence embedder does not mind."""
+    return f"{before}{'an' if phrase[:1].lower() in {'a', 'e', 'i', 'o', 'u'} else 'a'} {phrase}"
+
+
+WEIGHTS = np.array([1.1, 2.3, 2.5, 1.4, 0.8, 1.2, 0.9, 0.4, -6.5], np.float32)
+"""Of `FACTS` and the constant."""
