@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from edgemem.answer.retrieve import Episode, Reading
+from edgemem.answer.readings import Reading
+from edgemem.answer.retrieve import Episode
 from edgemem.answer.tools import Scene, Sight, singular
 from edgemem.answer.words import similar_texts, words
 from edgemem.clock import to_local

@@ -80,7 +80,9 @@ class LabelMatcher:
         scores: dict[int, float] = {}
         why: dict[int, tuple[float, str]] = {}
         for kind, names in (("label", wanted.labels), ("object", wanted.objects)):
-            postings = view.postings(list(names), kinds=(kind,), from_us=query.from_us, to_us=query.to_us, stream=query.stream, limit_per_name=300)
+            postings = view.postings(
+                list(names), kinds=(kind,), from_us=query.from_us, to_us=query.to_us, stream=query.stream, limit_per_name=300
+            )
             for p in postings:
                 s = names[p.name] * p.score * (1.0 if not wanted.colours or p.colour in wanted.colours else 0.6)
                 scores[p.moment_id] = 1 - (1 - scores.get(p.moment_id, 0.0)) * (1 - s)

@@ -7,10 +7,10 @@ import re
 from edgemem.answer.compose import at, quote
 from edgemem.answer.plans import Plan, Steps, abstain, answered, as_scene, look_for, not_seen, relate, window_of
 from edgemem.answer.plans_scene import COLOURS
-from edgemem.answer.retrieve import Reading
+from edgemem.answer.readings import Reading
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Read, Reply
-from edgemem.answer.words import CARRIERS, best_word, content_words, similar_texts, squeeze, words
+from edgemem.answer.words import CARRIERS, best_word, content_words, line_of, similar_texts, words
 from edgemem.records import US, Record
 
 _FITS = {
@@ -100,14 +100,13 @@ def asked_words(s: Session) -> list[str]:
 
 def _rarity(asked: list[str], readings: tuple[Reading, ...]) -> dict[str, float]:
     """A word that stands in few readings tells more; one that stands nowhere tells, less surely, that it is about something else."""
-    held = {word: sum(best_word(word, words(r.text), squeeze(r.text)) > 0 for r in readings) for word in asked}
+    held = {word: sum(best_word(word, line_of(r.text)) > 0 for r in readings) for word in asked}
     return {word: 0.5 if count == 0 else 1.0 + 1.0 / count for word, count in held.items()}
 
 
 def _word_score(asked: list[str], weights: dict[str, float], text: str) -> float:
-    read, squeezed = words(text), squeeze(text)
     total = sum(weights.values())
-    return sum(weights[word] * best_word(word, read, squeezed) for word in asked) / total if total else 0.0
+    return sum(weights[word] * best_word(word, line_of(text)) for word in asked) / total if total else 0.0
 
 
 def _company(s: Session, window: tuple[int | None, int | None]) -> Steps[list[tuple[int, float]]]:

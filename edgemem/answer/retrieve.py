@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from edgemem.answer.words import content_words, likeness
+from edgemem.answer.words import content_words
 from edgemem.errors import UsageError, nearest
-from edgemem.records import US, Channel, Document, Evidence, Moment, Observation, Record
+from edgemem.records import US, Channel, Document, Evidence, Moment, Record
 
 if TYPE_CHECKING:
     from edgemem.remember.view import View
@@ -87,8 +87,6 @@ def document_evidence(document: Document, channel: Channel, score: float, text: 
 
 _READ_OR_HEARD = frozenset({"text", "speech", "utterance"})
 """Documents that belong to the channels text and speech."""
-_LEAST_LIKENESS = 0.5
-"""Half of the query's letters must have been read."""
 
 
 class HasRetrievers(Protocol):
@@ -109,78 +107,6 @@ class EventRetriever:
         hits = [hit for hit in found if hit.document.kind not in _READ_OR_HEARD]
         evidence = tuple(document_evidence(hit.document, self.name, 1 / rank, hit.snippet) for rank, hit in enumerate(hits, 1))
         return Hits(evidence=evidence, confidence=_word_share(query.text, (hit.document.text for hit in hits)))
-
-
-class TextRetriever:
-    """Text that was read in pictures (signs, screens, pages), as read and squeezed, with small reading errors forgiven."""
-
-    name: Channel = "text"
-
-    def retrieve(self, query: Query, view: View, k: int) -> Hits:
-        """Pictures whose text is like the query, best first; the score is the share of the query that was read."""
-        scored = []
-        for found in readings(view, query):
-            score = likeness(query.text, found.text)
-            if score >= _LEAST_LIKENESS:
-                scored.append((score, found))
-        scored.sort(key=lambda pair: (-pair[0], pair[1].t0_us))
-        evidence = tuple(reading_evidence(found, score) for score, found in scored[:k])
-        return Hits(evidence=evidence, confidence=scored[0][0] if scored else 0.0)
-
-
-class Reading(Record, frozen=True):
-    """All the text read in one picture, top to bottom."""
-
-    moment_id: int
-    stream: str
-    t0_us: int
-    t1_us: int
-    offset_us: int
-    text: str
-    score: float
-    colours: tuple[str, ...] = ()
-
-
-_NAMES_LIMIT = 4000
-"""Distinct lines of text that are compared one by one; above that full text search preselects."""
-
-
-def readings(view: View, query: Query) -> list[Reading]:
-    """Pictures with text in the stretch of time, oldest first. With very many, those whose words the query names."""
-    names = view.names("text")
-    lines = list(names) if len(names) <= _NAMES_LIMIT else _preselect(query, names)
-    if not lines:
-        return []
-    postings = view.postings(lines, kinds=("text",), from_us=query.from_us, to_us=query.to_us, stream=query.stream, limit_per_name=50)
-    ids = sorted({posting.moment_id for posting in postings})
-    seen = view.observations(ids)
-    moments = [moment for moment in (view.moment(moment_id) for moment_id in ids) if moment]
-    return sorted((made for m in moments if (made := reading(m, seen.get(m.id, ())))), key=lambda r: r.t0_us)
-
-
-def reading(moment: Moment, observations: Iterable[Observation]) -> Reading | None:
-    """What was read in one picture, or None."""
-    texts = [o for o in observations if o.kind == "text" and o.name.strip()]
-    if not texts:
-        return None
-    return Reading(
-        moment_id=moment.id, stream=moment.stream, t0_us=moment.t_us, t1_us=moment.t_us, offset_us=moment.offset_us,
-        text=" ".join(o.name.strip() for o in texts), score=max(o.score for o in texts),
-        colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)),
-    )  # fmt: skip
-
-
-def reading_evidence(reading: Reading, score: float) -> Evidence:
-    """What was read as evidence, its text unchanged."""
-    return Evidence(
-        id=f"m{reading.moment_id}", channel="text", stream=reading.stream, t0_us=reading.t0_us, t1_us=reading.t1_us,
-        offset_us=reading.offset_us, score=score, text=reading.text,
-    )  # fmt: skip
-
-
-def _preselect(query: Query, names: Iterable[str]) -> list[str]:
-    words = content_words(query.text)
-    return [name for name in names if any(word in name.lower() for word in words)][:_NAMES_LIMIT]
 
 
 def _word_share(query: str, texts: Iterable[str]) -> float:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
 
-from edgemem.answer.retrieve import Episode, Query, Reading, Retriever, episodes, fuse, moment_evidence, reading, reading_evidence, readings
+from edgemem.answer.readings import Reading, reading, reading_evidence, readings
+from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
 from edgemem.errors import UsageError
 from edgemem.records import US, Evidence, Moment, Observation, Record, Status
 

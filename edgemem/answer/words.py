@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 _FUNCTION = frozenset(
     [
@@ -126,23 +127,41 @@ def squeeze(text: str) -> str:
     return "".join(words(text)).translate(_LOOKALIKE)
 
 
+class Line(NamedTuple):
+    """A read text, prepared for comparing."""
+
+    words: tuple[str, ...]
+    squeezed: str
+
+
+@lru_cache(maxsize=8192)
+def line_of(text: str) -> Line:
+    """Words and squeezed form of a read text."""
+    return Line(tuple(words(text)), squeeze(text))
+
+
+def wanted_words(query: str) -> list[str]:
+    """Words of a query that must stand in the text; those that only name its carrier ("sign") do not count unless there are no others."""
+    content = content_words(query)
+    return [word for word in content if word not in CARRIERS] or content
+
+
 def likeness(query: str, text: str) -> float:
-    """Share of the query that `text` holds, 0..1. Words that only name the carrier of the text ("sign") do not count."""
-    wanted = [word for word in content_words(query) if word not in CARRIERS] or content_words(query)
+    """Share of the query that `text` holds, 0..1, by letters."""
+    wanted = wanted_words(query)
     if not wanted or not text:
         return 0.0
-    squeezed, read = squeeze(text), words(text)
-    if len(squeeze("".join(wanted))) >= 4 and squeeze("".join(wanted)) in squeezed:
+    line, whole = line_of(text), squeeze("".join(wanted))
+    if len(whole) >= 4 and whole in line.squeezed:
         return 1.0
-    weights = [max(1, len(word)) for word in wanted]
-    return sum(weight * best_word(word, read, squeezed) for word, weight in zip(wanted, weights, strict=True)) / sum(weights)
+    return sum(len(word) * best_word(word, line) for word in wanted) / sum(map(len, wanted))
 
 
-def best_word(word: str, read: list[str], squeezed: str) -> float:
-    """How surely `word` is among the words `read`, 0..1; `squeezed` is the same text squeezed."""
-    if word in read or (len(word) >= 4 and squeeze(word) in squeezed):
+def best_word(word: str, line: Line) -> float:
+    """How surely `word` stands in a line, 0..1."""
+    if word in line.words or (len(word) >= 4 and squeeze(word) in line.squeezed):
         return 1.0
-    return max((_similar(word, other) for other in read if abs(len(word) - len(other)) <= 2), default=0.0)
+    return max((_similar(word, other) for other in line.words if abs(len(word) - len(other)) <= 2), default=0.0)
 
 
 @lru_cache(maxsize=20_000)

@@ -11,7 +11,8 @@ import pytest
 from edgemem.answer.frames import FrameRetriever, Matches, Sighting
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import Kit
-from edgemem.answer.retrieve import EventRetriever, Query, TextRetriever
+from edgemem.answer.readings import TextRetriever
+from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.words import content_words
 from edgemem.clock import from_iso
 from edgemem.records import US, Box, Observation

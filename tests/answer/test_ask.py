@@ -128,7 +128,7 @@ def test_thirty_options_and_one_that_is_empty(view: View, kit: Kit) -> None:
         put(view, kit, "Which of these did I see?", "cat", " ")
 
 
-def test_nothing_after_the_as_of_time_is_told(view: View, kit: Kit, walk: Path) -> None:
+def test_nothing_after_the_as_of_time_is_told(kit: Kit, walk: Path) -> None:
     before_rocket = START_US + 110 * US
     with View.open(walk, before_rocket) as early:
         answer = put(early, kit, "When did I see the rocket?", now_us=before_rocket)
@@ -159,7 +159,8 @@ def test_the_same_question_takes_the_same_steps(view: View, kit: Kit) -> None:
 
 
 def test_without_an_engine_for_pictures_documents_and_text_still_answer(view: View) -> None:
-    from edgemem.answer.retrieve import EventRetriever, TextRetriever
+    from edgemem.answer.readings import TextRetriever
+    from edgemem.answer.retrieve import EventRetriever
 
     kit = Kit(planner=LocalPlanner(), retrievers=(TextRetriever(), EventRetriever()))
     assert 100 in seconds(put(view, kit, "When did I see the motorbike?"))

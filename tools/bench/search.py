@@ -1,0 +1,128 @@
+"""The whole `search` call in a warm process, and a cold `edgemem ask`, on a memory of many moments, beside their limits.
+
+    python tools/bench/search.py [--rows 100000] [--rounds 9] [--memory DIR]
+
+The memory is synthetic (labels drawn by a power law, a sign in every twentieth picture, an event document for every tenth
+moment); the engines are the real ones, as fetched. `--memory` keeps it for another run. What counts is the ratio to the limit:
+50 ms a search, 1.5 s an ask.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from edgemem.answer.planner import Kit
+from edgemem.answer.retrieve import search
+from edgemem.cli.app import Session
+from edgemem.cli.ask import make_kit
+from edgemem.infer.labels import describe
+from edgemem.infer.roles import Space
+from edgemem.records import US, Observation
+from edgemem.remember.entries import NewDocument, NewMoment
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+
+BATCH = 1000
+T0_US = 1_777_881_600 * US
+LIMIT_SEARCH_MS = 50.0
+LIMIT_ASK_MS = 1500.0
+QUERIES = ("red coffee mug", "tabby cat", "farm animal", "fire engine", "sign 4711 bakery", "grand piano", "bicycle", "laptop", "snake")
+WORDS = ("bakery", "exit", "platform", "room", "kitchen", "museum", "open", "closed", "tickets", "station", "market", "library")
+
+
+def fill(directory: Path, rows: int, session: Session) -> float:
+    """Store the synthetic moments and documents; seconds it took."""
+    rng = np.random.default_rng(0)
+    joint: Space = session.engines.role("embed_joint").space
+    names = [label.name for label in describe(session.engines.role("classify").labels, "imagenet")]
+    frequency = 1 / np.arange(1, len(names) + 1)
+    frequency /= frequency.sum()
+    start = time.perf_counter()
+    with Store.open(directory) as store:
+        store.ensure_space(joint)
+        for first in range(0, rows, BATCH):
+            with store.transaction() as tx:
+                for i in range(first, min(first + BATCH, rows)):
+                    chosen = rng.choice(len(names), 8, replace=False, p=frequency)
+                    seen = [
+                        Observation(kind="label", name=names[n], score=float(s)) for n, s in zip(chosen, rng.beta(1, 3, 8), strict=True)
+                    ]
+                    if i % 20 == 0:
+                        seen.append(Observation(kind="text", name=f"{rng.choice(WORDS).upper()} {rng.integers(10_000)}", score=0.9))
+                    vector = rng.normal(size=joint.dim).astype(np.float32)
+                    moment_id = tx.add_moment(
+                        NewMoment(
+                            stream="cam", seq=i, t_us=T0_US + i * US, offset_us=i * US, width_px=1, height_px=1, sharpness=1.0,
+                            jpeg=i.to_bytes(64, "little"), vectors={joint.name: vector / np.linalg.norm(vector)}, observations=tuple(seen),
+                        )
+                    )  # fmt: skip
+                    if i % 10 == 0:
+                        text = ", ".join(o.name for o in seen)
+                        tx.add_document(
+                            NewDocument(
+                                kind="event", text=text, stream="cam", t0_us=T0_US + i * US, t1_us=T0_US + (i + 9) * US, offset_us=i * US,
+                                known_us=T0_US + (i + 9) * US, origin="ocr" if i % 20 == 0 else "caption", moment_id=moment_id,
+                            )
+                        )  # fmt: skip
+    return time.perf_counter() - start
+
+
+def median_ms(call: Callable[[str], object], rounds: int) -> float:
+    """Median over rounds of the mean over the queries, after one round that is not counted."""
+    times = []
+    for _ in range(rounds + 1):
+        start = time.perf_counter()
+        for query in QUERIES:
+            call(query)
+        times.append(1000 * (time.perf_counter() - start) / len(QUERIES))
+    return statistics.median(times[1:])
+
+
+def _search(view: View, kit: Kit, channel: str, query: str) -> object:
+    return search(view, query, kit, channel)
+
+
+def cold_ask_ms(memory: Path) -> float:
+    """One `edgemem ask` as a process of its own, best of three."""
+    command = [sys.executable, "-m", "edgemem.cli.main", "ask", "When did I see the tabby cat?", "--memory", str(memory), "--json"]
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run(command, check=False, capture_output=True)
+        times.append(1000 * (time.perf_counter() - start))
+    return min(times)
+
+
+def main() -> None:
+    """Fill, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--memory", type=Path, help="use and keep this memory instead of a temporary one")
+    args = parser.parse_args()
+    session = Session(None, ())
+    with tempfile.TemporaryDirectory() as scratch:
+        memory = args.memory or Path(scratch) / "memory"
+        if not memory.exists():
+            print(f"filled {args.rows} moments in {fill(memory, args.rows, session):.0f} s")
+        with View.open(memory) as view:
+            kit = make_kit(session, None, None)
+            for channel in ("frame", "text", "event", "any"):
+                ms = median_ms(partial(_search, view, kit, channel), args.rounds)
+                print(f"search {channel:6} {ms:8.1f} ms   {ms / LIMIT_SEARCH_MS:5.2f} of the limit ({LIMIT_SEARCH_MS:g} ms)")
+        ms = cold_ask_ms(memory)
+        print(f"cold ask      {ms:8.0f} ms   {ms / LIMIT_ASK_MS:5.2f} of the limit ({LIMIT_ASK_MS:g} ms)")
+
+
+if __name__ == "__main__":
+    main()
