@@ -156,12 +156,12 @@ def _clip(path: Path, frames: int) -> Iterator[Image]:
 
 
 def _filled(image: Image, zoom: float = 1.0) -> Image:
-    """The picture scaled to fill the film's frame, its middle in the middle."""
+    """The picture scaled to fill the film's frame. Of a tall one the upper part is shown: heads stand there."""
     import cv2
 
     height, width = image.shape[:2]
     scale = max(WIDTH_PX / width, HEIGHT_PX / height) * zoom
-    matrix = np.array([[scale, 0, (WIDTH_PX - scale * width) / 2], [0, scale, (HEIGHT_PX - scale * height) / 2]], np.float32)
+    matrix = np.array([[scale, 0, (WIDTH_PX - scale * width) / 2], [0, scale, (HEIGHT_PX - scale * height) / 4]], np.float32)
     filled: Image = cv2.warpAffine(image, matrix, (WIDTH_PX, HEIGHT_PX), flags=cv2.INTER_LINEAR)
     return filled
 

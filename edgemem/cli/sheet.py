@@ -69,7 +69,7 @@ def _event(sheet: Picture, draw: ImageDraw, top: int, view: View, segment: Segme
     draw.rectangle((MARGIN_PX - 12, top + 10, MARGIN_PX - 8, top + ROW_PX - 18), fill=ACCENT)
     moments = view.segment_moments(segment.id)
     end_us = segment.offset_us + segment.t1_us - segment.t0_us
-    draw.text((MARGIN_PX + 4, top + 12), f"{offset_text(segment.offset_us)} – {offset_text(end_us)}", fill=INK, font=_font(20))
+    draw.text((MARGIN_PX + 4, top + 12), f"{offset_text(segment.offset_us)} to {offset_text(end_us)}", fill=INK, font=_font(20))
     draw.text((MARGIN_PX + 4, top + 38), f"{segment.stream} · {len(moments)} moments", fill=DIM, font=_font(14))
     words = " ".join(document.text.split()) if document else ""
     for line, text in enumerate(_wrapped(draw, words, TEXT_PX - 24, lines=4)):
