@@ -1,0 +1,133 @@
+"""How fast and in how much memory a 1080p file is remembered.
+
+    .venv/bin/python tools/bench/ingest.py CLIP... [--seconds 300] [--recipe vam]
+
+Builds a 1080p25 H.264 file (a key frame every 2 s) from the clips, each enlarged and shown for 12 s, every other time with a sign burnt
+in. Runs `edgemem ingest` on it as a user would, with and without reading text, and watches the process: times real time, memory over the
+run, what was dropped. Beside it, as the limit: decoding every frame of the same file, and decoding key frames only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+
+from edgemem.records import Image
+from edgemem.see.source import open_source
+
+WIDTH, HEIGHT, FPS, SHOT_S = 1920, 1080, 25, 12
+PLACES = ("PLATFORM 7", "ROOM 214", "EXIT C", "GATE B12", "CAFE OPEN", "NO ENTRY")
+
+
+def shots(clips: Sequence[str], seconds: int) -> Iterator[Image]:
+    """`seconds` of pictures at 25 fps: the clips in turn, each from a later place every time; every other one carries a sign."""
+    loaded = [[frame.image for frame in itertools.islice(open_source(clip, rate_fps=FPS).frames(), 250)] for clip in clips]
+    rng = np.random.default_rng(0)
+    for shot in range(-(-seconds // SHOT_S)):
+        pictures = loaded[shot % len(loaded)]
+        for i in range(min(SHOT_S, seconds - shot * SHOT_S) * FPS):
+            at = (shot * 37 + i) % (2 * len(pictures))  # forwards, then backwards
+            picture = cv2.resize(pictures[min(at, 2 * len(pictures) - 1 - at)], (WIDTH, HEIGHT), interpolation=cv2.INTER_LINEAR)
+            noise = rng.integers(-4, 5, (HEIGHT // 2, WIDTH // 2), np.int16)
+            picture = np.clip(picture + np.repeat(np.repeat(noise, 2, 0), 2, 1)[..., None], 0, 255).astype(np.uint8)
+            if shot % 2:
+                cv2.putText(picture, PLACES[shot // 2 % len(PLACES)], (200, 300), cv2.FONT_HERSHEY_DUPLEX, 4, (255, 255, 255), 10)
+            yield picture
+
+
+def build(path: Path, clips: Sequence[str], seconds: int) -> None:
+    """Encode the file; kept between runs."""
+    if path.exists():
+        return
+    part = path.with_suffix(".part.mp4")
+    with av.open(str(part), "w") as out:
+        stream = out.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "26"})
+        stream.width, stream.height, stream.pix_fmt, stream.gop_size = WIDTH, HEIGHT, "yuv420p", 2 * FPS
+        for picture in shots(clips, seconds):
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="bgr24")))
+        out.mux(stream.encode(None))
+    part.rename(path)
+
+
+def limits(path: Path, seconds: int) -> None:
+    """Print what decoding alone costs."""
+    for name, skip in (("decoding every frame", "DEFAULT"), ("decoding key frames only", "NONKEY")):
+        started = time.perf_counter()
+        with av.open(str(path)) as container:
+            container.streams.video[0].codec_context.skip_frame = skip
+            container.streams.video[0].thread_type = "AUTO"
+            count = sum(1 for _ in container.decode(video=0))
+        spent = time.perf_counter() - started
+        print(f"  {name:34} {seconds / spent:7.1f} x real time  ({count} frames)")
+
+
+def watch(command: list[str]) -> tuple[dict[str, object], float, list[float]]:
+    """Run a command; (its JSON, seconds, MB of resident memory twice a second)."""
+    started = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output, env={**os.environ, "OMP_NUM_THREADS": "2"})
+        memory = []
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            found = re.search(r"VmRSS:\s+(\d+)", status)
+            memory += [int(found[1]) / 1024] if found else []
+            time.sleep(0.5)
+        spent = time.perf_counter() - started
+        output.seek(0)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+        return json.load(output), spent, memory
+
+
+def run(path: Path, recipe: str, *, read_text: bool) -> None:
+    """Ingest once and print the figures."""
+    program = Path(sys.executable).with_name("edgemem")
+    text = subprocess.run([program, "recipes", recipe], check=True, capture_output=True, text=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(folder) / "bench.toml"
+        own.write_text(text if read_text else text.replace("rate_fps", "read_text = false\nrate_fps", 1))
+        command = [str(program), "ingest", str(path), "--memory", f"{folder}/memory", "--recipe", str(own), "--json"]
+        report, whole_s, memory = watch(command)
+    video_s, seen_s = float(str(report["seconds_of_video"])), float(str(report["seconds_spent"]))
+    quarter = max(1, len(memory) // 4)
+    name = f"recipe {recipe}" + (", all engines" if read_text else ", text not read")
+    print(f"  {name:34} {video_s / seen_s:7.1f} x real time  ({video_s / whole_s:.1f} x with loading the models)")
+    print(
+        f"    seen {report['frames_seen']}, kept {report['moments_kept']}, segments {report['segments']}, documents {report['documents']}"
+    )
+    print(f"    dropped {report['dropped']}, {report['disk_bytes']:,} bytes on disk")
+    quarters = [max(memory[i * quarter : (i + 1) * quarter] or [0]) for i in range(4)]
+    print(f"    resident memory: peak {max(memory):.0f} MB; peaks of the four quarters {' '.join(f'{q:.0f}' for q in quarters)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("clips", nargs="+")
+    parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--recipe", default="vam")
+    parser.add_argument("--file", type=Path, default=Path(tempfile.gettempdir()) / "edgemem-bench-1080p.mp4", help="where the file is kept")
+    options = parser.parse_args()
+    build(options.file, options.clips, options.seconds)
+    print(
+        f"{options.seconds} s of 1080p25 H.264, {options.file.stat().st_size / 1e6:.0f} MB, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores:"
+    )
+    limits(options.file, options.seconds)
+    for read_text in (True, False):
+        run(options.file, options.recipe, read_text=read_text)
+
+
+if __name__ == "__main__":
+    main()
