@@ -54,7 +54,7 @@ def from_iso(text: str, tz: str = "UTC") -> int:
         raise UsageError(f'"{text[:60]}" is not an ISO 8601 time; write it like 2026-05-04T08:00:00Z') from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone(tz))
-    return round((moment - _EPOCH) / timedelta(microseconds=1))
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def zone(name: str) -> ZoneInfo:

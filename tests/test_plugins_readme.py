@@ -26,5 +26,7 @@ def test_every_block_of_the_tutorial_runs(tmp_path: Path, home: Path) -> None:
         assert "Traceback" not in done.stderr
         ran += 1
     assert ran == 4
-    timeline = subprocess.run(["edgemem", "timeline", "--memory", "memory", "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    timeline = subprocess.run(
+        ["edgemem", "timeline", "--memory", "memory", "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
     assert '"moments":2' in timeline.stdout

@@ -43,13 +43,25 @@ def test_the_core_of_the_demo_runs(minor: str, film: Path, engines: Engines, wei
     subprocess.run([python, "-m", "venv", str(tmp_path / "venv")], check=True)
     binaries = tmp_path / "venv/bin"
     projects = [str(ROOT), *(str(ROOT / "plugins" / name) for name in ("onnx", "convert", "ocr", "vam"))]
-    install = [str(binaries / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", str(ROOT / "constraints.txt"), *projects]
+    install = [
+        str(binaries / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-c",
+        str(ROOT / "constraints.txt"),
+        *projects,
+    ]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"EDGEMEM_HOME": str(weights_home)}
 
     def edgemem(*arguments: str) -> tuple[int, dict[str, object]]:
-        run = subprocess.run([str(binaries / "edgemem"), *arguments, "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            [str(binaries / "edgemem"), *arguments, "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
         assert "Traceback" not in run.stderr, run.stderr
         return run.returncode, json.loads(run.stdout or "{}")
 

@@ -18,7 +18,18 @@ PROJECTS = [ROOT, *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyp
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     out = tmp_path_factory.mktemp("wheels")
     for project in PROJECTS:
-        build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "-w", str(out)]
+        build = [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--disable-pip-version-check",
+            "-w",
+            str(out),
+        ]
         subprocess.run([*build, str(project)], check=True)
     return sorted(out.glob("*.whl"))
 
@@ -59,7 +70,18 @@ def test_plugins_depend_on_our_name_and_nothing_may_be_uploaded(wheels: list[Pat
 
 def test_an_installed_wheel_finds_its_cards_recipes_and_plugins(wheels: list[Path], tmp_path: Path) -> None:
     site = tmp_path / "site"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check", "--target", str(site)]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--disable-pip-version-check",
+        "--target",
+        str(site),
+    ]
     subprocess.run([*install, *map(str, wheels)], check=True)
     script = (
         "import sys; sys.path[:] = [p for p in sys.path if 'edgemem' not in p and not p.endswith('/main')]\n"
@@ -71,7 +93,9 @@ def test_an_installed_wheel_finds_its_cards_recipes_and_plugins(wheels: list[Pat
         "print(len(session.cards), *session.recipes.names())\n"
     )
     environment = {"PYTHONPATH": str(site), "EDGEMEM_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-    done = subprocess.run([sys.executable, "-c", script, str(site)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(site)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     cards, *recipes = done.stdout.split()
     assert int(cards) == len(list((ROOT / "engines").glob("*.toml")))

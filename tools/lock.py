@@ -25,7 +25,12 @@ def resolve(python: str) -> tuple[str, dict[str, str]]:
         pip = [f"{folder}/bin/python", "-m", "pip", "--disable-pip-version-check"]
         subprocess.run([*pip, "install", "--quiet", "--upgrade", "pip"], check=True)
         report = Path(folder) / "report.json"
-        projects = [argument for path in [ROOT, *sorted((ROOT / "plugins").glob("*/"))] if (path / "pyproject.toml").exists() for argument in ("-e", str(path))]
+        projects = [
+            argument
+            for path in [ROOT, *sorted((ROOT / "plugins").glob("*/"))]
+            if (path / "pyproject.toml").exists()
+            for argument in ("-e", str(path))
+        ]
         wanted = ["-r", str(ROOT / "tools/requirements-dev.txt"), *projects]
         subprocess.run([*pip, "install", "--quiet", "--dry-run", "--ignore-installed", "--report", str(report), *wanted], check=True)
         data = json.loads(report.read_text())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write a working plugin: `tools/new_plugin.py night` makes plugins/night with a gate, its recipe, and a test.
 
-    tools/new_plugin.py NAME [--into DIRECTORY]
+tools/new_plugin.py NAME [--into DIRECTORY]
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ def main() -> int:
     """Write the files; refuse to overwrite anything."""
     parser = argparse.ArgumentParser(description="Write a working edgemem plugin.")
     parser.add_argument("name", help="lower-case letters, digits and underscores")
-    parser.add_argument("--into", type=Path, default=Path(__file__).resolve().parent.parent / "plugins", help="folder of plugins (default: plugins/)")
+    parser.add_argument(
+        "--into", type=Path, default=Path(__file__).resolve().parent.parent / "plugins", help="folder of plugins (default: plugins/)"
+    )
     arguments = parser.parse_args()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", arguments.name):
         print(f'new_plugin: "{arguments.name}" is not a plugin name; use lower-case letters, digits and underscores', file=sys.stderr)
