@@ -52,7 +52,7 @@ def _numkong() -> Scan | None:
         dtype = _exact_float(rows.shape[1])
         scores: Scores = np.empty((1, len(rows)), dtype)
         if len(rows):
-            numkong.cdist(query[None, :], rows, "dot", out=scores, out_dtype=dtype.name)
+            numkong.cdist(query[None, :], rows, "dot", out=scores, out_dtype="float32" if dtype.itemsize == 4 else "float64")
         return scores.reshape(-1)
 
     return scan

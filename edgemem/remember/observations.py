@@ -67,5 +67,8 @@ def area_ppm(box: tuple[int, int, int, int] | None) -> int:
 
 
 def _pack_box(box: Box) -> tuple[int, int, int, int]:
-    x0, y0, x1, y1 = (min(_U16, max(0, round(side * _U16))) for side in (box.x0, box.y0, box.x1, box.y1))
-    return x0, y0, x1, y1
+    return _fraction(box.x0), _fraction(box.y0), _fraction(box.x1), _fraction(box.y1)
+
+
+def _fraction(side: float) -> int:
+    return 0 if side <= 0 else _U16 if side >= 1 else round(side * _U16)

@@ -38,6 +38,8 @@ _VACUUM_PAGES = 256
 """Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
 _CHECKPOINT_PAGES = 2048
 """WAL size (8 MiB) from which `maintain` checkpoints."""
+_MOST_NAMES = 20_000
+"""Interned ids kept in memory between transactions; text that was read makes names without end."""
 _BACKSTOP_PAGES = 16384
 """SQLite checkpoints by itself at 64 MiB of WAL, should nobody call `maintain`."""
 
@@ -65,6 +67,7 @@ class Store:
         self._lock = lock
         self._memory_id = bytes.fromhex(connection.execute("SELECT value FROM meta WHERE key = 'memory_id'").fetchone()[0])
         self._spaces: dict[str, SpaceWriter] = {}
+        self._names: dict[tuple[object, ...], int] = {}
         for (name,) in connection.execute("SELECT name FROM vec_space").fetchall():
             self._add_space(name)
 
@@ -107,7 +110,7 @@ class Store:
         """Everything inside becomes durable together when the block ends, or not at all when it raises."""
         with told(self.directory):
             self._connection.execute("BEGIN IMMEDIATE")
-        tx = Transaction(self._connection)
+        tx = Transaction(self._connection, self._names)
         try:
             yield tx
             tx.settle()
@@ -118,6 +121,9 @@ class Store:
             if isinstance(error, sqlite3.OperationalError):
                 raise explain(self.directory, error) from error
             raise
+        if len(self._names) > _MOST_NAMES:
+            self._names.clear()
+        self._names.update(tx.learnt)
         self._follow(tx)
 
     def ensure_space(self, space: SpaceLike) -> None:

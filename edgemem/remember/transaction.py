@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,9 +46,11 @@ class AppendedRows:
 class Transaction:
     """Made by `Store.transaction`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int]) -> None:
         self._connection = connection
-        self._ids: dict[tuple[str, str], int] = {}
+        self._known = known
+        self.learnt: dict[tuple[object, ...], int] = {}
+        """Ids of names that were met; true for later transactions only if this one commits."""
         self._counts: Counter[int] = Counter()
         self.appended: dict[str, AppendedRows] = {}
         self.erased: dict[str, tuple[list[int], int]] = {}
@@ -58,7 +60,7 @@ class Transaction:
     def add_moment(self, new: NewMoment) -> int:
         """Store picture, vectors and observations. Raises EngineError for a space that is unknown or of another dimension."""
         stream_id = self._stream(new.stream, new.t_us - new.offset_us)
-        boot_id = self._named("boot", new.boot_id) if new.boot_id else None
+        boot_id = self._interned("boot", "name = ?", "name", (new.boot_id,)) if new.boot_id else None
         moment_id = self._insert(
             "INSERT INTO moment (stream_id, seq, t_us, offset_us, mono_us, boot_id, width_px, height_px, sharpness, role, blob_id)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -143,7 +145,7 @@ class Transaction:
     def drop_moment(self, moment_id: int) -> None:
         """Remove a moment with its picture (unless another shows the same), vectors and observations."""
         for space_id, name in self._connection.execute(
-            "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.id - ?1 WHERE v.id BETWEEN ?1 AND ?2",
+            "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.id & 255 WHERE v.id BETWEEN ? AND ?",
             (vec_id(moment_id, 0), vec_id(moment_id + 1, 0) - 1),
         ).fetchall():
             if name not in self.appended or not self.appended[name].forget(moment_id):
@@ -226,25 +228,21 @@ class Transaction:
         )
 
     def _stream(self, name: str, t0_us: int) -> int:
-        key = ("stream", name)
-        if key not in self._ids:
-            self._connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, t0_us))
-            self._ids[key] = self._connection.execute("SELECT id FROM stream WHERE name = ?", (name,)).fetchone()[0]
-        return self._ids[key]
-
-    def _named(self, table: str, name: str) -> int:
-        key = (table, name)
-        if key not in self._ids:
-            self._connection.execute(f"INSERT INTO {table} (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))  # noqa: S608
-            self._ids[key] = self._connection.execute(f"SELECT id FROM {table} WHERE name = ?", (name,)).fetchone()[0]  # noqa: S608
-        return self._ids[key]
+        return self._interned("stream", "name = ?", "name, t0_us", (name, t0_us))
 
     def _term(self, kind: str, name: str) -> int:
-        key = (f"term {kind}", name)
-        if key not in self._ids:
-            self._connection.execute("INSERT INTO term (kind, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (kind, name))
-            self._ids[key] = self._connection.execute("SELECT id FROM term WHERE kind = ? AND name = ?", (kind, name)).fetchone()[0]
-        return self._ids[key]
+        return self._interned("term", "kind = ? AND name = ?", "kind, name", (kind, name))
+
+    def _interned(self, table: str, key: str, columns: str, values: tuple[object, ...]) -> int:
+        """Id of a name, made when new. What earlier transactions learnt need not be looked up."""
+        cached = (table, *values[: 1 + key.count("AND")])
+        found = self._known.get(cached) or self.learnt.get(cached)
+        if found is None:
+            row = self._connection.execute(f"SELECT id FROM {table} WHERE {key}", values[: len(cached) - 1]).fetchone()  # noqa: S608
+            marks = ", ".join("?" * len(values))
+            found = row[0] if row else self._insert(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
+            self.learnt[cached] = found
+        return found
 
     def _insert(self, sql: str, values: Sequence[object]) -> int:
         cursor = self._connection.execute(sql, values)

@@ -69,8 +69,8 @@ def fetch(connection: sqlite3.Connection, space_id: int, dim: int, moment_ids: S
 def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0) -> tuple[Rows, Int8]:
     """Rows in the order of time and their int8 matrix, from the truth. `after_id` leaves out the moments up to it."""
     places = connection.execute(
-        "SELECT m.id, m.t_us, m.stream_id FROM moment m WHERE m.id > ?1 AND EXISTS"  # noqa: S608
-        f" (SELECT 1 FROM vec v WHERE v.id = (m.id << {SPACE_BITS}) + ?2) ORDER BY m.id",
+        "SELECT m.id, m.t_us, m.stream_id FROM moment m WHERE m.id > ? AND EXISTS"  # noqa: S608
+        f" (SELECT 1 FROM vec v WHERE v.id = (m.id << {SPACE_BITS}) + ?) ORDER BY m.id",
         (after_id, space.id),
     ).fetchall()
     ids, times, streams = np.array(places, np.int64).reshape(-1, 3).T
