@@ -6,11 +6,12 @@ import math
 import re
 
 from edgemem.answer.compose import at, the
-from edgemem.answer.plans import Lead, Plan, Steps, answered, cite, doubt, look_for_each, not_seen, pick, relate, window_of
+from edgemem.answer.plans import Lead, Plan, Steps, answered, cite, doubt, look_for, look_for_each, not_seen, pick, relate, window_of
 from edgemem.answer.plans_scene import colours_of
 from edgemem.answer.plans_text import rank, reply_with
 from edgemem.answer.plans_thing import target
-from edgemem.answer.question import clean
+from edgemem.answer.question import clean, take_ordinal
+from edgemem.answer.retrieve import Episode
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.words import likeness, words
@@ -21,8 +22,10 @@ _NEAR_S = 15.0
 """What comes "right after": the weight of a candidate falls to 1/e at this distance."""
 _SLACK_US = 3 * US
 _NONE = re.compile(r"\b(?:none|neither|nothing|not any|no answer|never|cannot|unknown|don't know)\b", re.IGNORECASE)
-_PRIOR = 0.15
-"""An option with no evidence at all keeps this much of a chance against ones with weak evidence."""
+_PRIOR = 0.05
+"""What speaks for none of the options, on the scale of their scores."""
+_LEAST_SHARE = 0.4
+"""One of the options is expected to be right, so that weaker evidence is enough than without them."""
 
 
 def phrases(s: Session) -> list[str]:
@@ -32,6 +35,8 @@ def phrases(s: Session) -> list[str]:
 
 def choose_thing(s: Session) -> Plan:
     """Which of these was seen, by confidence; after, before, between or next to something, by closeness too."""
+    if s.parsed.relation in {"before", "after"} and len(s.parsed.anchors) == 1:
+        return (yield from _choose_neighbour(s))
     place = yield from relate(s)
     if place.missing is not None:
         return not_seen(s, place.missing)
@@ -39,17 +44,35 @@ def choose_thing(s: Session) -> Plan:
     if s.parsed.relation in {"while", "side"} and window[0] is not None and window[1] is not None:
         window = (window[0] - _SLACK_US, window[1] + _SLACK_US)
     leads = yield from look_for_each(phrases(s), window)
-    scores = [_closeness(s, lead, place.near_us) for lead in leads]
-    return _best_option(s, leads, scores)
+    return _best_option(s, leads, [max(lead.strength, lead.confidence) for lead in leads])
 
 
-def _closeness(s: Session, lead: Lead, near_us: int | None) -> float:
-    if not lead.episodes:
-        return 0.0
-    if near_us is None or s.parsed.relation not in {"before", "after"}:
-        return max(lead.strength, lead.confidence)
-    away = ((abs((e.t0_us if s.parsed.relation == "after" else e.t1_us) - near_us) / US, e.score) for e in lead.episodes)
-    return max(score * math.exp(-seconds / _NEAR_S) for seconds, score in away)
+def _choose_neighbour(s: Session) -> Plan:
+    """Such as "what came right after the coffee": the pair of anchor and option that were seen best and closest to each other.
+
+    Weak sightings of both may stand side by side by chance, but hardly as often as the right pair does.
+    """
+    ordinal, phrase = take_ordinal(s.parsed.anchors[0])
+    anchor = yield from look_for(phrase, window_of(s))
+    anchors = [e for e in anchor.strong if e is pick(anchor.strong, ordinal)] if ordinal else list(anchor.episodes)
+    leads = yield from look_for_each(phrases(s), window_of(s))
+    near = [[(_pair(s, one, other), other) for one in anchors for other in lead.episodes] for lead in leads]
+    scores = [max((score for score, _ in pairs), default=0.0) for pairs in near]
+    if max(scores, default=0.0) <= 0:
+        return not_seen(s, anchor)
+    kept = [
+        Lead(phrase=lead.phrase, confidence=lead.confidence, episodes=(max(pairs, key=lambda pair: pair[0])[1],), basis=lead.basis)
+        if pairs
+        else lead
+        for lead, pairs in zip(leads, near, strict=True)
+    ]
+    return _best_option(s, kept, scores)
+
+
+def _pair(s: Session, anchor: Episode, other: Episode) -> float:
+    """Scores of both, less the further apart; nothing where their order is wrong."""
+    gap_us = other.t0_us - anchor.t1_us if s.parsed.relation == "after" else anchor.t0_us - other.t1_us
+    return 0.0 if gap_us <= 0 else math.sqrt(anchor.score * other.score) * math.exp(-gap_us / US / _NEAR_S)
 
 
 def _best_option(s: Session, leads: list[Lead], scores: list[float]) -> Reply:
@@ -64,7 +87,7 @@ def _best_option(s: Session, leads: list[Lead], scores: list[float]) -> Reply:
         return not_seen(s, max(leads, key=lambda x: x.confidence), "any of these")
     rivals = sum(score for i, score in enumerate(scores) if i != best)
     share = scores[best] / max(1e-9, scores[best] + rivals + _PRIOR)
-    if not lead.found and share < 0.5:
+    if not lead.found and share < _LEAST_SHARE:
         return not_seen(s, lead, "any of these")
     chosen = lead.best
     text = f"{s.question.options[best].strip()}: {at(chosen, s.question.tz)}."

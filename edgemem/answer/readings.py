@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _LINES_LIMIT = 1500
 """Distinct lines that are compared one by one (10 ms); above that full text search says where to look."""
-_DOCUMENTS = 40
-"""Documents that full text search looks into then."""
+_DOCUMENTS = 60
+"""Documents of kind "text" (one per picture that has any) that are compared then."""
 _LEAST_LIKENESS = 0.5
 """Half of the query's letters must have been read."""
 
@@ -69,20 +69,16 @@ def _holds_any(line: Line, words: Sequence[str]) -> bool:
 
 
 def _by_documents(view: View, query: Query) -> list[Reading]:
-    """In a large memory: pictures from the time of the documents that full text search finds, or of the newest ones."""
+    """In a large memory: the pictures that full text search finds, or the newest with text where the query is empty."""
+    kinds, stream, from_us, to_us = ("text",), query.stream, query.from_us, query.to_us
     if query.text:
-        hits = view.search_text(query.text, _DOCUMENTS, stream=query.stream, from_us=query.from_us, to_us=query.to_us)
+        hits = view.search_text(query.text, _DOCUMENTS, kinds=kinds, stream=stream, from_us=from_us, to_us=to_us)
         documents = [hit.document for hit in hits]
     else:
-        documents = view.documents(limit=_DOCUMENTS, newest_first=True, stream=query.stream, from_us=query.from_us, to_us=query.to_us)
-    moments: dict[int, Moment] = {}
-    for document in documents:
-        if document.origin == "ocr":
-            within = view.moments(stream=document.stream, from_us=document.t0_us, to_us=document.t1_us, limit=30)
-            moments |= {moment.id: moment for moment in within}
-    lowest, highest = query.from_us, query.to_us
-    inside = (m for m in moments.values() if (lowest is None or m.t_us >= lowest) and (highest is None or m.t_us <= highest))
-    return _read(view, list(inside))
+        documents = view.documents(kinds=kinds, limit=_DOCUMENTS, newest_first=True, stream=stream, from_us=from_us, to_us=to_us)
+    ids = dict.fromkeys(document.moment_id for document in documents if document.moment_id is not None)
+    moments = (view.moment(moment_id) for moment_id in ids)
+    return _read(view, [moment for moment in moments if moment])
 
 
 def _read(view: View, moments: Sequence[Moment]) -> list[Reading]:

@@ -40,6 +40,13 @@ QUERIES = ("red coffee mug", "tabby cat", "farm animal", "fire engine", "sign 47
 WORDS = ("bakery", "exit", "platform", "room", "kitchen", "museum", "open", "closed", "tickets", "station", "market", "library")
 
 
+def _document(kind: str, text: str, first: int, last: int, moment_id: int) -> NewDocument:
+    return NewDocument(
+        kind=kind, text=text, stream="cam", t0_us=T0_US + first * US, t1_us=T0_US + last * US, offset_us=first * US,
+        known_us=T0_US + last * US, origin="ocr" if kind == "text" else "caption", moment_id=moment_id,
+    )  # fmt: skip
+
+
 def fill(directory: Path, rows: int, session: Session) -> float:
     """Store the synthetic moments and documents; seconds it took."""
     rng = np.random.default_rng(0)
@@ -66,14 +73,10 @@ def fill(directory: Path, rows: int, session: Session) -> float:
                             jpeg=i.to_bytes(64, "little"), vectors={joint.name: vector / np.linalg.norm(vector)}, observations=tuple(seen),
                         )
                     )  # fmt: skip
+                    if i % 20 == 0:
+                        tx.add_document(_document("text", seen[-1].name, i, i, moment_id))
                     if i % 10 == 0:
-                        text = ", ".join(o.name for o in seen)
-                        tx.add_document(
-                            NewDocument(
-                                kind="event", text=text, stream="cam", t0_us=T0_US + i * US, t1_us=T0_US + (i + 9) * US, offset_us=i * US,
-                                known_us=T0_US + (i + 9) * US, origin="ocr" if i % 20 == 0 else "caption", moment_id=moment_id,
-                            )
-                        )  # fmt: skip
+                        tx.add_document(_document("event", ", ".join(o.name for o in seen), i, i + 9, moment_id))
     return time.perf_counter() - start
 
 
