@@ -209,7 +209,7 @@ def test_a_locked_memory_names_the_other_writer_but_can_be_asked(run: Run, recip
         code, _, err = run("ingest", str(pictures), "--memory", str(memory), "--recipe", recipe, "--stream", "again")
         assert code == 1
         assert str(other.pid) in one_line(err)
-        assert run("ask", "where is it?", "--memory", str(memory))[0] == 3
+        assert run("ask", "where did I leave my keys?", "--memory", str(memory))[0] == 3
         other.kill()
     assert run("ingest", str(pictures), "--memory", str(memory), "--recipe", recipe, "--stream", "again")[0] == 0
 
@@ -241,7 +241,7 @@ def test_a_full_disk_ends_with_one_line_and_keeps_what_was_committed(run: Run, r
         pytest.skip("mounting a small file system needs root")
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(disk)], capture_output=True, check=False).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(disk)], capture_output=True, check=False).returncode:
         pytest.skip("no small file system can be mounted here")
     try:
         code, _, err = run("ingest", str(pictures), "--memory", str(disk / "m"), "--recipe", recipe)
