@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from edgemem.answer.plans import Plan, abstain
 from edgemem.answer.plans_choice import with_options
 from edgemem.answer.plans_scene import describe, how_long, how_many, what, where
-from edgemem.answer.plans_text import read_text, who
+from edgemem.answer.plans_text import read_instead, read_text, who
 from edgemem.answer.plans_thing import did_ever, find, order, when, which
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Refused, Reply
@@ -33,6 +33,12 @@ PLANS: Mapping[Kind, Callable[[Session], Plan]] = {
 }
 
 
+def _or_read(session: Session, free: Plan) -> Plan:
+    reply = yield from free
+    wanted = reply.status == "abstained" and session.parsed.kind in {"when", "where"}
+    return (yield from read_instead(session, reply)) if wanted else reply
+
+
 class LocalPlanner:
     """Deterministic: the same question over the same memory always takes the same steps."""
 
@@ -48,7 +54,7 @@ class LocalPlanner:
         if last and isinstance(last.action, Reply) and isinstance(last.result, Refused):
             return abstain("I found nothing that proves an answer.", last.result.why)
         free = PLANS[session.parsed.kind](session)
-        plan = with_options(session, free) if session.question.options else free
+        plan = with_options(session, free) if session.question.options else _or_read(session, free)
         try:
             action = next(plan)
             while (result := session.result(action)) is not None:

@@ -112,8 +112,8 @@ _LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words and figures, in order."""
-    return re.findall(r"[^\W_]+", text.lower())
+    """Lower-case words and figures, in order; "BUS28" counts as two, because OCR drops spaces."""
+    return re.findall(r"[^\W\d_]+|\d+", text.lower())
 
 
 def content_words(text: str) -> list[str]:
@@ -174,3 +174,8 @@ def _similar(one: str, other: str) -> float:
 def similar_texts(one: str, other: str) -> float:
     """How alike two readings are, 0..1."""
     return difflib.SequenceMatcher(None, squeeze(one), squeeze(other)).ratio()
+
+
+def tidy(text: str) -> str:
+    """Spaces put back where letters and figures run into each other: "ROOM384" -> "ROOM 384", "7May" -> "7 May"; "B12" stays."""
+    return re.sub(r"(?<=[^\W\d_]{3})(?=\d)|(?<=\d)(?=[^\W\d_]{3})", " ", text)
