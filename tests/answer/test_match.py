@@ -1,0 +1,78 @@
+"""Which moments show a thing, and whether any does: on hand-made postings."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgemem.answer.match import Features, confidence, features, matches, score_moments
+from edgemem.infer.phrase import LabelQuery
+from edgemem.records import US
+from edgemem.remember.results import Posting
+
+CUP = LabelQuery(labels={"cup": 0.8, "coffee mug": 0.4, "vase": 0.01}, objects={"cup": 0.9})
+
+
+def posting(moment: int, name: str, score: float, kind: str = "label", colour: str = "") -> Posting:
+    return Posting(moment_id=moment, t_us=moment * US, kind=kind, name=name, score=score, colour=colour, area=0.25)
+
+
+def test_the_moment_with_the_likelier_label_comes_first():
+    found = score_moments(CUP, [posting(1, "vase", 0.9), posting(2, "cup", 0.7), posting(3, "coffee mug", 0.7)], 100)
+    assert [one.moment_id for one in found] == [2, 3, 1]
+    assert found[0].why == "cup"
+
+
+def test_a_label_that_fires_everywhere_counts_less_than_a_rare_one():
+    common = [posting(m, "coffee mug", 0.6) for m in range(100)]
+    found = score_moments(LabelQuery(labels={"cup": 0.4, "coffee mug": 0.5}, objects={}), [*common, posting(200, "cup", 0.5)], 101)
+    assert found[0].moment_id == 200
+
+
+def test_the_colour_asked_for_decides_between_two_things_of_a_kind():
+    seen = [posting(1, "cup", 0.8, colour="red"), posting(2, "cup", 0.8, colour="black"), posting(3, "cup", 0.8)]
+    for colour, order in (("black", [2, 3, 1]), ("red", [1, 3, 2])):
+        query = LabelQuery(labels=CUP.labels, objects={}, colours=(colour,))
+        assert [one.moment_id for one in score_moments(query, seen, 50)] == order
+
+
+def test_label_and_object_together_beat_the_label_alone():
+    seen = [posting(1, "cup", 0.6), posting(2, "cup", 0.6), posting(2, "cup", 0.9, kind="object")]
+    assert score_moments(CUP, seen, 50)[0].moment_id == 2
+
+
+def test_what_a_static_camera_always_sees_is_found():
+    seen = [posting(m, "cup", 0.9) for m in range(50)]
+    assert len(score_moments(CUP, seen, 50)) == 50
+    assert matches(features(CUP, seen))
+
+
+def test_one_moment_is_a_memory_too():
+    assert [one.moment_id for one in score_moments(CUP, [posting(1, "cup", 0.9)], 1)] == [1]
+
+
+def test_an_empty_memory_shows_nothing():
+    assert score_moments(CUP, [], 0) == []
+    assert not matches(features(CUP, []))
+    assert confidence(features(LabelQuery(labels={}, objects={}), [])) == 0.0
+
+
+def test_a_known_thing_that_was_hardly_seen_is_not_there():
+    assert not matches(features(CUP, [posting(1, "cup", 0.06), posting(2, "vase", 0.9)]))
+    assert matches(features(CUP, [posting(1, "cup", 0.7)]))
+
+
+def test_of_equal_moments_the_nearer_vector_comes_first():
+    seen = [posting(1, "cup", 0.5), posting(2, "cup", 0.5)]
+    assert score_moments(CUP, seen, 9, {1: 0.2, 2: 0.6})[0].moment_id == 2
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.5))
+def test_more_support_never_lowers_confidence(firing: float, support: float, more: float):
+    low, high = (confidence(Features(firing=firing, support=s)) for s in (support, min(1.0, support + more)))
+    assert 0.0 <= low <= high <= 1.0
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(["cup", "coffee mug", "dog"]), st.floats(0, 1)), max_size=30))
+def test_every_moment_with_a_wanted_label_is_ranked_once(seen: list[tuple[int, str, float]]):
+    found = score_moments(CUP, [posting(*one) for one in seen], 21)
+    assert sorted(one.moment_id for one in found) == sorted({m for m, name, _ in seen if name != "dog"})
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
