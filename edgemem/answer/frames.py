@@ -1,10 +1,15 @@
-"""The `frame` channel: what was seen, by label postings and joint vectors (`match`), as evidence."""
+"""The `frame` channel: which pictures show what a query names, as evidence with scores that can be compared between queries."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import math
+import statistics
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from edgemem.answer import match
 from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.infer.phrase import LabelQuery
+from edgemem.infer.roles import JointEmbedder
 from edgemem.records import Channel, Record
 
 if TYPE_CHECKING:
@@ -51,45 +56,90 @@ class FrameRetriever:
         self._matcher = matcher
 
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
-        """Pictures that show what the query names, by the matcher's calibrated scores."""
+        """Pictures that show what the query names."""
         if self._matcher is None:
             why = self._engines.missing("embed_joint") if self._engines is not None else "no engines are configured"
             if why or self._engines is None:
                 return Hits(silent=f"pictures were not searched: {why}")
-            self._matcher = LabelMatcher(self._engines.role("embed_joint"))
+            joint = self._engines.role("embed_joint")
+            self._matcher = LabelMatcher(joint) if isinstance(joint, NamesLabels) else VectorMatcher(joint)
         matches = self._matcher.match(query, view, k)
-        evidence = []
-        for sighting in matches.sightings:
-            moment = view.moment(sighting.moment_id)
-            if moment is not None:
-                evidence.append(moment_evidence(moment, self.name, sighting.score, sighting.why))
-        return Hits(evidence=tuple(evidence), confidence=matches.confidence)
+        moments = [(view.moment(sighting.moment_id), sighting) for sighting in matches.sightings]
+        evidence = tuple(moment_evidence(moment, self.name, s.score, s.why) for moment, s in moments if moment)
+        return Hits(evidence=evidence, confidence=matches.confidence)
+
+
+@runtime_checkable
+class NamesLabels(Protocol):
+    """A joint embedder that sees by names: `infer.bridge.LabelBridge`."""
+
+    def match_labels(self, query: str) -> LabelQuery: ...
+
+
+_WHOLE = 20_000
+"""Up to this many moments a phrase is scored against the whole memory, which calibrates it best; above, inside the stretch of time only."""
+_PER_NAME = 500
+_KINDS = ("label", "object")
 
 
 class LabelMatcher:
-    """Noisy-or over the labels that the phrase would fire."""
+    """By the labels that a phrase makes likely (`match`). A sighting scores the confidence in the phrase times its share of the best rank."""
 
-    def __init__(self, joint: Any) -> None:
+    def __init__(self, joint: NamesLabels) -> None:
         self._joint = joint
-        self._queries: dict[str, Any] = {}
+        self._queries: dict[str, LabelQuery] = {}
 
     def match(self, query: Query, view: View, k: int) -> Matches:
         if query.text not in self._queries:
             self._queries[query.text] = self._joint.match_labels(query.text)
         wanted = self._queries[query.text]
-        scores: dict[int, float] = {}
-        why: dict[int, tuple[float, str]] = {}
-        for kind, names in (("label", wanted.labels), ("object", wanted.objects)):
-            postings = view.postings(
-                list(names), kinds=(kind,), from_us=query.from_us, to_us=query.to_us, stream=query.stream, limit_per_name=300
-            )
-            for p in postings:
-                s = names[p.name] * p.score * (1.0 if not wanted.colours or p.colour in wanted.colours else 0.6)
-                scores[p.moment_id] = 1 - (1 - scores.get(p.moment_id, 0.0)) * (1 - s)
-                if s > why.get(p.moment_id, (0, ""))[0]:
-                    why[p.moment_id] = (s, p.name)
-        ranked = sorted(scores, key=lambda m: (-scores[m], m))[:k]
-        return Matches(
-            sightings=tuple(Sighting(moment_id=m, score=scores[m], why=why[m][1]) for m in ranked),
-            confidence=min(1.0, 1.5 * scores[ranked[0]]) if ranked else 0.0,
-        )
+        moments = sum(stream.moments for stream in view.streams())
+        whole = moments <= _WHOLE and query.stream is None
+        stretch = Query(text=query.text) if whole else query
+        postings = view.postings(
+            [*wanted.labels, *wanted.objects], kinds=_KINDS, limit_per_name=_PER_NAME,
+            from_us=stretch.from_us, to_us=stretch.to_us, stream=stretch.stream,
+        )  # fmt: skip
+        ranked = match.score_moments(wanted, postings, moments)
+        if not ranked:
+            return Matches()
+        sure, best = match.confidence(match.features(wanted, postings)), ranked[0].score
+        if whole:
+            postings = [posting for posting in postings if _within(query, posting.t_us)]
+            ranked = [one for one in ranked if _within(query, one.t_us)]
+        confidence = match.confidence(match.features(wanted, postings))
+        sightings = (Sighting(moment_id=r.moment_id, score=sure * r.score / best, why=f"{r.colour} {r.why}".strip()) for r in ranked[:k])
+        return Matches(sightings=tuple(sightings), confidence=confidence)
+
+
+def _within(query: Query, t_us: int) -> bool:
+    return (query.from_us is None or t_us >= query.from_us) and (query.to_us is None or t_us <= query.to_us)
+
+
+_BACKGROUND = (
+    "a car", "a tree", "a person", "a dog", "food", "a building", "the sky", "a machine", "a book", "water", "an animal", "a room",
+    "clothes", "a tool", "a toy", "a plant", "a road", "a screen", "a sign", "furniture",
+)  # fmt: skip
+"""Everyday queries. What they score in the same memory tells what a chance hit scores there."""
+
+
+class VectorMatcher:
+    """By cosine, for a dual encoder. Confidence: how far the best hit stands above what everyday queries reach in the same memory."""
+
+    def __init__(self, joint: JointEmbedder) -> None:
+        self._joint = joint
+        self._background: Any = None
+
+    def match(self, query: Query, view: View, k: int) -> Matches:
+        space = self._joint.space.name
+        vector = self._joint.embed_text([query.text])[0]
+        found = view.vector_search(space, vector, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
+        if not found:
+            return Matches()
+        if self._background is None:
+            self._background = self._joint.embed_text(_BACKGROUND)
+        tops = [hits[0][1] for v in self._background if (hits := view.vector_search(space, v, 1))]
+        mean, spread = statistics.fmean(tops), max(statistics.pstdev(tops), 1e-3)
+        scores = [1 / (1 + math.exp(-(cosine - mean) / spread)) for _, cosine in found]
+        sightings = tuple(Sighting(moment_id=m, score=s) for (m, _), s in zip(found, scores, strict=True))
+        return Matches(sightings=sightings, confidence=scores[0])

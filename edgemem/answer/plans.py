@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable
 from typing import TypeVar
 
 from edgemem.answer.compose import a, at, listed, quote
+from edgemem.answer.match import ABSTAIN_BELOW
 from edgemem.answer.question import take_ordinal
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.session import Session
@@ -18,13 +19,13 @@ Steps = Generator[Action, Result, T]
 """Yields actions, is sent their results, returns a T."""
 Plan = Steps[Reply]
 
-SURE = 0.3
+SURE = ABSTAIN_BELOW
 """Below this confidence the evidence is taken for background: abstain."""
 STRONG = 0.6
 """An appearance counts when its score is at least this share of the best one's."""
 _AGREE = 0.25
 """Share of the remaining doubt that a second channel removes when it points at the same stretch of time."""
-_ONLY_EVENTS = 0.2
+_ONLY_EVENTS = 0.5 * SURE
 """Words in a document about an event, while the pictures show nothing of the kind: below `SURE`."""
 Window = tuple[int | None, int | None]
 
@@ -84,7 +85,7 @@ def look_for(phrase: str, window: Window = (None, None), quoted: str = "") -> St
         confidence = frame.confidence + (_AGREE * (1 - frame.confidence) if agree else 0)
         return Lead(phrase=phrase, confidence=confidence, episodes=frame.episodes, basis="frame")
     if event.evidence:
-        weight = _ONLY_EVENTS if "frame" in frame.searched else 2 * SURE
+        weight = _ONLY_EVENTS if "frame" in frame.searched else 0.6
         return Lead(phrase=phrase, confidence=weight * event.confidence, episodes=event.episodes, basis="event")
     return Lead(phrase=phrase)
 
