@@ -1,0 +1,166 @@
+"""Pictures named by labels, phrases matched to labels, colours of things."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from edgemem.answer.match import ABSTAIN_BELOW, confidence, features, score_moments
+from edgemem.infer.bridge import LabelBridge, crop_boxes
+from edgemem.infer.colour import ColourMap, name_pixels
+from edgemem.infer.labels import Meanings, describe, heads, read_table
+from edgemem.infer.phrase import COLOURS, split_colours
+from edgemem.infer.runtime import Engines
+from edgemem.records import Box, Image, Matrix
+from edgemem.remember.results import Posting
+
+BGR = {
+    "red": (40, 30, 200), "green": (60, 160, 50), "blue": (190, 90, 30), "yellow": (40, 220, 240), "orange": (20, 130, 245),
+    "purple": (150, 40, 120), "pink": (190, 150, 250), "brown": (30, 60, 110),
+    "black": (15, 15, 15), "white": (245, 245, 245), "grey": (128, 128, 128),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bridge(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> LabelBridge:
+    return LabelBridge(engines.role("classify"), engines.role("detect"), engines.role("embed_text"), tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def meanings() -> Meanings:
+    return Meanings(read_table())
+
+
+def likest(meanings: Meanings, phrase: str, count: int) -> list[str]:
+    order = np.argsort(-meanings.likeness(phrase), kind="stable")
+    return [read_table()[i].name for i in order[:count]]
+
+
+def test_every_label_has_a_name_of_its_own():
+    for which, size in (("imagenet", 1000), ("coco", 80)):
+        names = [label.name for label in read_table() if label.set == which]
+        assert len(names) == len(set(names)) == size
+
+
+def test_namesakes_are_told_apart_by_order():
+    bird, machine = describe(("crane", "crane"), "imagenet")
+    assert (bird.name, machine.name) == ("crane (wading bird)", "crane (lifting device)")
+    assert describe(("flux capacitor",), "imagenet")[0].name == "flux capacitor"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [("vehicle", "airliner"), ("tool", "hammer"), ("drink", "espresso"), ("big cat", "lion"), ("snowy owl", "great grey owl"),
+     ("hornet", "bee"), ("zebu", "ox"), ("flowers", "daisy"), ("garden spade", "shovel"), ("pug puppy", "dog")],
+)  # fmt: skip
+def test_a_phrase_finds_labels_of_its_kind(meanings: Meanings, phrase: str, expected: str):
+    likeness = dict(zip((label.name for label in read_table()), meanings.likeness(phrase), strict=True))
+    assert likeness[expected] > 0.6
+    assert likeness[expected] > likeness["menu"]
+
+
+def test_a_man_is_no_ape(meanings: Meanings):
+    assert "person" in likest(meanings, "fireman", 1)
+    assert not {"gorilla", "chimpanzee"} & set(likest(meanings, "man", 10))
+
+
+def test_words_that_are_no_nouns_are_like_nothing(meanings: Meanings):
+    assert not meanings.likeness("xyzzy").any()
+    assert not meanings.likeness("").any()
+
+
+def test_the_head_of_a_phrase_is_found_behind_its_modifiers():
+    assert heads("small red cup of tea")[-1] == "cup"
+    assert heads("plumber's wrench")[-1] == "wrench"
+
+
+def test_colours_are_taken_out_of_a_phrase():
+    assert split_colours("bright red car") == ("bright car", ("red",))
+    assert split_colours("black and white cow") == ("cow", ("black", "white"))
+    assert split_colours("orange") == ("orange", ())
+    assert split_colours("gray orange") == ("orange", ("grey",))
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_every_basic_colour_is_named(colour: str):
+    patch: Image = np.full((4, 4, 3), BGR[colour], np.uint8)
+    assert {COLOURS[i] for i in name_pixels(patch).ravel()} == {colour}
+
+
+def test_the_colour_that_stands_out_is_that_of_the_thing():
+    picture: Image = np.full((90, 160, 3), BGR["grey"], np.uint8)
+    cv2.circle(picture, (80, 45), 20, BGR["red"], -1)
+    colours = ColourMap(picture)
+    assert colours.standing_out(Box(0.375, 0.27, 0.625, 0.73)) == "red"
+    assert not colours.standing_out(Box(0.0, 0.0, 0.2, 0.3))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 900), (1280, 720), (720, 1280), (500, 500)])
+def test_crops_of_any_shape_lie_inside(size: tuple[int, int]):
+    boxes = crop_boxes(*size)
+    assert boxes[0] == Box(0.0, 0.0, 1.0, 1.0)
+    assert all(0 <= b.x0 < b.x1 <= 1.0001 and 0 <= b.y0 < b.y1 <= 1.0001 for b in boxes)
+
+
+def test_photographs_are_found_by_what_they_show(bridge: LabelBridge, photographs: dict[str, Image]):
+    sights = {name: bridge.look(image) for name, image in photographs.items()}
+    postings = [
+        Posting(moment_id=m, t_us=m, kind=o.kind, name=o.name, score=o.score, colour=o.colour, area=o.box.area if o.box else 0.0)
+        for m, sight in enumerate(sights.values())
+        for o in sight.observations
+    ]
+    names = list(sights)
+    for phrase, name in (
+        ("cup of coffee", "coffee"), ("hot drink", "coffee"), ("kitten", "chelsea"), ("pet", "chelsea"), ("motorbike", "motorcycle_left"),
+        ("vehicle on two wheels", "motorcycle_left"), ("space launch", "rocket"), ("person", "astronaut"),
+    ):  # fmt: skip
+        ranked = score_moments(bridge.match_labels(phrase), postings, len(names))
+        assert names[ranked[0].moment_id] == name, phrase
+
+
+def test_what_was_never_shown_is_less_likely_than_what_was(bridge: LabelBridge, photographs: dict[str, Image]):
+    seen = bridge.look(photographs["coffee"]).observations
+    postings = [Posting(moment_id=1, t_us=1, kind=o.kind, name=o.name, score=o.score, colour=o.colour, area=0.0) for o in seen]
+    likely = {
+        phrase: confidence(features(bridge.match_labels(phrase), postings)) for phrase in ("espresso", "zebra", "school bus", "igloo")
+    }
+    assert max(likely, key=lambda phrase: likely[phrase]) == "espresso"
+    assert likely["zebra"] < ABSTAIN_BELOW
+
+
+def test_a_sight_is_a_unit_vector_and_likeliest_labels_with_their_places(bridge: LabelBridge, photographs: dict[str, Image]):
+    sight = bridge.look(photographs["chelsea"])
+    labels = [o for o in sight.observations if o.kind == "label"]
+    assert np.linalg.norm(sight.vector) == pytest.approx(1, abs=1e-3)
+    assert [o.score for o in labels] == sorted((o.score for o in labels), reverse=True)
+    assert all(o.box is not None and o.box.area > 0 for o in sight.observations)
+
+
+def test_a_glance_is_nearer_to_the_same_picture_than_to_another(bridge: LabelBridge, photographs: dict[str, Image]):
+    coffee, again, cat = bridge.glance([photographs["coffee"], photographs["coffee"][4:-4, 4:-4], photographs["chelsea"]])
+    assert coffee @ again > 0.9 > coffee @ cat
+
+
+def test_label_vectors_are_read_from_the_cache_the_second_time(engines: Engines, tmp_path: Path):
+    class Counting:
+        space = engines.role("embed_text").space
+        texts = 0
+
+        def embed_text(self, texts: list[str]) -> Matrix:
+            self.texts += len(texts)
+            return np.full((len(texts), self.space.dim), self.space.dim**-0.5, np.float32)
+
+    counts = []
+    for _ in range(2):
+        embedder = Counting()
+        LabelBridge(engines.role("classify"), None, embedder, tmp_path).match_labels("cup")
+        counts.append(embedder.texts)
+    assert counts[0] > 2000
+    assert counts[1] == 2
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3), (2, 700, 3)])
+def test_odd_pictures_are_looked_at(bridge: LabelBridge, shape: tuple[int, ...]):
+    sight = bridge.look(np.zeros(shape, np.uint8))
+    assert np.isfinite(sight.vector).all()
