@@ -1,0 +1,39 @@
+"""The demo is true: the film is remembered, the five questions get right answers, and each has its picture."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from edgemem.infer.runtime import Engines
+
+
+@pytest.mark.slow
+def test_the_demo_answers_from_what_it_saw(engines: Engines, weights_home: Path, tmp_path: Path) -> None:
+    assert engines.has("embed_joint")
+    environment = os.environ | {"EDGEMEM_HOME": str(weights_home)}
+    done = subprocess.run(
+        ["edgemem", "demo", "--json", "--out", str(tmp_path)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    cat, sign, first, coffees, giraffe = result["answers"]
+    scenes = "vtest" if "left out" not in done.stderr else "short"
+    assert cat["status"] == "answered"
+    assert cat["evidence"][0]["offset_s"] > (120 if scenes == "vtest" else 80)
+    assert "214" in sign["answer"]
+    assert (first["status"], first["option"]) == ("answered", 2)
+    assert re.search(r"\b(2|two|twice)\b", coffees["answer"], re.IGNORECASE)
+    assert giraffe["status"] == "abstained"
+    for answer in (cat, sign, first, coffees):
+        with Image.open(answer["picture"]) as picture:
+            assert picture.size == (960, 540)
+    with Image.open(result["sheet"]) as sheet:
+        assert sheet.width == 1500
+        assert len(sheet.convert("RGB").resize((64, 64)).getcolors(4096) or []) > 500
