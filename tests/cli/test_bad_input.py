@@ -34,6 +34,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def recipe(tmp_path: Path, home: Path) -> str:
+    assert home.parent == tmp_path
     path = tmp_path / "plain.toml"
     path.write_text(RECIPE)
     return str(path)
@@ -120,7 +121,8 @@ def test_a_film_with_a_corrupt_middle_goes_on_after_it(run: Run, recipe: str, tm
 
 @pytest.mark.parametrize("brightness", [0, 128])
 def test_a_black_or_grey_film_is_remembered_as_nothing_and_said(run: Run, recipe: str, tmp_path: Path, brightness: int) -> None:
-    code, out, err = run("ingest", str(video(tmp_path / "dark.mp4", 30, brightness)), "--memory", str(tmp_path / "m"), "--recipe", recipe, "--json")
+    film = video(tmp_path / "dark.mp4", 30, brightness)
+    code, out, err = run("ingest", str(film), "--memory", str(tmp_path / "m"), "--recipe", recipe, "--json")
     assert code == 0, err
     report = json.loads(out)
     assert report["moments_kept"] == 0
@@ -202,7 +204,8 @@ def test_directories_that_are_no_memory(run: Run, recipe: str, pictures: Path, t
 
 
 def test_a_locked_memory_names_the_other_writer_but_can_be_asked(run: Run, recipe: str, pictures: Path, memory: Path) -> None:
-    hold = "import sys, time\nfrom pathlib import Path\nfrom edgemem.remember.store import Store\nwith Store.open(Path(sys.argv[1])):\n    print('open', flush=True)\n    time.sleep(60)"
+    imports = "import sys, time\nfrom pathlib import Path\nfrom edgemem.remember.store import Store\n"
+    hold = f"{imports}with Store.open(Path(sys.argv[1])):\n    print('open', flush=True)\n    time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", hold, str(memory)], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
@@ -261,7 +264,7 @@ def test_an_interrupted_ingest_commits_and_goes_on_later(recipe: str, run: Run, 
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    code, out, err = run("ingest", str(film), "--memory", str(memory), "--recipe", recipe, "--json")
+    code, _, err = run("ingest", str(film), "--memory", str(memory), "--recipe", recipe, "--json")
     assert code == 0, err
     whole = tmp_path / "whole"
     assert run("ingest", str(film), "--memory", str(whole), "--recipe", recipe)[0] == 0
