@@ -73,7 +73,7 @@ def things(sights: Sequence[Sight], limit: int = 4, without: Iterable[str] = ())
             continue
         taken |= own
         number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
-        colour = f"{sight.colour} " if sight.colour and sight.colour not in own else ""
+        colour = f"{sight.colour} " if sight.kind == "object" and sight.colour and sight.colour not in own else ""
         names.append(f"{number}{colour}{sight.name}")
         if len(names) == limit:
             break

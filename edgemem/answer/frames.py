@@ -83,7 +83,7 @@ _KINDS = ("label", "object")
 
 
 class LabelMatcher:
-    """By the labels that a phrase makes likely (`match`). A sighting scores the confidence in the phrase times its share of the best rank."""
+    """By the labels that a phrase makes likely (`match`). A sighting scores confidence in the phrase times share of the best rank."""
 
     def __init__(self, joint: NamesLabels) -> None:
         self._joint = joint
@@ -108,7 +108,10 @@ class LabelMatcher:
             postings = [posting for posting in postings if _within(query, posting.t_us)]
             ranked = [one for one in ranked if _within(query, one.t_us)]
         confidence = match.confidence(match.features(wanted, postings))
-        sightings = (Sighting(moment_id=r.moment_id, score=sure * r.score / best, why=f"{r.colour} {r.why}".strip()) for r in ranked[:k])
+        sightings = (
+            Sighting(moment_id=r.moment_id, score=sure * r.score / best, why=f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
+            for r in ranked[:k]
+        )
         return Matches(sightings=tuple(sightings), confidence=confidence)
 
 

@@ -276,7 +276,7 @@ def clean(text: str) -> str:
         words = text.split()
         while words and words[0].strip(",'") in vocabulary.STOP:
             words.pop(0)
-        while words and words[-1].strip(",'") in vocabulary.STOP | vocabulary.TRAIL_ONLY:
+        while words and words[-1].strip(",'") in vocabulary.TRAIL:
             words.pop()
         text = " ".join(words)
     return text.removesuffix("'s")

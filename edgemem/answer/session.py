@@ -43,10 +43,9 @@ class Session:
         return next((step.result for step in self.steps if step.action == action), None)
 
     def evidence(self) -> dict[str, Evidence]:
-        """Everything that came up so far, by id. The same id may come up in several channels; the best score stands for it."""
+        """Everything that came up so far, by id. What came up again stands as it was first: a search comes before an inspection."""
         found: dict[str, Evidence] = {}
         for step in self.steps:
             for evidence in () if isinstance(step.result, Refused) else step.result.evidence:
-                if evidence.id not in found or evidence.score > found[evidence.id].score:
-                    found[evidence.id] = evidence
+                found.setdefault(evidence.id, evidence)
         return found

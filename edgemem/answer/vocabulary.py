@@ -165,6 +165,7 @@ TRAIL_ONLY = _set(
     " shortly immediately"
     " directly just next"
 )
+TRAIL = (STOP | TRAIL_ONLY) - {"can", "will", "one"}
 TYPO_WORDS = (
     "where", "when", "what", "which", "many", "before", "after", "between", "first", "last", "today", "yesterday", "written",
     "often", "there", "seen", "have", "during", "happened",
@@ -176,6 +177,7 @@ NOT_TYPOS = _set(
 # fmt: on
 
 _ARTICLE = r"(?:the|an?|my|our|your|any|some|that|this|his|her|their)\b"
+_TAIL_AUX = r"(?:did|do|does|have|has|had|was|were|is|are)"  # not "can": trash can
 _PEELED = (
     # "did I drive" in "did I drive the car": any verb that stands between a subject and an article
     (
@@ -192,7 +194,7 @@ _PEELED = (
     ),
     r"^(?:kind|sort|type|picture|photo|photograph|image|frame|shot|view|clip|video)s? of\b",
     # "... was seen", "... did I leave" at the end
-    rf" (?:(?:{AUX}|{SUBJECT}) )*(?:{APPEAR}|{SEE}|{PUT}|{AUX})$",
+    rf" (?:(?:{_TAIL_AUX}|{SUBJECT}) )*(?:{APPEAR}|{SEE}|{PUT}|{_TAIL_AUX})$",
 )
 PEELED = tuple(re.compile(pattern) for pattern in _PEELED)
 """Peeled off a noun phrase, again and again, until nothing changes."""

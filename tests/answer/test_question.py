@@ -83,6 +83,7 @@ CASES: list[tuple[str, dict[str, object]]] = [
     ("wher did i leav the mug", {"kind": "where", "target": "mug"}),
     ("WAHT DID I SEE YESTERDY", {"kind": "what", "target": ""}),
     ("Wo ist meine Tasse?", {"kind": "find", "target": "wo ist meine tasse"}),
+    ("Have I come across a trash can?", {"kind": "did_ever", "target": "trash can"}),
     # words of content that look like function words stay
     ("When did I see the whale?", {"kind": "when", "target": "whale"}),
     ("Where is the first aid kit?", {"kind": "where", "target": "first aid kit", "ordinal": 0}),
