@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -100,11 +101,14 @@ def run(path: Path, recipe: str, *, read_text: bool) -> None:
         own = Path(folder) / "bench.toml"
         own.write_text(text if read_text else text.replace("rate_fps", "read_text = false\nrate_fps", 1))
         command = [str(program), "ingest", str(path), "--memory", f"{folder}/memory", "--recipe", str(own), "--json"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         report, whole_s, memory = watch(command)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     video_s, seen_s = float(str(report["seconds_of_video"])), float(str(report["seconds_spent"]))
     quarter = max(1, len(memory) // 4)
     name = f"recipe {recipe}" + (", all engines" if read_text else ", text not read")
-    print(f"  {name:34} {video_s / seen_s:7.1f} x real time  ({video_s / whole_s:.1f} x with loading the models)")
+    print(f"  {name:34} {video_s / seen_s:7.1f} x real time  ({video_s / whole_s:.1f} x with loading the models; {cpu_s:.1f} CPU-s)")
     print(
         f"    seen {report['frames_seen']}, kept {report['moments_kept']}, segments {report['segments']}, documents {report['documents']}"
     )
@@ -121,9 +125,8 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=Path(tempfile.gettempdir()) / "edgemem-bench-1080p.mp4", help="where the file is kept")
     options = parser.parse_args()
     build(options.file, options.clips, options.seconds)
-    print(
-        f"{options.seconds} s of 1080p25 H.264, {options.file.stat().st_size / 1e6:.0f} MB, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores:"
-    )
+    megabytes, load, cores = options.file.stat().st_size / 1e6, os.getloadavg()[0], os.cpu_count()
+    print(f"{options.seconds} s of 1080p25 H.264, {megabytes:.0f} MB; load {load:.1f} on {cores} cores:")
     limits(options.file, options.seconds)
     for read_text in (True, False):
         run(options.file, options.recipe, read_text=read_text)
