@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from edgemem.answer.kinds import kind_of
 from edgemem.answer.readings import Reading
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.tools import Scene, Sight, singular
@@ -74,7 +75,8 @@ def things(sights: Sequence[Sight], limit: int = 4, without: Iterable[str] = ())
         taken |= own
         number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
         colour = f"{sight.colour} " if sight.kind == "object" and sight.colour and sight.colour not in own else ""
-        names.append(f"{number}{colour}{sight.name}")
+        kind = kind_of(sight.name) if sight.kind == "label" else ""
+        names.append(f"{number}{colour}{sight.name}{f' ({kind})' if kind else ''}")
         if len(names) == limit:
             break
     return names
