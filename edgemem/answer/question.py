@@ -17,6 +17,7 @@ from edgemem.answer import vocabulary
 from edgemem.answer.timeref import TimeRef, take_time
 from edgemem.answer.vocabulary import Kind
 from edgemem.errors import UsageError
+from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
 LIMIT_CHARS = 600
@@ -66,13 +67,14 @@ def parse(text: str) -> Parsed:
     """The one way in. `text` in any case, with typos and any length; raises UsageError when nothing is asked."""
     plain, notes = _normalise(text)
     plain, quote = _take_quote(plain)
-    body, lead = plain, None
+    body, lead = plain.rstrip(" ?!."), None
     while lead != body:
         lead, body = body, vocabulary.LEAD.sub("", body, count=1)
-    time, body = take_time(body or plain)
-    body = body.strip(" ?!.,;:-'") or "what did i see"
+    body = body or plain
     for pattern, other in vocabulary.ALIASES:
         body = pattern.sub(other, body)
+    time, body = take_time(body)
+    body = body.strip(" ?!.,;:-'") or "what did i see"
     whole, relation, anchors = _take_relation(body)
     kind, detail, rest = _head(whole)
     clause = _Clause(kind=kind, detail=detail, whole=whole, rest=rest, relation=relation, anchors=anchors, quote=quote)
@@ -246,7 +248,7 @@ def _alternatives(rest: str) -> tuple[str, ...]:
     """Such as "the cat, the dog or the rocket" -> three cleaned names; what stands before a colon or a question mark is dropped."""
     if " or " not in rest:
         return ()
-    tail = re.split(r"[:;?]\s+", rest)[-1]
+    tail = re.split(r"[:;?]\s+|\b(?:first|last|often|earlier|later|sooner|frequently|see|saw),\s+", rest)[-1]
     parts = [clean(part) for part in re.split(r",\s*(?:or\s+)?|\s+or\s+", tail)]
     named = tuple(dict.fromkeys(part for part in parts if part and part not in {"came", "sooner", "earlier", "later", "not"}))
     return named if len(named) > 1 else ()
@@ -279,7 +281,13 @@ def clean(text: str) -> str:
         while words and words[-1].strip(",'") in vocabulary.TRAIL:
             words.pop()
         text = " ".join(words)
-    return text.removesuffix("'s")
+    return _colour_first(text.removesuffix("'s"))
+
+
+def _colour_first(text: str) -> str:
+    """What "was the balloon red" asks about is a red balloon."""
+    words = text.split()
+    return " ".join([words[-1], *words[:-1]]) if len(words) == 2 and words[-1] in COLOUR_WORDS and words[0] not in COLOUR_WORDS else text
 
 
 def _is_empty(text: str) -> bool:

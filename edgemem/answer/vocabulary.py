@@ -28,14 +28,19 @@ APPEAR = (
     r"(?:appear(?:s|ed)?|show(?:s|ed|n|ing)?(?: up)?|turn(?:ed)? up|pop(?:ped)? up|c[oa]me(?:s)?(?: up| into view| by| along| on| in)?"
     r"|arrived?|visible|on (?:the )?screen|on camera|seen|there|present|around|enter(?:ed)?|pass(?:ed)?(?: by)?|happen(?:ed|ing)?"
     r"|in (?:the )?(?:view|sight|frame|picture|shot|image|video|recording|stream|clip|footage|memory|film|scene|front of me)"
-    r"|occur(?:red)?|take place|took place|be|been|being|exist(?:ed)?|left|gone|go|went|end(?:ed)?|start(?:ed)?|begin|began|visited"
-    r"|found|spotted|noticed|recorded|captured|clos(?:e|es|ed)|opens?|departs?|leaves?|works?|lives?)"
+    r"|(?:dr[io]ve|walk(?:ed)?|r[ua]n|fl[ye]w?|ride|rode) (?:past|by)|occur(?:red)?"
+    r"|take place|took place|be|been|being|exist(?:ed)?|left|gone|go|went|end(?:ed)?|start(?:ed)?|begin|began|visited"
+    r"|found|spotted|noticed"
+    r"|recorded|captured|stay(?:s|ed)?|clos(?:e|es|ed)|opens?|departs?|leaves?|works?|lives?)"
 )
 
 ALIASES = (
     (re.compile(r"^(?:what|which) (?:time|day|date) (?:was|is) it (?:that|when)\b"), "when"),
-    (re.compile(r"\bwhat (?:followed|came next after|comes after|came after)\b"), "what after"),
-    (re.compile(r"\bwhat (?:preceded|led up to|came before|comes before)\b"), "what before"),
+    (re.compile(r"^(?:the )?(?:exact )?time (?:that |when )?(?=i )"), "when did "),
+    (re.compile(r"^what (?:is|was) the order of (.+) and (.+)$"), r"which came first \1 or \2"),
+    (re.compile(r"\bt ?= ?(?=\d)"), ""),
+    (re.compile(r"\bwhat (?:thing |object )?(?:followed|came next after|comes after|came after)\b"), "what after"),
+    (re.compile(r"\bwhat (?:thing |object )?(?:preceded|led up to|came before|comes before)\b"), "what before"),
     (re.compile(r"^(?:was|is|were|are) there (.+?),? and what (?:did|does|do|was|were) (?:it|they) say$"), r"what did \1 say"),
 )
 """Wordings that are another wording."""
@@ -59,7 +64,7 @@ _head("when", r"how long ago|since when|when(?:'s)?\b")
 _head("when", r"(?:at |on |in |around |by |from )?(?:what|which) (?:exact |point in )?"
               r"(?:time|moment|point|hour|minute|second|day|date|timestamp|offset)s?\b(?!s? (?:on|shown|written))")
 _head("who", r"(?:to |by |for |from |with )?(?:whose|who(?:m|'s)?)\b")
-_head("what", r"(?:what|which)(?:'s| is| was)? colou?r(?:s)?\b|(?:of|in) (?:what|which) colou?r", "colour")
+_head("what", r"(?:what|which)(?:'s| is| was)? (?:the )?colou?rs?(?: of)?\b|(?:of|in) (?:what|which) colou?r", "colour")
 _head("which", r"which\b|what (?:one|kind|sort|type)s?(?: of)?\b")
 _head("what", r"what(?:'s|s\b)?")
 _head("describe", r"describe|summari[sz]e|list|recap|recount|tell me (?:about|everything)|name (?=all|every|the)")
@@ -73,6 +78,7 @@ QUESTION_WORDS = 13
 LEAD = re.compile(
     r"^(?:(?:hey|hi|hello|ok(?:ay)?|please|so|well|um+|uh+|now|and|but|also|then|edgemem|kindly|just|quickly)[,.! ]+"
     r"|(?:can|could|would|will) you (?:please )?(?:tell|show|remind|help|say)(?: me)?(?: (?:find|remember|if|whether))? ?"
+    r"|(?:can|could|would|will) you (?:please )?(?=read|list|describe)|is it true (?:that )?|in (?:total|all),? "
     r"|(?:please )?(?:tell|remind) me[,:]? (?!about|everything)(?:if |whether )?"
     r"|(?:do|can|could|would) you (?:happen to )?(?:know|remember|recall|see|say|find)(?: out)?,? (?:if |whether )?"
     r"|i (?:want|would like|'d like|need|wish|am trying|'m trying|wonder|was wondering|forgot|forget|don't (?:know|remember)"
@@ -136,7 +142,9 @@ WHILE = re.compile(
     r"|simultaneously with)\b (?=\w)"
 )
 SIDE = re.compile(
-    r"\b(?:(?:right|just|directly|immediately) )?(?:next to|beside|besides|alongside|close to|near(?:by| to)?|in front of|behind|around"
+    r"\b(?:(?:right|just|directly|immediately) )?(?:next to|beside|besides|alongside|close to|near(?:by| to)?|in front of|behind"
+    r"|around|above|below"
+    r"|to the (?:left|right) of|on top of"
     r"|by|with"
     r"|on|under|inside|in) (?=the |a |an |my |that )"
 )
@@ -147,7 +155,7 @@ PLACE = re.compile(
 )
 MEDIUM = re.compile(
     r"\b(?:in|on|of|during|from|throughout|within|inside) (?:the |this |my |your |our |that |any )?(?:whole |entire )?"
-    r"(?:video|stream|recording|clip|film|footage|memory|memories|tape|movie|camera|view|sight|life|frames?|pictures?|images?)\b"
+    r"(?:video|stream|recording|clip|film|footage|memory|memories|tape|movie|scene|camera|view|sight|life|frames?|pictures?|images?)\b"
 )
 """The recording itself is never the place asked about."""
 
@@ -158,12 +166,12 @@ STOP = _set(
     " been being"
     " can could will would should got get of to for as so such both either whether if ' 's at in on from with by all every each visible"
     " time times about"
-    " following along up out happen happened happening moment moments thing things object objects item items one what"
+    " following different along up out happen happened happening moment moments thing things object objects item items one what"
 )
 TRAIL_ONLY = _set(
     "today yesterday before after seen see saw appear appeared come came around located kept placed right exactly like look"
     " shortly immediately"
-    " directly just next"
+    " directly just next anywhere mentioned total"
 )
 TRAIL = (STOP | TRAIL_ONLY) - {"can", "will", "one"}
 TYPO_WORDS = (
