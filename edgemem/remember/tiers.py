@@ -40,8 +40,8 @@ class TierRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One tier: up to which age it reaches, how far apart its moments are, how large their pictures."""
 
     tier: Tier
-    until_s: float | None
-    """Largest age; null for the last tier."""
+    until_s: float | None = None
+    """Largest age; the last tier has none."""
     gap_s: float = 0
     """Of each stretch of this length the last moment stays; 0 = all stay."""
     side_px: int = 0
