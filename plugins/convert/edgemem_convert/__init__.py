@@ -39,5 +39,5 @@ def register_converters() -> Components:
         Component("bert", _bert, BertSettings, "BERT sentence encoders in safetensors, float or int8"),
         Component("repair", _repair, RepairSettings, "ONNX exported for one picture size: free dimensions, folded weights"),
         Component("tfjs", _tfjs, TfjsSettings, "TensorFlow.js graph models"),
-        Component("tflite", _tflite, TfliteSettings, "TensorFlow Lite classifiers, weights dequantised"),
+        Component("tflite", _tflite, TfliteSettings, "TensorFlow Lite classifiers, in float or in their own int8"),
     )

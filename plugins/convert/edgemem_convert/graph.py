@@ -48,7 +48,7 @@ class Graph:
         """Add a constant; one with the same `name` is stored once."""
         name = name or self._fresh("const")
         if name not in self._constants:
-            self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(array), name)
+            self._constants[name] = numpy_helper.from_array(np.asarray(array, order="C"), name)
         return name
 
     def ints(self, *values: int) -> str:
@@ -74,8 +74,8 @@ class Graph:
     def conv(
         self,
         value: str,
-        weight: Array,
-        bias: Array | None,
+        weight: str,
+        bias: str | None,
         *,
         strides: Sequence[int],
         dilations: Sequence[int] = (1, 1),
@@ -83,15 +83,11 @@ class Graph:
         padding: str = "SAME",
     ) -> str:
         """NCHW convolution; `weight` is [out, in / group, height, width], `padding` as TensorFlow names it."""
-        inputs = [value, self.const(weight.astype(np.float32))]
-        if bias is not None:
-            inputs.append(self.const(bias.astype(np.float32)))
         return self.op(
             "Conv",
-            inputs,
+            [value, weight, bias] if bias else [value, weight],
             strides=list(strides),
             dilations=list(dilations),
-            kernel_shape=list(weight.shape[2:]),
             group=group,
             auto_pad=AUTO_PAD[padding],
         )

@@ -33,3 +33,5 @@ class TfliteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input: str = "images"
     output: str = "probabilities"
     features: str = ""
+    quantised: bool = False
+    """Keep the original's integers, for a runtime that computes in them; otherwise everything becomes float32."""

@@ -202,8 +202,8 @@ class _Conversion:
         fused = node.fused()
         value = self.graph.conv(
             self._channels_first(node.inputs[0]),
-            weight,
-            self.weights[node.inputs[2]] if "BiasAdd" in fused else None,
+            self.graph.const(weight),
+            self.graph.const(self.weights[node.inputs[2]]) if "BiasAdd" in fused else None,
             strides=node.ints("strides")[1:3],
             dilations=node.ints("dilations")[1:3] or (1, 1),
             group=group,

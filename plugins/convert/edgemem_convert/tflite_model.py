@@ -1,11 +1,13 @@
-"""TensorFlow Lite (quantised convolutional classifiers) to float ONNX.
+"""TensorFlow Lite (quantised convolutional classifiers) to ONNX, in float or in the original's own integers.
 
-Weights are dequantised (real = scale * (q - zero_point), per channel; Jacob et al. 2018, eq. 1); activations run in float.
+What an integer means: real = scale * (q - zero_point), one scale per tensor or per channel (Jacob et al. 2018, eq. 1).
+In float the weights are converted by it and activations stay as they are. Quantised, the graph says so with pairs of
+QuantizeLinear and DequantizeLinear, which ONNX Runtime and TensorRT fuse into integer operators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,8 @@ class TfliteConverter:
 
     def convert(self, members: dict[str, Path], out: Path) -> None:
         """Write the ONNX file. Raises EngineError naming an operator or option that is not known here."""
-        _Conversion(members["model"].read_bytes(), self.settings).save(out)
+        kind = _QuantisedConversion if self.settings.quantised else _Conversion
+        kind(members["model"].read_bytes(), self.settings).save(out)
 
 
 class _Conversion:
@@ -62,9 +65,12 @@ class _Conversion:
         index = self.subgraph.Inputs(0)
         _, height, width, channels = (int(n) for n in self._shape(index))
         pixels = self.graph.input(self.settings.input, ["batch", channels, height, width])
-        scale, zero = self._quantisation(index)
-        shifted = self.graph.op("Sub", [pixels, self.graph.floats(float(zero[0]))])
-        self.names[index] = self.graph.op("Mul", [shifted, self.graph.floats(float(scale[0]))])
+        self.names[index] = self._pixels(pixels, *self._levels(index))
+
+    def _pixels(self, pixels: str, scale: float, zero: int) -> str:
+        """The real values of pixels 0..255."""
+        shifted = self.graph.op("Sub", [pixels, self.graph.floats(zero)])
+        return self.graph.op("Mul", [shifted, self.graph.floats(scale)])
 
     def _operator(self, operator: Any) -> None:
         code = self.model.OperatorCodes(operator.OpcodeIndex())
@@ -72,7 +78,11 @@ class _Conversion:
         handler: Callable[[Any], str] | None = getattr(self, f"_op_{name.lower()}", None)
         if handler is None:
             raise EngineError(f"the tflite converter does not know the operator {name}: use a model without it")
-        self.names[operator.Outputs(0)] = handler(operator)
+        self.names[operator.Outputs(0)] = self._stored(name, operator.Outputs(0), handler(operator))
+
+    def _stored(self, _operator: str, _tensor: int, value: str) -> str:
+        """An activation as the next operators read it."""
+        return value
 
     def _shape(self, tensor: int) -> Array:
         shape: Array = self.subgraph.Tensors(tensor).ShapeAsNumpy()
@@ -84,16 +94,24 @@ class _Conversion:
             return np.ones(1, np.float32), np.zeros(1, np.int64)
         return parameters.ScaleAsNumpy(), parameters.ZeroPointAsNumpy()
 
-    def _weight(self, tensor: int, channel_axis: int = 0) -> Array:
-        """A constant as float32; per-channel scales lie along `channel_axis`."""
+    def _levels(self, tensor: int) -> tuple[float, int]:
+        """Scale and zero point of an activation whose integers are, or are shifted to, 0..255."""
+        scale, zero = self._quantisation(tensor)
+        shift = 128 if self.subgraph.Tensors(tensor).Type() == tflite.TensorType.INT8 else 0
+        return float(scale[0]), int(zero[0]) + shift
+
+    def _values(self, tensor: int, axes: Sequence[int]) -> Array:
+        """The integers of a constant, its axes permuted so that channels of the output come first."""
         described = self.subgraph.Tensors(tensor)
         raw = self.model.Buffers(described.Buffer()).DataAsNumpy().tobytes()
-        values = np.frombuffer(raw, DTYPES[described.Type()]).reshape(self._shape(tensor)).astype(np.float32)
-        scale, zero = self._quantisation(tensor)
-        along = [1] * values.ndim
-        along[channel_axis] = -1
-        weight: Array = (values - zero.astype(np.float32).reshape(along)) * scale.reshape(along)
-        return weight
+        values: Array = np.frombuffer(raw, DTYPES[described.Type()]).reshape(self._shape(tensor)).transpose(axes)
+        return values
+
+    def _constant(self, tensor: int, axes: Sequence[int]) -> str:
+        """The real values of a constant."""
+        values = self._values(tensor, axes).astype(np.float32)
+        scale, zero = (part.astype(np.float32).reshape(-1, *[1] * (values.ndim - 1)) for part in self._quantisation(tensor))
+        return self.graph.const((values - zero) * scale)
 
     def _options(self, operator: Any, kind: Any) -> Any:
         options, table = kind(), operator.BuiltinOptions()
@@ -112,11 +130,11 @@ class _Conversion:
     def _op_quantize(self, operator: Any) -> str:
         return self.names[operator.Inputs(0)]
 
-    def _convolve(self, operator: Any, weight: Array, group: int, options: Any) -> str:
+    def _convolve(self, operator: Any, axes: Sequence[int], group: int, options: Any) -> str:
         value = self.graph.conv(
             self.names[operator.Inputs(0)],
-            weight,
-            self._weight(operator.Inputs(2)),
+            self._constant(operator.Inputs(1), axes),
+            self._constant(operator.Inputs(2), (0,)),
             strides=(options.StrideH(), options.StrideW()),
             dilations=(options.DilationHFactor(), options.DilationWFactor()),
             group=group,
@@ -125,13 +143,11 @@ class _Conversion:
         return self._activate(value, options.FusedActivationFunction())
 
     def _op_conv_2d(self, operator: Any) -> str:
-        weight = self._weight(operator.Inputs(1)).transpose(0, 3, 1, 2)
-        return self._convolve(operator, weight, 1, self._options(operator, tflite.Conv2DOptions))
+        return self._convolve(operator, (0, 3, 1, 2), 1, self._options(operator, tflite.Conv2DOptions))
 
     def _op_depthwise_conv_2d(self, operator: Any) -> str:
-        weight = self._weight(operator.Inputs(1), channel_axis=3).transpose(3, 0, 1, 2)
         channels = int(self._shape(operator.Inputs(0))[3])
-        return self._convolve(operator, weight, channels, self._options(operator, tflite.DepthwiseConv2DOptions))
+        return self._convolve(operator, (3, 0, 1, 2), channels, self._options(operator, tflite.DepthwiseConv2DOptions))
 
     def _op_add(self, operator: Any) -> str:
         value = self.graph.op("Add", [self.names[operator.Inputs(0)], self.names[operator.Inputs(1)]])
@@ -151,11 +167,41 @@ class _Conversion:
         return value
 
     def _op_fully_connected(self, operator: Any) -> str:
-        weight = self.graph.const(self._weight(operator.Inputs(1)))
-        bias = self.graph.const(self._weight(operator.Inputs(2)))
+        weight, bias = self._constant(operator.Inputs(1), (0, 1)), self._constant(operator.Inputs(2), (0,))
         value = self.graph.op("Gemm", [self.names[operator.Inputs(0)], weight, bias], transB=1)
         options = self._options(operator, tflite.FullyConnectedOptions)
         return self._activate(value, options.FusedActivationFunction())
 
     def _op_softmax(self, operator: Any) -> str:
         return self.graph.op("Softmax", [self.names[operator.Inputs(0)]], axis=-1)
+
+
+class _QuantisedConversion(_Conversion):
+    """The same graph, each tensor in the integers of the original and followed by what they mean."""
+
+    def _pixels(self, pixels: str, scale: float, zero: int) -> str:
+        integers = self.graph.op("QuantizeLinear", [pixels, self.graph.floats(1), self._byte(0)])
+        return self._dequantised(integers, scale, zero)
+
+    def _stored(self, operator: str, tensor: int, value: str) -> str:
+        """Rounded as the original rounds it, but for the last step: probabilities in 256ths would only lose the small ones."""
+        if operator in {"QUANTIZE", "SOFTMAX"}:
+            return value
+        scale, zero = self._levels(tensor)
+        integers = self.graph.op("QuantizeLinear", [value, self.graph.floats(scale), self._byte(zero)])
+        return self._dequantised(integers, scale, zero)
+
+    def _dequantised(self, integers: str, scale: float, zero: int) -> str:
+        return self.graph.op("DequantizeLinear", [integers, self.graph.floats(scale), self._byte(zero)])
+
+    def _byte(self, value: int) -> str:
+        return self.graph.const(np.array(value, np.uint8))
+
+    def _constant(self, tensor: int, axes: Sequence[int]) -> str:
+        """Weights as int8, whose zero points lie at 0 or near, the best that integer hardware takes; biases as int32."""
+        values = self._values(tensor, axes)
+        scale, zero = self._quantisation(tensor)
+        if values.dtype == np.uint8:
+            values, zero = (values.astype(np.int16) - 128).astype(np.int8), zero - 128
+        inputs = [values, *(part if len(part) > 1 else part[0] for part in (scale, zero.astype(values.dtype)))]
+        return self.graph.op("DequantizeLinear", [self.graph.const(array) for array in inputs], axis=0)

@@ -24,6 +24,10 @@ PROVIDER = "CPUExecutionProvider"
 LOG_ERRORS = 3
 """onnxruntime's severity 3: errors only; its warnings are about graph optimisations."""
 
+EXACT_INT8 = "session.x64quantprecision"
+"""On x86-64 without VNNI int8 weights become uint8. Their own kernel adds pairs of products in 16 bits (vpmaddubsw), which
+saturates: it is a third faster, and the int8 classifier names 73 of 100 pictures as its original does, instead of 99."""
+
 
 class OnnxRuntime:
     """Loads ONNX files into sessions of their own; each has its own threads."""
@@ -57,6 +61,7 @@ class OnnxRuntime:
         options.log_severity_level = LOG_ERRORS
         options.enable_cpu_mem_arena = self.settings.arena
         options.enable_mem_pattern = self.settings.arena
+        options.add_session_config_entry(EXACT_INT8, "1")
         options.add_session_config_entry("session.intra_op.allow_spinning", "1" if self.settings.spinning else "0")
         return options
 
