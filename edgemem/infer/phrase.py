@@ -3,7 +3,7 @@
 A closed vocabulary of 1,080 labels meets open questions here. A few facts relate every label to the phrase: the cosine of their
 sentence vectors (as photographs, and of the phrase with the label's gloss), whether their words are the same, and Lin's likeness in
 WordNet. A logistic model turns them into the probability that the label fires on a picture of the thing. Its weights were fitted on
-what the classifier says about photographs of named things (`tools/eval/retrieval.py --fit`).
+what the classifier says about photographs of named things.
 """
 
 from __future__ import annotations
@@ -133,5 +133,6 @@ def with_article(phrase: str, before: str = "") -> str:
     return f"{before}{'an' if phrase[:1].lower() in {'a', 'e', 'i', 'o', 'u'} else 'a'} {phrase}"
 
 
-WEIGHTS = np.array([1.1, 2.3, 2.5, 1.4, 0.8, 1.2, 0.9, 0.4, -6.5], np.float32)
-"""Of `FACTS` and the constant."""
+WEIGHTS = np.array([1.16, 2.97, 1.81, 0.94, 0.43, 1.32, 1.30, -0.78, -7.12], np.float32)
+"""Of `FACTS` and the constant: logistic regression on 534 phrases x 1,000 labels, the target being how much a label's probability rose
+over the bare background when the thing was pasted there. Mean of five fits, each without a fifth of the things."""
