@@ -92,7 +92,7 @@ def _best_option(s: Session, leads: list[Lead], scores: list[float]) -> Reply:
     chosen = lead.best
     text = f"{s.question.options[best].strip()}: {at(chosen, s.question.tz)}."
     rest = sorted((e for e in lead.strong if e is not chosen), key=lambda e: -e.score)
-    return answered(text, share, cite([chosen], rest), best)
+    return answered(text, share * (0.5 + 0.5 * lead.confidence), cite([chosen], rest), best)
 
 
 def choose_order(s: Session) -> Plan:

@@ -90,9 +90,10 @@ def rank(s: Session, window: tuple[int | None, int | None]) -> Steps[list[Ranked
     weights = _rarity(asked, generic, scene.readings)
     colours = _sign_colours(p.target)
     company = yield from _company(s, window)
+    any_text = _ANY_TEXT / 2 if _COMPANY.search(p.target) else _ANY_TEXT
     ranked = []
     for reading in scene.readings:
-        score = _word_score(asked, weights, reading.text) if set(asked) - generic else _ANY_TEXT
+        score = _word_score(asked, weights, reading.text) if set(asked) - generic else any_text
         if cue:
             share = 0.25 if set(asked) - generic else 0.5
             score = (1 - share) * score + (share if cue[1].search(reading.text) else 0.0)
@@ -116,6 +117,7 @@ def asked_words(s: Session) -> list[str]:
     source = s.parsed.quote or s.question.text
     if s.parsed.anchors or s.parsed.time or len(source) > 300:
         source = s.parsed.quote or s.parsed.target
+    source = _COMPANY.sub("", source.lower())
     colours = _sign_colours(s.parsed.target)
     kept = [w for w in dict.fromkeys(content_words(source)) if w not in _QUESTION_WORDS and w not in colours]
     return kept if any(w not in CARRIERS for w in kept) or "name" in kept else []
@@ -132,11 +134,13 @@ def _word_score(asked: list[str], weights: dict[str, float], text: str) -> float
     return sum(weights[word] * best_word(word, line_of(text)) for word in asked) / total if total else 0.0
 
 
+_COMPANY = re.compile(r"\b(?:next to|beside|near|behind|above|under|in front of) (?:the |a |an |my )?([\w -]+?)(?= say| read|$|\?)")
+"""What a sign stands next to."""
+
+
 def _company(s: Session, window: tuple[int | None, int | None]) -> Steps[list[tuple[int, float]]]:
     """Where the thing was seen that the sign stands next to: times and scores."""
-    match = re.search(
-        r"\b(?:next to|beside|near|by|behind|with|above|under|on|in front of) (?:the |a |an |my )?([\w -]+)$", s.parsed.target
-    )
+    match = _COMPANY.search(s.parsed.target)
     phrase = match[1] if match else ""
     if not phrase or set(words(phrase)) <= CARRIERS | set(COLOURS):
         return []

@@ -81,6 +81,8 @@ def not_enough(lead: Lead, strong: list[Episode]) -> Reply:
 def did_ever(s: Session) -> Plan:
     """Yes with the time; "no" for what was never seen is an abstention, because not having seen proves nothing."""
     p, tz = s.parsed, s.question.tz
+    if s.span.fell_back and p.time is not None:
+        return Reply(text=f"No: nothing was recorded {p.time.said}.", status="abstained", confidence=0.0)
     if p.anchors and p.relation in {"before", "after"}:
         return (yield from _did_before(s))
     if not p.target:

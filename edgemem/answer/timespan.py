@@ -30,6 +30,8 @@ class TimeSpan(Record, frozen=True):
     at_us: int | None = None
     notes: tuple[str, ...] = ()
     problem: str = ""
+    fell_back: bool = False
+    """Nothing was recorded in the stretch that was asked for; this is the last one that was."""
 
 
 class StreamLike(Protocol):
@@ -113,7 +115,12 @@ def _last(last_s: float, now: int, bounds: tuple[int, int]) -> TimeSpan:
     width = round(last_s * US)
     if now - width <= bounds[1] <= now:
         return TimeSpan(from_us=now - width, to_us=now)
-    return TimeSpan(from_us=bounds[1] - width, to_us=bounds[1], notes=("nothing was recorded then; counted back from the newest moment",))
+    return TimeSpan(
+        from_us=bounds[1] - width,
+        to_us=bounds[1],
+        notes=("nothing was recorded then; counted back from the newest moment",),
+        fell_back=True,
+    )
 
 
 def _midnight(day: date, tz: str) -> int:
@@ -177,9 +184,11 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
         from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
         notes = (f"nothing was recorded {ref.day}; this is about the last recorded day, {first.isoformat()}",)
     if ref.first is None and not ref.part:
-        return TimeSpan(from_us=from_us, to_us=to_us, notes=notes)
+        return TimeSpan(from_us=from_us, to_us=to_us, notes=notes, fell_back=bool(notes))
     span = _by_clock(ref, list(_each_day(first, after))[::-1], now, tz, view)
-    return TimeSpan(from_us=span.from_us, to_us=span.to_us, at_us=span.at_us, notes=notes + span.notes, problem=span.problem)
+    return TimeSpan(
+        from_us=span.from_us, to_us=span.to_us, at_us=span.at_us, notes=notes + span.notes, problem=span.problem, fell_back=bool(notes)
+    )
 
 
 def _each_day(first: date, after: date) -> Iterator[date]:

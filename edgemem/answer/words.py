@@ -58,6 +58,7 @@ _FUNCTION = frozenset(
         "where",
         "when",
         "how",
+        "about",
     ]
 )
 CARRIERS = frozenset(

@@ -117,6 +117,14 @@ def test_it_abstains_and_says_why(view: View, kit: Kit, text: str, why: str) -> 
     assert answer.confidence < 0.5
 
 
+def test_yes_is_never_said_about_a_day_without_records(view: View, kit: Kit) -> None:
+    later = NOW_US + 86_400 * US
+    assert "nothing was recorded today" in put(view, kit, "Did I see the cat today?", now_us=later).answer
+    found = put(view, kit, "When did I see the motorbike today?", now_us=later)
+    assert found.status == "answered"
+    assert any("2026-05-04" in note for note in found.notes)
+
+
 def test_a_sign_about_a_thing_is_not_the_thing(view: View, kit: Kit) -> None:
     assert put(view, kit, "Have I seen a room?").status == "abstained"
 
