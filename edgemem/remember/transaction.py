@@ -84,6 +84,12 @@ class Transaction:
             self._add_observations(new.observations, moment_id, new.t_us, stream_id)
         return moment_id
 
+    def remaining(self, moment_ids: Sequence[int]) -> tuple[int, ...]:
+        """Those of the moments that have not faded, in the order given. An open segment may outlive some of its moments."""
+        marks = ",".join(map(str, moment_ids))
+        there = {row[0] for row in self._connection.execute(f"SELECT id FROM moment WHERE id IN ({marks})")}  # noqa: S608 - integers
+        return tuple(moment_id for moment_id in moment_ids if moment_id in there)
+
     def add_segment(self, new: NewSegment) -> int:
         """Store a segment. Its moments point to it unless another segmenter was first; its representative is protected."""
         stream_id = self._stream(new.stream, new.t0_us - new.offset_us)

@@ -249,8 +249,14 @@ class Pipeline:
             self._add_segment(tx, cut)
 
     def _add_segment(self, tx: Transaction, cut: Cut) -> None:
-        stream, segmenter, ids = self._run.stream, self._parts.segmenter.name, tuple(mark.moment_id for mark in cut.marks)
-        span = {"t0_us": cut.t0_us, "t1_us": cut.t1_us, "offset_us": cut.offset_us, "representative_id": cut.representative_id}
+        stream, segmenter = self._run.stream, self._parts.segmenter.name
+        ids = tx.remaining([mark.moment_id for mark in cut.marks])
+        for faded in {mark.moment_id for mark in cut.marks}.difference(ids):
+            self._recent.pop(faded, None)
+        if not ids:
+            return
+        representative = min(ids, key=lambda moment_id: (abs(moment_id - cut.representative_id), moment_id))
+        span = {"t0_us": cut.t0_us, "t1_us": cut.t1_us, "offset_us": cut.offset_us, "representative_id": representative}
         segment_id = tx.add_segment(NewSegment(stream=stream, segmenter=segmenter, moment_ids=ids, **span))
         segment = Segment(id=segment_id, stream=stream, segmenter=segmenter, **span)
         known = [self._recall(moment_id) for moment_id in ids]

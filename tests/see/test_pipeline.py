@@ -243,3 +243,36 @@ def test_a_live_stream_goes_on_under_its_name_and_later_even_if_the_clock_was_se
     for column in (0, 1, 2):
         values = [moment[column] for moment in moments]
         assert values == sorted(set(values))
+
+
+def test_a_segment_outlives_moments_that_fade_before_it_closes(tmp_path):
+    class Impatient:
+        """Drops all but every third moment as soon as it is asked."""
+
+        name = "impatient"
+
+        def apply(self, store, now_us=None):
+            with store.view() as view:
+                ids = [moment.id for moment in view.moments() if moment.id % 3]
+            with store.transaction() as tx:
+                for moment_id in ids:
+                    tx.drop_moment(moment_id)
+
+    camera = SyntheticCamera(40.0, scene_s=5.0)
+    with Store.open(tmp_path / "memory") as store:
+        pipeline = Pipeline(camera, parts(selector=KeepAll(), segmenter=FixedWindow(), retainer=Impatient()), store)
+        see = pipeline._see
+
+        def see_then_fade(frame):
+            see(frame)
+            pipeline._commit()
+            Impatient().apply(store)
+
+        pipeline._see = see_then_fade
+        report = pipeline.run()
+    assert report.segments > 0
+    assert not report.notes
+    with Store.open(tmp_path / "memory") as store, store.view() as view:
+        for segment in view.segments():
+            assert segment.representative_id is None or view.moment(segment.representative_id) is not None
+            assert view.picture(segment.representative_id)
