@@ -89,7 +89,7 @@ class Graph:
             strides=list(strides),
             dilations=list(dilations),
             group=group,
-            auto_pad=AUTO_PAD[padding],
+            **AUTO_PAD[padding],
         )
 
     def save(self, path: Path) -> None:
@@ -100,5 +100,6 @@ class Graph:
         path.write_bytes(model.SerializeToString(deterministic=True))
 
 
-AUTO_PAD = {"SAME": "SAME_UPPER", "VALID": "VALID"}
-"""TensorFlow's padding modes in ONNX's words: both put the odd pixel at the end."""
+AUTO_PAD: dict[str, dict[str, str]] = {"SAME": {"auto_pad": "SAME_UPPER"}, "VALID": {}}
+"""TensorFlow's padding modes in ONNX's words: both put the odd pixel at the end. A VALID that is not written out lets ONNX Runtime
+fold a Pad before the convolution into it."""

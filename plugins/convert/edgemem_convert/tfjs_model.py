@@ -233,7 +233,7 @@ class _Conversion:
             [self._channels_first(node.inputs[0])],
             kernel_shape=node.ints("ksize")[1:3],
             strides=node.ints("strides")[1:3],
-            auto_pad=AUTO_PAD[node.text("padding")],
+            **AUTO_PAD[node.text("padding")],
         )
         return _Value(value, TO_NHWC)
 
