@@ -100,3 +100,19 @@ def test_a_face_is_known_again(engines, photographs):
     similarity = float(embedder.embed_face(picture, face) @ embedder.embed_face(mirrored, other))
     assert similarity > embedder.space.calibration["same_person"]
     assert finder.detect_faces(photographs["coffee"]) == []
+
+
+def test_shrinking_in_halves_keeps_what_a_picture_shows(photographs):
+    from edgemem.infer.decode_image import resize
+
+    picture = photographs["astronaut"][:511, :509]  # odd sides
+    stripes = np.zeros((1080, 1920, 3), np.uint8)
+    stripes[:, ::2] = 255
+    assert resize(stripes, 280, 280).std() < 1  # no aliasing: fine stripes turn grey
+    small = resize(picture, 60, 70)
+    assert small.shape == (70, 60, 3)
+    exact = picture.astype(float)
+    edges_y, edges_x = np.linspace(0, 511, 71).astype(int), np.linspace(0, 509, 61).astype(int)
+    means = np.add.reduceat(np.add.reduceat(exact, edges_y[:-1], axis=0), edges_x[:-1], axis=1)
+    means /= (np.diff(edges_y)[:, None] * np.diff(edges_x)[None])[..., None]
+    assert np.abs(small - means).mean() < 8  # levels, over blocks whose borders lie up to a pixel elsewhere
