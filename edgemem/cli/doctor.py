@@ -70,8 +70,16 @@ def _runtimes(session: Session) -> list[Finding]:
 
 def _roles(session: Session) -> list[Finding]:
     roles = sorted({card.role for card in session.cards.values()})
-    problems = {role: session.engines.missing(role) for role in roles}
-    return [Finding("missing" if problem else "ok", role, problem or session.engines.card(role).name) for role, problem in problems.items()]
+    return [finding for role in roles for finding in _role(session, role)]
+
+
+def _role(session: Session, role: str) -> list[Finding]:
+    """Who plays a role, and what it is without."""
+    problem = session.engines.missing(role)
+    if problem:
+        return [Finding("missing", role, problem)]
+    notes = [Finding("note", role, note) for note in session.engines.notes(role)]
+    return [Finding("ok", role, session.engines.card(role).name), *notes]
 
 
 def _home(session: Session) -> Finding:

@@ -157,11 +157,12 @@ class Engines:
         return self._chosen(role)
 
     def missing(self, role: str) -> str:
-        """One line on why `role` cannot be had and what to do; empty when it can."""
+        """One line on why `role` cannot be had and what to do; empty when it can. Of several cards: the one that needs no hub."""
         candidates = self._candidates(role)
         if not candidates:
             known = {card.role for card in self.cards.values()}
             return f'no engine card plays the role "{role}"{nearest(role, known)}'
+        candidates.sort(key=lambda card: any(source.kind == "hub" for source in card.source))
         problems = [self._problem(card, ()) for card in candidates]
         return "" if "" in problems else problems[0]
 

@@ -114,6 +114,7 @@ def test_what_is_missing_is_said_with_what_to_do(tmp_path, registered):
     assert not engines.has("classify")
     with pytest.raises(EngineError, match="run: edgemem engines fetch efficientnet-lite3"):
         engines.role("classify")
+    assert engines.missing("embed_joint").startswith("label-bridge needs classify")  # not the card that needs a hub
     with pytest.raises(EngineError, match=r'plays the role "clasify" \(did you mean "classify"'):
         engines.role("clasify")
     assert "pip install edgemem-onnx" in Engines(cards, {}, registered[1], tmp_path).missing("classify")
