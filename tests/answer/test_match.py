@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemem.answer.match import Features, confidence, features, matches, score_moments
+from edgemem.answer.match import Features, confidence, features, matches, score_moments, spread
 from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US
 from edgemem.remember.results import Posting
@@ -28,8 +28,8 @@ def test_a_label_that_fires_everywhere_counts_less_than_a_rare_one():
 
 
 def test_the_colour_asked_for_decides_between_two_things_of_a_kind():
-    seen = [posting(1, "cup", 0.8, colour="red"), posting(2, "cup", 0.8, colour="black"), posting(3, "cup", 0.8)]
-    for colour, order in (("black", [2, 3, 1]), ("red", [1, 3, 2])):
+    seen = [posting(100, "cup", 0.8, colour="red"), posting(200, "cup", 0.8, colour="black"), posting(300, "cup", 0.8)]
+    for colour, order in (("black", [200, 300, 100]), ("red", [100, 300, 200])):
         query = LabelQuery(labels=CUP.labels, objects={}, colours=(colour,))
         assert [one.moment_id for one in score_moments(query, seen, 50)] == order
 
@@ -47,6 +47,17 @@ def test_what_a_static_camera_always_sees_is_found():
 
 def test_one_moment_is_a_memory_too():
     assert [one.moment_id for one in score_moments(CUP, [posting(1, "cup", 0.9)], 1)] == [1]
+
+
+def test_of_pictures_shown_every_appearance_gets_one_before_any_gets_two():
+    seen = [posting(m, "cup", 0.9 - m / 1000) for m in (100, 101, 102, 200, 300)]
+    assert [one.moment_id for one in spread(score_moments(CUP, seen, 300), 4)][:3] == [100, 200, 300]
+    assert len(spread(score_moments(CUP, seen, 300), 4)) == 4
+
+
+def test_a_thing_seen_twice_in_a_row_beats_one_flicker():
+    seen = [posting(1, "cup", 0.5), posting(50, "cup", 0.45), posting(52, "cup", 0.45)]
+    assert score_moments(CUP, seen, 100)[0].moment_id == 50
 
 
 def test_an_empty_memory_shows_nothing():
