@@ -139,6 +139,42 @@ class Document(Record, frozen=True):
     until_us: int | None = None
 
 
+class Entity(Record, frozen=True):
+    """Someone or something that the memory tells apart by name."""
+
+    id: int
+    kind: str
+    """"person", "object", "location", "face", "voice", "concept" or "event"."""
+    name: str
+    aliases: tuple[str, ...] = ()
+    segment_id: int | None = None
+    """The segment that it stands for, where it is an event."""
+
+
+class Quote(Record, frozen=True):
+    """What a relation rests on: the words, who said them, and the document or the picture they come from."""
+
+    text: str
+    origin: Origin
+    document_id: int | None = None
+    moment_id: int | None = None
+
+
+class Relation(Record, frozen=True):
+    """A timed, sourced, versioned edge: `source` did `type` to `target` from `t0_us` to `t1_us` (EGAgent's triples, HOMER's edges)."""
+
+    id: int
+    type: str
+    source: Entity
+    target: Entity
+    stream: str
+    t0_us: int
+    t1_us: int
+    confidence: float
+    known_us: int
+    quotes: tuple[Quote, ...] = ()
+
+
 class Evidence(Record, frozen=True):
     """A pointer to what proves an answer. `id` is `m<moment>`, `d<document>` or `u<utterance>`; `edgemem show` opens it."""
 

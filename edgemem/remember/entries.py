@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgemem.records import Observation, Origin, Record, Tier, Vector
+from edgemem.records import Observation, Origin, Quote, Record, Tier, Vector
 
 
 class NewMoment(Record, frozen=True, kw_only=True):
@@ -60,3 +60,36 @@ class NewDocument(Record, frozen=True, kw_only=True):
     origin: Origin
     segment_id: int | None = None
     moment_id: int | None = None
+
+
+class NewEntity(Record, frozen=True, kw_only=True):
+    """Someone or something with a name. The same kind and name is the same entity, known since the earlier of the two times."""
+
+    kind: str
+    name: str
+    known_us: int
+    segment_id: int | None = None
+
+
+class NewMention(Record, frozen=True, kw_only=True):
+    """Where an entity was seen or spoken of: at least one of `document_id` and `moment_id`."""
+
+    entity_id: int
+    known_us: int
+    document_id: int | None = None
+    moment_id: int | None = None
+    score: float = 1.0
+
+
+class NewRelation(Record, frozen=True, kw_only=True):
+    """An edge between two entities, for one interval of time."""
+
+    type: str
+    source_id: int
+    target_id: int
+    stream: str
+    t0_us: int
+    t1_us: int
+    known_us: int
+    confidence: float = 1.0
+    quotes: tuple[Quote, ...] = ()

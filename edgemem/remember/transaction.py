@@ -14,6 +14,7 @@ from edgemem.errors import EngineError, MemoryDirError
 from edgemem.records import Matrix, Observation, Tier, Vector
 from edgemem.remember import observations as packing
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
+from edgemem.remember.graph import GraphWriting
 from edgemem.remember.text import squeeze
 from edgemem.remember.vectors import vec_id
 
@@ -43,14 +44,11 @@ class AppendedRows:
         return True
 
 
-class Transaction:
+class Transaction(GraphWriting):
     """Made by `Store.transaction`."""
 
     def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int]) -> None:
-        self._connection = connection
-        self._known = known
-        self.learnt: dict[tuple[object, ...], int] = {}
-        """Ids of names that were met; true for later transactions only if this one commits."""
+        super().__init__(connection, known)
         self._counts: Counter[int] = Counter()
         self.appended: dict[str, AppendedRows] = {}
         self.erased: dict[str, tuple[list[int], int]] = {}
@@ -87,7 +85,7 @@ class Transaction:
     def remaining(self, moment_ids: Sequence[int]) -> tuple[int, ...]:
         """Those of the moments that have not faded, in the order given. An open segment may outlive some of its moments."""
         marks = ",".join(map(str, moment_ids))
-        there = {row[0] for row in self._connection.execute(f"SELECT id FROM moment WHERE id IN ({marks})")}  # noqa: S608 - integers
+        there = {row[0] for row in self.connection.execute(f"SELECT id FROM moment WHERE id IN ({marks})")}  # noqa: S608 - integers
         return tuple(moment_id for moment_id in moment_ids if moment_id in there)
 
     def add_segment(self, new: NewSegment) -> int:
@@ -97,11 +95,11 @@ class Transaction:
             "INSERT INTO segment (stream_id, segmenter, t0_us, t1_us, offset_us, representative_id) VALUES (?, ?, ?, ?, ?, ?)",
             (stream_id, new.segmenter, new.t0_us, new.t1_us, new.offset_us, new.representative_id),
         )
-        self._connection.executemany(
+        self.connection.executemany(
             "INSERT INTO segment_moment (segment_id, moment_id, role) VALUES (?, ?, ?)",
             [(segment_id, moment_id, "representative" if moment_id == new.representative_id else "") for moment_id in new.moment_ids],
         )
-        self._connection.executemany(
+        self.connection.executemany(
             "UPDATE moment SET segment_id = ? WHERE id = ? AND segment_id IS NULL",
             [(segment_id, moment_id) for moment_id in new.moment_ids],
         )
@@ -132,7 +130,7 @@ class Transaction:
 
     def replace_document(self, document_id: int, new: NewDocument) -> int:
         """Store a new version; views before `new.known_us` go on seeing the old one."""
-        changed = self._connection.execute(
+        changed = self.connection.execute(
             "UPDATE document SET until_us = ? WHERE id = ? AND until_us IS NULL",
             (new.known_us, document_id),
         ).rowcount
@@ -142,72 +140,77 @@ class Transaction:
 
     def protect(self, moment_id: int, role: str) -> None:
         """Keep this moment whatever its age; `role` says why."""
-        self._connection.execute("UPDATE moment SET protected = 1, role = ? WHERE id = ?", (role, moment_id))
+        self.connection.execute("UPDATE moment SET protected = 1, role = ? WHERE id = ?", (role, moment_id))
 
     def pin(self, moment_id: int, *, pinned: bool = True) -> None:
         """The user's own protection, apart from roles."""
-        self._connection.execute("UPDATE moment SET pinned = ? WHERE id = ?", (int(pinned), moment_id))
+        self.connection.execute("UPDATE moment SET pinned = ? WHERE id = ?", (int(pinned), moment_id))
 
     def drop_moment(self, moment_id: int) -> None:
         """Remove a moment with its picture (unless another shows the same), vectors and observations."""
-        for space_id, name in self._connection.execute(
+        for space_id, name in self.connection.execute(
             "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.id & 255 WHERE v.id BETWEEN ? AND ?",
             (vec_id(moment_id, 0), vec_id(moment_id + 1, 0) - 1),
         ).fetchall():
             if name not in self.appended or not self.appended[name].forget(moment_id):
                 self._erased.setdefault(space_id, []).append(moment_id)
-        found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
+        found = self.connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
         if found:
             packed = packing.decode(found[0])
             self._counts.subtract({term_id for term_id, *_ in packed})
-            self._connection.executemany(
+            self.connection.executemany(
                 "DELETE FROM posting WHERE term_id = ? AND score_ppm = ? AND moment_id = ? AND ordinal = ?",
                 [(term_id, score_ppm, moment_id, ordinal) for ordinal, (term_id, score_ppm, *_) in enumerate(packed)],
             )
-        self._connection.execute("DELETE FROM moment WHERE id = ?", (moment_id,))
+        self.connection.execute("DELETE FROM moment WHERE id = ?", (moment_id,))
 
     def recode_moment(self, moment_id: int, jpeg: bytes, tier: Tier, *, width_px: int, height_px: int, generation: int) -> None:
         """Put a smaller picture in place of the old one, and note the tier that it was made for."""
-        self._connection.execute(
+        self.connection.execute(
             "UPDATE moment SET blob_id = ?, width_px = ?, height_px = ?, tier = ? WHERE id = ?",
             (self._blob(jpeg, generation=generation), width_px, height_px, tier, moment_id),
         )
 
     def set_tier(self, moment_id: int, tier: Tier) -> None:
         """Note that a moment reached a tier with its picture as it is."""
-        self._connection.execute("UPDATE moment SET tier = ? WHERE id = ?", (tier, moment_id))
+        self.connection.execute("UPDATE moment SET tier = ? WHERE id = ?", (tier, moment_id))
 
     def set_state(self, key: str, value: bytes) -> None:
         """Keep a component's state; it survives a restart together with what was written in this transaction."""
-        self._connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
+        self.connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
 
-    def settle(self) -> None:
-        """Write the counters that were gathered; called by the store just before COMMIT."""
-        self._connection.executemany(
+    def settle_terms(self) -> None:
+        """Write how many moments carry each term."""
+        self.connection.executemany(
             "UPDATE term SET moments = moments + ? WHERE id = ?",
             [(count, term_id) for term_id, count in self._counts.items() if count],
         )
+        self._counts.clear()
+
+    def settle(self) -> None:
+        """Write the counters that were gathered; called by the store just before COMMIT."""
+        self.settle_terms()
         for rows in self.appended.values():
-            self._connection.execute("UPDATE vec_space SET rows = rows + ? WHERE id = ?", (len(rows.moment_ids), rows.space_id))
+            self.connection.execute("UPDATE vec_space SET rows = rows + ? WHERE id = ?", (len(rows.moment_ids), rows.space_id))
         for space_id, moment_ids in self._erased.items():
-            self._connection.execute(
+            self.connection.execute(
                 "UPDATE vec_space SET rows = rows - ?, epoch = epoch + 1 WHERE id = ?",
                 (len(moment_ids), space_id),
             )
-            name, epoch = self._connection.execute("SELECT name, epoch FROM vec_space WHERE id = ?", (space_id,)).fetchone()
+            name, epoch = self.connection.execute("SELECT name, epoch FROM vec_space WHERE id = ?", (space_id,)).fetchone()
             self.erased[name] = (moment_ids, epoch)
 
     def _add_vector(self, space: str, vector: Vector, moment_id: int, t_us: int, stream_id: int) -> None:
         rows = self.appended.get(space)
         if rows is None:
-            known = self._connection.execute("SELECT id, dim FROM vec_space WHERE name = ?", (space,)).fetchone()
+            known = self.connection.execute("SELECT id, dim FROM vec_space WHERE name = ?", (space,)).fetchone()
             if known is None:
                 raise EngineError(f'vector space "{space}" is unknown to this memory: call Store.ensure_space first')
             rows = self.appended[space] = AppendedRows(*known)
         if vector.shape != (rows.dim,):
             raise EngineError(f'vector space "{space}" has {rows.dim} dimensions, the engine gave {vector.shape}')
         data = np.asarray(vector, np.float16).tobytes()
-        self._connection.execute("INSERT INTO vec (id, data) VALUES (?, ?)", (vec_id(moment_id, rows.space_id), data))
+        self.connection.execute("INSERT INTO vec (id, data) VALUES (?, ?)", (vec_id(moment_id, rows.space_id), data))
         rows.moment_ids.append(moment_id)
         rows.times_us.append(t_us)
         rows.stream_ids.append(stream_id)
@@ -215,8 +218,8 @@ class Transaction:
 
     def _add_observations(self, seen: Sequence[Observation], moment_id: int, t_us: int, stream_id: int) -> None:
         packed = packing.pack(seen, self._term)
-        self._connection.execute("INSERT INTO observation VALUES (?, ?)", (moment_id, packing.encode(packed)))
-        self._connection.executemany(
+        self.connection.execute("INSERT INTO observation VALUES (?, ?)", (moment_id, packing.encode(packed)))
+        self.connection.executemany(
             "INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (term_id, score_ppm, moment_id, ordinal, t_us, stream_id, colour_id, packing.area_ppm(box))
@@ -232,27 +235,3 @@ class Transaction:
             " RETURNING id",
             (hashlib.sha256(data).digest(), generation, data),
         )
-
-    def _stream(self, name: str, t0_us: int) -> int:
-        return self._interned("stream", "name = ?", "name, t0_us", (name, t0_us))
-
-    def _term(self, kind: str, name: str) -> int:
-        return self._interned("term", "kind = ? AND name = ?", "kind, name", (kind, name))
-
-    def _interned(self, table: str, key: str, columns: str, values: tuple[object, ...]) -> int:
-        """Id of a name, made when new. What earlier transactions learnt need not be looked up."""
-        cached = (table, *values[: 1 + key.count("AND")])
-        found = self._known.get(cached) or self.learnt.get(cached)
-        if found is None:
-            row = self._connection.execute(f"SELECT id FROM {table} WHERE {key}", values[: len(cached) - 1]).fetchone()  # noqa: S608
-            marks = ", ".join("?" * len(values))
-            found = row[0] if row else self._insert(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
-            self.learnt[cached] = found
-        return found
-
-    def _insert(self, sql: str, values: Sequence[object]) -> int:
-        cursor = self._connection.execute(sql, values)
-        returned = cursor.fetchone() if "RETURNING" in sql else None
-        rowid = returned[0] if returned else cursor.lastrowid
-        assert isinstance(rowid, int)
-        return rowid

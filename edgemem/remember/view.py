@@ -17,7 +17,8 @@ from edgemem.remember import observations as packing
 from edgemem.remember import schema, text
 from edgemem.remember.directory import disk_bytes
 from edgemem.remember.faults import told
-from edgemem.remember.reading import FOREVER_US, KNOWN, Reading, connect, ids_list, in_stream
+from edgemem.remember.graph import GraphReading
+from edgemem.remember.reading import FOREVER_US, KNOWN, connect, ids_list, in_stream
 from edgemem.remember.results import Posting, Stats, Stream, TextHit
 from edgemem.remember.vectors import fetch
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["FOREVER_US", "Posting", "Stats", "Stream", "TextHit", "View"]
 
 
-class View(Reading):
+class View(GraphReading):
     """A read-only connection and a cut-off. Make it with `View.open`; use it as a context manager."""
 
     @classmethod
@@ -313,8 +314,8 @@ class View(Reading):
             tiers=tiers,
             segments=segments,
             documents=documents,
-            entities=0,
-            relations=0,
+            entities=self._all("SELECT count(*) FROM entity WHERE known_us <= :as_of")[0][0],
+            relations=self.count_relations(),
             oldest_us=bounds[0] if bounds else None,
             newest_us=bounds[1] if bounds else None,
         )

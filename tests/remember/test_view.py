@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgemem.errors import MemoryDirError
-from edgemem.records import US
+from edgemem.records import US, Quote
+from edgemem.remember.entries import NewEntity, NewRelation
 
 TIMES = st.integers(-5, 30)
 
@@ -63,6 +64,55 @@ def test_nothing_that_became_known_later_is_ever_returned(making, moments, segme
                     view.picture(moment_id)
                 with pytest.raises(MemoryDirError):
                     view.vectors(making.space.name, [moment_id])
+
+
+@given(
+    edges=st.lists(st.tuples(TIMES, TIMES, TIMES, st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=8),
+    aliases=st.lists(st.tuples(st.sampled_from("abc"), TIMES, TIMES), max_size=4),
+    cut=TIMES,
+)
+@settings(max_examples=60, deadline=None)
+def test_no_relation_entity_alias_or_quote_of_later_is_ever_returned(making, edges, aliases, cut):
+    with making.store() as store:
+        spans, since, names = {}, {}, {}
+
+        def entity(tx, name, known_us):
+            since[name] = min(known_us, since.get(name, known_us))
+            names[name] = tx.add_entity(NewEntity(kind="person", name=name, known_us=known_us))
+            return names[name]
+
+        with store.transaction() as tx:
+            for known_us, until_us, seen_us, *ends in edges:
+                moment_id = tx.add_moment(making.moment(seen_us))
+                document_id = tx.add_document(making.document("they met", 0, 5, known_us=known_us))
+                source, target = (entity(tx, name, known_us) for name in ends)
+                quotes = (Quote(text="they met", origin="asr", document_id=document_id, moment_id=moment_id),)
+                new = {"type": "TALKS_TO", "source_id": source, "target_id": target, "stream": "cam", "t0_us": 0, "t1_us": 5}
+                first = tx.add_relation(NewRelation(known_us=known_us, quotes=quotes, **new))
+                spans[first] = (known_us, until_us if until_us > known_us else None)
+                if until_us > known_us:
+                    spans[tx.replace_relation(first, NewRelation(known_us=until_us, quotes=quotes, **new))] = (until_us, None)
+            called = []
+            for name, known_us, until_us in aliases:
+                alias_id = tx.add_alias(entity(tx, name, known_us), f"the {name}", known_us)
+                if until_us > known_us:
+                    tx.retract_alias(alias_id, until_us)
+                if known_us <= cut and not known_us < until_us <= cut:
+                    called.append(name)
+        known = {i for i, (start, end) in spans.items() if start <= cut and (end is None or end > cut)}
+        with store.view(cut) as view:
+            assert {r.id for r in view.relations()} == known == {i for i in spans if view.relation(i)}
+            assert {r.id for i in names.values() for r in view.relations(entity_id=i, type="TALKS_TO", to_us=1000)} == known
+            assert view.relations(type="USES") == view.relations(from_us=6) == []
+            assert {e.name for e in view.entities()} == {name for name, start in since.items() if start <= cut}
+            assert {e.name for name in "abc" for e in view.entities(name=f"THE {name}")} == set(called)
+            assert sorted(alias for e in view.entities() for alias in e.aliases) == sorted(f"the {name}" for name in called)
+            assert view.stats().relations == len(known)
+            assert view.stats().entities == len(view.entities())
+            for relation in view.relations():
+                assert relation.known_us <= cut
+                assert all(view.document(q.document_id) for q in relation.quotes if q.document_id)
+                assert all(view.moment(q.moment_id) for q in relation.quotes if q.moment_id)
 
 
 @pytest.fixture

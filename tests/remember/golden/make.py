@@ -1,0 +1,53 @@
+"""Writes a small memory with whatever edgemem is importable: how the golden databases beside this file were made, one per schema version.
+
+python tests/remember/golden/make.py v1.db.gz
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cv2
+import numpy as np
+
+from edgemem.infer.roles import Space
+from edgemem.records import US, Observation
+from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
+
+
+def fill(store: Store) -> None:
+    """Six moments of two streams in two segments, with documents of two versions, a pinned and a recoded picture, and a state."""
+    store.ensure_space(Space(name="golden/8", dim=8, calibration={"floor": 0.2}))
+    for stream in ("door", "hall"):
+        with store.transaction() as tx:
+            ids = []
+            for i in range(3):
+                ok, jpeg = cv2.imencode(".jpg", np.full((16, 24, 3), 40 * i + len(stream), np.uint8))
+                assert ok
+                observations = (Observation("label", "cat", 0.5 + i / 10), Observation("text", f"GATE {i}", 0.9))
+                moment = NewMoment(
+                    stream=stream, seq=i, t_us=i * 10 * US, offset_us=i * 10 * US, boot_id="boot", width_px=24, height_px=16,
+                    sharpness=1.0, jpeg=jpeg.tobytes(), vectors={"golden/8": np.eye(8, dtype=np.float32)[i]}, observations=observations,
+                )  # fmt: skip
+                ids.append(tx.add_moment(moment))
+            segment = NewSegment(
+                stream=stream, segmenter="golden", t0_us=0, t1_us=20 * US, offset_us=0, moment_ids=tuple(ids), representative_id=ids[1]
+            )
+            segment_id = tx.add_segment(segment)
+            span = {"kind": "event", "stream": stream, "t0_us": 0, "t1_us": 20 * US, "offset_us": 0, "origin": "caption"}
+            document = NewDocument(text=f"a cat near the {stream}", known_us=20 * US, segment_id=segment_id, moment_id=ids[1], **span)
+            first = tx.add_document(document)
+            document = NewDocument(text=f"a grey cat near the {stream}", known_us=30 * US, segment_id=segment_id, moment_id=ids[1], **span)
+            tx.replace_document(first, document)
+            tx.pin(ids[0])
+            tx.set_state(f"test/{stream}", b"as it was")
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as name:
+        with Store.open(Path(name) / "memory") as store:
+            fill(store)
+        Path(sys.argv[1]).write_bytes(gzip.compress((Path(name) / "memory" / "memory.db").read_bytes(), mtime=0))

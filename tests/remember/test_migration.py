@@ -1,0 +1,43 @@
+"""A memory of any earlier edgemem opens, with everything that was in it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from edgemem.errors import MemoryDirError
+from edgemem.records import US
+from edgemem.remember.check import check_memory
+from edgemem.remember.entries import NewEntity
+from edgemem.remember.schema import VERSION
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_an_old_memory_opens_as_if_it_had_been_written_today(tmp_path, making, version):
+    directory = tmp_path / "memory"
+    directory.mkdir()
+    (directory / "memory.db").write_bytes(gzip.decompress((GOLDEN / f"v{version}.db.gz").read_bytes()))
+    with pytest.raises(MemoryDirError, match="older schema"):
+        View.open(directory)
+    with Store.open(directory) as store, store.view() as view:
+        assert [(s.name, s.moments) for s in view.streams()] == [("door", 3), ("hall", 3)]
+        assert [hit.document.text for hit in view.search_text("grey cat", 5)] == ["a grey cat near the door", "a grey cat near the hall"]
+        assert [d.text for d in view.documents(stream="door")] == ["a grey cat near the door"]
+        assert view.names("label") == {"cat": 6}
+        assert {p.moment_id for p in view.postings(["GATE 1"])} == {2, 5}
+        assert [i for i, _ in view.vector_search("golden/8", making.unit(0, 8), 9, stream="hall")] != []
+        assert view.picture(1)[:2] == b"\xff\xd8"
+        assert view.moment(1).pinned
+        assert view.entities() == view.relations() == []
+        assert store.state("test/door") == b"as it was"
+        with store.transaction() as tx:
+            tx.add_entity(NewEntity(kind="person", name="Anna", known_us=20 * US))
+        with store.view(25 * US) as earlier:
+            assert [d.text for d in earlier.documents(stream="door")] == ["a cat near the door"]
+    assert check_memory(directory) == []
