@@ -115,7 +115,7 @@ class LabelMatcher:
         confidence = match.confidence(match.features(wanted, postings))
         sightings = (
             Sighting(moment_id=r.moment_id, score=sure * r.score / best, why=f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
-            for r in ranked[:k]
+            for r in match.spread(ranked, k)
         )
         return Matches(sightings=tuple(sightings), confidence=confidence)
 

@@ -1,0 +1,202 @@
+"""What each part of the label bridge is worth: `retrieval.py STREAM_DIR...` prints recall, first answers and abstention per variant.
+
+A stream directory holds `stream.mp4` and `truth.json` (compose.py). One picture every four seconds is looked at once; the probabilities of
+all its crops and its objects are kept in `retrieval.npz` beside the stream, so that another run takes seconds. Asked are all names,
+synonyms and kinds of the things in a stream; names of the catalogue's things that are true of nothing in it count as never shown.
+
+Columns: evidence within 10 s among the first five, the first within 10 s, area under the curve shown/never shown, and F1 of abstention when
+one question in ten is about something never shown, the threshold being the best one of the OTHER streams.
+"""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from media import load_catalog
+from world import Truth
+
+from edgemem.answer.match import confidence, features, score_moments, spread
+from edgemem.cli.app import Session
+from edgemem.infer.bridge import MAX_LABELS, MIN_LABEL, MIN_OBJECT, SECOND_CROP, crop_boxes, cut, proposals
+from edgemem.infer.labels import describe
+from edgemem.infer.phrase import LabelQuery
+from edgemem.records import US
+from edgemem.remember.results import Posting
+
+Array = npt.NDArray[Any]
+EVERY_S, WITHIN_S, CROPS, NEVER_SHARE = 4.0, 10.0, 11, 0.1
+Score = tuple[list[int], float]  # rows of moments, best first, and how sure that the thing is there
+
+
+class Stream:
+    """What was seen in one stream, and what is true of it."""
+
+    def __init__(self, folder: Path, session: Session) -> None:
+        self.truth = msgspec.json.decode((folder / "truth.json").read_bytes(), type=Truth)
+        cache = folder / "retrieval.npz"
+        if not cache.exists():
+            times, crops, objects = look(folder / self.truth.video, session)
+            np.savez_compressed(cache, times=times, crops=crops, objects=objects)
+        kept = np.load(cache, allow_pickle=False)
+        self.times: Array = kept["times"]
+        self.crops: Array = kept["crops"].astype(np.float32)  # [moments, crops, 1000]
+        self.objects: Array = kept["objects"].astype(np.float32)  # [moments, 80]
+
+    def spans(self, phrase: str) -> list[tuple[float, float]]:
+        return [(s.t0, s.t1) for s in self.truth.segments if phrase in s.tags]
+
+    def phrases(self) -> set[str]:
+        """Names and kinds of the things, without colours."""
+        return {p.lower() for s in self.truth.segments if s.what != "blurred" for item in s.things for p in (*item.ask, *item.kinds)}
+
+    def tags(self) -> set[str]:
+        return {tag for segment in self.truth.segments for tag in segment.tags}
+
+
+def look(video: Path, session: Session) -> tuple[Array, Array, Array]:
+    """Times in seconds, crop probabilities and object scores of one picture every `EVERY_S`."""
+    import av
+
+    classifier, detector = session.engines.role("classify"), session.engines.role("detect")
+    times, crops, objects = [], [], []
+    with av.open(str(video)) as container:
+        stream = container.streams.video[0]
+        stream.codec_context.skip_frame = "NONKEY"
+        for frame in container.decode(stream):
+            if frame.time is None or (times and frame.time - times[-1] < EVERY_S - 0.01):
+                continue
+            image = frame.to_ndarray(format="bgr24")
+            found = detector.detect(image)
+            boxes = (*crop_boxes(image.shape[1], image.shape[0]), *proposals([o.box for o in found if o.box]))
+            seen = np.zeros((CROPS, len(classifier.labels)), np.float16)
+            seen[: len(boxes)] = classifier.classify([cut(image, box) for box in boxes])
+            scores = np.zeros(len(detector.labels), np.float16)
+            for one in found:
+                index = detector.labels.index(one.name)
+                scores[index] = max(scores[index], one.score)
+            times.append(frame.time)
+            crops.append(seen)
+            objects.append(scores)
+    return np.array(times), np.array(crops), np.array(objects)
+
+
+class Variant:
+    """A way from crops and a phrase to moments."""
+
+    def __init__(self, name: str, rank: "Callable[[Array, Array, LabelQuery, Array], Score]", crops: slice | None = None) -> None:
+        self.name, self.rank, self.crops = name, rank, crops or slice(None)
+
+    def labels(self, stream: Stream) -> Array:
+        order = np.sort(stream.crops[:, self.crops], axis=1)
+        second = order[:, -2] if order.shape[1] > 1 else order[:, -1]
+        scores = (1 - SECOND_CROP) * order[:, -1] + SECOND_CROP * second
+        least = np.sort(scores, axis=1)[:, -MAX_LABELS][:, None]
+        return np.asarray(np.where((scores >= least) & (scores >= MIN_LABEL), scores, 0))
+
+
+def measure(variant: Variant, streams: list[Stream], bridge: Any) -> tuple[float, float, float, float]:
+    """The four columns in percent (area under the curve as a fraction)."""
+    recall, first, sure = [], [], []
+    asked = set().union({item.name.lower() for item in load_catalog() if item.role == "object"}, *(s.phrases() for s in streams))
+    queries = {phrase: bridge.match_labels(phrase) for phrase in asked}
+    vectors = dict(zip(asked, bridge.embed_text(list(asked)), strict=True))
+    for number, stream in enumerate(streams):
+        labels, tags, kinds = variant.labels(stream), stream.tags(), asked & set().union(*(s.phrases() for s in streams))
+        kinds -= {item.name.lower() for item in load_catalog() if item.role == "object"}
+        for phrase in sorted(asked):
+            spans = stream.spans(phrase)
+            if not spans and phrase in tags | kinds:
+                continue
+            order, certain = variant.rank(labels, stream.objects, queries[phrase], vectors[phrase])
+            sure.append((number, bool(spans), certain))
+            if spans:
+                near = [any(a - WITHIN_S <= stream.times[m] <= b + WITHIN_S for a, b in spans) for m in order[:5]]
+                recall.append(any(near))
+                first.append(bool(near and near[0]))
+    return 100 * float(np.mean(recall)), 100 * float(np.mean(first)), *abstention(sure)
+
+
+def abstention(sure: list[tuple[int, bool, float]]) -> tuple[float, float]:
+    """Area under the curve, and F1 with the threshold of the other streams, averaged over streams."""
+    number, shown, certain = (np.array(column) for column in zip(*sure, strict=True))
+    area = float((certain[shown][:, None] > certain[~shown]).mean())
+    grid = np.quantile(certain, np.linspace(0, 1, 101))
+    scores = []
+    for one in np.unique(number):
+        here = number == one
+        other = ~here if (~here).any() else here
+        best = max(grid, key=lambda t: f1(shown[other], certain[other], t))
+        scores.append(f1(shown[here], certain[here], best))
+    return area, 100 * float(np.mean(scores))
+
+
+def f1(shown: Array, certain: Array, threshold: float) -> float:
+    """Of abstaining below the threshold, never-shown things weighing `NEVER_SHARE`."""
+    hit = NEVER_SHARE * float((certain[~shown] < threshold).mean())
+    false = (1 - NEVER_SHARE) * float((certain[shown] < threshold).mean())
+    return 2 * hit / max(hit + false + NEVER_SHARE, 1e-9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("streams", type=Path, nargs="+")
+    args = parser.parse_args()
+    session = Session(None, ("engines.threads=2",))
+    streams = [Stream(folder, session) for folder in args.streams]
+    bridge = session.engines.role("embed_joint")
+    names = [label.name for label in describe(session.engines.role("classify").labels, "imagenet")]
+    objects = list(session.engines.role("detect").labels)
+    sentences, _ = bridge._matcher.vectors()  # noqa: SLF001  # the ablation looks inside on purpose
+
+    def cosine(labels: Array, _objects: Array, _query: LabelQuery, vector: Array) -> Score:
+        top = np.where(labels >= np.sort(labels, axis=1)[:, -8][:, None], labels, 0) @ sentences[: len(names)]
+        near = top @ vector / np.maximum(np.linalg.norm(top, axis=1), 1e-6)
+        return [int(m) for m in np.argsort(-near, kind="stable")], float(near.max())
+
+    def weighted(best_only: bool) -> Callable[[Array, Array, LabelQuery, Array], Score]:
+        def rank(labels: Array, _objects: Array, query: LabelQuery, _vector: Array) -> Score:
+            weights = np.array([query.labels.get(name, 0.0) for name in names], np.float32)
+            scores = (labels * weights).max(axis=1) if best_only else labels @ weights
+            return [int(m) for m in np.argsort(-scores, kind="stable")], float(scores.max())
+
+        return rank
+
+    def matched(with_objects: bool, apart: bool = True) -> Callable[[Array, Array, LabelQuery, Array], Score]:
+        def rank(labels: Array, seen: Array, query: LabelQuery, _vector: Array) -> Score:
+            postings = _postings(labels, names, query.labels, "label", 0.0)
+            if with_objects:
+                postings += _postings(seen, objects, query.objects, "object", MIN_OBJECT)
+            ranked = score_moments(query, postings, len(labels))
+            return [r.moment_id for r in (spread(ranked, 5) if apart else ranked)], confidence(features(query, postings))
+
+        return rank
+
+    variants = (
+        Variant("cosine of label vectors (ConSE)", cosine),
+        Variant("best label, raw", weighted(True)), Variant("all labels, raw", weighted(False)),
+        Variant("match: over the memory's mean", matched(False, apart=False)), Variant("match with objects", matched(True, apart=False)),
+        Variant("match, spread (shipped)", matched(True)),
+        Variant("  whole picture only", matched(True), slice(0, 1)), Variant("  + middle square", matched(True), slice(0, 2)),
+        Variant("  + squares at the ends", matched(True), slice(0, 4)), Variant("  + three tiles", matched(True), slice(0, 7)),
+    )  # fmt: skip
+    print(f"{'':34s} R@10s  top-1   area  abst.F1")
+    for variant in variants:
+        recall, first, area, score = measure(variant, streams, bridge)
+        print(f"{variant.name:34s} {recall:5.1f}  {first:5.1f}  {area:5.3f}  {score:5.1f}", flush=True)
+
+
+def _postings(scores: Array, names: list[str], wanted: dict[str, float], kind: str, least: float) -> list[Posting]:
+    columns = [(names.index(name), name) for name in wanted]
+    return [
+        Posting(moment_id=int(m), t_us=int(m * EVERY_S * US), kind=kind, name=name, score=float(scores[m, i]), colour="", area=0.0)
+        for i, name in columns
+        for m in np.flatnonzero(scores[:, i] > least)
+    ]
+
+
+if __name__ == "__main__":
+    main()
