@@ -8,13 +8,19 @@ labels seen in it. Whether the best moment really shows the thing is judged apar
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US, Record
 from edgemem.remember.results import Posting
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
 
 SHARPNESS = 1.5
 """Exponent on a label's firing probability: 1 and 2 ranked within a point of it."""
@@ -67,23 +73,18 @@ def score_moments(
     `vector_scores` (moment id -> cosine) only orders moments that no posting tells apart.
     """
     weights = _weights(query)
-    background = _background(postings, moments)
-    totals: dict[int, float] = defaultdict(float)
-    best: dict[int, tuple[float, Posting]] = {}
-    for posting in postings:
-        weight = weights.get((posting.kind, posting.name))
-        if weight is None:
-            continue
-        mean, deviation = background[posting.kind, posting.name]
-        stands_out = max(0.0, posting.score - mean) / (deviation + LEAST_DEVIATION)
-        part = weight * (stands_out + posting.score) * _colour_factor(query, posting)
-        totals[posting.moment_id] += part
-        if posting.moment_id not in best or part > best[posting.moment_id][0]:
-            best[posting.moment_id] = part, posting
-    near = vector_scores or {}
-    scores = _with_neighbours(totals, {m: posting.t_us for m, (_, posting) in best.items()})
-    order = sorted(scores, key=lambda m: (-scores[m], -near.get(m, 0.0), best[m][1].t_us, m))
-    return [_ranked(scores[m], best[m][1]) for m in order]
+    postings = [posting for posting in postings if (posting.kind, posting.name) in weights]
+    if not postings:
+        return []
+    parts = _parts(query, postings, weights, moments)
+    ids, of_moment = np.unique(np.array([posting.moment_id for posting in postings]), return_inverse=True)
+    by_part = np.lexsort((parts, of_moment))  # the last posting of each moment is its best
+    best = by_part[np.append(np.flatnonzero(np.diff(of_moment[by_part])), len(postings) - 1)]
+    t_us = np.array([postings[i].t_us for i in best])
+    scores = _with_neighbours(np.bincount(of_moment, parts), t_us)
+    near = np.array([vector_scores.get(int(m), 0.0) for m in ids]) if vector_scores else np.zeros(len(ids))
+    order = np.lexsort((ids, t_us, -near, -scores))
+    return [_ranked(score, postings[i]) for score, i in zip(scores[order].tolist(), best[order].tolist(), strict=True)]
 
 
 def spread(ranked: Sequence[Ranked], count: int) -> list[Ranked]:
@@ -101,14 +102,15 @@ def spread(ranked: Sequence[Ranked], count: int) -> list[Ranked]:
     return [*first, *later][:count]
 
 
-def _with_neighbours(scores: Mapping[int, float], t_us: Mapping[int, int]) -> dict[int, float]:
+def _with_neighbours(scores: Array, t_us: Array) -> Array:
     """Each score with a share of the better of the scored moments just before and after, where they are of the same appearance."""
-    order = sorted(scores, key=lambda m: (t_us[m], m))
-    raised = dict(scores)
-    for one, two in pairwise(order):
-        if t_us[two] - t_us[one] < APPEARANCE_US:
-            raised[one] = max(raised[one], scores[one] + NEIGHBOUR * scores[two])
-            raised[two] = max(raised[two], scores[two] + NEIGHBOUR * scores[one])
+    order = np.argsort(t_us, kind="stable")
+    sorted_scores = scores[order]
+    together = np.diff(t_us[order]) < APPEARANCE_US
+    before = np.append(0.0, np.where(together, sorted_scores[:-1], 0.0))
+    after = np.append(np.where(together, sorted_scores[1:], 0.0), 0.0)
+    raised = np.empty_like(sorted_scores)
+    raised[order] = sorted_scores + NEIGHBOUR * np.maximum(before, after)
     return raised
 
 
@@ -140,15 +142,19 @@ def _weights(query: LabelQuery) -> dict[tuple[str, str], float]:
     return labels | {("object", name): OBJECT_WEIGHT * firing**SHARPNESS for name, firing in query.objects.items()}
 
 
-def _background(postings: Sequence[Posting], moments: int) -> dict[tuple[str, str], tuple[float, float]]:
-    """Mean and standard deviation of each name's score over all moments; where it was not seen it scored 0."""
-    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for posting in postings:
-        one = sums[posting.kind, posting.name]
-        one[0] += posting.score
-        one[1] += posting.score**2
+def _parts(query: LabelQuery, postings: Sequence[Posting], weights: Mapping[tuple[str, str], float], moments: int) -> Array:
+    """What each posting adds to its moment: float64 [postings]. Where a name was not seen, it scored 0."""
+    place = {name: i for i, name in enumerate(weights)}
+    of_name = np.array([place[posting.kind, posting.name] for posting in postings])
+    seen = np.array([posting.score for posting in postings])
     count = max(moments, 1) + PRIOR_MOMENTS
-    return {name: (s / count, math.sqrt(max(0.0, q / count - (s / count) ** 2))) for name, (s, q) in sums.items()}
+    mean = np.bincount(of_name, seen, len(place)) / count
+    deviation = np.sqrt(np.maximum(0.0, np.bincount(of_name, seen**2, len(place)) / count - mean**2))
+    stands_out = np.maximum(0.0, seen - mean[of_name]) / (deviation[of_name] + LEAST_DEVIATION)
+    parts = np.array(list(weights.values()))[of_name] * (stands_out + seen)
+    if query.colours:
+        parts *= np.array([_colour_factor(query, posting) for posting in postings])
+    return np.asarray(parts)
 
 
 def _colour_factor(query: LabelQuery, posting: Posting) -> float:
