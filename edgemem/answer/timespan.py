@@ -177,7 +177,8 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
     notes: tuple[str, ...] = ()
     if not any(_any_moment(view, _midnight(d, tz), _midnight(d + timedelta(days=1), tz) - 1) for d in _each_day(first, after)):
-        if ref.day not in {"today", "yesterday"}:
+        recorded_since = bounds[1] > to_us  # then "yesterday" was a day without records, not a way to say "last time"
+        if ref.day not in {"today", "yesterday"} or recorded_since:
             return TimeSpan(problem=f"Nothing was recorded on {first.isoformat()}.")
         first = to_local(bounds[1], tz).date()
         after = first + timedelta(days=1)

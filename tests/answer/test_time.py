@@ -167,3 +167,7 @@ def test_an_empty_memory_has_no_span_and_no_problem() -> None:
 @pytest.mark.parametrize("text", ["at 25:99", "at 10:75", "on February 30th", "on 2026-13-45", "at minute 99999999999"])
 def test_figures_that_are_no_time_do_no_harm(text: str) -> None:
     span(text)
+
+
+def test_yesterday_without_records_is_a_problem_when_there_are_later_ones() -> None:
+    assert "2026-05-03" in span("yesterday", asked="2026-05-04T12:00:00Z").problem
