@@ -4,8 +4,8 @@
     python tools/make_label_table.py --wordnet wordnet/usr/share/wordnet \
         --imagenet efficientnet_labels.txt --out edgemem/infer
 
-The 1,000 ImageNet labels are synsets listed in the order of their WordNet offsets, each written as its lemmas with commas between. So a label's
-synset is the one that holds its lemmas, and the order decides where several do ("crane" the bird comes before "crane" the machine).
+The 1,000 ImageNet labels are synsets listed in the order of their WordNet offsets, each written as its lemmas with commas between. So
+a label's synset is the one that holds its lemmas; the order decides where several do ("crane" the bird comes before the machine).
 `labels.tsv` has the columns set, label (as the model lists it), name (short, unique within its set), synset, synonyms, hypernyms
 (parent first), gloss; lists use `|`. `nouns.txt.gz` places the nouns a person may ask for among the labels. Its first part has a line
 `@synset content parent...` for every synset above or at a label; its second part a line `lemma synset...` for the first two senses that are
@@ -310,9 +310,7 @@ def main() -> None:
     nouns = noun_lines([*offsets, *coco], synsets, senses)
     packed = args.out / "nouns.txt.gz"
     packed.write_bytes(gzip.compress((head + "\n".join(nouns) + "\n").encode(), mtime=0))
-    print(
-        f"{len(lines)} labels, {len(nouns)} lines of nouns: {table.stat().st_size / 1e3:.0f} kB, {packed.stat().st_size / 1e3:.0f} kB packed"
-    )
+    print(f"{len(lines)} labels, {len(nouns)} lines of nouns")
 
 
 if __name__ == "__main__":
