@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 from edgemem.remember.faults import told
+from edgemem.remember.forget import WIPE_DUE, digest
 from edgemem.remember.reading import connect
 from edgemem.remember.sidecar import Sidecar
 from edgemem.remember.view import View
@@ -38,6 +40,7 @@ def check_memory(directory: Path) -> list[str]:
         ]
         found += [f"{number} {what}" for what, query in _COUNTS if (number := connection.execute(query).fetchone()[0])]
         found += list(_pictures(connection))
+        found += list(_forgotten(connection))
         found += list(_sidecars(connection, directory))
     return found
 
@@ -46,6 +49,21 @@ def _pictures(connection: sqlite3.Connection) -> Iterator[str]:
     for blob_id, sha256, data in connection.execute("SELECT id, sha256, data FROM blob"):
         if hashlib.sha256(data).digest() != sha256:
             yield f"picture {blob_id} is damaged"
+
+
+def _forgotten(connection: sqlite3.Connection) -> Iterator[str]:
+    """Every receipt vouches for its tombstones, and nothing may stand where a tombstone does: ids are never given twice."""
+    for key, sha256 in connection.execute("SELECT id, sha256 FROM receipt ORDER BY made_us, id").fetchall():
+        runs: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        sql = "SELECT kind, first_id, last_id FROM tombstone WHERE receipt_id = ? ORDER BY kind, first_id"
+        for kind, first, last in connection.execute(sql, (key,)).fetchall():
+            runs[kind].append((first, last))
+            back = connection.execute(f"SELECT id FROM {kind} WHERE id BETWEEN ? AND ?", (first, last)).fetchall()  # noqa: S608
+            yield from (f"{kind} {kind[0]}{row[0]} is back though receipt {key} says that it was forgotten" for row in back)
+        if digest(runs.items()) != sha256:
+            yield f"receipt {key} does not fit its tombstones: one of them was changed"
+    if connection.execute("SELECT 1 FROM meta WHERE key = ?", (WIPE_DUE,)).fetchone():
+        yield "something was forgotten, but the files were not wiped: run `edgemem memory compact`"
 
 
 def _sidecars(connection: sqlite3.Connection, directory: Path) -> Iterator[str]:
