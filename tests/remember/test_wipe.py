@@ -1,0 +1,40 @@
+"""The unused parts of pages hold nothing, and the used ones are as they were."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+
+from edgemem.remember.wipe import wipe_pages
+
+
+def test_words_that_moved_between_pages_before_they_were_deleted_are_gone(tmp_path):
+    path, chance = tmp_path / "words.db", random.Random(1)
+    words = ["".join(chance.choices("abcdefghijklmnop", k=chance.randint(15, 40))) for _ in range(20_000)]
+    deleted = set(chance.sample(range(20_000), 10_000))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON")
+        connection.execute("CREATE TABLE term (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+        connection.execute("CREATE TABLE posting (name TEXT, id INTEGER, PRIMARY KEY (name, id)) WITHOUT ROWID")
+        for start in range(0, 20_000, 500):
+            connection.execute("BEGIN")
+            for i in range(start, start + 500):
+                connection.execute("INSERT INTO term VALUES (?, ?)", (i, words[i]))
+                connection.execute("INSERT INTO posting VALUES (?, ?)", (words[i], i))
+            connection.execute("COMMIT")
+        connection.execute("BEGIN")
+        for i in deleted:
+            connection.execute("DELETE FROM term WHERE id = ?", (i,))
+            connection.execute("DELETE FROM posting WHERE name = ?", (words[i],))
+        connection.execute("COMMIT")
+        connection.executescript("PRAGMA incremental_vacuum")
+    changed = wipe_pages(path)
+    data = path.read_bytes()
+    assert changed > 0
+    assert wipe_pages(path) == 0
+    assert [words[i] for i in deleted if words[i].encode() in data] == []
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert dict(connection.execute("SELECT id, name FROM term")) == {i: words[i] for i in range(20_000) if i not in deleted}
+        assert connection.execute("SELECT count(*) FROM posting").fetchone() == (10_000,)
