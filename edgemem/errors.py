@@ -34,6 +34,10 @@ class MemoryDirError(EdgememError):
     """A memory directory that is not one, is locked, too new, read-only, corrupt or on a full disk."""
 
 
+class BudgetError(MemoryDirError):
+    """A write that cannot fit into the byte budget, or a budget that is too small. Nothing of it was written."""
+
+
 class PluginError(UsageError):
     """A plugin that breaks the contract: names the plugin, the hook or key, and the nearest valid one."""
 

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from edgemem.errors import EngineError
+from edgemem.errors import BudgetError, EngineError
 from edgemem.records import Tier
-from edgemem.remember import schema
+from edgemem.remember import room, schema
+from edgemem.remember.budget import Fader
 from edgemem.remember.directory import WriterLock, disk_bytes, prepare
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
 from edgemem.remember.faults import explain, told
@@ -36,8 +39,10 @@ _log = logging.getLogger(__name__)
 
 _VACUUM_PAGES = 256
 """Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
-_CHECKPOINT_PAGES = 2048
-"""WAL size (8 MiB) from which `maintain` checkpoints."""
+_CHECKPOINT_BYTES = 8 << 20
+"""WAL size from which `maintain` checkpoints."""
+_READER_PATIENCE_S = 5.0
+"""How long a write waits for a reader that keeps the log from being cut; our own views hold it for one statement."""
 _MOST_NAMES = 20_000
 """Interned ids kept in memory between transactions; text that was read makes names without end."""
 _BACKSTOP_PAGES = 16384
@@ -65,11 +70,19 @@ class Store:
         self.budget_bytes = budget_bytes
         self._connection = connection
         self._lock = lock
+        self.ledger: Counter[str] = Counter(_ledger(connection))
+        """Bytes of pictures by tier and under "pinned"."""
         self._memory_id = bytes.fromhex(connection.execute("SELECT value FROM meta WHERE key = 'memory_id'").fetchone()[0])
         self._spaces: dict[str, SpaceWriter] = {}
         self._names: dict[tuple[object, ...], int] = {}
         for (name,) in connection.execute("SELECT name FROM vec_space").fetchall():
             self._add_space(name)
+        self._division = None if budget_bytes is None else room.Division.of(budget_bytes)
+        self._fader = None if self._division is None else Fader(self, connection, self._division)
+        self._making_room = False
+        self._granted_pages = 0
+        self._note_budget()
+        self.make_room()
 
     @classmethod
     def open(cls, directory: Path, *, create: bool = True, budget_bytes: int | None = None) -> Store:
@@ -77,6 +90,8 @@ class Store:
 
         Raises MemoryDirError when it is missing (and `create` is false), no memory, locked, too new, read-only or damaged.
         """
+        if budget_bytes is not None:
+            room.Division.of(budget_bytes)
         with told(directory):
             prepare(directory, create=create)
             lock = WriterLock(directory)
@@ -107,10 +122,20 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Everything inside becomes durable together when the block ends, or not at all when it raises."""
+        """Everything inside becomes durable together when the block ends, or not at all when it raises.
+
+        Under a budget what is old fades first, if need be, so that the block finds room. Raises BudgetError when no room can be made.
+        """
+        self.make_room()
+        with self.unbounded() as tx:
+            yield tx
+
+    @contextmanager
+    def unbounded(self) -> Iterator[Transaction]:
+        """A transaction that does not make room first: for what makes room itself, and for forgetting."""
         with told(self.directory):
             self._connection.execute("BEGIN IMMEDIATE")
-        tx = Transaction(self._connection, self._names)
+        tx = Transaction(self._connection, self._names, self.ledger, self._allowance())
         try:
             yield tx
             tx.settle()
@@ -124,6 +149,7 @@ class Store:
         if len(self._names) > _MOST_NAMES:
             self._names.clear()
         self._names.update(tx.learnt)
+        self.ledger = tx.ledger
         self._follow(tx)
 
     def ensure_space(self, space: SpaceLike) -> None:
@@ -165,12 +191,97 @@ class Store:
         with told(self.directory):
             return disk_bytes(self.directory)
 
-    def pressure(self, more_bytes: int = 0) -> int:
-        """Bytes over the budget once `more_bytes` are written; 0 without a budget. Free pages inside the database do not count twice."""
+    @property
+    def picture_bytes(self) -> int | None:
+        """A picture of so many bytes fits into a transaction with all that belongs to it; None: any does."""
+        return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 4
+
+    def fills(self, moments: Iterable[NewMoment]) -> bool:
+        """Whether these moments with their texts want a transaction of their own; never without a budget."""
+        pages = sum(room.moment_pages(len(new.jpeg), 0, len(new.observations)) + room.document_pages(0) for new in moments)
+        return self._division is not None and pages > self._division.transaction_pages // 4
+
+    def make_room(self) -> None:
+        """Let old things fade until a whole transaction fits under the cap. Every transaction begins with this; nothing without a budget.
+
+        Raises BudgetError when nothing is left that may fade, or when a reader keeps the log from being cut.
+        """
+        division, fader = self._division, self._fader
+        if division is None or fader is None or self._making_room:
+            return
+        self._making_room = True
+        try:
+            with told(self.directory):
+                hard = False
+                self._cut_log(division)
+                while not self.has_room():
+                    if not fader.step(hard=hard):
+                        if hard:
+                            raise BudgetError(
+                                f"memory {self.directory}: nothing is left that may fade; raise budget.disk or unpin pictures"
+                            )
+                        hard = True
+                        fader.restart()
+                    self._cut_log(division)
+                self._give_back(division)
+        finally:
+            self._making_room = False
+
+    def has_room(self, halves: int = 2) -> bool:
+        """Whether as many pages are free as so many halves of a transaction may take."""
+        if self._division is None:
+            return True
+        used = self._pragma("page_count") - self._pragma("freelist_count")
+        return used + self._division.transaction_pages * halves // 2 <= self._most_pages(self._division)
+
+    def _most_pages(self, division: room.Division) -> int:
+        sidecars = [space.disk_bytes() for space in self._spaces.values()]
+        return division.database_pages(sidecars, sum(space.row_bytes for space in self._spaces.values()))
+
+    def _give_back(self, division: room.Division) -> None:
+        """Shrink a database that the vector files left no place for, and have SQLite itself refuse to grow beyond its share."""
+        most = self._most_pages(division)
+        while self._pragma("page_count") > most and self._pragma("freelist_count"):
+            self._vacuum(min(_VACUUM_PAGES, division.transaction_pages // 4))
+            self._cut_log(division)
+        if (self.directory / schema.DATABASE).stat().st_size > most * schema.PAGE_BYTES:
+            self._checkpoint()
+        if most != self._granted_pages:
+            self._connection.execute(f"PRAGMA max_page_count={max(1, most)}")
+            self._granted_pages = most
+
+    def _cut_log(self, division: room.Division) -> None:
+        """Cut the log back when a transaction more could take it over its share. Raises BudgetError when a reader holds it for long."""
+        wal = self.directory / f"{schema.DATABASE}-wal"
+        deadline = time.monotonic() + _READER_PATIENCE_S
+        while _size(wal) > division.log_bytes // 2:
+            if not self._checkpoint(wait_ms=100) and time.monotonic() > deadline:
+                raise BudgetError(f"memory {self.directory}: a reader keeps the log from being cut for {_READER_PATIENCE_S:.0f} s; end it")
+
+    def _checkpoint(self, *, wait_ms: int = 0) -> bool:
+        """Move the log into the database and cut it to nothing, unless a reader still needs it after `wait_ms`."""
+        self._connection.execute(f"PRAGMA busy_timeout={wait_ms}")
+        try:
+            busy: int = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        finally:
+            self._connection.execute("PRAGMA busy_timeout=5000")
+        return not busy
+
+    def _allowance(self) -> room.Allowance:
+        if self._division is None:
+            return room.Allowance()
+        return room.Allowance(self._division.transaction_pages, self._division.cap_bytes // 2 - self._division.log_bytes)
+
+    def _note_budget(self) -> None:
+        """Remember the cap in force, for readers that ask."""
         if self.budget_bytes is None:
-            return 0
-        free = self._pragma("freelist_count") * schema.PAGE_BYTES
-        return max(0, self.disk_bytes() - free + more_bytes - self.budget_bytes)
+            return
+        with told(self.directory):
+            self._connection.execute(
+                "INSERT INTO meta (key, value) VALUES ('budget_bytes', :cap) ON CONFLICT (key) DO UPDATE SET value = :cap"
+                " WHERE value <> :cap",
+                {"cap": str(self.budget_bytes)},
+            )
 
     def newest_us(self) -> int | None:
         """Time of the newest moment; None when there is none."""
@@ -185,10 +296,14 @@ class Store:
             found = self._connection.execute(f"SELECT {edge.format('ASC')}, {edge.format('DESC')} FROM stream s").fetchall()  # noqa: S608
         return frozenset(moment_id for pair in found for moment_id in pair if moment_id is not None)
 
-    def retainable(self, *, tiers: Sequence[Tier] | None = None, from_us: int, to_us: int, limit: int = -1) -> list[Retainable]:
-        """Moments of these tiers (default: all) in an inclusive time range, in the order of time."""
+    def retainable(
+        self, *, tiers: Sequence[Tier] | None = None, from_us: int, to_us: int, limit: int = -1, loose: bool = False
+    ) -> list[Retainable]:
+        """Moments of these tiers (default: all) in an inclusive time range, in the order of time; `loose`: those that nothing protects."""
         index = "INDEXED BY " + ("moment_time" if tiers is None else "moment_tier")
         of_tier = "" if tiers is None else f" AND m.tier IN ({','.join('?' * len(tiers))})"
+        if loose:
+            of_tier += f" AND NOT (m.protected OR m.pinned) AND m.id NOT IN ({','.join(map(str, self.edges()))})"
         with told(self.directory):
             found = self._connection.execute(
                 "SELECT m.id, m.stream_id, m.t_us, m.tier, m.protected, m.pinned, ifnull(b.generation, 0)"  # noqa: S608
@@ -196,12 +311,17 @@ class Store:
                 f" WHERE m.t_us BETWEEN ? AND ?{of_tier} ORDER BY m.t_us, m.id LIMIT ?",
                 (from_us, to_us, *(tiers or ()), limit),
             )
-            return [
-                Retainable(
-                    id=row[0], stream_id=row[1], t_us=row[2], tier=row[3], protected=row[4] == 1, pinned=row[5] == 1, generation=row[6]
-                )
-                for row in found
-            ]
+            return [_retainable(row) for row in found]
+
+    def arrivals(self, after_id: int, upto_id: int, limit: int, which: str = "1") -> list[Retainable]:
+        """Moments in the order in which they arrived, `after_id` left out. `which` is a condition on `m`."""
+        with told(self.directory):
+            found = self._connection.execute(
+                "SELECT m.id, m.stream_id, m.t_us, m.tier, m.protected, m.pinned, ifnull(b.generation, 0)"  # noqa: S608
+                f" FROM moment m LEFT JOIN blob b ON b.id = m.blob_id WHERE m.id > ? AND m.id <= ? AND {which} ORDER BY m.id LIMIT ?",
+                (after_id, upto_id, limit),
+            ).fetchall()
+        return [_retainable(row) for row in found]
 
     def picture(self, moment_id: int) -> bytes | None:
         """The JPEG of a moment; None if it has none."""
@@ -218,17 +338,23 @@ class Store:
         Meant for the pauses of the frame path: a step takes some milliseconds.
         """
         with told(self.directory):
-            wal = self.directory / f"{schema.DATABASE}-wal"
-            if wal.exists() and wal.stat().st_size >= _CHECKPOINT_PAGES * schema.PAGE_BYTES:
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            division = self._division
+            keep = 0 if division is None else division.transaction_pages
+            log_bytes = _CHECKPOINT_BYTES if division is None else min(_CHECKPOINT_BYTES, division.log_bytes // 4)
+            if _size(self.directory / f"{schema.DATABASE}-wal") >= log_bytes:
+                self._checkpoint()
             for _ in range(vacuum_steps):
-                if not self._pragma("freelist_count"):
+                spare = self._pragma("freelist_count") - keep
+                if spare <= 0 or (division is not None and _size(self.directory / f"{schema.DATABASE}-wal") > division.log_bytes // 2):
                     break
-                # Not `execute`: without result columns the standard library steps such a statement once, which frees one page.
-                self._connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
+                self._vacuum(min(_VACUUM_PAGES, spare, *([] if division is None else [division.transaction_pages // 4])))
             for space in self._spaces.values():
-                space.tidy()
-            return bool(self._pragma("freelist_count"))
+                space.tidy(None if division is None else division.slack_bytes // 8)
+            return self._pragma("freelist_count") > keep
+
+    def _vacuum(self, pages: int) -> None:
+        # Not `execute`: without result columns the standard library steps such a statement once, which frees one page.
+        self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
 
     def _pragma(self, name: str) -> int:
         value: int = self._connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -253,6 +379,27 @@ class Store:
                     self._spaces[name].append(rows.moment_ids, rows.times_us, rows.stream_ids, rows.matrix())
         except OSError as error:
             _log.warning("memory %s: vectors could not be written beside the database (%s); searches are slower", self.directory, error)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _retainable(row: tuple[Any, ...]) -> Retainable:
+    return Retainable(id=row[0], stream_id=row[1], t_us=row[2], tier=row[3], protected=row[4] == 1, pinned=row[5] == 1, generation=row[6])
+
+
+def _ledger(connection: sqlite3.Connection) -> dict[str, int]:
+    """As the last transaction left it; a memory from before there was one is counted once."""
+    kept = connection.execute("SELECT value FROM state WHERE key = ?", (room.LEDGER,)).fetchone()
+    if kept:
+        return msgspec.msgpack.decode(kept[0], type=dict[str, int])
+    joined = "FROM moment m JOIN blob b ON b.id = m.blob_id"
+    sums: dict[str, int] = dict(connection.execute(f"SELECT m.tier, sum(length(b.data)) {joined} GROUP BY m.tier"))
+    return {**sums, "pinned": connection.execute(f"SELECT ifnull(sum(length(b.data)), 0) {joined} WHERE m.pinned").fetchone()[0]}
 
 
 def _connect(directory: Path) -> sqlite3.Connection:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
 from edgemem.errors import UsageError
-from edgemem.records import US, Image, Record, Tier
+from edgemem.records import US, Record, Tier
+from edgemem.remember.shrink import shrink
 from edgemem.remember.store import Retainable, Store
 
 
@@ -75,7 +75,8 @@ class AgeTiers:
 
     Always kept: the first and the latest moment of each stream, protected moments (a segment's representative) and pinned ones;
     pinned pictures are not shrunk either. A moment takes each step of compression once, because its tier is stored. Ages count from
-    the newest moment, and a moment never returns to a younger tier.
+    the newest moment, and a moment never returns to a younger tier. In the tier "stub" a moment has no picture; those that are always kept
+    never come to it.
     """
 
     name = "age_tiers"
@@ -94,9 +95,12 @@ class AgeTiers:
         for rank, rule in enumerate(self._settings.tiers):
             low = -(2**63) if rule.until_s is None else now - round(rule.until_s * US)
             # The youngest tier has nobody to come from: thin what arrived in it, a window of bounded length.
-            lagging = store.retainable(tiers=younger or [rule.tier], from_us=low, to_us=high, limit=left if younger else -1)
+            bounds = {"from_us": low, "to_us": high, "limit": left if younger else -1}
+            lagging = store.retainable(tiers=younger or [rule.tier], loose=rule.tier == "stub", **bounds)
             drop, keep = self._divide(store, rule, lagging, low, high, edges)
             keep = [moment for moment in keep if moment.tier in younger]
+            if rule.tier == "stub":
+                keep = [moment for moment in keep if not (moment.protected or moment.pinned or moment.id in edges)]
             self._write(store, rule, rank, drop, keep)
             dropped, recoded = dropped + len(drop), recoded + len(keep)
             if younger and len(lagging) >= left:
@@ -139,16 +143,20 @@ class AgeTiers:
     def _write(store: Store, rule: TierRule, rank: int, drop: Sequence[Retainable], keep: Sequence[Retainable]) -> None:
         if not drop and not keep:
             return
-        smaller = [_smaller(store, rule, rank, moment) for moment in keep]
-        with store.transaction() as tx:
-            for moment in drop:
-                tx.drop_moment(moment.id)
-            for moment, picture in zip(keep, smaller, strict=True):
-                if picture is None:
-                    tx.set_tier(moment.id, rule.tier)
-                    continue
-                jpeg, width_px, height_px = picture
-                tx.recode_moment(moment.id, jpeg, rule.tier, width_px=width_px, height_px=height_px, generation=rank)
+        goes = frozenset(moment.id for moment in drop)
+        left = [*keep, *drop][::-1]
+        while left:  # under a budget in as many transactions as it takes
+            with store.transaction() as tx:
+                while left and not tx.full:
+                    moment = left.pop()
+                    if moment.id in goes:
+                        tx.drop_moment(moment.id)
+                    elif rule.tier == "stub":
+                        tx.stub_moment(moment.id)
+                    elif picture := _smaller(store, rule, rank, moment):
+                        tx.recode_moment(moment.id, picture[0], rule.tier, width_px=picture[1], height_px=picture[2], generation=rank)
+                    else:
+                        tx.set_tier(moment.id, rule.tier)
 
 
 def _smaller(store: Store, rule: TierRule, rank: int, moment: Retainable) -> tuple[bytes, int, int] | None:
@@ -158,21 +166,3 @@ def _smaller(store: Store, rule: TierRule, rank: int, moment: Retainable) -> tup
     data = store.picture(moment.id)
     smaller = None if data is None else shrink(data, rule.side_px, rule.quality)
     return smaller if data and smaller and len(smaller[0]) < len(data) else None
-
-
-def shrink(jpeg: bytes, side_px: int, quality: int) -> tuple[bytes, int, int] | None:
-    """A smaller JPEG with its width and height; None if `jpeg` cannot be decoded.
-
-    The decoder scales by eighths inside the DCT, 2.5 times faster than decoding, resizing and encoding: the result is the largest
-    of the eight sizes whose longest side is at most `side_px`.
-    """
-    import simplejpeg
-
-    try:
-        height, width, *_ = simplejpeg.decode_jpeg_header(jpeg)
-        eighths = min(8, max(1, side_px * 8 // max(height, width)))
-        wanted = {"min_height": -(-height * eighths // 8), "min_width": -(-width * eighths // 8)}
-        image: Image = np.asarray(simplejpeg.decode_jpeg(jpeg, "BGR", fastdct=True, min_factor=1, **wanted))
-    except ValueError:
-        return None
-    return simplejpeg.encode_jpeg(image, quality=quality, colorspace="BGR", colorsubsampling="420"), image.shape[1], image.shape[0]

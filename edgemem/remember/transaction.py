@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
-from edgemem.errors import EngineError, MemoryDirError
+from edgemem.errors import BudgetError, EngineError, MemoryDirError
 from edgemem.records import Matrix, Observation, Tier, Vector
 from edgemem.remember import observations as packing
+from edgemem.remember import room
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.graph import GraphWriting
 from edgemem.remember.text import squeeze
@@ -47,16 +49,34 @@ class AppendedRows:
 class Transaction(GraphWriting):
     """Made by `Store.transaction`."""
 
-    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        known: Mapping[tuple[object, ...], int],
+        ledger: Mapping[str, int],
+        allowance: room.Allowance,
+    ) -> None:
         super().__init__(connection, known)
+        self._allowance = allowance
+        self.ledger: Counter[str] = Counter(ledger)
+        """Bytes of pictures by tier and under "pinned"; true for later transactions only if this one commits."""
+        self._ledger_before = dict(ledger)
         self._counts: Counter[int] = Counter()
         self.appended: dict[str, AppendedRows] = {}
         self.erased: dict[str, tuple[list[int], int]] = {}
         """Per space: moments whose rows are gone, and the space's epoch after it."""
         self._erased: dict[int, list[int]] = {}
 
+    @property
+    def full(self) -> bool:
+        """True once this transaction is as large as one should be under the budget; never without one."""
+        return self._allowance.full
+
     def add_moment(self, new: NewMoment) -> int:
         """Store picture, vectors and observations. Raises EngineError for a space that is unknown or of another dimension."""
+        vector_bytes = sum(2 * vector.size for vector in new.vectors.values())
+        self._allowance.claim(room.moment_pages(len(new.jpeg), vector_bytes, len(new.observations)))
+        self.ledger["recent"] += len(new.jpeg)
         stream_id = self._stream(new.stream, new.t_us - new.offset_us)
         boot_id = self._interned("boot", "name = ?", "name", (new.boot_id,)) if new.boot_id else None
         moment_id = self._insert(
@@ -90,6 +110,7 @@ class Transaction(GraphWriting):
 
     def add_segment(self, new: NewSegment) -> int:
         """Store a segment. Its moments point to it unless another segmenter was first; its representative is protected."""
+        self._allowance.claim(room.segment_pages(len(new.moment_ids)))
         stream_id = self._stream(new.stream, new.t0_us - new.offset_us)
         segment_id = self._insert(
             "INSERT INTO segment (stream_id, segmenter, t0_us, t1_us, offset_us, representative_id) VALUES (?, ?, ?, ?, ?, ?)",
@@ -109,6 +130,7 @@ class Transaction(GraphWriting):
 
     def add_document(self, new: NewDocument) -> int:
         """Store a document; the full-text index follows by trigger."""
+        self._allowance.claim(room.document_pages(len(new.text)))
         squeezed = squeeze(new.text) if new.origin == "ocr" or new.kind == "text" else ""
         return self._insert(
             "INSERT INTO document (kind, text, squeezed, stream_id, t0_us, t1_us, offset_us, known_us, origin, segment_id, moment_id)"
@@ -143,20 +165,38 @@ class Transaction(GraphWriting):
         self.connection.execute("UPDATE moment SET protected = 1, role = ? WHERE id = ?", (role, moment_id))
 
     def pin(self, moment_id: int, *, pinned: bool = True) -> None:
-        """The user's own protection, apart from roles."""
+        """The user's own protection, apart from roles. Raises BudgetError when pinned pictures would take more than half of the budget."""
+        found = self._weight(moment_id)
+        if found is None or found[2] == pinned:
+            return
+        size_bytes, limit = found[1], self._allowance.pinned_bytes
+        would = self.ledger["pinned"] + (size_bytes if pinned else -size_bytes)
+        if pinned and limit is not None and would > limit:
+            raise BudgetError(
+                f"m{moment_id} cannot be pinned: pinned pictures would take {would / 2**20:.1f} MiB and may take {limit / 2**20:.1f} MiB,"
+                " half of budget.disk; unpin others or raise it"
+            )
+        self._allowance.claim(2)
+        self.ledger["pinned"] = would
         self.connection.execute("UPDATE moment SET pinned = ? WHERE id = ?", (int(pinned), moment_id))
 
     def drop_moment(self, moment_id: int) -> None:
         """Remove a moment with its picture (unless another shows the same), vectors and observations."""
+        found = self._weight(moment_id)
+        if found is None:
+            return
+        tier, size_bytes, pinned = found
+        self._weigh(tier, -size_bytes, pinned=pinned)
         for space_id, name in self.connection.execute(
             "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.id & 255 WHERE v.id BETWEEN ? AND ?",
             (vec_id(moment_id, 0), vec_id(moment_id + 1, 0) - 1),
         ).fetchall():
             if name not in self.appended or not self.appended[name].forget(moment_id):
                 self._erased.setdefault(space_id, []).append(moment_id)
-        found = self.connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
-        if found:
-            packed = packing.decode(found[0])
+        seen = self.connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
+        packed = packing.decode(seen[0]) if seen else []
+        self._allowance.claim(room.dropping_pages(size_bytes, len(packed)))
+        if packed:
             self._counts.subtract({term_id for term_id, *_ in packed})
             self.connection.executemany(
                 "DELETE FROM posting WHERE term_id = ? AND score_ppm = ? AND moment_id = ? AND ordinal = ?",
@@ -166,14 +206,47 @@ class Transaction(GraphWriting):
 
     def recode_moment(self, moment_id: int, jpeg: bytes, tier: Tier, *, width_px: int, height_px: int, generation: int) -> None:
         """Put a smaller picture in place of the old one, and note the tier that it was made for."""
+        found = self._weight(moment_id)
+        if found is None:
+            return
+        self._allowance.claim(room.dropping_pages(found[1], 0) + room.picture_pages(len(jpeg)))
+        self._weigh(found[0], -found[1], pinned=found[2])
+        self._weigh(tier, len(jpeg), pinned=found[2])
         self.connection.execute(
             "UPDATE moment SET blob_id = ?, width_px = ?, height_px = ?, tier = ? WHERE id = ?",
             (self._blob(jpeg, generation=generation), width_px, height_px, tier, moment_id),
         )
 
+    def stub_moment(self, moment_id: int) -> None:
+        """Let the picture go; what was seen in it, its vectors and its documents stay."""
+        found = self._weight(moment_id)
+        if found is None:
+            return
+        self._allowance.claim(room.dropping_pages(found[1], 0))
+        self._weigh(found[0], -found[1], pinned=found[2])
+        self.connection.execute("UPDATE moment SET blob_id = NULL, tier = 'stub' WHERE id = ?", (moment_id,))
+
     def set_tier(self, moment_id: int, tier: Tier) -> None:
         """Note that a moment reached a tier with its picture as it is."""
+        found = self._weight(moment_id)
+        if found is None:
+            return
+        self._allowance.claim(4)
+        self._weigh(found[0], -found[1], pinned=False)
+        self._weigh(tier, found[1], pinned=False)
         self.connection.execute("UPDATE moment SET tier = ? WHERE id = ?", (tier, moment_id))
+
+    def drop_document(self, document_id: int) -> None:
+        """Remove a document and its full text."""
+        found = self.connection.execute("SELECT length(text) FROM document WHERE id = ?", (document_id,)).fetchone()
+        if found:
+            self._allowance.claim(room.document_pages(found[0]))
+            self.connection.execute("DELETE FROM document WHERE id = ?", (document_id,))
+
+    def drop_segment(self, segment_id: int) -> None:
+        """Remove a segment; its moments and documents stay."""
+        self._allowance.claim(room.segment_pages(0))
+        self.connection.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
 
     def set_state(self, key: str, value: bytes) -> None:
         """Keep a component's state; it survives a restart together with what was written in this transaction."""
@@ -199,6 +272,21 @@ class Transaction(GraphWriting):
             )
             name, epoch = self.connection.execute("SELECT name, epoch FROM vec_space WHERE id = ?", (space_id,)).fetchone()
             self.erased[name] = (moment_ids, epoch)
+        if self.ledger != self._ledger_before:
+            self.set_state(room.LEDGER, msgspec.msgpack.encode(dict(self.ledger)))
+
+    def _weight(self, moment_id: int) -> tuple[str, int, bool] | None:
+        """Tier, bytes of its picture and whether it is pinned; None for a moment that is gone."""
+        found = self.connection.execute(
+            "SELECT m.tier, ifnull(length(b.data), 0), m.pinned FROM moment m LEFT JOIN blob b ON b.id = m.blob_id WHERE m.id = ?",
+            (moment_id,),
+        ).fetchone()
+        return (found[0], found[1], found[2] == 1) if found else None
+
+    def _weigh(self, tier: str, size_bytes: int, *, pinned: bool) -> None:
+        self.ledger[tier] += size_bytes
+        if pinned:
+            self.ledger["pinned"] += size_bytes
 
     def _add_vector(self, space: str, vector: Vector, moment_id: int, t_us: int, stream_id: int) -> None:
         rows = self.appended.get(space)

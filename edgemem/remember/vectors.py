@@ -132,12 +132,18 @@ class SpaceWriter:
             self._header = None
             raise
 
-    def tidy(self) -> bool:
-        """Sort in what came out of order and drop erased rows once they are many. True if the files were rewritten."""
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one vector in the files."""
+        return self.space.dim + ROW.itemsize
+
+    def tidy(self, spare_bytes: int | None = None) -> bool:
+        """Sort in what came out of order and drop erased rows once they are many, or take `spare_bytes`. True if it rewrote the files."""
         header = self._header
         if header is not None:
             allowed = max(_TAIL_LEAST, header.count // 10)
-            if header.count - header.ordered <= allowed and header.erased <= allowed:
+            dead = allowed if spare_bytes is None else min(allowed, max(header.count // 10, spare_bytes // self.row_bytes))
+            if header.count - header.ordered <= allowed and header.erased <= dead:
                 return False
         self.rebuild()
         return True

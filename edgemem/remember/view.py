@@ -110,6 +110,8 @@ class View(GraphReading):
             id=moment_id,
         )
         if not found:
+            if self.moment(moment_id) is not None:
+                raise MemoryDirError(f"memory {self.directory}: the picture of m{moment_id} has faded; what was seen in it is still known")
             raise MemoryDirError(f"memory {self.directory} has no picture m{moment_id}: it is unknown, forgotten or later than the cut-off")
         data: bytes = found[0][0]
         return data
@@ -309,7 +311,7 @@ class View(GraphReading):
         bounds = self.bounds()
         return Stats(
             disk_bytes=disk_bytes(self.directory),
-            budget_bytes=self._budget_bytes,
+            budget_bytes=self._budget_bytes or self._noted_budget(),
             moments=sum(tiers.values()),
             tiers=tiers,
             segments=segments,
@@ -319,3 +321,8 @@ class View(GraphReading):
             oldest_us=bounds[0] if bounds else None,
             newest_us=bounds[1] if bounds else None,
         )
+
+    def _noted_budget(self) -> int | None:
+        """The cap under which the last writer wrote; None if it had none."""
+        found = self._all("SELECT value FROM meta WHERE key = 'budget_bytes'")
+        return int(found[0][0]) if found else None

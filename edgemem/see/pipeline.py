@@ -16,7 +16,7 @@ import numpy as np
 
 from edgemem.errors import EdgememError, MemoryDirError, SourceError
 from edgemem.infer.roles import JointEmbedder, Reader
-from edgemem.records import US, Frame, Moment, Observation, Record, Segment, Vector
+from edgemem.records import US, Frame, Image, Moment, Observation, Record, Segment, Vector
 from edgemem.remember.entries import NewMoment, NewSegment
 from edgemem.remember.store import Store, Transaction
 from edgemem.remember.tiers import Retainer
@@ -149,7 +149,8 @@ class Pipeline:
         else:
             self._consider(frame, look)
         now = time.monotonic()
-        if (self._ready and now - self._committed_s >= COMMIT_S) or now - self._saved_s >= SAVE_S:
+        due = now - self._committed_s >= COMMIT_S or self._store.fills(ready.new for ready in self._ready)
+        if (self._ready and due) or now - self._saved_s >= SAVE_S:
             self._commit()
 
     def _refusal(self, look: Look) -> str:
@@ -187,7 +188,7 @@ class Pipeline:
             vectors[self._parts.joint.space.name] = vector
         if self._parts.reader is not None:
             observations += tuple(self._attempt("reading text", [], self._parts.reader.read, frame.image))
-        height, width = frame.image.shape[:2]
+        jpeg, width, height = self._encoded(frame.image)
         new = NewMoment(
             stream=frame.stream,
             seq=frame.seq,
@@ -198,12 +199,21 @@ class Pipeline:
             width_px=width,
             height_px=height,
             sharpness=candidate.sharpness,
-            jpeg=pixels.encode_jpeg(frame.image, JPEG_QUALITY),
+            jpeg=jpeg,
             vectors=vectors,
             observations=observations,
             role=kept.role,
         )
         self._ready.append(_Ready(new, candidate.vector))
+
+    def _encoded(self, image: Image) -> tuple[bytes, int, int]:
+        """The picture as it is kept, with its width and height: smaller when it would not fit into the budget as it is."""
+        jpeg, most = pixels.encode_jpeg(image, JPEG_QUALITY), self._store.picture_bytes
+        while most is not None and len(jpeg) > most and max(image.shape) > 64:
+            image = pixels.shrink(image, max(image.shape[:2]) // 2, smooth=True)
+            jpeg = pixels.encode_jpeg(image, JPEG_QUALITY)
+            self._note("pictures are too large for budget.disk and were kept smaller")
+        return jpeg, image.shape[1], image.shape[0]
 
     def _commit(self, *, ending: bool = False) -> None:
         """Everything that is ready, and the state that belongs to it, in one transaction; then upkeep."""

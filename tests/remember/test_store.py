@@ -112,16 +112,6 @@ def test_space_returned_by_dropping_goes_back_to_the_disk_in_steps(store, making
     assert steps >= 5
 
 
-def test_pressure_says_how_many_bytes_are_too_many(directory, making):
-    with Store.open(directory, budget_bytes=400_000) as store:
-        store.ensure_space(making.space)
-        assert store.pressure() == 0
-        assert store.pressure(more_bytes=1_000_000) > 600_000
-        with store.transaction() as tx:
-            tx.add_moment(making.moment(0, jpeg=bytes(500_000)))
-        assert store.pressure() > 100_000
-
-
 def test_vectors_of_the_wrong_size_are_refused_by_name(store, making):
     with pytest.raises(EngineError, match="16 dimensions"), store.transaction() as tx:
         tx.add_moment(making.moment(0, vector=np.ones(3, np.float32)))

@@ -1,0 +1,256 @@
+"""The byte budget: what fades so that the directory never outgrows its cap.
+
+Before each write enough pages are made free, by these rungs in this order. Each rung has a hand that moves from the oldest arrival to
+the newest and never passes the hand of the rung before it, so every moment is met in the order of its age and each rung is paid once
+per moment, whatever the memory holds. Order is that of arrival, not of the clock: no wrong clock can make a memory fade.
+
+1. recompress: recent pictures become mid ones, once the recent ones take more than a quarter of the place; mid ones long ones likewise.
+2. thin: of each stretch of a stream one moment stays, the most valuable; the stretch doubles from 2 s to an hour as often as need be.
+3. summarise: unprotected moments become stubs (no picture; observations, vectors and documents stay), oldest first.
+4. drop: unprotected stubs go, oldest first. Their documents stay.
+5. last resort: pictures of representatives shrink to 256 px, then become stubs, then go; at last the oldest documents without a moment.
+
+Value of a moment in its stretch = sum over the names seen in it of 1 / (moments that show this name) + novelty, where novelty =
+1 - cosine to the moment before it (of the first: behind it). What was seen once counts 1, what is always there next to nothing, a
+near-duplicate 0.
+
+Never touched: pinned moments. The first and the latest moment of each stream stay; their pictures shrink when nothing else is left.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from edgemem.records import US, Matrix, Tier
+from edgemem.remember import observations as packing
+from edgemem.remember.entries import Retainable
+from edgemem.remember.room import Division
+from edgemem.remember.shrink import shrink
+from edgemem.remember.vectors import fetch
+
+if TYPE_CHECKING:
+    from edgemem.remember.store import Store
+    from edgemem.remember.transaction import Transaction
+
+_KEY = "budget"
+_WINDOW = 64
+"""Moments that one step looks at."""
+_FIRST_GAP_S, _LAST_GAP_S = 2, 4096
+_PICTURES: dict[str, tuple[Tier, int, int, int]] = {
+    "recent": ("mid", 768, 70, 1),
+    "mid": ("long", 512, 45, 2),
+    "faint": ("long", 256, 35, 3),
+}
+"""Tier, side, quality (VAM, Table 5) and generation that a picture gets."""
+
+
+class Hands(msgspec.Struct):
+    """How far each rung has come: the last id it met. Kept with the memory."""
+
+    cap_bytes: int = 0
+    at: dict[str, int] = {}
+    gap_s: int = _FIRST_GAP_S
+
+
+class Fader:
+    """Makes room in one store, a bounded step at a time."""
+
+    def __init__(self, store: Store, connection: sqlite3.Connection, division: Division) -> None:
+        self._store = store
+        self._connection = connection
+        self._division = division
+        self._share_bytes = division.share_bytes
+        kept = store.state(_KEY)
+        self._hands = msgspec.msgpack.decode(kept, type=Hands) if kept else Hands()
+        if self._hands.cap_bytes != division.cap_bytes:
+            self._hands = Hands(cap_bytes=division.cap_bytes)  # a larger cap thins less
+        self._edges: frozenset[int] = frozenset()
+
+    def step(self, *, hard: bool) -> bool:
+        """One transaction of the first rung that has something before it. False when none has.
+
+        `hard` ignores the quarters and looks at everything, the first and latest pictures included.
+        """
+        self._edges = self._store.edges()
+        newest = self._newest_id()
+        self._share_bytes = 0 if hard else self._division.share_bytes
+        for tier in ("recent", "mid"):
+            if self._store.ledger[tier] > self._share_bytes and self._advance(tier, newest, partial(self._recode, tier)):
+                return True
+            newest = newest if hard else min(newest, self._hands.at.get(tier, 0))
+        if self._thin(newest):
+            return True
+        rungs: tuple[tuple[str, Callable[[Transaction, Sequence[Retainable]], int]], ...] = (
+            ("summarise", self._summarise), ("drop", self._drop), ("faint", self._faint), ("stub", self._stub), ("gone", self._gone),
+        )  # fmt: skip
+        return any(self._advance(name, newest, act) for name, act in rungs) or self._forget_documents() or (hard and self._fade_edges())
+
+    def restart(self) -> None:
+        """Begin all laps anew, for a hard round."""
+        self._hands = Hands(cap_bytes=self._division.cap_bytes, gap_s=self._hands.gap_s)
+
+    def _newest_id(self) -> int:
+        newest: int = self._connection.execute("SELECT ifnull(max(id), 0) FROM moment").fetchone()[0]
+        return newest
+
+    def _advance(self, rung: str, upto: int, act: Callable[[Transaction, Sequence[Retainable]], int]) -> bool:
+        """Let `act` deal with the moments before the rung's hand; it tells how far it came. False at the end of the lap."""
+        window = self._window(self._hands.at.get(rung, 0), upto)
+        if not window:
+            return False
+        with self._store.unbounded() as tx:
+            self._hands.at[rung] = act(tx, window)
+            tx.set_state(_KEY, msgspec.msgpack.encode(self._hands))
+        return True
+
+    def _window(self, after: int, upto: int) -> list[Retainable]:
+        if after >= upto:
+            return []
+        return self._store.arrivals(after, upto, _WINDOW)
+
+    def _each(self, tx: Transaction, window: Sequence[Retainable], act: Callable[[Retainable], object]) -> int:
+        """Act on the moments until the transaction is as large as it may be, or enough is free."""
+        for moment in window:
+            act(moment)
+            if tx.full or self._store.has_room(3):
+                return moment.id
+        return window[-1].id
+
+    def _loose(self, moment: Retainable) -> bool:
+        return not (moment.protected or moment.pinned or moment.id in self._edges)
+
+    def _recode(self, tier: str, tx: Transaction, window: Sequence[Retainable]) -> int:
+        """Until the tier is back within its share: what need not shrink yet does not."""
+        for moment in window:
+            if moment.tier == tier:
+                self._smaller(tx, moment, tier)
+            if tx.full or tx.ledger[tier] <= self._share_bytes:
+                return moment.id
+        return window[-1].id
+
+    def _faint(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda moment: None if moment.id in self._edges else self._smaller(tx, moment, "faint"))
+
+    def _smaller(self, tx: Transaction, moment: Retainable, step: str) -> None:
+        if moment.pinned or step not in _PICTURES or moment.tier == "stub":
+            return
+        tier, side_px, quality, generation = _PICTURES[step]
+        data = self._store.picture(moment.id) if moment.generation < generation else None
+        found = shrink(data, side_px, quality) if data else None
+        if data and found and len(found[0]) < len(data):
+            tx.recode_moment(moment.id, found[0], tier, width_px=found[1], height_px=found[2], generation=generation)
+        elif moment.tier != tier:
+            tx.set_tier(moment.id, tier)
+
+    def _summarise(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: tx.stub_moment(m.id) if self._loose(m) and m.tier != "stub" else None)
+
+    def _drop(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._loose(m) else None)
+
+    def _stub(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: None if m.pinned or m.id in self._edges else tx.stub_moment(m.id))
+
+    def _gone(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: None if m.pinned or m.id in self._edges else tx.drop_moment(m.id))
+
+    def _thin(self, upto: int) -> bool:
+        """Sweep on; at the end of a lap double the gap and begin again, up to an hour."""
+        hands = self._hands
+        while not self._advance("thin", upto, self._thin_window):
+            if hands.gap_s >= _LAST_GAP_S or not upto:
+                return False
+            hands.gap_s *= 2
+            hands.at["thin"] = 0
+        return True
+
+    def _thin_window(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        buckets: defaultdict[tuple[int, int], list[Retainable]] = defaultdict(list)
+        for moment in window:
+            buckets[moment.stream_id, moment.t_us // (self._hands.gap_s * US)].append(moment)
+        spared = {self._most_valuable(bucket) for bucket in buckets.values() if len(bucket) > 1}
+        spared |= {bucket[0].id for bucket in buckets.values() if len(bucket) == 1}
+        return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._loose(m) and m.id not in spared else None)
+
+    def _most_valuable(self, bucket: Sequence[Retainable]) -> int:
+        ids = [moment.id for moment in bucket]
+        values = self._rarity(ids) + self._novelty(ids)
+        kept = next((i for i, moment in enumerate(bucket) if not self._loose(moment)), None)
+        return ids[int(np.argmax(values)) if kept is None else kept]
+
+    def _rarity(self, ids: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """Per moment, the sum of 1 / (moments with this name) over the names seen in it."""
+        values = np.zeros(len(ids))
+        for i, moment_id in enumerate(ids):
+            found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
+            terms = {packed[0] for packed in packing.decode(found[0])} if found else set()
+            marks = ",".join(map(str, terms))
+            values[i] = self._connection.execute(
+                f"SELECT ifnull(sum(1.0 / moments), 0) FROM term WHERE id IN ({marks}) AND moments > 0"  # noqa: S608 - integers
+            ).fetchone()[0]
+        return values
+
+    def _novelty(self, ids: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """Per moment, 1 - cosine to its neighbour in the space with the most vectors."""
+        space = self._connection.execute("SELECT id, dim FROM vec_space ORDER BY rows DESC LIMIT 1").fetchone()
+        values = np.zeros(len(ids))
+        if space is None:
+            return values
+        present, vectors = fetch(self._connection, space[0], space[1], ids)
+        if len(present) < 2:
+            return values
+        at = [ids.index(moment_id) for moment_id in present]
+        cosines = _neighbours(vectors)
+        values[at] = 1.0 - np.concatenate([cosines[:1], cosines])
+        return values
+
+    def _forget_documents(self) -> bool:
+        """The oldest documents that no moment stands behind, and segments that are empty."""
+        found = self._connection.execute("SELECT id FROM document WHERE moment_id IS NULL ORDER BY id LIMIT ?", (_WINDOW,)).fetchall()
+        empty = self._connection.execute(
+            "SELECT id FROM segment s WHERE id <= ? AND NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = s.id)"
+            " AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = s.id) ORDER BY id LIMIT ?",
+            (self._hands.at.get("segments", 0) + _WINDOW, _WINDOW),
+        ).fetchall()
+        if not found and not empty:
+            return False
+        with self._store.unbounded() as tx:
+            for (document_id,) in found:
+                if tx.full:
+                    break
+                tx.drop_document(document_id)
+            for (segment_id,) in empty:
+                if tx.full:
+                    break
+                tx.drop_segment(segment_id)
+        return True
+
+    def _fade_edges(self) -> bool:
+        """When nothing else is left, first and latest pictures shrink too, once."""
+        ids = ",".join(map(str, self._edges))
+        window = [
+            m for m in self._store.arrivals(0, 2**62, -1, f"m.id IN ({ids})") if m.generation < _PICTURES["faint"][3] and not m.pinned
+        ]
+        if not window:
+            return False
+        with self._store.unbounded() as tx:
+            for moment in window:
+                data = self._store.picture(moment.id)
+                found = shrink(data, 256, 35) if data else None
+                if found:
+                    tx.recode_moment(moment.id, found[0], "long", width_px=found[1], height_px=found[2], generation=3)
+                if tx.full:
+                    break
+        return True
+
+
+def _neighbours(vectors: Matrix) -> Matrix:
+    cosines: Matrix = np.einsum("ij,ij->i", vectors[1:], vectors[:-1])
+    return cosines

@@ -1,0 +1,115 @@
+"""How the byte budget is divided, and what a write costs at most: arithmetic only.
+
+    cap = database file + write-ahead log + shared memory + vector files + the copy made while one of them is rewritten
+
+The log gets a fifth of the cap (at most 16 MiB), a transaction half of the log. So a transaction always finds room in the log once
+that is cut back, and in the database once that many pages are kept free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from edgemem.errors import BudgetError
+from edgemem.records import Record
+
+MINIMUM_BYTES = 8 << 20
+"""Smallest cap. An empty memory takes 0.3 MiB; below 8 MiB a transaction could not hold a large picture, its index pages and its text."""
+
+LEDGER = "ledger"
+"""Key of the state that holds the sums of picture bytes by tier, so that nobody ever counts all moments."""
+PAGE_BYTES = 4096
+FRAME_BYTES = PAGE_BYTES + 24
+"""A page in the log."""
+_LEAF_BYTES = 4060
+_MOST_LOG_BYTES = 16 << 20
+_LEAST_SLACK_BYTES = 256 << 10
+"""Shared memory of the log (32 KiB for each 16 MiB), the lock, and what a full-text merge writes beyond its estimate."""
+_MOMENT_PAGES = 16
+"""Tables and indexes that one moment touches."""
+_DOCUMENT_PAGES = 12
+BASE_PAGES = 24
+"""What every transaction may touch: counters, state, allocation maps."""
+
+
+class Division(Record, frozen=True, kw_only=True):
+    """A cap, divided. All are upper bounds that hold at every instant."""
+
+    cap_bytes: int
+    log_bytes: int
+    slack_bytes: int
+
+    @classmethod
+    def of(cls, cap_bytes: int) -> Division:
+        """Raises BudgetError below `MINIMUM_BYTES`."""
+        if cap_bytes < MINIMUM_BYTES:
+            raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f} MiB: a memory needs at least {MINIMUM_BYTES >> 20}MiB")
+        return cls(cap_bytes=cap_bytes, log_bytes=min(_MOST_LOG_BYTES, cap_bytes // 5), slack_bytes=_LEAST_SLACK_BYTES + cap_bytes // 32)
+
+    @property
+    def transaction_pages(self) -> int:
+        """Pages that one transaction may touch."""
+        return self.log_bytes // 2 // FRAME_BYTES
+
+    @property
+    def share_bytes(self) -> int:
+        """A quarter of what is left for memories."""
+        return (self.cap_bytes - self.slack_bytes - self.log_bytes * 3 // 2) // 4
+
+    def database_pages(self, sidecars: Sequence[int], row_bytes: int) -> int:
+        """Pages the database may have beside vector files of these sizes, each with rows of `row_bytes` in sum.
+
+        The largest counts twice, for its copy; so do the rows that the next transaction adds.
+        """
+        growth = 2 * row_bytes * (self.transaction_pages // _MOMENT_PAGES)
+        beside = self.log_bytes + self.slack_bytes + sum(sidecars) + max(sidecars, default=0) + growth
+        return max(0, self.cap_bytes - beside) // PAGE_BYTES
+
+
+def picture_pages(jpeg_bytes: int) -> int:
+    """Overflow pages of a picture, and the page with its row."""
+    return jpeg_bytes // _LEAF_BYTES + 2
+
+
+def moment_pages(jpeg_bytes: int, vector_bytes: int, observations: int) -> int:
+    """Adding a moment: each observation may touch a page of its own in the postings."""
+    return _MOMENT_PAGES + picture_pages(jpeg_bytes) + vector_bytes // _LEAF_BYTES + observations
+
+
+def dropping_pages(jpeg_bytes: int, observations: int) -> int:
+    """Removing a moment: with `secure_delete` every page of its picture is overwritten."""
+    return _MOMENT_PAGES + picture_pages(jpeg_bytes) + observations
+
+
+def document_pages(text_bytes: int) -> int:
+    """Adding or removing a document with its full text."""
+    return _DOCUMENT_PAGES + text_bytes // 400
+
+
+def segment_pages(moments: int) -> int:
+    """Adding a segment: its moments are neighbours, dozens to a page."""
+    return 8 + moments // 8
+
+
+class Allowance:
+    """What one transaction may still touch. Without a budget (`pages` None) everything."""
+
+    def __init__(self, pages: int | None = None, pinned_bytes: int | None = None) -> None:
+        self._pages = pages
+        self.pinned_bytes = pinned_bytes
+        """Bytes of pictures that may be pinned in all."""
+        self.claimed = BASE_PAGES
+
+    @property
+    def full(self) -> bool:
+        """Half of it is claimed: commit, and go on in another transaction."""
+        return self._pages is not None and self.claimed > self._pages // 2
+
+    def claim(self, pages: int) -> None:
+        """Raises BudgetError when the transaction grows too large for the budget; nothing of it is written then."""
+        self.claimed += pages
+        if self._pages is not None and self.claimed > self._pages:
+            raise BudgetError(
+                f"a transaction of {self.claimed * PAGE_BYTES >> 10} KiB does not fit: budget.disk allows "
+                f"{self._pages * PAGE_BYTES >> 10} KiB at once; write less at a time or raise budget.disk"
+            )

@@ -1,0 +1,215 @@
+"""The directory never outgrows its cap, whatever is written; what stands for an event stays longest."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+import simplejpeg
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from edgemem.errors import BudgetError, MemoryDirError
+from edgemem.records import US
+from edgemem.remember.check import check_memory
+from edgemem.remember.room import MINIMUM_BYTES
+from edgemem.remember.store import Store
+
+MIB = 1 << 20
+FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+def picture(seed, side=320):
+    """A JPEG of noise: large for its sides, so that few of them fill a memory."""
+    noise = np.random.default_rng(seed).integers(0, 256, (side * 3 // 4, side, 3), np.uint8)
+    return simplejpeg.encode_jpeg(noise, 90, "BGR")
+
+
+PICTURES = [picture(seed) for seed in range(8)] + [picture(seed, 160) for seed in range(8)]
+
+
+def used(directory):
+    return sum(path.stat().st_size for path in Path(directory).rglob("*") if path.is_file())
+
+
+@contextmanager
+def memory(making, cap):
+    """A memory under a cap, in main memory where there is such a place: these tests write hundreds of megabytes."""
+    with TemporaryDirectory(dir=FAST) as name, Store.open(Path(name) / "memory", budget_bytes=cap) as store:
+        store.ensure_space(making.space)
+        yield store
+
+
+def unlike(jpeg, number):
+    """The same picture with other bytes: a comment behind its end."""
+    return jpeg + number.to_bytes(4, "big")
+
+
+def events(store, making, count, per_event=5, *, seconds=1.0, start=0, size=0, names=("cat", "dog", "street", "tree")):
+    """Write events of some moments each, as ingest does; yields after every commit."""
+    number = start
+    for _ in range(count):
+        ids = []
+        t0 = number * seconds
+        for _ in range(per_event):
+            seen = tuple(making.label(name, 0.5) for name in (*names, f"only {number}")[number % 3 :])
+            jpeg = unlike(PICTURES[(number * 7 + size) % len(PICTURES)], number)
+            with store.transaction() as tx:
+                ids.append(tx.add_moment(making.moment(round(number * seconds * US), jpeg=jpeg, seen=seen)))
+            number += 1
+            yield
+        t0_us, t1_us = round(t0 * US), round((number - 1) * seconds * US)
+        with store.transaction() as tx:
+            there = tx.remaining(ids)
+            chosen = there[len(there) // 2]
+            segment_id = tx.add_segment(making.segment(there, t0_us, t1_us, representative_id=chosen))
+            tx.add_document(
+                making.document(f"event {number} a cat and a dog", t0_us, t1_us, t1_us, segment_id=segment_id, moment_id=chosen)
+            )
+        yield
+
+
+def promises(store):
+    """Every event has its picture or says that it is gone; the first and the latest frame are there."""
+    with store.view() as view:
+        for document in view.documents(kinds=["event"]):
+            moment = view.moment(document.moment_id) if document.moment_id is not None else None
+            if moment is not None and moment.tier != "stub":
+                assert view.picture(moment.id)
+            elif moment is not None:
+                with pytest.raises(MemoryDirError, match="faded"):
+                    view.picture(moment.id)
+        moments = view.moments()
+        assert view.picture(moments[0].id)
+        assert view.picture(moments[-1].id)
+        return moments[0].t_us, moments[-1].t_us
+
+
+@given(
+    cap=st.integers(MINIMUM_BYTES, 2 * MINIMUM_BYTES),
+    bursts=st.lists(
+        st.tuples(st.integers(1, 12), st.integers(1, 20), st.sampled_from([0.1, 1.0, 60.0]), st.integers(0, 15)), min_size=1, max_size=6
+    ),
+    pins=st.sets(st.integers(0, 100), max_size=10),
+)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_is_written_the_directory_stays_below_its_cap(making, cap, bursts, pins):
+    with memory(making, cap) as store:
+        number = 0
+        for count, per_event, seconds, size in bursts:
+            for _ in events(store, making, count, per_event, seconds=seconds, start=number, size=size):
+                assert used(store.directory) <= cap
+                number += 1
+            number += 1
+            with store.transaction() as tx:
+                for moment_id in pins:
+                    tx.pin(moment_id)
+            store.maintain()
+            assert used(store.directory) <= cap
+        first_us, last_us = promises(store)
+        assert first_us <= last_us
+        directory = store.directory
+        store.close()
+        assert used(directory) <= cap
+        assert check_memory(directory) == []
+
+
+def test_ten_times_the_cap(making):
+    cap = MINIMUM_BYTES
+    with memory(making, cap) as store:
+        written = 0
+        for i, _ in enumerate(events(store, making, 400, 5)):
+            written += len(PICTURES[(i * 7) % len(PICTURES)])
+            assert used(store.directory) <= cap
+            if i % 10 == 0:
+                store.maintain()
+        assert written > 10 * cap
+        assert promises(store) == (0, 1999 * US)
+        with store.view() as view:
+            stats = view.stats()
+            assert stats.documents == 400
+            assert stats.budget_bytes == cap
+            assert stats.disk_bytes <= cap
+            assert stats.tiers["recent"] > 0
+        store.close()
+        assert check_memory(store.directory) == []
+
+
+def test_a_budget_below_the_minimum_is_refused_before_a_byte_is_written(directory):
+    with pytest.raises(BudgetError, match="at least 8MiB"):
+        Store.open(directory, budget_bytes=MINIMUM_BYTES - 1)
+    assert not directory.exists()
+
+
+def test_a_write_that_can_never_fit_is_refused_and_seeing_goes_on(making):
+    with memory(making, MINIMUM_BYTES) as store:
+        with pytest.raises(BudgetError, match="write less at a time"), store.transaction() as tx:
+            tx.add_moment(making.moment(0, jpeg=bytes(2 * MIB)))
+        with store.transaction() as tx:
+            tx.add_moment(making.moment(US, jpeg=PICTURES[0]))
+        with store.view() as view:
+            assert [m.t_us for m in view.moments()] == [US]
+
+
+def test_pins_stay_and_no_more_can_be_pinned_than_half_the_budget(making):
+    with memory(making, MINIMUM_BYTES) as store:
+        pinned = []
+
+        def pin(number):
+            with store.transaction() as tx:
+                moment_id = tx.add_moment(making.moment(number * US, jpeg=unlike(PICTURES[number % 8], number)))
+                tx.pin(moment_id)
+            pinned.append((moment_id, number))
+
+        with pytest.raises(BudgetError, match="unpin others"):
+            deque(map(pin, range(1000)), maxlen=0)
+        for _ in events(store, making, 100, start=1000):
+            assert used(store.directory) <= MINIMUM_BYTES
+        assert [store.picture(moment_id) for moment_id, _ in pinned] == [unlike(PICTURES[n % 8], n) for _, n in pinned]
+
+
+def test_a_smaller_budget_is_kept_to_from_the_start(making):
+    with memory(making, 4 * MINIMUM_BYTES) as store:
+        for _ in events(store, making, 150, 5):
+            pass
+        store.close()
+        assert used(store.directory) > MINIMUM_BYTES
+        with Store.open(store.directory, budget_bytes=MINIMUM_BYTES) as smaller:
+            assert used(smaller.directory) <= MINIMUM_BYTES
+            assert promises(smaller) == (0, 749 * US)
+        with Store.open(store.directory) as free, free.view() as view:
+            assert view.stats().budget_bytes == MINIMUM_BYTES
+
+
+def test_what_was_seen_once_outlives_what_is_always_there(making):
+    with memory(making, MINIMUM_BYTES) as store:
+        rare = {37, 138, 241, 555}
+        for number in range(1000):
+            names = ["street", "tree", *(["a red fox"] if number in rare else [])]
+            with store.transaction() as tx:
+                seen = tuple(making.label(name, 0.5) for name in names)
+                jpeg = number.to_bytes(4, "big") * 5000  # no picture that could be made smaller
+                tx.add_moment(making.moment(number * US, jpeg=jpeg, seen=seen, vector=making.unit(1)))
+        with store.view() as view:
+            assert len(view.moments()) < 500
+            assert {posting.t_us // US for posting in view.postings(["a red fox"])} == rare
+
+
+def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeypatch):
+    monkeypatch.setattr("edgemem.remember.store._READER_PATIENCE_S", 0.1)
+    with memory(making, MINIMUM_BYTES) as store:
+        writing = events(store, making, 1000)
+        next(writing)
+        with store.view() as view:
+            view._connection.execute("BEGIN")
+            view.moments()
+            with pytest.raises(BudgetError, match="a reader keeps the log"):
+                deque(writing, maxlen=0)
+            assert used(store.directory) <= MINIMUM_BYTES
+            view._connection.execute("COMMIT")
+        for _ in events(store, making, 20, start=2000):
+            assert used(store.directory) <= MINIMUM_BYTES
