@@ -1,0 +1,60 @@
+"""A memory keeps to the size that the user chose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from edgemem.cli.main import main
+from edgemem.config import parse_bytes
+
+RECIPE = "rate_fps = 1.0\njoint = false\nread_text = false\n[segment]\nuse = 'fixed_window'\n[retain]\nuse = 'age_tiers'\n"
+
+
+@pytest.fixture
+def noise(tmp_path: Path, home: Path) -> Path:
+    """180 pictures of 190 KB each as they are kept: twice what the memory may take."""
+    assert home.parent == tmp_path
+    folder = tmp_path / "noise"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for number in range(180):
+        cv2.imwrite(str(folder / f"{number}.jpg"), rng.integers(0, 256, (360, 640, 3), np.uint8))
+    (tmp_path / "plain.toml").write_text(RECIPE)
+    return folder
+
+
+def ran(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+def test_ingest_stays_below_the_budget_and_stats_tell_it(noise: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = tmp_path / "m"
+    arguments = ("ingest", noise, "--memory", memory, "--recipe", tmp_path / "plain.toml", "--json")
+    code, out, err = ran(capsys, *arguments, "--set", "budget.disk=16MiB")
+    assert code == 0, err
+    report = json.loads(out)
+    assert (report["frames_seen"], report["moments_kept"], report["notes"]) == (180, 180, [])
+    assert sum(path.stat().st_size for path in memory.rglob("*") if path.is_file()) <= parse_bytes("16MiB")
+    stats = json.loads(ran(capsys, "memory", "stats", "--memory", memory, "--json")[1])
+    assert stats["budget_bytes"] == 16 << 20
+    assert stats["disk_bytes"] <= 16 << 20
+    assert 60 < stats["moments"] <= 180
+    assert ran(capsys, "memory", "check", "--memory", memory)[0] == 0
+
+
+def test_a_budget_too_small_to_remember_anything_is_refused_in_one_line(
+    noise: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("ingest", noise, "--memory", tmp_path / "m", "--recipe", tmp_path / "plain.toml")
+    code, _, err = ran(capsys, *arguments, "--set", "budget.disk=4MiB")
+    assert code == 1
+    assert err == "edgemem: budget.disk is 4.0 MiB: a memory needs at least 8MiB\n"
+    assert not (tmp_path / "m").exists()
