@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json
+from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json, progress
 from edgemem.clock import to_iso
 from edgemem.config import parse_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 @click.group()
 def memory() -> None:
-    """Look after a memory: stats, check."""
+    """Look after a memory: stats, check, backup, export, import, compact, pause, resume."""
 
 
 @memory.command()
@@ -62,3 +67,96 @@ def check(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG00
         click.echo("\n".join(problems) or "the memory is sound")
     if problems:
         raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def _steps(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar for what tells how much it did of how much."""
+    with progress(1000, label) as advance:
+        shown = 0
+
+        def step(done: int, total: int) -> None:
+            nonlocal shown
+            reached = 1000 * done // max(1, total)
+            advance(reached - shown)
+            shown = reached
+
+        yield step
+
+
+@memory.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@memory_option
+@json_option
+@common_options
+@pass_session
+def backup(session: Session, file: Path, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+    """Copy the memory into one new FILE, while it may go on being written. `edgemem memory import FILE` makes a memory of it again."""
+    from edgemem.remember.upkeep import backup as copy
+
+    with _steps("backup") as step:
+        size = copy(memory, file, step)
+    if as_json:
+        print_json({"file": str(file), "bytes": size})
+    else:
+        click.echo(f"{file}: {size / 2**20:.1f} MiB")
+
+
+@memory.command()
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@memory_option
+@json_option
+@common_options
+@pass_session
+def export(session: Session, folder: Path, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+    """Write everything that is remembered into a new DIR as JSON Lines and JPEG files, for any tool to read."""
+    from edgemem.remember.export import export as write
+
+    with _steps("export") as step:
+        moments = write(memory, folder, step)
+    if as_json:
+        print_json({"directory": str(folder), "moments": moments})
+    else:
+        click.echo(f"{folder}: {moments} moments")
+
+
+@memory.command("import")
+@click.argument("source", type=click.Path(path_type=Path, exists=True))
+@memory_option
+@json_option
+@common_options
+@pass_session
+def import_(session: Session, source: Path, memory: Path, as_json: bool) -> None:
+    """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
+    from edgemem.remember.imports import import_into
+    from edgemem.remember.upkeep import restore
+    from edgemem.remember.view import View
+
+    if source.is_dir():
+        with _steps("import") as step:
+            moments = import_into(memory, source, budget_bytes=parse_bytes(session.settings.budget.disk), progress=step)
+    else:
+        restore(source, memory)
+        with View.open(memory) as view:
+            moments = view.stats().moments
+    if as_json:
+        print_json({"memory": str(memory), "moments": moments})
+    else:
+        click.echo(f"{memory}: {moments} moments taken in")
+
+
+@memory.command()
+@memory_option
+@json_option
+@common_options
+@pass_session
+def compact(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+    """Give free space back to the disk, and end the wiping of a forgetting that was interrupted. Needs no room for a second copy."""
+    from edgemem.remember.upkeep import compact as shrink
+
+    with _steps("compact") as step:
+        before, after = shrink(memory, step)
+    if as_json:
+        print_json({"bytes_before": before, "bytes_after": after})
+    else:
+        click.echo(f"{before / 2**20:.1f} MiB before, {after / 2**20:.1f} MiB now")

@@ -1,0 +1,141 @@
+"""A memory as plain files: JSON Lines and JPEG, for any tool to read and for another memory to take in.
+
+    memory.json       format, version, spaces of vectors
+    streams.jsonl segments.jsonl documents.jsonl entities.jsonl aliases.jsonl mentions.jsonl relations.jsonl
+    moments.jsonl     with what was seen in each, the name of its picture, and its vectors as base64 of little-endian float16
+    pictures/m1.jpg   one for each moment whose picture has not faded
+
+Times are microseconds since 1970 UTC. Ids are those of this memory; every reference between files uses them. Documents and relations
+are there in every version. What components keep for themselves (saved states) and receipts are not.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from edgemem.errors import MemoryDirError, UsageError
+from edgemem.remember import observations as packing
+from edgemem.remember.faults import told
+from edgemem.remember.reading import connect
+from edgemem.remember.view import View
+
+FORMAT = "edgemem-export"
+FORMAT_VERSION = 1
+
+TABLES = {
+    "streams": "SELECT name, t0_us FROM stream ORDER BY id",
+    "moments": (
+        "SELECT m.id, s.name AS stream, m.seq, m.t_us, m.offset_us, m.mono_us, b.name AS boot_id, m.width_px, m.height_px, m.sharpness,"
+        " m.tier, m.role, m.protected, m.pinned, m.blob_id, p.generation FROM moment m JOIN stream s ON s.id = m.stream_id"
+        " LEFT JOIN boot b ON b.id = m.boot_id LEFT JOIN blob p ON p.id = m.blob_id ORDER BY m.id"
+    ),
+    "segments": (
+        "SELECT g.id, s.name AS stream, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id,"
+        " (SELECT json_group_array(moment_id) FROM segment_moment WHERE segment_id = g.id) AS moments"
+        " FROM segment g JOIN stream s ON s.id = g.stream_id ORDER BY g.id"
+    ),
+    "documents": (
+        "SELECT d.id, d.kind, d.text, s.name AS stream, d.t0_us, d.t1_us, d.offset_us, d.known_us, d.until_us, d.origin, d.segment_id,"
+        " d.moment_id FROM document d JOIN stream s ON s.id = d.stream_id ORDER BY d.id"
+    ),
+    "entities": "SELECT id, kind, name, known_us, segment_id FROM entity ORDER BY id",
+    "aliases": "SELECT entity_id, name, known_us, until_us FROM alias ORDER BY id",
+    "mentions": "SELECT entity_id, document_id, moment_id, score, known_us FROM mention ORDER BY id",
+    "relations": (
+        "SELECT r.id, r.type, r.source_id, r.target_id, s.name AS stream, r.t0_us, r.t1_us, r.confidence, r.known_us, r.until_us,"
+        " (SELECT json_group_array(json_object('text', quote, 'origin', origin, 'document_id', document_id, 'moment_id', moment_id))"
+        " FROM relation_evidence WHERE relation_id = r.id) AS quotes FROM relation r JOIN stream s ON s.id = r.stream_id ORDER BY r.id"
+    ),
+}
+_JSON = frozenset({("segments", "moments"), ("relations", "quotes")})
+"""Columns that SQLite gives as JSON."""
+
+
+def export(directory: Path, target: Path, progress: Callable[[int, int], None] | None = None) -> int:
+    """Write the memory at `directory`, as of one instant, into a new directory; returns the number of moments.
+
+    Raises UsageError when `target` is there already, MemoryDirError when the memory cannot be read or `target` not be written.
+    """
+    View.open(directory).close()  # says what cannot be opened, and why
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is not empty: name a new directory to export to")
+    part = target.with_name(f"{target.name}.part")
+    try:
+        (part / "pictures").mkdir(parents=True)
+        with told(directory), closing(connect(directory)) as connection:
+            connection.execute("BEGIN")
+            moments = _Exporting(connection, part, progress).run()
+        if target.exists():
+            target.rmdir()
+        part.replace(target)
+    except FileExistsError:
+        raise UsageError(f"{part} is left from an export that was interrupted: delete it first") from None
+    except OSError as error:
+        raise MemoryDirError(f"{target} cannot be written: {error.strerror or error}") from None
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return moments
+
+
+class _Exporting:
+    def __init__(self, connection: sqlite3.Connection, target: Path, progress: Callable[[int, int], None] | None) -> None:
+        self._connection = connection
+        self._target = target
+        self._progress = progress
+        self._spaces: dict[int, str] = dict(connection.execute("SELECT id, name FROM vec_space"))
+        self._terms: dict[int, tuple[str, str]] = {}
+
+    def run(self) -> int:
+        moments: int = self._connection.execute("SELECT count(*) FROM moment").fetchone()[0]
+        for table, sql in TABLES.items():
+            with (self._target / f"{table}.jsonl").open("w", encoding="utf-8") as file:
+                for number, row in enumerate(self._rows(table, sql), 1):
+                    if table == "moments":
+                        self._add_sight(row)
+                        if self._progress is not None:
+                            self._progress(number, moments)
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        spaces = [
+            {"name": name, "dim": dim, "metric": metric, "calibration": json.loads(calibration)}
+            for name, dim, metric, calibration in self._connection.execute(
+                "SELECT name, dim, metric, calibration FROM vec_space ORDER BY id"
+            )
+        ]
+        about = {"format": FORMAT, "version": FORMAT_VERSION, "spaces": spaces}
+        (self._target / "memory.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+        return moments
+
+    def _rows(self, table: str, sql: str) -> Iterator[dict[str, Any]]:
+        cursor = self._connection.execute(sql)
+        names = [column[0] for column in cursor.description]
+        for values in cursor:
+            row = dict(zip(names, values, strict=True))
+            yield {name: json.loads(value) if (table, name) in _JSON else value for name, value in row.items()}
+
+    def _add_sight(self, row: dict[str, Any]) -> None:
+        """What was seen in a moment, its vectors, and its picture as a file."""
+        blob_id, key = row.pop("blob_id"), row["id"]
+        found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (key,)).fetchone()
+        row["observations"] = [msgspec.to_builtins(seen) for seen in packing.unpack(found[0], self._term)] if found else []
+        vectors = self._connection.execute("SELECT id & 255, data FROM vec WHERE id BETWEEN ? AND ?", (key << 8, (key << 8) + 255))
+        row["vectors"] = {self._spaces[space_id]: base64.b64encode(data).decode() for space_id, data in vectors}
+        row["picture"] = None
+        if blob_id is not None:
+            row["picture"] = f"pictures/m{key}.jpg"
+            data = self._connection.execute("SELECT data FROM blob WHERE id = ?", (blob_id,)).fetchone()[0]
+            (self._target / row["picture"]).write_bytes(data)
+
+    def _term(self, term_id: int) -> tuple[str, str]:
+        if term_id not in self._terms:
+            self._terms[term_id] = self._connection.execute("SELECT kind, name FROM term WHERE id = ?", (term_id,)).fetchone()
+        return self._terms[term_id]

@@ -1,0 +1,306 @@
+"""Takes in what `export` wrote, into a new memory or beside what another one holds; ids are given anew."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from edgemem.errors import MemoryDirError, UsageError
+from edgemem.records import Observation, Origin, Quote, Record, Tier, Vector
+from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewMoment, NewRelation, NewSegment
+from edgemem.remember.export import FORMAT, FORMAT_VERSION, TABLES
+from edgemem.remember.store import Store, Transaction
+
+_BATCH = 32
+"""Rows in one transaction: an import under a byte budget goes in like what is seen."""
+
+
+class _Space(Record, frozen=True):
+    name: str
+    dim: int
+    metric: str = "cosine"
+    calibration: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class _About(Record, frozen=True):
+    format: str
+    version: int
+    spaces: tuple[_Space, ...]
+
+
+class _Stream(Record, frozen=True):
+    name: str
+    t0_us: int
+
+
+class _Moment(Record, frozen=True):
+    id: int
+    stream: str
+    seq: int
+    t_us: int
+    offset_us: int
+    width_px: int
+    height_px: int
+    sharpness: float
+    mono_us: int = 0
+    boot_id: str | None = None
+    tier: Tier = "recent"
+    role: str = ""
+    protected: int = 0
+    pinned: int = 0
+    generation: int | None = None
+    observations: tuple[Observation, ...] = ()
+    vectors: dict[str, str] = msgspec.field(default_factory=dict)
+    picture: str | None = None
+
+
+class _Segment(Record, frozen=True):
+    id: int
+    stream: str
+    segmenter: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    representative_id: int | None
+    moments: tuple[int, ...]
+
+
+class _Document(Record, frozen=True):
+    id: int
+    kind: str
+    text: str
+    stream: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    known_us: int
+    origin: Origin
+    until_us: int | None = None
+    segment_id: int | None = None
+    moment_id: int | None = None
+
+
+class _Entity(Record, frozen=True):
+    id: int
+    kind: str
+    name: str
+    known_us: int
+    segment_id: int | None = None
+
+
+class _Alias(Record, frozen=True):
+    entity_id: int
+    name: str
+    known_us: int
+    until_us: int | None = None
+
+
+class _Mention(Record, frozen=True):
+    entity_id: int
+    known_us: int
+    document_id: int | None = None
+    moment_id: int | None = None
+    score: float = 1.0
+
+
+class _Relation(Record, frozen=True):
+    id: int
+    type: str
+    source_id: int
+    target_id: int
+    stream: str
+    t0_us: int
+    t1_us: int
+    confidence: float
+    known_us: int
+    until_us: int | None = None
+    quotes: tuple[Quote, ...] = ()
+
+
+_KINDS: dict[str, type[Record]] = {
+    "streams": _Stream,
+    "moments": _Moment,
+    "segments": _Segment,
+    "documents": _Document,
+    "entities": _Entity,
+    "aliases": _Alias,
+    "mentions": _Mention,
+    "relations": _Relation,
+}
+
+
+def import_into(
+    directory: Path, source: Path, *, budget_bytes: int | None = None, progress: Callable[[int, int], None] | None = None
+) -> int:
+    """Take the export at `source` into the memory at `directory`, made if it is not there; returns the number of moments.
+
+    Every line is read and checked before the first is written. What was interrupted is not continued: begin again with a new memory.
+    Raises UsageError that names the file and the line, MemoryDirError.
+    """
+    about = _about(source)
+    total = sum(1 for table in TABLES for _ in _lines(source, table))
+    with Store.open(directory, budget_bytes=budget_bytes) as store:
+        for space in about.spaces:
+            store.ensure_space(space)
+        importing = _Importing(source)
+        done = 0
+        for table in TABLES:
+            add = getattr(importing, f"add_{table}")
+            batch: list[Any] = []
+            for row in _lines(source, table):
+                batch.append(row)
+                if len(batch) == _BATCH:
+                    _write(store, add, batch)
+                    done += len(batch)
+                    batch.clear()
+                    if progress is not None:
+                        progress(done, total)
+            _write(store, add, batch)
+            done += len(batch)
+        if progress is not None:
+            progress(done, total)
+    return len(importing.moments)
+
+
+def _write(store: Store, add: Callable[[Transaction, Any], None], batch: list[Any]) -> None:
+    if batch:
+        with store.transaction() as tx:
+            for row in batch:
+                add(tx, row)
+
+
+def _about(source: Path) -> _About:
+    try:
+        about = msgspec.json.decode((source / "memory.json").read_bytes(), type=_About)
+    except (OSError, msgspec.DecodeError) as error:
+        raise UsageError(f"{source} is not an export: memory.json cannot be read ({error})") from None
+    if about.format != FORMAT or about.version > FORMAT_VERSION:
+        raise UsageError(f"{source} was exported by a newer edgemem or by another program: upgrade edgemem-agent")
+    return about
+
+
+def _lines(source: Path, table: str) -> Iterator[Any]:
+    path, kind = source / f"{table}.jsonl", _KINDS[table]
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield msgspec.convert(json.loads(line), kind)
+                except (ValueError, msgspec.ValidationError) as error:
+                    raise UsageError(f"{path}, line {number}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+class _Importing:
+    """New ids by old ones. A reference to what is not in the export becomes none."""
+
+    def __init__(self, source: Path) -> None:
+        self._source = source
+        self.moments: dict[int, int] = {}
+        self._segments: dict[int, int] = {}
+        self._documents: dict[int, int] = {}
+        self._entities: dict[int, int] = {}
+
+    def add_streams(self, tx: Transaction, row: _Stream) -> None:
+        tx.connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (row.name, row.t0_us))
+
+    def add_moments(self, tx: Transaction, row: _Moment) -> None:
+        given = {
+            name: getattr(row, name) for name in ("stream", "seq", "t_us", "offset_us", "mono_us", "width_px", "height_px", "sharpness")
+        }
+        vectors: dict[str, Vector] = {
+            space: np.frombuffer(base64.b64decode(data), "<f2").astype(np.float32) for space, data in row.vectors.items()
+        }
+        moment_id = tx.add_moment(
+            NewMoment(
+                **given,
+                boot_id=row.boot_id or "",
+                jpeg=self._picture(row.picture),
+                vectors=vectors,
+                observations=row.observations,
+                role=row.role,
+            )
+        )
+        self.moments[row.id] = moment_id
+        if row.tier != "recent":
+            tx.set_tier(moment_id, row.tier)
+        if row.picture is None:
+            tx.connection.execute("UPDATE moment SET blob_id = NULL WHERE id = ?", (moment_id,))
+        elif row.generation:
+            sql = "UPDATE blob SET generation = ? WHERE id = (SELECT blob_id FROM moment WHERE id = ?)"
+            tx.connection.execute(sql, (row.generation, moment_id))
+        if row.protected:
+            tx.protect(moment_id, row.role)
+        if row.pinned:
+            tx.pin(moment_id)
+
+    def add_segments(self, tx: Transaction, row: _Segment) -> None:
+        given = {name: getattr(row, name) for name in ("stream", "segmenter", "t0_us", "t1_us", "offset_us")}
+        ids = tuple(self.moments[moment_id] for moment_id in row.moments if moment_id in self.moments)
+        new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id))
+        self._segments[row.id] = tx.add_segment(new)
+
+    def add_documents(self, tx: Transaction, row: _Document) -> None:
+        given = {name: getattr(row, name) for name in ("kind", "text", "stream", "t0_us", "t1_us", "offset_us", "known_us", "origin")}
+        new = NewDocument(**given, segment_id=_of(self._segments, row.segment_id), moment_id=_of(self.moments, row.moment_id))
+        self._documents[row.id] = tx.add_document(new)
+        if row.until_us is not None:
+            tx.connection.execute("UPDATE document SET until_us = ? WHERE id = ?", (row.until_us, self._documents[row.id]))
+
+    def add_entities(self, tx: Transaction, row: _Entity) -> None:
+        segment_id = _of(self._segments, row.segment_id)
+        self._entities[row.id] = tx.add_entity(NewEntity(kind=row.kind, name=row.name, known_us=row.known_us, segment_id=segment_id))
+
+    def add_aliases(self, tx: Transaction, row: _Alias) -> None:
+        alias_id = tx.add_alias(self._entity(row.entity_id), row.name, row.known_us)
+        if row.until_us is not None:
+            tx.retract_alias(alias_id, row.until_us)
+
+    def add_mentions(self, tx: Transaction, row: _Mention) -> None:
+        document_id, moment_id = _of(self._documents, row.document_id), _of(self.moments, row.moment_id)
+        if document_id is not None or moment_id is not None:
+            entity_id = self._entity(row.entity_id)
+            tx.add_mention(
+                NewMention(entity_id=entity_id, known_us=row.known_us, document_id=document_id, moment_id=moment_id, score=row.score)
+            )
+
+    def add_relations(self, tx: Transaction, row: _Relation) -> None:
+        given = {name: getattr(row, name) for name in ("type", "stream", "t0_us", "t1_us", "confidence", "known_us")}
+        quotes = tuple(
+            msgspec.structs.replace(
+                quote, document_id=_of(self._documents, quote.document_id), moment_id=_of(self.moments, quote.moment_id)
+            )
+            for quote in row.quotes
+        )
+        source_id, target_id = self._entity(row.source_id), self._entity(row.target_id)
+        relation_id = tx.add_relation(NewRelation(**given, source_id=source_id, target_id=target_id, quotes=quotes))
+        if row.until_us is not None:
+            tx.end_relation(relation_id, row.until_us)
+
+    def _entity(self, old: int) -> int:
+        if old not in self._entities:
+            raise UsageError(f"{self._source}: entity {old} is named but is not in entities.jsonl; export again")
+        return self._entities[old]
+
+    def _picture(self, name: str | None) -> bytes:
+        """The JPEG that a moment names, which must lie inside the export."""
+        if name is None:
+            return b""
+        path = (self._source / name).resolve()
+        if not path.is_relative_to(self._source.resolve()):
+            raise UsageError(f"{self._source}: the picture {name} lies outside of the export")
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise MemoryDirError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _of(ids: dict[int, int], old: int | None) -> int | None:
+    return None if old is None else ids.get(old)

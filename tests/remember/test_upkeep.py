@@ -1,0 +1,207 @@
+"""A copy is the memory as it was at one instant; an export is all of it; compacting loses nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from edgemem.errors import MemoryDirError, UsageError
+from edgemem.records import US, Box, Observation, Quote
+from edgemem.remember.check import check_memory
+from edgemem.remember.directory import disk_bytes
+from edgemem.remember.entries import NewEntity, NewMention, NewRelation
+from edgemem.remember.export import export
+from edgemem.remember.imports import import_into
+from edgemem.remember.store import Store
+from edgemem.remember.upkeep import backup, compact, restore
+from edgemem.remember.view import View
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from edgemem.infer.roles import Space
+from edgemem.records import US
+from edgemem.remember.store import NewMoment, Store
+
+with Store.open(Path(sys.argv[1])) as store:
+    store.ensure_space(Space(name="test/16", dim=16))
+    rng, number = np.random.default_rng(0), 10_000
+    while True:
+        with store.transaction() as tx:
+            for _ in range(2):
+                vector = rng.normal(size=16).astype(np.float32)
+                tx.add_moment(NewMoment(stream="live", seq=number, t_us=number * US, offset_us=number * US, width_px=1, height_px=1,
+                    sharpness=1, jpeg=rng.bytes(20_000), vectors={"test/16": vector / np.linalg.norm(vector)}))
+                number += 1
+        print(number, flush=True)
+        store.maintain()
+"""
+
+
+@pytest.fixture
+def memory(directory, making):
+    """Two streams with a bit of everything."""
+    rng = np.random.default_rng(1)
+    with Store.open(directory) as store:
+        store.ensure_space(making.space)
+        for stream in ("cam", "door"):
+            with store.transaction() as tx:
+                box = Box(0.1, 0.25, 0.5, 1.0)
+                ids = []
+                for i in range(12):
+                    seen = (making.label("cat", 0.5 + i / 30, box, "red", kind="object"), Observation("text", f"GATE {i}", 0.9))
+                    ids.append(tx.add_moment(making.moment(i * US, stream=stream, seen=seen, jpeg=rng.bytes(30_000), role="endpoint")))
+                first = tx.add_segment(making.segment(ids[:6], 0, 5 * US, ids[2], stream=stream))
+                tx.add_segment(making.segment(ids[6:], 6 * US, 11 * US, ids[8], stream=stream))
+                old = tx.add_document(making.document("a cat", segment_id=first, moment_id=ids[2], stream=stream, known_us=5 * US))
+                new = making.document("a red cat", segment_id=first, moment_id=ids[2], stream=stream, known_us=9 * US)
+                said = tx.replace_document(old, new)
+                tx.add_document(
+                    making.document("EXIT C", 3 * US, 3 * US, 3 * US, kind="text", origin="ocr", moment_id=ids[3], stream=stream)
+                )
+                tx.pin(ids[4])
+                tx.recode_moment(ids[0], b"smaller picture", "mid", width_px=64, height_px=36, generation=1)
+                anna = tx.add_entity(NewEntity(kind="person", name="Anna", known_us=0))
+                event = tx.add_entity(NewEntity(kind="event", name=f"visit at {stream}", known_us=5 * US, segment_id=first))
+                tx.retract_alias(tx.add_alias(anna, "Bella", 0), 4 * US)
+                tx.add_mention(NewMention(entity_id=anna, known_us=0, moment_id=ids[1], document_id=said))
+                quotes = (Quote(text="a red cat", origin="caption", document_id=said, moment_id=ids[2]),)
+                edge = {
+                    "type": "CAUSES",
+                    "source_id": anna,
+                    "target_id": event,
+                    "stream": stream,
+                    "t0_us": 0,
+                    "t1_us": US,
+                    "quotes": quotes,
+                }
+                edge_id = tx.add_relation(NewRelation(known_us=5 * US, **edge))
+                tx.replace_relation(edge_id, NewRelation(known_us=8 * US, confidence=0.5, **edge))
+    return directory
+
+
+def told(directory, as_of_us=None):
+    """All that a view tells, with the pictures in place of the ids."""
+    with View.open(directory, as_of_us) as view:
+        moments = view.moments()
+        pictures = {m.id: view.picture(m.id) for m in moments}
+        cosines = view.vector_search("test/16", np.eye(16, dtype=np.float32)[0], 99)
+
+        def entity(e):
+            return e and (e.kind, e.name, e.aliases, e.segment_id is None)
+
+        return [
+            [(m.stream, m.seq, m.t_us, m.offset_us, m.width_px, m.sharpness, m.tier, m.role, m.pinned, pictures[m.id]) for m in moments],
+            [view.observations([m.id])[m.id] for m in moments],
+            [(pictures[i], cosine) for i, cosine in cosines],
+            [(s.stream, s.segmenter, s.t0_us, s.t1_us, s.offset_us, pictures[s.representative_id]) for s in view.segments()],
+            [[pictures[m.id] for m in view.segment_moments(s.id)] for s in view.segments()],
+            [(d.kind, d.text, d.stream, d.t0_us, d.t1_us, d.known_us, d.origin, pictures.get(d.moment_id)) for d in view.documents()],
+            [hit.document.text for hit in view.search_text("exitc", 9)],
+            [entity(e) for e in view.entities()],
+            [(r.type, entity(r.source), entity(r.target), r.stream, r.t0_us, r.t1_us, r.confidence, r.known_us) for r in view.relations()],
+            [[(q.text, q.origin, pictures.get(q.moment_id), q.document_id is None) for q in r.quotes] for r in view.relations()],
+            sorted((p.name, p.kind, p.score, p.colour, p.t_us) for p in view.postings(["cat", "GATE 3"])),
+            view.names("text"),
+            [(s.name, s.t0_us, s.t1_us, s.moments) for s in view.streams()],
+        ]
+
+
+def test_an_export_taken_in_again_answers_the_same_at_every_time(memory, tmp_path):
+    assert export(memory, tmp_path / "plain") == 24
+    with Store.open(tmp_path / "second") as store, store.transaction() as tx:
+        tx.add_entity(NewEntity(kind="person", name="somebody before, so that ids differ", known_us=10**15))
+    assert import_into(tmp_path / "second", tmp_path / "plain") == 24
+    assert check_memory(tmp_path / "second") == []
+    for as_of_us in (0, 3 * US, 6 * US, 8 * US, 20 * US):
+        assert told(tmp_path / "second", as_of_us) == told(memory, as_of_us)
+
+
+def test_an_export_is_plain_files(memory, tmp_path):
+    export(memory, tmp_path / "plain")
+    moments = [json.loads(line) for line in (tmp_path / "plain" / "moments.jsonl").read_text().splitlines()]
+    with View.open(memory) as view:
+        assert (tmp_path / "plain" / moments[5]["picture"]).read_bytes() == view.picture(moments[5]["id"])
+    assert {len(m["observations"]) for m in moments} == {2}
+    assert {d["until_us"] for d in map(json.loads, (tmp_path / "plain" / "documents.jsonl").read_text().splitlines())} == {None, 9 * US}
+    with pytest.raises(UsageError, match="not empty"):
+        export(memory, tmp_path / "plain")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("moments.jsonl", "{}\n", "moments.jsonl, line 1"),
+        ("documents.jsonl", "not JSON\n", "documents.jsonl, line 1"),
+        ("memory.json", '{"format": "other", "version": 1, "spaces": []}', "another program"),
+        ("entities.jsonl", "", "entities.jsonl"),
+    ],
+)
+def test_a_bad_export_is_named_before_a_row_is_written(memory, tmp_path, file, text, says):
+    export(memory, tmp_path / "plain")
+    (tmp_path / "plain" / file).write_text(text)
+    with pytest.raises(UsageError, match=says):
+        import_into(tmp_path / "second", tmp_path / "plain")
+
+
+def test_a_picture_outside_of_the_export_is_not_read(memory, tmp_path):
+    (tmp_path / "secret").write_bytes(b"key")
+    export(memory, tmp_path / "plain")
+    path = tmp_path / "plain" / "moments.jsonl"
+    path.write_text(path.read_text().replace("pictures/m1.jpg", "../secret"))
+    with pytest.raises(UsageError, match="outside"):
+        import_into(tmp_path / "second", tmp_path / "plain")
+
+
+def test_a_backup_while_a_writer_writes_is_of_one_instant(memory, tmp_path):
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(memory)], stdout=subprocess.PIPE, text=True)
+    try:
+        writer.stdout.readline()
+        steps = []
+        backup(memory, tmp_path / "copy.db", lambda done, total: steps.append((done, total)))
+        after = int(writer.stdout.readline())
+    finally:
+        writer.kill()
+        writer.stdout.close()
+        writer.wait()
+    assert steps[-1][0] == steps[-1][1]
+    restore(tmp_path / "copy.db", tmp_path / "second")
+    assert check_memory(tmp_path / "second") == []
+    with View.open(tmp_path / "second") as view:
+        live = view.moments(stream="live")
+        assert len(live) % 2 == 0
+        assert 2 <= len(live) <= after + 2 - 10_000
+        assert len(view.vector_search("test/16", np.eye(16, dtype=np.float32)[0], 9999)) == 24 + len(live)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "memory", "second"]
+
+
+def test_a_backup_harms_nothing_that_is_there(memory, tmp_path):
+    (tmp_path / "thesis.db").write_bytes(b"years of work")
+    with pytest.raises(UsageError, match="exists"):
+        backup(memory, tmp_path / "thesis.db")
+    with pytest.raises(UsageError, match="not empty"):
+        restore(tmp_path / "thesis.db", memory)
+    with pytest.raises(MemoryDirError):
+        restore(tmp_path / "thesis.db", tmp_path / "third")
+    with pytest.raises(MemoryDirError):
+        backup(tmp_path / "nowhere", tmp_path / "copy.db")
+
+
+def test_compacting_gives_back_what_was_dropped_and_loses_nothing(memory):
+    with Store.open(memory) as store, store.transaction() as tx:
+        for moment_id in range(2, 8):
+            tx.drop_moment(moment_id)
+    with View.open(memory) as view:
+        left = {m.id: view.picture(m.id) for m in view.moments()}
+    before, after = compact(memory)
+    assert after < before - 5 * 30_000
+    assert after == disk_bytes(memory)
+    with View.open(memory) as view:
+        assert {m.id: view.picture(m.id) for m in view.moments()} == left
+        assert view.search_text("red cat", 5)
+    assert check_memory(memory) == []
