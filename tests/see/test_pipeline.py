@@ -251,7 +251,7 @@ def test_a_segment_outlives_moments_that_fade_before_it_closes(tmp_path):
 
         name = "impatient"
 
-        def apply(self, store, now_us=None):
+        def apply(self, store, *_):
             with store.view() as view:
                 ids = [moment.id for moment in view.moments() if moment.id % 3]
             with store.transaction() as tx:
