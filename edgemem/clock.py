@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from edgemem.errors import UsageError
@@ -32,6 +35,102 @@ def boot_id() -> str:
         return _BOOT_ID.read_text().strip()
     except OSError:
         return ""
+
+
+PLAUSIBLE_US = 1_577_836_800 * US
+"""2020-01-01: a wall clock before it was never set."""
+UNTRUSTED_US = 1 << 62
+"""Error bound of a clock that cannot be trusted."""
+JUMP_US = 2 * US
+"""A wall clock that is off by more than this against the monotonic one has been set."""
+_SETTLE_US = 10 * US
+"""So long a set clock must stand, and the kernel call it synchronised, before a plausible older anchor is given up for it."""
+_DRIFT = 500e-6
+"""Growth of the error without synchronisation: what the kernel itself assumes (adjtimex, MAXFREQ)."""
+_STA_UNSYNC = 0x40
+
+
+class _Timex(ctypes.Structure):
+    """Head of the kernel's `struct timex`, and room for the rest."""
+
+    _fields_ = (
+        ("modes", ctypes.c_uint), ("offset", ctypes.c_long), ("freq", ctypes.c_long), ("maxerror", ctypes.c_long),
+        ("esterror", ctypes.c_long), ("status", ctypes.c_int), ("rest", ctypes.c_byte * 256),
+    )  # fmt: skip
+
+
+def kernel_error_us() -> int | None:
+    """The kernel's bound on the error of the wall clock; None while no time server disciplines it, or where the system does not tell."""
+    timex = _Timex()
+    try:
+        state = ctypes.CDLL(None).adjtimex(ctypes.byref(timex))
+    except (AttributeError, OSError):
+        return None
+    return None if state < 0 or timex.status & _STA_UNSYNC else int(timex.maxerror)
+
+
+class Stamp(NamedTuple):
+    """A wall time, the monotonic time it was read at, and how far off it may be."""
+
+    t_us: int
+    mono_us: int
+    error_us: int
+
+    @property
+    def trusted(self) -> bool:
+        return self.error_us < UNTRUSTED_US
+
+
+class SteadyClock:
+    """Wall time for a live stream: an anchor on the monotonic clock, so that no set clock reorders what was seen.
+
+    A clock that was never set (before 2020) is untrusted, and its anchor is given up as soon as the wall clock is plausible. A plausible
+    one that is then set (to 1970, +10 years, -1 hour) is not followed: times go on from the anchor, untrusted, until the clock returns, or
+    until the kernel calls the new time synchronised and it has stood for 10 s. Whoever stored times of this boot then corrects them:
+    wall minus monotonic time has changed (`Transaction.reanchor`).
+    """
+
+    def __init__(
+        self,
+        wall: Callable[[], int] = now_us,
+        mono: Callable[[], int] = mono_us,
+        kernel: Callable[[], int | None] = kernel_error_us,
+    ) -> None:
+        self._wall, self._mono, self._kernel = wall, mono, kernel
+        self._ahead_us = wall() - mono()
+        self._anchored_us = mono()
+        self._jumped_us: int | None = None
+        self._last_us = -(2**63)
+
+    def now(self) -> Stamp:
+        """Strictly growing, unless the anchor has moved since."""
+        mono_us = self._mono()
+        ahead_us = self._wall() - mono_us
+        followed = self._follow(ahead_us, mono_us)
+        self._last_us = max(self._last_us + 1, mono_us + self._ahead_us)
+        return Stamp(self._last_us, mono_us, self._error_us(mono_us) if followed else UNTRUSTED_US)
+
+    def _follow(self, ahead_us: int, mono_us: int) -> bool:
+        """Whether the wall clock is where the anchor says; moves the anchor where that is right."""
+        moved_us = ahead_us - self._ahead_us
+        if abs(moved_us) <= JUMP_US:
+            self._ahead_us, self._jumped_us = ahead_us, None
+            return self._plausible(mono_us)
+        self._jumped_us = mono_us if self._jumped_us is None else self._jumped_us
+        known_wrong = not self._plausible(mono_us)
+        confirmed = mono_us - self._jumped_us >= _SETTLE_US and self._kernel() is not None
+        if mono_us + ahead_us < PLAUSIBLE_US or not (known_wrong or confirmed):
+            return False
+        self._ahead_us, self._anchored_us, self._jumped_us = ahead_us, mono_us, None
+        self._last_us += moved_us  # what was stamped before moves along, so the order stays
+        return True
+
+    def _plausible(self, mono_us: int) -> bool:
+        return mono_us + self._ahead_us >= PLAUSIBLE_US
+
+    def _error_us(self, mono_us: int) -> int:
+        known = self._kernel()
+        return known if known is not None else JUMP_US + round((mono_us - self._anchored_us) * _DRIFT)
 
 
 def to_iso(t_us: int) -> str:

@@ -63,6 +63,9 @@ class Frame(Record, frozen=True):
     image: Image
     mono_us: int = 0
     boot_id: str = ""
+    """Of a live source; "" for a recording, whose times are taken as they are given."""
+    error_us: int = 0
+    """How far off `t_us` may be; `clock.UNTRUSTED_US` where the clock cannot be trusted."""
 
 
 class Utterance(Record, frozen=True):

@@ -87,6 +87,36 @@ class SyntheticCamera:
         """Nothing to free."""
 
 
+class FakeClock:
+    """The clocks of a board, set by a test: `wall`, `mono` and `kernel` are what `clock.SteadyClock` asks for."""
+
+    def __init__(self, wall_us: int, mono_us: int = 0) -> None:
+        self._wall_us, self._mono_us = wall_us, mono_us
+        self.error_us: int | None = None
+        """What a time server vouches for; None = nothing."""
+
+    def wall(self) -> int:
+        """Wall time in microseconds."""
+        return self._wall_us
+
+    def mono(self) -> int:
+        """Monotonic time in microseconds."""
+        return self._mono_us
+
+    def kernel(self) -> int | None:
+        """The kernel's bound on the error."""
+        return self.error_us
+
+    def tick(self, seconds: float) -> None:
+        """Time passes."""
+        self._wall_us += round(seconds * US)
+        self._mono_us += round(seconds * US)
+
+    def jump(self, seconds: float) -> None:
+        """Somebody sets the wall clock."""
+        self._wall_us += round(seconds * US)
+
+
 class FakeEngine:
     """An engine that computes nothing: `answer(arrays)` gives the outputs. For decoders' tests; says nothing about a model."""
 

@@ -192,6 +192,11 @@ class Store:
             return disk_bytes(self.directory)
 
     @property
+    def time_trusted(self) -> bool:
+        """Whether the clock of the last live frame could be trusted. While it could not, nothing fades by age."""
+        return self.state("clock/untrusted") != b"1"
+
+    @property
     def picture_bytes(self) -> int | None:
         """A picture of so many bytes fits into a transaction with all that belongs to it; None: any does."""
         return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 4
@@ -372,6 +377,10 @@ class Store:
         take what it lacks from SQLite.
         """
         try:
+            if tx.redated:
+                for space in self._spaces.values():
+                    space.rebuild()
+                return
             for name, (moment_ids, epoch) in tx.erased.items():
                 self._spaces[name].erase(moment_ids, epoch)
             for name, rows in tx.appended.items():

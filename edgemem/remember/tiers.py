@@ -75,8 +75,8 @@ class AgeTiers:
 
     Always kept: the first and the latest moment of each stream, protected moments (a segment's representative) and pinned ones;
     pinned pictures are not shrunk either. A moment takes each step of compression once, because its tier is stored. Ages count from
-    the newest moment, and a moment never returns to a younger tier. In the tier "stub" a moment has no picture; those that are always kept
-    never come to it.
+    the newest moment; while the clock cannot be trusted nobody grows older. A moment never returns to a younger tier. In the tier "stub"
+    it has no picture; those that are always kept never come to it.
     """
 
     name = "age_tiers"
@@ -87,7 +87,7 @@ class AgeTiers:
     def apply(self, store: Store, now_us: int | None = None) -> Faded:
         """One step over at most `step_moments` moments that grew older than their tier."""
         now = store.newest_us() if now_us is None else now_us
-        if now is None:
+        if now is None or (now_us is None and not store.time_trusted):
             return Faded()
         edges = store.edges()
         left, younger, dropped, recoded = self._settings.step_moments, list[Tier](), 0, 0

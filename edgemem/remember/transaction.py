@@ -15,6 +15,7 @@ from edgemem.errors import BudgetError, EngineError, MemoryDirError
 from edgemem.records import Matrix, Observation, Tier, Vector
 from edgemem.remember import observations as packing
 from edgemem.remember import room
+from edgemem.remember.anchor import reanchor
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.graph import GraphWriting
 from edgemem.remember.text import squeeze
@@ -66,6 +67,8 @@ class Transaction(GraphWriting):
         self.erased: dict[str, tuple[list[int], int]] = {}
         """Per space: moments whose rows are gone, and the space's epoch after it."""
         self._erased: dict[int, list[int]] = {}
+        self.redated = False
+        """Times have changed, so the vector files, which are in the order of time, are to be written anew."""
 
     @property
     def full(self) -> bool:
@@ -248,6 +251,16 @@ class Transaction(GraphWriting):
         self._allowance.claim(room.segment_pages(0))
         self.connection.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
 
+    def reanchor(self, stream: str, boot_id: str, ahead_us: int) -> int:
+        """Date what was seen in this boot by `mono_us + ahead_us`, now that the clocks' distance is known; how many moments moved."""
+        moved = reanchor(self.connection, stream, boot_id, ahead_us)
+        self.redated = self.redated or moved > 0
+        return moved
+
+    def trust_time(self, *, trusted: bool) -> None:
+        """Note whether the clock can be trusted; `Store.time_trusted` tells."""
+        self.set_state("clock/untrusted", b"" if trusted else b"1")
+
     def set_state(self, key: str, value: bytes) -> None:
         """Keep a component's state; it survives a restart together with what was written in this transaction."""
         self.connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
@@ -272,6 +285,8 @@ class Transaction(GraphWriting):
             )
             name, epoch = self.connection.execute("SELECT name, epoch FROM vec_space WHERE id = ?", (space_id,)).fetchone()
             self.erased[name] = (moment_ids, epoch)
+        if self.redated:
+            self.connection.execute("UPDATE vec_space SET epoch = epoch + 1")
         if self.ledger != self._ledger_before:
             self.set_state(room.LEDGER, msgspec.msgpack.encode(dict(self.ledger)))
 

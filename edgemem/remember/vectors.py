@@ -68,6 +68,14 @@ def fetch(connection: sqlite3.Connection, space_id: int, dim: int, moment_ids: S
 
 def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0) -> tuple[Rows, Int8]:
     """Rows in the order of time and their int8 matrix, from the truth. `after_id` leaves out the moments up to it."""
+    connection.execute("BEGIN")  # places and vectors of one instant, whatever the writer does in between
+    try:
+        return _read_all(connection, space, after_id)
+    finally:
+        connection.execute("COMMIT")
+
+
+def _read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int) -> tuple[Rows, Int8]:
     places = connection.execute(
         "SELECT m.id, m.t_us, m.stream_id FROM moment m WHERE m.id > ? AND EXISTS"  # noqa: S608
         f" (SELECT 1 FROM vec v WHERE v.id = (m.id << {SPACE_BITS}) + ?) ORDER BY m.id",

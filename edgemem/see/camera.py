@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from edgemem import clock
@@ -17,30 +17,6 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
 """Waits between attempts to reconnect double from the first to the longest."""
 _TIMEOUT_S = 10.0
 """A network stream that is silent for so long is taken for lost."""
-_JUMP_US = 2 * US
-"""A wall clock that is off by more than this against the monotonic one has been set."""
-
-
-class SteadyClock:
-    """Wall time for a live stream that never runs backwards.
-
-    A clock set forward (a board that started in 1970 and found the network) is followed at once; one set back is not followed within this
-    run, so that no frame is dated before an earlier one. Both are times of this machine in microseconds.
-    """
-
-    def __init__(self, wall: Callable[[], int] = clock.now_us, mono: Callable[[], int] = clock.mono_us) -> None:
-        self._wall, self._mono = wall, mono
-        self._ahead_us = wall() - mono()
-        self._last_us = 0
-
-    def now(self) -> tuple[int, int]:
-        """Wall time (strictly growing) and monotonic time."""
-        mono_us = self._mono()
-        ahead_us = self._wall() - mono_us
-        if ahead_us > self._ahead_us - _JUMP_US:
-            self._ahead_us = ahead_us
-        self._last_us = max(self._last_us + 1, mono_us + self._ahead_us)
-        return self._last_us, mono_us
 
 
 class _Capture(Protocol):
@@ -72,8 +48,8 @@ class Camera:
         self._side_px = side_px
         self._patience_s = patience_s
         self._closed = threading.Event()
-        self._clock = SteadyClock()
-        self.t0_us, self._mono0_us = self._clock.now()
+        self._clock = clock.SteadyClock()
+        self.t0_us, self._mono0_us, _ = self._clock.now()
         self._capture: _Capture | None = self._open()
 
     def skip_to(self, offset_us: int) -> None:
@@ -89,7 +65,7 @@ class Camera:
             if not self._capture.grab():
                 self._lose("it stopped sending pictures")
                 continue
-            t_us, mono_us = self._clock.now()
+            t_us, mono_us, error_us = self._clock.now()
             if mono_us < due_us:
                 continue
             image = self._capture.picture(self._side_px)
@@ -100,7 +76,16 @@ class Camera:
             due_us = max(due_us + self._period_us, mono_us + self._period_us // 2)
             offset_us = mono_us - self._mono0_us
             boot_id = clock.boot_id()
-            yield Frame(stream=self.name, seq=seq, t_us=t_us, offset_us=offset_us, image=image, mono_us=mono_us, boot_id=boot_id)
+            yield Frame(
+                stream=self.name,
+                seq=seq,
+                t_us=t_us,
+                offset_us=offset_us,
+                image=image,
+                mono_us=mono_us,
+                boot_id=boot_id,
+                error_us=error_us,
+            )
             seq += 1
         self._release()
 

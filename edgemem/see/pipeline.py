@@ -98,6 +98,7 @@ class Pipeline:
         self._closed: list[Segment] = []
         self._committed_s = self._saved_s = time.monotonic()
         self._span_us: tuple[int, int] | None = None
+        self._trusted = store.time_trusted
 
     def stop(self) -> None:
         """End after the current frame: what was seen is flushed and committed. Safe in a signal handler."""
@@ -137,6 +138,8 @@ class Pipeline:
                 gate.accepted(accepted)
 
     def _see(self, frame: Frame) -> None:
+        if self._run.corrected:
+            self._set_right()
         saved = self._run.saved
         first_us = self._span_us[0] if self._span_us else frame.offset_us
         self._span_us = (first_us, frame.offset_us)
@@ -223,6 +226,13 @@ class Pipeline:
             if ending:
                 for cut in self._attempt("segmenter", [], self._parts.segmenter.flush):
                     self._add_segment(tx, cut)
+            if self._run.trusted != self._trusted:
+                tx.trust_time(trusted=self._run.trusted)
+                self._trusted = self._run.trusted
+            if self._run.corrected:
+                moved = tx.reanchor(self._run.stream, self._run.saved.boot_id, self._run.clocks_us)
+                self._run.corrected = False
+                self._note(f"the clock was set right: {moved} moments of this boot were dated anew")
             tx.set_state(self._run.key, self._state())
         self._ready.clear()
         self._committed_s = self._saved_s = time.monotonic()
@@ -232,6 +242,12 @@ class Pipeline:
         if closed and self._parts.retainer is not None:
             self._attempt("retention", None, self._parts.retainer.apply, self._store)
         self._store.maintain()
+
+    def _set_right(self) -> None:
+        """The clock is right from the next frame on: what the wrong one dated is finished first, so that nothing spans both."""
+        for kept in self._attempt("selector", [], self._parts.selector.flush):
+            self._keep(kept)
+        self._commit(ending=True)
 
     def _add(self, tx: Transaction, ready: _Ready) -> None:
         new = ready.new

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from edgemem.clock import JUMP_US, UNTRUSTED_US
 from edgemem.records import US, Frame
 from edgemem.remember.store import Store
 from edgemem.see.source import Source
@@ -23,6 +24,9 @@ class Saved(msgspec.Struct, kw_only=True):
     """Last frame that was dealt with."""
     t_us: int = 0
     seq: int = -1
+    boot_id: str = ""
+    clocks_us: int = 0
+    """Of a live source: the boot of its last frame, and how far its wall clock was ahead of the monotonic one."""
     accepted: bytes = b""
     """PNG of the 320 px copy of the last frame that passed the gates."""
     accepted_us: int = 0
@@ -39,6 +43,10 @@ class Run:
         self.saved = found or Saved(identity=source.identity, t0_us=source.t0_us)
         self._live = source.live
         self._shift_us = self._ahead_us = 0
+        self._prior_us = self.saved.t_us if self.resumed and source.live else None
+        self.corrected = False
+        """The clock was set right with the last frame: `clocks_us` dates this boot anew."""
+        self.trusted = store.time_trusted
         self._seq = 0
         if self.resumed and self._live:
             # A clock that was set back while we were off must not date new frames before old ones.
@@ -55,9 +63,34 @@ class Run:
 
     def stamped(self, frame: Frame) -> Frame:
         """The frame under this stream's name, its times continuing those of earlier runs."""
+        self._watch_clock(frame)
         offset_us = frame.offset_us + self._ahead_us
         t_us = frame.t_us + self._shift_us if self._live else self.saved.t0_us + offset_us
         return msgspec.structs.replace(frame, stream=self.stream, seq=frame.seq + self._seq, t_us=t_us, offset_us=offset_us)
+
+    @property
+    def clocks_us(self) -> int:
+        """Wall minus monotonic time of this run's stamps."""
+        return self.saved.clocks_us + self._shift_us
+
+    def _watch_clock(self, frame: Frame) -> None:
+        """Notice that the source's clock was set right (its wall time jumped against the monotonic one), or cannot be trusted."""
+        if not (self._live and frame.boot_id):
+            return
+        self.trusted = frame.error_us < UNTRUSTED_US
+        saved, clocks_us = self.saved, frame.t_us - frame.mono_us
+        moved_us = clocks_us - saved.clocks_us if saved.boot_id == frame.boot_id else 0
+        if abs(moved_us) > JUMP_US and not self.trusted:
+            return
+        saved.boot_id, saved.clocks_us = frame.boot_id, clocks_us
+        if abs(moved_us) > JUMP_US:
+            self.corrected = True
+            self.saved.t0_us += moved_us
+            if self._prior_us is not None:
+                # What a clock of 1970 needed to come after the last run, the right one does not.
+                shift_us = max(0, self._prior_us + US - (frame.t_us - frame.offset_us))
+                self.saved.t0_us += shift_us - self._shift_us
+                self._shift_us = shift_us
 
     def encode(self) -> bytes:
         """For `Transaction.set_state`."""

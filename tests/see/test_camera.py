@@ -11,9 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from films import encode, scenes
 
+from edgemem.clock import SteadyClock
 from edgemem.errors import SourceError
 from edgemem.records import US
-from edgemem.see.camera import Camera, SteadyClock
+from edgemem.see.camera import Camera
 from edgemem.see.source import open_source
 
 
