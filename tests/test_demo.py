@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from edgemem.infer.runtime import Engines
 @pytest.mark.slow
 def test_the_demo_answers_from_what_it_saw(engines: Engines, weights_home: Path, tmp_path: Path) -> None:
     assert engines.has("embed_joint")
-    environment = os.environ | {"EDGEMEM_HOME": str(weights_home)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"EDGEMEM_HOME": str(weights_home), "PATH": path}
     done = subprocess.run(
         ["edgemem", "demo", "--json", "--out", str(tmp_path)], env=environment, capture_output=True, text=True, check=False
     )

@@ -148,10 +148,12 @@ class _Url:
     def __init__(self, url: str) -> None:
         import av
 
+        from edgemem.see.video import open_container
+
         label = re.sub(r"//[^/@]*@", "//", url)
         options = {"rtsp_transport": "tcp"} if url.lower().startswith("rtsp") else {}
         try:
-            self._container = av.open(url, options=options, timeout=_TIMEOUT_S, metadata_errors="ignore")
+            self._container = open_container(url, options=options, timeout=_TIMEOUT_S)
         except (av.error.FFmpegError, OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise SourceError(f"{label}: cannot be opened ({why}); check the address and that the camera is on") from None

@@ -237,11 +237,20 @@ class VideoFile:
         self._closed = True
 
 
+def open_container(url: str, **options: Any) -> Any:
+    """`av.open` that never stumbles over text in a file's metadata: before PyAV 19 that had to be asked for, since then it cannot be."""
+    import av
+
+    if int(av.__version__.split(".")[0]) < 19:
+        options["metadata_errors"] = "ignore"
+    return av.open(url, **options)
+
+
 def _open(path: str) -> tuple[Any, Any]:
     import av
 
     try:
-        container = av.open(path, metadata_errors="ignore")
+        container = open_container(path)
     except (av.error.FFmpegError, OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise SourceError(f"{path}: not a video that can be read ({why}); give another file, or repair it with ffmpeg") from None
