@@ -41,6 +41,37 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Card by role, such as `embed_joint = "siglip2-base-hub"`. A role that is not named takes the first card that is fetched."""
 
 
+class KeepRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long something is kept: a stream, a place, or a place in a stream."""
+
+    keep_days: float
+    """Nothing older stays; 0 = it is never kept at all."""
+    stream: str = "*"
+    """Name of the stream, with * and ? as wildcards."""
+    place: str = ""
+    """Scene label, such as "bathroom"; empty = everything of the stream."""
+    min_score: float = 0.3
+    """How sure the label must be."""
+
+    def __post_init__(self) -> None:
+        if self.keep_days < 0:
+            raise ValueError("keep_days must not be negative")
+
+
+class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be seen at all. It applies before the first byte is written."""
+
+    streams: list[str] = msgspec.field(default_factory=lambda: ["*"])
+    """Streams that consent was given for, with * and ? as wildcards. Of others nothing is kept."""
+    masks: dict[str, list[tuple[float, float, float, float]]] = {}
+    """By stream (with wildcards): rectangles left, top, right, bottom as fractions of the picture that are blackened."""
+
+    def __post_init__(self) -> None:
+        for stream, boxes in self.masks.items():
+            if any(not (0 <= x0 < x1 <= 1 and 0 <= y0 < y1 <= 1) for x0, y0, x1, y1 in boxes):
+                raise ValueError(f"masks of {stream} must be left, top, right, bottom between 0 and 1")
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that a configuration file may say."""
 
@@ -52,6 +83,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plugins_dirs: list[str] = []
     recipes_dirs: list[str] = []
     budget: Budget = Budget()
+    privacy: Privacy = Privacy()
+    retention: list[KeepRule] = []
+    """Rules beside the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
     engines: EngineSettings = EngineSettings()
 
 

@@ -58,8 +58,10 @@ def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, 
     """See one source to its end into the memory. Everything that can be refused is refused before a byte is written."""
     from edgemem.extend.kit import make_parts
     from edgemem.extend.stats import save_stats
+    from edgemem.remember.rules import KeepRules, Retainers
     from edgemem.remember.store import Store
     from edgemem.see.pipeline import Pipeline
+    from edgemem.see.privacy import Privacy
     from edgemem.see.source import open_source
 
     if stream and (not stream.strip() or len(stream) > 200):
@@ -68,7 +70,12 @@ def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, 
     budget_bytes = parse_bytes(session.settings.budget.disk)
     parts, notes = make_parts(session.recipes, chosen, session.context, session.plugins)
     opened = open_source(source, rate_fps=chosen.rate_fps, stream=stream, start_us=start_us)
+    rules = session.settings.retention
+    parts.privacy = Privacy(session.settings.privacy, rules, memory, opened.name)
+    if rules:
+        parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
     try:
+        parts.privacy.require()
         with Store.open(memory, budget_bytes=budget_bytes) as store:
             for text in notes:
                 note(f"note: {text}")

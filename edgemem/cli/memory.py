@@ -160,3 +160,35 @@ def compact(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG
         print_json({"bytes_before": before, "bytes_after": after})
     else:
         click.echo(f"{before / 2**20:.1f} MiB before, {after / 2**20:.1f} MiB now")
+
+
+@memory.command()
+@memory_option
+@json_option
+@common_options
+@pass_session
+def pause(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+    """See nothing until `resume`: not a byte is written, by a running `ingest` either. Asking goes on."""
+    _set_paused(memory, as_json=as_json, paused=True)
+
+
+@memory.command()
+@memory_option
+@json_option
+@common_options
+@pass_session
+def resume(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+    """See again after `pause`."""
+    _set_paused(memory, as_json=as_json, paused=False)
+
+
+def _set_paused(memory: Path, *, as_json: bool, paused: bool) -> None:
+    from edgemem.remember.directory import set_paused
+    from edgemem.remember.faults import told
+
+    with told(memory):
+        set_paused(memory, paused=paused)
+    if as_json:
+        print_json({"paused": paused})
+    else:
+        click.echo("paused: nothing is written until `edgemem memory resume`" if paused else "seeing again")

@@ -9,6 +9,9 @@ from pathlib import Path
 from edgemem.errors import MemoryDirError
 from edgemem.remember import schema
 
+PAUSE = "pause"
+"""While this file is there nothing is seen: a file, so that it holds for every process at once and needs no writer."""
+
 
 class WriterLock:
     """A lock of the operating system, so that no crash leaves it behind.
@@ -44,6 +47,20 @@ def disk_bytes(directory: Path) -> int:
     return sum(path.stat().st_size for path in files if path.is_file())
 
 
+def is_paused(directory: Path) -> bool:
+    """Whether nothing may be written here until `set_paused(directory, paused=False)`."""
+    return (directory / PAUSE).exists()
+
+
+def set_paused(directory: Path, *, paused: bool) -> None:
+    """Pause or resume a memory; it survives restarts. Raises MemoryDirError when there is no memory."""
+    prepare(directory, create=False)
+    if paused:
+        (directory / PAUSE).touch()
+    else:
+        (directory / PAUSE).unlink(missing_ok=True)
+
+
 def prepare(directory: Path, *, create: bool) -> None:
     """Refuse what is no memory before a byte is written into it."""
     if (directory / schema.DATABASE).exists():
@@ -53,6 +70,6 @@ def prepare(directory: Path, *, create: bool) -> None:
     if not create:
         raise MemoryDirError(f"no memory at {directory}: make one with `edgemem ingest SOURCE --memory {directory}`")
     directory.mkdir(parents=True, exist_ok=True)
-    ours = {"lock", "vectors", f"{schema.DATABASE}-wal", f"{schema.DATABASE}-shm"}
+    ours = {"lock", "vectors", PAUSE, f"{schema.DATABASE}-wal", f"{schema.DATABASE}-shm"}
     if any(path.name not in ours for path in directory.iterdir()):
         raise MemoryDirError(f"{directory} is not a memory and not empty: name an empty or a new directory")

@@ -78,6 +78,10 @@ class GraphWriting(Writing):
         if not self.connection.execute(sql, (until_us, relation_id)).rowcount:
             raise MemoryDirError(f"relation r{relation_id} does not exist or was replaced already")
 
+    def drop_relation(self, relation_id: int) -> None:
+        """Remove an edge with its quotes; its ends stay."""
+        self.connection.execute("DELETE FROM relation WHERE id = ?", (relation_id,))
+
     def replace_relation(self, relation_id: int, new: NewRelation) -> int:
         """Store a new version; views before `new.known_us` go on seeing the old one."""
         self.end_relation(relation_id, new.known_us)

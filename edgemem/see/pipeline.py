@@ -23,6 +23,7 @@ from edgemem.remember.tiers import Retainer
 from edgemem.see import pixels
 from edgemem.see.gate import Gate, Look
 from edgemem.see.handover import Handover
+from edgemem.see.privacy import PAUSED, Privacy
 from edgemem.see.resume import Run
 from edgemem.see.segment import Cut, Mark, Segmenter
 from edgemem.see.select import Candidate, Kept, Selector
@@ -68,6 +69,7 @@ class Parts:
     joint: JointEmbedder | None = None
     reader: Reader | None = None
     retainer: Retainer | None = None
+    privacy: Privacy | None = None
     segment_closed: Callable[[Segment], object] = field(default=lambda _: None)
     """Observers; called after the commit."""
 
@@ -96,6 +98,8 @@ class Pipeline:
         self._counts: Counter[str] = Counter()
         self._notes: dict[str, int] = {}
         self._closed: list[Segment] = []
+        self._veiled = False
+        """The last picture showed a place that is never kept."""
         self._committed_s = self._saved_s = time.monotonic()
         self._span_us: tuple[int, int] | None = None
         self._trusted = store.time_trusted
@@ -137,7 +141,17 @@ class Pipeline:
             for gate in parts.gates:
                 gate.accepted(accepted)
 
+    def _off(self) -> bool:
+        """Paused: what comes is dropped unseen, what was seen before waits, and not a byte is written."""
+        return self._parts.privacy is not None and self._parts.privacy.paused
+
     def _see(self, frame: Frame) -> None:
+        if self._off():
+            self._counts["frames"] += 1
+            self._dropped[PAUSED] += 1
+            return
+        if self._parts.privacy is not None:
+            frame = self._parts.privacy.masked(frame)
         if self._run.corrected:
             self._set_right()
         saved = self._run.saved
@@ -191,6 +205,10 @@ class Pipeline:
             vectors[self._parts.joint.space.name] = vector
         if self._parts.reader is not None:
             observations += tuple(self._attempt("reading text", [], self._parts.reader.read, frame.image))
+        self._veiled = self._parts.privacy is not None and self._parts.privacy.refuses(observations)
+        if self._veiled:
+            self._dropped["place"] += 1
+            return
         jpeg, width, height = self._encoded(frame.image)
         new = NewMoment(
             stream=frame.stream,
@@ -220,6 +238,8 @@ class Pipeline:
 
     def _commit(self, *, ending: bool = False) -> None:
         """Everything that is ready, and the state that belongs to it, in one transaction; then upkeep."""
+        if self._off():
+            return
         with self._store.transaction() as tx:
             for ready in self._ready:
                 self._add(tx, ready)
@@ -312,6 +332,9 @@ class Pipeline:
             f"selector/{parts.selector.name}": self._attempt("selector", b"", parts.selector.state),
             f"segmenter/{parts.segmenter.name}": self._attempt("segmenter", b"", parts.segmenter.state),
         }
+        if self._veiled:
+            saved.accepted, saved.accepted_us = b"", 0
+            del saved.states[f"selector/{parts.selector.name}"]
         return self._run.encode()
 
     def _end(self, *, finished: bool) -> None:

@@ -1,0 +1,101 @@
+"""Retention as the user put it: of this stream, or of this place, nothing older than so many days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from edgemem.config import KeepRule
+from edgemem.records import US
+from edgemem.remember.store import Store, Transaction
+from edgemem.remember.tiers import Faded, Retainer
+
+DAY_US = 86_400 * US
+_STEP_MOMENTS = 32
+"""Rows of each kind that one step takes up, fewer where the budget allows less at once."""
+
+
+class KeepRules:
+    """Drops what a rule says is too old: moments with their pictures, and all that was written of that time.
+
+    Pins and representatives go too: a rule is about privacy, and stricter than what is worth keeping. A document or segment that
+    reaches into the time that is too old goes whole. A place is known by its label: the moments that show
+    it go, with the documents of their segments.
+    """
+
+    name = "keep_rules"
+
+    def __init__(self, rules: Sequence[KeepRule]) -> None:
+        self._rules = rules
+
+    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+        """One bounded step for each rule, as of `now_us` (default: the newest moment of the memory)."""
+        now = store.newest_us() if now_us is None else now_us
+        if now is None:
+            return Faded()
+        dropped, done = 0, True
+        for rule in self._rules:
+            with store.transaction() as tx:
+                number, finished = _apply(tx, rule, now - round(rule.keep_days * DAY_US))
+            dropped, done = dropped + number, done and finished
+        return Faded(dropped=dropped, done=done)
+
+
+class Retainers:
+    """Several retainers as one: each does its step."""
+
+    name = "retainers"
+
+    def __init__(self, parts: Sequence[Retainer]) -> None:
+        self._parts = parts
+
+    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+        """A step of each."""
+        steps = [part.apply(store, now_us) for part in self._parts]
+        return Faded(
+            dropped=sum(step.dropped for step in steps),
+            recoded=sum(step.recoded for step in steps),
+            done=all(step.done for step in steps),
+        )
+
+
+def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
+    """(moments dropped, nothing is left to do). What begins before `before_us` is too old."""
+    streams = [key for key, name in tx.connection.execute("SELECT id, name FROM stream") if fnmatchcase(name, rule.stream)]
+    moments: list[int] = []
+    for stream_id in streams:
+        limit = _STEP_MOMENTS - len(moments)
+        given = {"stream": stream_id, "before": before_us, "limit": limit, "place": rule.place, "score": rule.min_score * 1_000_000}
+        if rule.place:
+            sql = (
+                "SELECT DISTINCT p.moment_id FROM term t JOIN posting p ON p.term_id = t.id WHERE t.kind = 'label' AND t.name = :place"
+                " AND p.score_ppm >= :score AND p.t_us < :before AND p.stream_id = :stream LIMIT :limit"
+            )
+        else:
+            sql = "SELECT id FROM moment WHERE stream_id = :stream AND t_us < :before ORDER BY t_us LIMIT :limit"
+        moments += [row[0] for row in tx.connection.execute(sql, given).fetchall()]
+        if not rule.place and not _drop_texts(tx, stream_id, before_us):
+            return 0, False
+    for number, moment_id in enumerate(moments):
+        if tx.full:
+            return number, False
+        told = (
+            "SELECT id FROM document WHERE moment_id = :id OR segment_id IN (SELECT segment_id FROM segment_moment WHERE moment_id = :id)"
+        )
+        for (document_id,) in tx.connection.execute(told, {"id": moment_id}).fetchall():
+            tx.drop_document(document_id)
+        tx.drop_moment(moment_id)
+    return len(moments), len(moments) < _STEP_MOMENTS
+
+
+def _drop_texts(tx: Transaction, stream_id: int, before_us: int) -> bool:
+    """Documents, segments and relations of that time, a step of them; True if no more are left."""
+    left = False
+    for table, drop in (("document", tx.drop_document), ("segment", tx.drop_segment), ("relation", tx.drop_relation)):
+        sql = f"SELECT id FROM {table} WHERE stream_id = ? AND t0_us < ? ORDER BY t0_us LIMIT {_STEP_MOMENTS}"  # noqa: S608
+        for (key,) in tx.connection.execute(sql, (stream_id, before_us)).fetchall():
+            if tx.full:
+                return False
+            drop(key)
+            left = True
+    return not left

@@ -1,0 +1,76 @@
+"""Rules of retention: what they name is gone in time, and nothing else is."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgemem.config import KeepRule
+from edgemem.records import Quote
+from edgemem.remember.check import check_memory
+from edgemem.remember.entries import NewEntity, NewRelation
+from edgemem.remember.rules import DAY_US, KeepRules, Retainers
+from edgemem.remember.store import Store
+from edgemem.remember.tiers import AgeTiers
+
+
+def run(retainer, store, **given):
+    steps = 1
+    while not retainer.apply(store, **given).done:
+        steps += 1
+        assert steps < 200
+    return steps
+
+
+@given(
+    days=st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["door", "hall"]), st.booleans()), min_size=1, max_size=30),
+    keep=st.integers(1, 30),
+)
+@settings(max_examples=25, deadline=None)
+def test_a_stream_keeps_so_many_days_and_another_everything(making, days, keep):
+    with making.store() as store:
+        with store.transaction() as tx:
+            anna = tx.add_entity(NewEntity(kind="person", name="Anna", known_us=0))
+            for day, stream, pinned in days:
+                moment_id = tx.add_moment(making.moment(day * DAY_US, stream=stream, seen=(making.label("cat", 0.9),)))
+                if pinned:
+                    tx.pin(moment_id)
+                span = {"t0_us": day * DAY_US, "t1_us": day * DAY_US + 5, "known_us": day * DAY_US + 5}
+                tx.add_segment(making.segment([moment_id], span["t0_us"], span["t1_us"], moment_id, stream=stream))
+                tx.add_document(making.document(f"day {day}", stream=stream, **span))
+                quotes = (Quote(text="she came", origin="asr", moment_id=moment_id),)
+                tx.add_relation(NewRelation(type="VISITS", source_id=anna, target_id=anna, stream=stream, quotes=quotes, **span))
+        newest = max(day for day, _, _ in days)
+        run(KeepRules([KeepRule(keep_days=keep, stream="d*")]), store)
+        stays = sorted((day, stream) for day, stream, _ in days if stream == "hall" or day >= newest - keep)
+        with store.view() as view:
+            for found in (view.segments(), view.documents(), view.relations()):
+                assert sorted((item.t0_us // DAY_US, item.stream) for item in found) == stays
+            assert sorted((m.t_us // DAY_US, m.stream) for m in view.moments()) == stays
+        assert check_memory(store.directory) == []
+
+
+def test_a_place_goes_after_its_days_with_what_was_written_of_it(store, making):
+    with store.transaction() as tx:
+        ids = []
+        for day in range(6):
+            seen = (making.label("bathroom" if day % 2 else "kitchen", 0.8),)
+            ids.append(tx.add_moment(making.moment(day * DAY_US, seen=seen)))
+            segment_id = tx.add_segment(making.segment([ids[-1]], day * DAY_US, day * DAY_US, ids[-1]))
+            tx.add_document(making.document(f"Scene: {seen[0].name}", day * DAY_US, day * DAY_US, 0, segment_id=segment_id))
+        unsure = tx.add_moment(making.moment(DAY_US + 1, seen=(making.label("bathroom", 0.1),)))
+    run(Retainers([KeepRules([KeepRule(keep_days=2, place="bathroom")])]), store)
+    with store.view() as view:
+        assert {m.id for m in view.moments()} == {*ids, unsure} - {ids[1]}
+        assert [d.text for d in view.documents(to_us=2 * DAY_US)] == ["Scene: kitchen", "Scene: kitchen"]
+
+
+def test_steps_are_bounded_under_a_small_budget_and_beside_age_tiers(directory, making):
+    with Store.open(directory, budget_bytes=8 << 20) as store:
+        store.ensure_space(making.space)
+        for i in range(40):
+            with store.transaction() as tx:
+                tx.add_moment(making.moment(i * DAY_US, jpeg=bytes([i]) * 40_000))
+        assert run(Retainers([KeepRules([KeepRule(keep_days=3)]), AgeTiers()]), store) > 1
+        with store.view() as view:
+            assert [m.t_us // DAY_US for m in view.moments()] == [36, 37, 38, 39]
