@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterable
 from typing import TypeVar
 
 from edgemem.answer.compose import a, at, listed, quote
-from edgemem.answer.match import ABSTAIN_BELOW
 from edgemem.answer.question import take_ordinal
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.session import Session
@@ -19,8 +18,9 @@ Steps = Generator[Action, Result, T]
 """Yields actions, is sent their results, returns a T."""
 Plan = Steps[Reply]
 
-SURE = ABSTAIN_BELOW
-"""Below this confidence the evidence is taken for background: abstain."""
+SURE = 0.25
+"""Below this confidence the evidence is taken for background: abstain. Over 180 composed questions .20 to .30 answered alike (65 % right,
+abstention F1 64 to 67); .15 and .40 lost a point or more of one of them (tools/eval, seeds 101 to 103)."""
 STRONG = 0.6
 """An appearance counts when its score is at least this share of the best one's."""
 _AGREE = 0.25
