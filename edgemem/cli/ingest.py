@@ -12,7 +12,7 @@ import msgspec
 from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json
 from edgemem.clock import from_iso, offset_text
 from edgemem.config import parse_bytes
-from edgemem.errors import UsageError
+from edgemem.errors import MemoryDirError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,10 +81,21 @@ def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, 
                 note(f"note: {text}")
             with _progress_bar() as advance:
                 report = Pipeline(opened, parts, store).run(advance)
+        _end_forgetting(memory)
     finally:
         opened.close()
         save_stats(session.home, session.plugins)
     return msgspec.structs.replace(report, notes=(*notes, *report.notes))
+
+
+def _end_forgetting(memory: Path) -> None:
+    """Wipe what an interrupted `forget` left to be wiped; a reader in the way is said, and no reason to fail."""
+    from edgemem.remember.forget import tidy_up
+
+    try:
+        tidy_up(memory)
+    except MemoryDirError as error:
+        note(f"note: {error}")
 
 
 class _progress_bar:  # noqa: N801 - used like the function it stands for

@@ -19,8 +19,13 @@ FOREVER_US = 2**63 - 1
 """Cut-off of a view that sees everything."""
 SOONEST_US = -(2**63)
 
+# That a moment came to stand for a segment is known when the segment is.
+_ROLE = (
+    "CASE WHEN m.role = 'representative' AND NOT EXISTS (SELECT 1 FROM segment g WHERE g.representative_id = m.id AND g.t1_us <= :as_of)"
+    " THEN '' ELSE m.role END"
+)
 _MOMENT = (
-    "SELECT m.id, m.stream_id, m.seq, m.t_us, m.offset_us, m.width_px, m.height_px, m.sharpness, m.tier, s.id, m.role, m.pinned"
+    f"SELECT m.id, m.stream_id, m.seq, m.t_us, m.offset_us, m.width_px, m.height_px, m.sharpness, m.tier, s.id, {_ROLE}, m.pinned"  # noqa: S608
     " FROM moment m LEFT JOIN segment s ON s.id = m.segment_id AND s.t1_us <= :as_of"
 )
 _SEGMENT = "SELECT g.id, g.stream_id, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id FROM segment g"

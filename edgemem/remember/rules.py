@@ -29,9 +29,9 @@ class KeepRules:
         self._rules = rules
 
     def apply(self, store: Store, now_us: int | None = None) -> Faded:
-        """One bounded step for each rule, as of `now_us` (default: the newest moment of the memory)."""
+        """One bounded step for each rule, as of `now_us` (default: the newest moment; nothing ages while the clock is not trusted)."""
         now = store.newest_us() if now_us is None else now_us
-        if now is None:
+        if now is None or (now_us is None and not store.time_trusted):
             return Faded()
         dropped, done = 0, True
         for rule in self._rules:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -102,3 +103,24 @@ def test_backup_export_import_and_compact(memory: Path, run: Run, tmp_path: Path
     assert json.loads(run("memory", "compact", "--memory", memory, "--json")[1])["bytes_after"] > 0
     code, _, err = run("memory", "backup", tmp_path / "copy.db", "--memory", memory)
     assert (code, err.count("\n")) == (2, 1)
+
+
+def test_a_paused_memory_is_asked_but_not_written(memory: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "walk").mkdir()
+    cv2.imwrite(str(tmp_path / "walk" / "1.png"), np.full((32, 32, 3), 90, np.uint8))
+    given = ("ingest", tmp_path / "walk", "--memory", memory)
+    assert json.loads(run("memory", "pause", "--memory", memory, "--json")[1]) == {"paused": True}
+
+    def files() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in memory.rglob("*") if path.is_file()}
+
+    before = files()
+    code, _, err = run(*given)
+    assert (code, files()) == (2, before)
+    assert "memory resume" in err
+    assert "GATE 7" in run("search", "gate", "--memory", memory)[1]
+    assert run("memory", "resume", "--memory", memory)[0] == 0
+    code, _, err = run(*given, "--set", 'privacy.streams=["door"]')
+    assert code == 2
+    assert "no consent" in err
+    assert run(*given)[0] == 0

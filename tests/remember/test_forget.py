@@ -191,7 +191,7 @@ def test_a_word_that_was_read_is_forgotten_as_a_name(memory):
 
 
 @given(data=st.data())
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_no_trace_whatever_was_added_faded_and_forgotten_before(making, data):
     """Pages that were split, merged and moved leave no copies behind."""
     with making.store() as store:
@@ -256,7 +256,7 @@ forget(Path(sys.argv[1]), Wanted(from_us=100 * US, to_us=399 * US))
 def test_killed_in_the_middle_it_is_all_or_nothing(tmp_path, making):
     rng = np.random.default_rng(3)
     outcomes = set()
-    for attempt in range(6):
+    for attempt in range(5):
         directory = tmp_path / str(attempt)
         with Store.open(directory) as store:
             fill(store, making)

@@ -50,6 +50,21 @@ def test_a_stream_keeps_so_many_days_and_another_everything(making, days, keep):
         assert check_memory(store.directory) == []
 
 
+def test_nothing_grows_too_old_while_the_clock_is_not_trusted(store, making):
+    with store.transaction() as tx:
+        for day in (0, 3650):
+            tx.add_moment(making.moment(day * DAY_US))
+        tx.trust_time(trusted=False)
+    assert run(KeepRules([KeepRule(keep_days=7)]), store) == 1
+    with store.view() as view:
+        assert len(view.moments()) == 2
+    with store.transaction() as tx:
+        tx.trust_time(trusted=True)
+    run(KeepRules([KeepRule(keep_days=7)]), store)
+    with store.view() as view:
+        assert len(view.moments()) == 1
+
+
 def test_a_place_goes_after_its_days_with_what_was_written_of_it(store, making):
     with store.transaction() as tx:
         ids = []

@@ -52,6 +52,7 @@ def test_nothing_that_became_known_later_is_ever_returned(making, moments, segme
             assert {s.id for s in view.segments()} == {i for i, t1 in closed.items() if t1 <= cut}
             assert {m.segment_id for m in view.moments()} - {None} <= {i for i, t1 in closed.items() if t1 <= cut}
             assert {m.id for i in closed for m in view.segment_moments(i)} <= seen
+            assert {m.id for m in view.moments() if m.role} == {s.representative_id for s in view.segments()} - {None}
             assert {d.id for d in view.documents()} == known
             assert {i for i in spans if view.document(i)} == known
             assert {hit.document.id for hit in view.search_text("cat", 99)} == known
