@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json, table
+from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json, table
 from edgemem.clock import from_iso, now_us, offset_text, to_iso, to_local
 from edgemem.errors import UsageError
 from edgemem.records import US, Answer, Document, Evidence, Moment, Question, Segment
@@ -38,7 +38,7 @@ def evidence_json(item: Evidence) -> dict[str, Any]:
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """The object that `ask --json` prints."""
+    """The object that `ask --json` prints. Its keys are fixed; notes go to stderr."""
     return {
         "question": answer.question,
         "status": answer.status,
@@ -48,7 +48,6 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "evidence": [evidence_json(item) for item in answer.evidence],
         "steps": answer.steps,
         "usage": msgspec.to_builtins(answer.usage),
-        "notes": list(answer.notes),
     }
 
 
@@ -124,6 +123,8 @@ def ask(
         print_json(answer_json(answer))
     else:
         _print_answer(answer, tz)
+    for text in answer.notes:
+        note(f"note: {text}")
     if answer.status != "answered":
         raise click.exceptions.Exit(3)
 
@@ -134,8 +135,6 @@ def _print_answer(answer: Answer, tz: str) -> None:
         click.echo(f"option {answer.option}")
     click.echo(f"{answer.status}, confidence {answer.confidence:.2f}, {answer.steps} steps, {answer.usage.ms:.0f} ms")
     evidence_rows(answer.evidence, tz)
-    for text in answer.notes:
-        click.echo(f"note: {text}")
 
 
 @click.command()

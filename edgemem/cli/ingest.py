@@ -38,8 +38,10 @@ def ingest(session: Session, source: str, memory: Path, recipe: str | None, star
     """
     start_us = from_iso(start, session.settings.timezone) if start else None
     report = run_ingest(session, source, memory, recipe, start_us, stream)
+    for text in report.notes:
+        note(f"note: {text}")
     if as_json:
-        print_json(msgspec.to_builtins(report))
+        print_json({key: value for key, value in msgspec.to_builtins(report).items() if key != "notes"})  # notes are for people
         return
     click.echo(
         f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept, "
@@ -50,8 +52,6 @@ def ingest(session: Session, source: str, memory: Path, recipe: str | None, star
         click.echo(
             "dropped: " + ", ".join(f"{reason} {count}" for reason, count in sorted(report.dropped.items(), key=lambda item: -item[1]))
         )
-    for text in report.notes:
-        note(f"note: {text}")
 
 
 def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, start_us: int | None, stream: str) -> IngestReport:
@@ -76,11 +76,8 @@ def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, 
         parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
     try:
         parts.privacy.require()
-        with Store.open(memory, budget_bytes=budget_bytes) as store:
-            for text in notes:
-                note(f"note: {text}")
-            with _progress_bar() as advance:
-                report = Pipeline(opened, parts, store).run(advance)
+        with Store.open(memory, budget_bytes=budget_bytes) as store, _progress_bar() as advance:
+            report = Pipeline(opened, parts, store).run(advance)
         _end_forgetting(memory)
     finally:
         opened.close()
