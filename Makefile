@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PLUGINS := onnx convert ocr vam
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types contract bench setup clean
+.PHONY: demo test lint types contract bench torture setup clean
 
 demo: setup
 	$(BIN)/edgemem demo
@@ -30,6 +30,9 @@ contract: setup
 
 bench: setup
 	for script in tools/bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+torture: setup
+	$(BIN)/python tools/torture.py --cycles 300
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

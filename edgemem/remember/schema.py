@@ -187,7 +187,9 @@ def version_of(connection: sqlite3.Connection, directory: Path) -> int:
     """Schema version of an open memory.db; 0 = empty. Raises MemoryDirError if it is another program's or a newer one's."""
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application == 0 and version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
+    # The table that lists migrations comes before the first of them: where that failed, it stands alone.
+    others = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> '_sqlite_migrations'"
+    if application == 0 and version == 0 and connection.execute(others).fetchone()[0] == 0:
         return 0
     if application != APPLICATION_ID:
         raise MemoryDirError(f"{directory} is not a memory: {DATABASE} belongs to another program; name another directory")

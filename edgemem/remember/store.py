@@ -267,7 +267,8 @@ class Store:
         """Move the log into the database and cut it to nothing, unless a reader still needs it after `wait_ms`."""
         self._connection.execute(f"PRAGMA busy_timeout={wait_ms}")
         try:
-            busy: int = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            with told(self.directory):
+                busy: int = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         finally:
             self._connection.execute("PRAGMA busy_timeout=5000")
         return not busy

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -69,3 +70,11 @@ def test_killed_again_and_again(directory, making):
             store._connection.execute("INSERT INTO document_fts (document_fts) VALUES ('integrity-check')")
             acknowledged = number
     assert acknowledged > 20
+
+
+def test_thirty_kills_under_load_lose_nothing():
+    """The short run of `make torture`: fading, vacuum, checkpoints, forgetting and readers go on while the writer is killed."""
+    tool = Path(__file__).parents[2] / "tools" / "torture.py"
+    run = subprocess.run([sys.executable, str(tool), "--cycles", "30"], capture_output=True, text=True, check=False, timeout=300)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "nothing lost" in run.stdout
