@@ -1,6 +1,6 @@
 """How much of a stream adaptive selection keeps, and what jitter a vector space has on still scenes.
 
-    .venv/bin/python tools/bench/dedup.py CLIP...
+    .venv/bin/python tools/bench/dedup.py [CLIP...]
 
 With the joint embedder that is fetched, on frames of real clips: 400 identical frames, a still scene with sensor noise, 16 scenes of 25
 frames with sensor noise; then how far apart vectors of a still scene are, from which a space's `dedup_floor` is set. Beside edgemem's
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import cv2
 import numpy as np
+from _clips import clips
 from edgemem_vam.dedup import AdaptiveDedup
 from edgemem_vam.otsu import distance, otsu
 
@@ -98,11 +99,11 @@ def jitter(pictures: Sequence[Image], joint: JointEmbedder, rng: np.random.Gener
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("clips", nargs="+")
+    parser.add_argument("clips", nargs="*", help="default: the clips of the demo")
     options = parser.parse_args()
     joint, calibration = fetched()
     rng = np.random.default_rng(0)
-    pictures = scene_pictures(options.clips, 16)
+    pictures = scene_pictures(clips(options.clips), 16)
     streams = {
         "400 identical frames (goal: at most 2)": [pictures[0]] * 400,
         "400 frames of a still scene with noise (goal: under 5 %)": [noisy(pictures[0], rng) for _ in range(400)],

@@ -1,6 +1,6 @@
 """Do gates on a 320 px copy decide as they would at full size, and what do they cost?
 
-    .venv/bin/python tools/bench/gates.py CLIP... [--width PX]
+    .venv/bin/python tools/bench/gates.py [CLIP...] [--width PX]
 
 From frames of real clips, at their own size or brought to `--width`, sharp and softened copies are made. Every gate decides twice: as
 edgemem does (320 px copy, tiles for sharpness) and at full size. Printed are the share of equal decisions and the ratio of the costs,
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 
 import cv2
 import numpy as np
+from _clips import clips
 
 from edgemem.records import Image
 from edgemem.see import pixels
@@ -119,12 +120,12 @@ def cost(image: Image, rounds: int = 15) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("clips", nargs="+")
+    parser.add_argument("clips", nargs="*", help="default: the clips of the demo")
     parser.add_argument("--width", type=int, default=0)
     options = parser.parse_args()
-    clips = list(frames(options.clips, options.width))
-    agreement(clips, options.width)
-    cost(cv2.resize(clips[0][0], (1920, 1080)))
+    pictures = list(frames(clips(options.clips), options.width))
+    agreement(pictures, options.width)
+    cost(cv2.resize(pictures[0][0], (1920, 1080)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How fast and in how much memory a 1080p file is remembered.
 
-    .venv/bin/python tools/bench/ingest.py CLIP... [--seconds 300] [--recipe vam]
+    .venv/bin/python tools/bench/ingest.py [CLIP...] [--seconds 300] [--recipe vam]
 
 Builds a 1080p25 H.264 file (a key frame every 2 s) from the clips, each enlarged and shown for 12 s, every other time with a sign burnt
 in. Runs `edgemem ingest` on it as a user would, with and without reading text, and watches the process: times real time, memory over the
@@ -25,6 +25,7 @@ from pathlib import Path
 import av
 import cv2
 import numpy as np
+from _clips import clips
 
 from edgemem.records import Image
 from edgemem.see.source import open_source
@@ -119,12 +120,12 @@ def run(path: Path, recipe: str, *, read_text: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("clips", nargs="+")
+    parser.add_argument("clips", nargs="*", help="default: the clips of the demo")
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--recipe", default="vam")
     parser.add_argument("--file", type=Path, default=Path(tempfile.gettempdir()) / "edgemem-bench-1080p.mp4", help="where the file is kept")
     options = parser.parse_args()
-    build(options.file, options.clips, options.seconds)
+    build(options.file, clips(options.clips), options.seconds)
     megabytes, load, cores = options.file.stat().st_size / 1e6, os.getloadavg()[0], os.cpu_count()
     print(f"{options.seconds} s of 1080p25 H.264, {megabytes:.0f} MB; load {load:.1f} on {cores} cores:")
     limits(options.file, options.seconds)

@@ -1,0 +1,22 @@
+"""The clips that benchmarks run on: those given, else the ones of the demo, fetched once into the data directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from edgemem.cli.app import Session
+from edgemem.cli.film import fetch_media
+
+NAMES = ("vtest", "cup", "bigbuckbunny", "bikes")
+
+
+def clips(given: Sequence[str]) -> list[str]:
+    """Paths of clips; without the clips of a Debian package where that cannot be had."""
+    if given:
+        return list(given)
+    media, _ = fetch_media(Session(None, ()).home)
+    return [str(media[name]) for name in NAMES if name in media]
+
+
+if __name__ == "__main__":
+    print("\n".join(clips(())))
