@@ -71,11 +71,15 @@ class _Selecting:
         self._found = Selection()
         self._touched: set[int] = set()
         """Segments that lose a moment or a document."""
+        self._all_texts = False
+        """Documents about the whole time are found already."""
 
     def select(self, wanted: Wanted) -> Selection:
         if wanted.from_us is not None and wanted.to_us is not None:
+            self._all_texts = True
             self._range(wanted.from_us, wanted.to_us)
         elif wanted.stream:
+            self._all_texts = True
             self._stream(wanted.stream)
         elif wanted.entity:
             self._entity(wanted.entity)
@@ -184,12 +188,13 @@ class _Selecting:
         self._touched |= self._ids("SELECT segment_id FROM document WHERE segment_id IS NOT NULL AND id @d", d=found.documents)
         found.documents |= self._ids("SELECT id FROM document WHERE moment_id @m", m=found.moments)
         found.documents |= self._ids("SELECT id FROM document WHERE segment_id @s", s=self._touched)
-        # Text read in another picture of the same instant is no summary of this one.
-        found.documents |= self._ids(
-            "SELECT d.id FROM document d WHERE (d.moment_id IS NULL OR d.t1_us > d.t0_us) AND EXISTS (SELECT 1 FROM moment m"
-            " WHERE m.stream_id = d.stream_id AND m.t_us BETWEEN d.t0_us AND d.t1_us AND m.id @m)",
-            m=found.moments,
-        )
+        if not self._all_texts:
+            # Text read in another picture of the same instant is no summary of this one. The plus keeps SQLite on the index of times.
+            found.documents |= self._ids(
+                "SELECT d.id FROM document d WHERE (d.moment_id IS NULL OR d.t1_us > d.t0_us) AND EXISTS (SELECT 1 FROM moment m"
+                " WHERE m.stream_id = d.stream_id AND m.t_us BETWEEN d.t0_us AND d.t1_us AND +m.id @m)",
+                m=found.moments,
+            )
         found.relations |= self._ids(
             "SELECT v.relation_id FROM relation_evidence v WHERE (v.document_id @d OR v.moment_id @m)"
             " AND NOT EXISTS (SELECT 1 FROM relation_evidence o"
@@ -262,9 +267,13 @@ class _Selecting:
     def _weigh(self) -> None:
         found = self._found
         parts = (
-            "SELECT sum(length(data)) FROM blob b WHERE refs > 0 AND refs = (SELECT count(*) FROM moment WHERE blob_id = b.id AND id @m)",
+            # A picture that another moment shows as well stays.
+            (
+                "SELECT sum(length(b.data)) FROM blob b JOIN (SELECT blob_id, count(*) AS users FROM moment WHERE id @m GROUP BY blob_id) u"
+                " ON u.blob_id = b.id WHERE u.users = b.refs"
+            ),
             "SELECT sum(length(data)) FROM observation WHERE moment_id @m",
-            "SELECT sum(length(data)) FROM vec WHERE id >> 8 @m",
+            "SELECT sum(length(v.data)) FROM json_each(:m) j JOIN vec v ON v.id BETWEEN j.value * 256 AND j.value * 256 + 255",
             "SELECT sum(length(CAST(text AS BLOB)) + length(CAST(squeezed AS BLOB))) FROM document WHERE id @d",
         )
         found.bytes = sum(self._rows(sql, m=found.moments, d=found.documents)[0][0] or 0 for sql in parts)

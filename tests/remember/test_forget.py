@@ -76,6 +76,13 @@ def traces(directory, numbers):
     return found
 
 
+def runs_of(directory, numbers):
+    """Every run of 64 bytes of these pictures that is in a file, wherever it begins."""
+    windows = {picture[at : at + RUN] for i in numbers for picture in [jpeg(i)] for at in range(len(picture) - RUN)}
+    data = everything(directory)
+    return sum(data[at : at + RUN] in windows for at in range(len(data) - RUN))
+
+
 def snapshot(directory):
     """Every file with a byte in it; an open reader leaves its shared memory and an empty log behind, whatever it reads."""
     files = [path for path in directory.rglob("*") if path.is_file() and not path.name.endswith("-shm")]
@@ -94,6 +101,8 @@ def test_a_time_range_is_in_no_file_any_more_and_the_rest_is_as_it_was(memory, m
     receipt = forget(memory, Wanted(from_us=200 * US, to_us=409 * US), writers=[EventDocument()])
     assert (receipt.moments, len(receipt.id)) == (21, 12)
     assert traces(memory, range(20, 41)) == []
+    assert runs_of(memory, range(20, 41)) == 0
+    assert runs_of(memory, [19]) > 1000
     assert check_memory(memory) == []
     with View.open(memory) as view:
         assert [m.t_us // US for m in view.moments()] == [*range(0, 200, 10), *range(410, 600, 10)]
