@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -28,6 +28,14 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     disk: str = "4GiB"
     """Cap on everything in the memory directory together."""
+
+
+class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a memory is written."""
+
+    durability: Literal["normal", "full"] = "normal"
+    """What a power cut may take: "normal" the last seconds (what was written since the log was last synced), "full" nothing, for a sync
+    with every transaction. A crash of the process takes nothing either way."""
 
 
 class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,6 +91,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plugins_dirs: list[str] = []
     recipes_dirs: list[str] = []
     budget: Budget = Budget()
+    store: StoreSettings = StoreSettings()
     privacy: Privacy = Privacy()
     retention: list[KeepRule] = []
     """Rules beside the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""

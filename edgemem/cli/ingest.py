@@ -76,7 +76,10 @@ def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, 
         parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
     try:
         parts.privacy.require()
-        with Store.open(memory, budget_bytes=budget_bytes) as store, _progress_bar() as advance:
+        with (
+            Store.open(memory, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store,
+            _progress_bar() as advance,
+        ):
             report = Pipeline(opened, parts, store).run(advance)
         _end_forgetting(memory)
     finally:

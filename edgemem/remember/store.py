@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -41,6 +41,8 @@ _VACUUM_PAGES = 256
 """Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
 _CHECKPOINT_BYTES = 8 << 20
 """WAL size from which `maintain` checkpoints."""
+_CHECKPOINT_S = 30.0
+"""At the latest so long after the last one: a checkpoint syncs the log, so a power cut takes no more than this."""
 _READER_PATIENCE_S = 5.0
 """How long a write waits for a reader that keeps the log from being cut; our own views hold it for one statement."""
 _MOST_NAMES = 20_000
@@ -81,12 +83,17 @@ class Store:
         self._fader = None if self._division is None else Fader(self, connection, self._division)
         self._making_room = False
         self._granted_pages = 0
+        self._synced_s = time.monotonic()
         self._note_budget()
         self.make_room()
 
     @classmethod
-    def open(cls, directory: Path, *, create: bool = True, budget_bytes: int | None = None) -> Store:
+    def open(
+        cls, directory: Path, *, create: bool = True, budget_bytes: int | None = None, durability: Literal["normal", "full"] = "normal"
+    ) -> Store:
         """Lock the memory at `directory`, bring its schema up to date and repair its sidecars.
+
+        With `durability` "full" every transaction is synced to the disk; a power cut then loses none that was acknowledged.
 
         Raises MemoryDirError when it is missing (and `create` is false), no memory, locked, too new, read-only or damaged.
         """
@@ -98,6 +105,7 @@ class Store:
             try:
                 connection = _connect(directory)
                 try:
+                    connection.execute(f"PRAGMA synchronous={durability}")
                     return cls(directory, connection, lock, budget_bytes)
                 except BaseException:
                     connection.close()
@@ -265,6 +273,7 @@ class Store:
 
     def _checkpoint(self, *, wait_ms: int = 0) -> bool:
         """Move the log into the database and cut it to nothing, unless a reader still needs it after `wait_ms`."""
+        self._synced_s = time.monotonic()
         self._connection.execute(f"PRAGMA busy_timeout={wait_ms}")
         try:
             with told(self.directory):
@@ -347,7 +356,8 @@ class Store:
             division = self._division
             keep = 0 if division is None else division.transaction_pages
             log_bytes = _CHECKPOINT_BYTES if division is None else min(_CHECKPOINT_BYTES, division.log_bytes // 4)
-            if _size(self.directory / f"{schema.DATABASE}-wal") >= log_bytes:
+            written = _size(self.directory / f"{schema.DATABASE}-wal")
+            if written >= log_bytes or (written and time.monotonic() - self._synced_s >= _CHECKPOINT_S):
                 self._checkpoint()
             for _ in range(vacuum_steps):
                 spare = self._pragma("freelist_count") - keep

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,3 +89,19 @@ def store(directory: Path, making: Making) -> Iterator[Store]:
     with Store.open(directory) as opened:
         opened.ensure_space(making.space)
         yield opened
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory) -> Path:
+    """A library that makes writes fail, and tells what was synced; `failing_writes.c` says how."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("needs a C compiler on Linux to make writes fail")
+    library = tmp_path_factory.mktemp("shim") / "failing_writes.so"
+    source = Path(__file__).with_name("failing_writes.c")
+    built = subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], capture_output=True, text=True, check=False
+    )
+    if built.returncode:
+        pytest.skip(f"the C compiler does not work: {built.stderr[:200]}")
+    return library

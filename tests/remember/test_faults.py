@@ -7,16 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
 
 from edgemem.remember.check import check_memory
 from edgemem.remember.store import Store
 
 WRITER = """
 import sys
-from pathlib import Path
 import numpy as np
 from edgemem.errors import EdgememError
 from edgemem.infer.roles import Space
@@ -45,21 +41,6 @@ except EdgememError as error:
     sys.exit(f"edgemem: {error}")
 """
 FAULTS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "read-only": errno.EROFS, "short write": -1}
-
-
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory):
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None or not sys.platform.startswith("linux"):
-        pytest.skip("needs a C compiler on Linux to make writes fail")
-    library = tmp_path_factory.mktemp("shim") / "failing_writes.so"
-    source = Path(__file__).with_name("failing_writes.c")
-    built = subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], capture_output=True, text=True, check=False
-    )
-    if built.returncode:
-        pytest.skip(f"the C compiler does not work: {built.stderr[:200]}")
-    return library
 
 
 def write(shim, directory, at, fault, **more):
