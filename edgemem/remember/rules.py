@@ -11,7 +11,7 @@ from edgemem.remember.store import Store, Transaction
 from edgemem.remember.tiers import Faded, Retainer
 
 DAY_US = 86_400 * US
-_STEP_MOMENTS = 32
+_STEP_MOMENTS = 64
 """Rows of each kind that one step takes up, fewer where the budget allows less at once."""
 
 
@@ -63,6 +63,7 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
     """(moments dropped, nothing is left to do). What begins before `before_us` is too old."""
     streams = [key for key, name in tx.connection.execute("SELECT id, name FROM stream") if fnmatchcase(name, rule.stream)]
     moments: list[int] = []
+    done = True
     for stream_id in streams:
         limit = _STEP_MOMENTS - len(moments)
         given = {"stream": stream_id, "before": before_us, "limit": limit, "place": rule.place, "score": rule.min_score * 1_000_000}
@@ -74,8 +75,8 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
         else:
             sql = "SELECT id FROM moment WHERE stream_id = :stream AND t_us < :before ORDER BY t_us LIMIT :limit"
         moments += [row[0] for row in tx.connection.execute(sql, given).fetchall()]
-        if not rule.place and not _drop_texts(tx, stream_id, before_us):
-            return 0, False
+        if not rule.place:
+            done = _drop_texts(tx, stream_id, before_us) and done
     for number, moment_id in enumerate(moments):
         if tx.full:
             return number, False
@@ -85,17 +86,18 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
         for (document_id,) in tx.connection.execute(told, {"id": moment_id}).fetchall():
             tx.drop_document(document_id)
         tx.drop_moment(moment_id)
-    return len(moments), len(moments) < _STEP_MOMENTS
+    return len(moments), done and len(moments) < _STEP_MOMENTS
 
 
 def _drop_texts(tx: Transaction, stream_id: int, before_us: int) -> bool:
     """Documents, segments and relations of that time, a step of them; True if no more are left."""
-    left = False
+    done = True
     for table, drop in (("document", tx.drop_document), ("segment", tx.drop_segment), ("relation", tx.drop_relation)):
         sql = f"SELECT id FROM {table} WHERE stream_id = ? AND t0_us < ? ORDER BY t0_us LIMIT {_STEP_MOMENTS}"  # noqa: S608
-        for (key,) in tx.connection.execute(sql, (stream_id, before_us)).fetchall():
+        found = tx.connection.execute(sql, (stream_id, before_us)).fetchall()
+        done = done and len(found) < _STEP_MOMENTS
+        for (key,) in found:
             if tx.full:
                 return False
             drop(key)
-            left = True
-    return not left
+    return done

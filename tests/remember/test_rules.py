@@ -65,6 +65,20 @@ def test_nothing_grows_too_old_while_the_clock_is_not_trusted(store, making):
         assert len(view.moments()) == 1
 
 
+def test_a_step_with_each_new_event_keeps_up(store, making):
+    rules = KeepRules([KeepRule(keep_days=2)])
+    for i in range(60):
+        with store.transaction() as tx:
+            t_us = i * DAY_US // 2
+            ids = [tx.add_moment(making.moment(t_us + k)) for k in range(3)]
+            segment_id = tx.add_segment(making.segment(ids, t_us, t_us + 2, ids[0]))
+            tx.add_document(making.document(f"event {i}", t_us, t_us + 2, t_us, segment_id=segment_id))
+        rules.apply(store)
+    with store.view() as view:
+        assert len(view.moments()) <= 5 * 3
+        assert len(view.segments()) == len(view.documents()) == 4
+
+
 def test_a_place_goes_after_its_days_with_what_was_written_of_it(store, making):
     with store.transaction() as tx:
         ids = []
