@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -90,6 +91,7 @@ class Pipeline:
         self._source, self._parts, self._store = source, parts, store
         self._run = Run(store, source)
         self._handover = Handover(source)
+        self._beside = ThreadPoolExecutor(1, "reader")
         self._stop = threading.Event()
         self._ready: list[_Ready] = []
         self._recent: dict[int, tuple[Moment, tuple[Observation, ...]]] = {}
@@ -114,7 +116,7 @@ class Pipeline:
         started = time.monotonic()
         self._begin()
         lost: SourceError | None = None
-        with self._stop_on_signals():
+        with self._stop_on_signals(), self._beside:
             try:
                 with closing(self._handover.frames()) as frames:
                     for frame in frames:
@@ -194,17 +196,18 @@ class Pipeline:
             self._keep(kept)
 
     def _keep(self, kept: Kept) -> None:
-        """The dear part: look closely, read, encode."""
+        """The dear part: look closely, read (beside it, on the other core), encode."""
         candidate, frame = kept.candidate, kept.candidate.frame
         vector, observations = candidate.vector, tuple[Observation, ...]()
         vectors = {}
+        reading = self._beside.submit(self._parts.reader.read, frame.image) if self._parts.reader is not None else None
         if self._parts.joint is not None:
             sight = self._attempt("looking closely", None, self._parts.joint.look, frame.image)
             if sight is not None:
                 vector, observations = sight.vector, sight.observations
             vectors[self._parts.joint.space.name] = vector
-        if self._parts.reader is not None:
-            observations += tuple(self._attempt("reading text", [], self._parts.reader.read, frame.image))
+        if reading is not None:
+            observations += tuple(self._attempt("reading text", [], reading.result))
         self._veiled = self._parts.privacy is not None and self._parts.privacy.refuses(observations)
         if self._veiled:
             self._dropped["place"] += 1
