@@ -81,6 +81,8 @@ def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, 
             _progress_bar() as advance,
         ):
             report = Pipeline(opened, parts, store).run(advance)
+            if not parts.privacy.paused:
+                KeepRules(rules).catch_up(store)
         _end_forgetting(memory)
     finally:
         opened.close()

@@ -117,6 +117,11 @@ def tidy_up(directory: Path) -> bool:
     return True
 
 
+def drop_unused_terms(connection: sqlite3.Connection) -> None:
+    """A term that no moment carries is a word of what was forgotten, or of what faded. For a store that has not learnt any name yet."""
+    connection.execute("DELETE FROM term WHERE moments = 0 AND kind <> ?", (COLOUR_WORD,))
+
+
 def digest(kinds: Iterable[tuple[str, Iterable[tuple[int, int]]]]) -> bytes:
     """SHA-256 over the kinds and runs of ids that a receipt vouches for."""
     lines = (f"{kind} {first} {last}\n" for kind, ids in sorted(kinds) for first, last in ids)

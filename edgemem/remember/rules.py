@@ -14,6 +14,9 @@ DAY_US = 86_400 * US
 _STEP_MOMENTS = 64
 """Rows of each kind that one step takes up, fewer where the budget allows less at once."""
 
+_MOST_STEPS = 100_000
+"""An end for catching up, whatever happens: six million moments."""
+
 
 class KeepRules:
     """Drops what a rule says is too old: moments with their pictures, and all that was written of that time.
@@ -39,6 +42,17 @@ class KeepRules:
                 number, finished = _apply(tx, rule, now - round(rule.keep_days * DAY_US))
             dropped, done = dropped + number, done and finished
         return Faded(dropped=dropped, done=done)
+
+    def catch_up(self, store: Store) -> int:
+        """Steps until nothing is too old, such as after a long pause; returns the moments dropped."""
+        dropped = 0
+        for _ in range(_MOST_STEPS):
+            step = self.apply(store)
+            dropped += step.dropped
+            if step.done:
+                break
+            store.maintain()
+        return dropped
 
 
 class Retainers:

@@ -13,7 +13,7 @@ from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember import schema
 from edgemem.remember.directory import disk_bytes
 from edgemem.remember.faults import told
-from edgemem.remember.forget import tidy_up
+from edgemem.remember.forget import drop_unused_terms, tidy_up
 from edgemem.remember.reading import connect
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -74,6 +74,7 @@ def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int
     before = disk_bytes(directory) if directory.is_dir() else 0
     with Store.open(directory, create=False) as store:
         with store.transaction() as tx:
+            drop_unused_terms(tx.connection)
             total = max(1, tx.connection.execute("PRAGMA freelist_count").fetchone()[0])
         more = True
         while more:

@@ -79,6 +79,16 @@ def test_a_step_with_each_new_event_keeps_up(store, making):
         assert len(view.segments()) == len(view.documents()) == 4
 
 
+def test_what_piled_up_is_caught_up_with(store, making):
+    with store.transaction() as tx:
+        for i in range(300):
+            tx.add_moment(making.moment(i * DAY_US))
+            tx.add_document(making.document(f"event {i}", i * DAY_US, i * DAY_US + 2, i * DAY_US))
+    assert KeepRules([KeepRule(keep_days=9)]).catch_up(store) == 290
+    with store.view() as view:
+        assert len(view.moments()) == len(view.documents()) == 10
+
+
 def test_a_place_goes_after_its_days_with_what_was_written_of_it(store, making):
     with store.transaction() as tx:
         ids = []
