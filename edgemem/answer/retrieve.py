@@ -24,6 +24,10 @@ FLICKER_US = 6 * US
 """A single picture in which the thing was missed does not end an appearance when its neighbours are this close."""
 
 
+CLEAR = 0.5
+"""A sighting is clear when it scores at least this share of the best one of its appearance."""
+
+
 class Query(Record, frozen=True):
     """What to look for, and in which stretch of time (open where None)."""
 
@@ -178,12 +182,14 @@ def _continues(view: View, earlier: Evidence, later: Evidence, ids: set[str]) ->
 
 
 def _episode(group: list[Evidence]) -> Episode:
+    """Its ends are its first and last clear sighting: weak ones hold an appearance together, but do not make it longer."""
     best = tuple(sorted(group, key=lambda e: (-e.score, e.t0_us)))
+    clear = [e for e in group if e.score >= CLEAR * best[0].score]
     return Episode(
         stream=group[0].stream,
-        t0_us=group[0].t0_us,
-        t1_us=max(e.t1_us for e in group),
-        offset_us=group[0].offset_us,
+        t0_us=clear[0].t0_us,
+        t1_us=max(e.t1_us for e in clear),
+        offset_us=clear[0].offset_us,
         score=best[0].score,
         evidence=best,
     )
