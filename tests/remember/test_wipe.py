@@ -11,13 +11,13 @@ from edgemem.remember.wipe import wipe_pages
 
 def test_words_that_moved_between_pages_before_they_were_deleted_are_gone(tmp_path):
     path, chance = tmp_path / "words.db", random.Random(1)
-    words = ["".join(chance.choices("abcdefghijklmnop", k=chance.randint(15, 40))) for _ in range(20_000)]
-    deleted = set(chance.sample(range(20_000), 10_000))
+    words = ["".join(chance.choices("abcdefghijklmnop", k=chance.randint(15, 40))) for _ in range(8_000)]
+    deleted = set(chance.sample(range(8_000), 4_000))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON")
         connection.execute("CREATE TABLE term (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
         connection.execute("CREATE TABLE posting (name TEXT, id INTEGER, PRIMARY KEY (name, id)) WITHOUT ROWID")
-        for start in range(0, 20_000, 500):
+        for start in range(0, 8_000, 500):
             connection.execute("BEGIN")
             for i in range(start, start + 500):
                 connection.execute("INSERT INTO term VALUES (?, ?)", (i, words[i]))
@@ -36,5 +36,5 @@ def test_words_that_moved_between_pages_before_they_were_deleted_are_gone(tmp_pa
     assert [words[i] for i in deleted if words[i].encode() in data] == []
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert dict(connection.execute("SELECT id, name FROM term")) == {i: words[i] for i in range(20_000) if i not in deleted}
-        assert connection.execute("SELECT count(*) FROM posting").fetchone() == (10_000,)
+        assert dict(connection.execute("SELECT id, name FROM term")) == {i: words[i] for i in range(8_000) if i not in deleted}
+        assert connection.execute("SELECT count(*) FROM posting").fetchone() == (4_000,)
