@@ -50,6 +50,9 @@ _PICTURES: dict[str, tuple[Tier, int, int, int]] = {
 }
 """Tier, side, quality (VAM, Table 5) and generation that a picture gets."""
 
+_EMPTY = "NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = d.id) AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = d.id)"
+_UNPROVEN = "NOT EXISTS (SELECT 1 FROM relation_evidence WHERE relation_id = d.id AND (document_id OR moment_id))"
+
 
 class Hands(msgspec.Struct):
     """How far each rung has come: the last id it met. Kept with the memory."""
@@ -212,24 +215,21 @@ class Fader:
         return values
 
     def _forget_documents(self) -> bool:
-        """The oldest documents that no moment stands behind, and segments that are empty."""
-        found = self._connection.execute("SELECT id FROM document WHERE moment_id IS NULL ORDER BY id LIMIT ?", (_WINDOW,)).fetchall()
-        empty = self._connection.execute(
-            "SELECT id FROM segment s WHERE id <= ? AND NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = s.id)"
-            " AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = s.id) ORDER BY id LIMIT ?",
-            (self._hands.at.get("segments", 0) + _WINDOW, _WINDOW),
-        ).fetchall()
-        if not found and not empty:
+        """The oldest documents that no moment stands behind; relations without evidence; segments of which nothing is left."""
+        oldest = (("document", "d.moment_id IS NULL"), ("relation", _UNPROVEN), ("segment", _EMPTY))
+        found = [
+            (kind, row[0])
+            for kind, which in oldest
+            for row in self._connection.execute(f"SELECT id FROM {kind} d WHERE {which} ORDER BY id LIMIT ?", (_WINDOW,))  # noqa: S608
+        ]
+        if not found:
             return False
         with self._store.unbounded() as tx:
-            for (document_id,) in found:
+            drop = {"document": tx.drop_document, "relation": tx.drop_relation, "segment": tx.drop_segment}
+            for kind, row_id in found:
+                drop[kind](row_id)
                 if tx.full:
                     break
-                tx.drop_document(document_id)
-            for (segment_id,) in empty:
-                if tx.full:
-                    break
-                tx.drop_segment(segment_id)
         return True
 
     def _fade_edges(self) -> bool:

@@ -28,8 +28,10 @@ _LEAST_SLACK_BYTES = 256 << 10
 _MOMENT_PAGES = 16
 """Tables and indexes that one moment touches."""
 _DOCUMENT_PAGES = 12
-BASE_PAGES = 24
-"""What every transaction may touch: counters, state, allocation maps."""
+MERGE_PAGES = 8
+"""Full text that is merged, in each of two indexes, with every transaction that writes documents; two more per document."""
+BASE_PAGES = 24 + 2 * MERGE_PAGES
+"""What every transaction may touch: counters, state, allocation maps, merged full text."""
 
 
 class Division(Record, frozen=True, kw_only=True):

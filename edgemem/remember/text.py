@@ -75,6 +75,21 @@ def _runs(neighbours: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(run for run in runs if len(run) >= _LEAST_LETTERS))
 
 
+def bound_merges(connection: sqlite3.Connection) -> None:
+    """Switch off FTS5's own merging, which may rewrite the whole index within one transaction; `merge` does it in bounded pieces."""
+    for table in ("document_fts", "document_squeezed_fts"):
+        kept = dict(connection.execute(f"SELECT k, v FROM {table}_config"))  # noqa: S608
+        for key, value in (("automerge", 0), ("crisismerge", 1000)):
+            if kept.get(key) != value:
+                connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (key, value))  # noqa: S608
+
+
+def merge(connection: sqlite3.Connection, pages: int) -> None:
+    """Merge full-text segments until about so many pages are written, as FTS5 would by itself now and then without bound."""
+    for table in ("document_fts", "document_squeezed_fts"):
+        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
+
+
 def ranked(connection: sqlite3.Connection, query: str, k: int, where: str, values: Mapping[str, object]) -> list[tuple[int, float]]:
     """Document ids and ranks, best first.
 

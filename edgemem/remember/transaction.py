@@ -18,7 +18,7 @@ from edgemem.remember import room
 from edgemem.remember.anchor import reanchor
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.graph import GraphWriting
-from edgemem.remember.text import squeeze
+from edgemem.remember.text import merge, squeeze
 from edgemem.remember.vectors import vec_id
 
 
@@ -67,6 +67,8 @@ class Transaction(GraphWriting):
         self.erased: dict[str, tuple[list[int], int]] = {}
         """Per space: moments whose rows are gone, and the space's epoch after it."""
         self._erased: dict[int, list[int]] = {}
+        self._written = 0
+        """Documents written or removed: the full text has so much more to merge."""
         self.redated = False
         """Times have changed, so the vector files, which are in the order of time, are to be written anew."""
 
@@ -134,6 +136,7 @@ class Transaction(GraphWriting):
     def add_document(self, new: NewDocument) -> int:
         """Store a document; the full-text index follows by trigger."""
         self._allowance.claim(room.document_pages(len(new.text)))
+        self._written += 1
         squeezed = squeeze(new.text) if new.origin == "ocr" or new.kind == "text" else ""
         return self._insert(
             "INSERT INTO document (kind, text, squeezed, stream_id, t0_us, t1_us, offset_us, known_us, origin, segment_id, moment_id)"
@@ -244,7 +247,13 @@ class Transaction(GraphWriting):
         found = self.connection.execute("SELECT length(text) FROM document WHERE id = ?", (document_id,)).fetchone()
         if found:
             self._allowance.claim(room.document_pages(found[0]))
+            self._written += 1
             self.connection.execute("DELETE FROM document WHERE id = ?", (document_id,))
+
+    def drop_relation(self, relation_id: int) -> None:
+        """Remove a relation with what it rests on."""
+        self._allowance.claim(room.document_pages(0))
+        self.connection.execute("DELETE FROM relation WHERE id = ?", (relation_id,))
 
     def drop_segment(self, segment_id: int) -> None:
         """Remove a segment; its moments and documents stay."""
@@ -285,6 +294,8 @@ class Transaction(GraphWriting):
             )
             name, epoch = self.connection.execute("SELECT name, epoch FROM vec_space WHERE id = ?", (space_id,)).fetchone()
             self.erased[name] = (moment_ids, epoch)
+        if self._written:
+            merge(self.connection, room.MERGE_PAGES + 2 * self._written)
         if self.redated:
             self.connection.execute("UPDATE vec_space SET epoch = epoch + 1")
         if self.ledger != self._ledger_before:

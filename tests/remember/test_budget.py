@@ -213,3 +213,25 @@ def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeyp
             view._connection.execute("COMMIT")
         for _ in events(store, making, 20, start=2000):
             assert used(store.directory) <= MINIMUM_BYTES
+
+
+def test_when_only_words_are_left_the_oldest_words_go(making):
+    """Thousands of events with little pictures: their documents alone are larger than the cap."""
+    with memory(making, MINIMUM_BYTES) as store:
+        jpeg, words = bytes(500), " ".join(f"word{i}" for i in range(150))
+        for number in range(0, 6000, 3):
+            with store.transaction() as tx:
+                for i in range(number, number + 3):
+                    moment_id = tx.add_moment(making.moment(i * US, jpeg=unlike(jpeg, i)))
+                    segment_id = tx.add_segment(making.segment([moment_id], i * US, i * US, representative_id=moment_id))
+                    text = f"event {i} {words} {i * 7919}"
+                    tx.add_document(making.document(text, i * US, i * US, i * US, segment_id=segment_id, moment_id=moment_id))
+            assert used(store.directory) <= MINIMUM_BYTES
+        first_us, last_us = promises(store)
+        assert (first_us, last_us) == (0, 5999 * US)
+        with store.view() as view:
+            numbers = [int(document.text.split()[1]) for document in view.documents(kinds=["event"])]
+            assert 300 < len(numbers) < 6000
+            assert numbers[-1000:] == list(range(6000 - min(1000, len(numbers)), 6000))[-1000:]
+        store.close()
+        assert check_memory(store.directory) == []

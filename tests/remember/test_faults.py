@@ -13,6 +13,7 @@ from edgemem.remember.store import Store
 
 WRITER = """
 import sys
+from pathlib import Path
 import numpy as np
 from edgemem.errors import EdgememError
 from edgemem.infer.roles import Space

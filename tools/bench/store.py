@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from edgemem.infer.roles import Space
@@ -76,6 +77,43 @@ def stored(directory: Path, given: Sequence[NewMoment], batch: int, *, synchrono
         return time.perf_counter() - start
 
 
+def growth(directory: Path, budget: int | None, small: int, large: int) -> tuple[list[list[float]], list[float]]:
+    """(seconds of rounds at `small` stored moments and at `large`, in turns; seconds of every upkeep)."""
+    given = moments(256, 0, observations=10)
+    stores, numbers, steps = [], [], list[float]()
+    for i, count in enumerate((small, large)):
+        store = Store.open(directory / str(i), budget_bytes=budget)
+        store.ensure_space(Space(name="bench", dim=DIM))
+        for first in range(0, count, 16):
+            add(store, given, first, 16, size=3000)
+            store.maintain()
+        stores.append(store)
+        numbers.append(count)
+    spent: list[list[float]] = [[], []]
+    for _ in range(60):
+        for i, store in enumerate(stores):
+            start = time.perf_counter()
+            add(store, given, numbers[i], 8, size=40_000)
+            upkeep = time.perf_counter()
+            store.maintain()
+            end = time.perf_counter()
+            spent[i].append(end - start)
+            steps.append(end - upkeep)
+            numbers[i] += 8
+    for store in stores:
+        store.close()
+    return spent, steps
+
+
+def add(store: Store, given: Sequence[NewMoment], first: int, count: int, *, size: int) -> None:
+    """One transaction of moments like the given ones, later and with pictures of another size."""
+    with store.transaction() as tx:
+        for number in range(first, first + count):
+            like = given[number % len(given)]
+            jpeg = number.to_bytes(8, "big") + like.jpeg * (1 + size // len(like.jpeg))
+            tx.add_moment(msgspec.structs.replace(like, seq=number, t_us=number * US, offset_us=number * US, jpeg=jpeg[:size]))
+
+
 def document(moment_id: int, t_us: int) -> NewDocument:
     return NewDocument(
         kind="event",
@@ -94,6 +132,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--stored", type=int, default=50_000, help="moments of the large memory")
     parser.add_argument("--dir", type=Path, help="where to write; the disk to be measured")
     options = parser.parse_args()
     cases: dict[str, tuple[int, Callable[[Path, Sequence[NewMoment]], float]]] = {
@@ -113,6 +152,11 @@ def main() -> None:
             finally:
                 shutil.rmtree(directory)
     report(spent, options.rows)
+    with tempfile.TemporaryDirectory(dir=options.dir) as name:
+        (few, many), steps = growth(Path(name), None, 1_000, options.stored)
+    ratio = float(np.quantile(few, 0.25) / np.quantile(many, 0.25))
+    print(f"\nrate at {options.stored} stored moments / at 1,000: {ratio:.2f}")
+    print(f"upkeep between two frames: median {np.median(steps) * 1e3:.1f} ms, worst of {len(steps)} {max(steps) * 1e3:.1f} ms")
 
 
 def report(spent: dict[str, list[float]], rows: int) -> None:
