@@ -164,7 +164,7 @@ def test_a_backup_while_a_writer_writes_is_of_one_instant(memory, tmp_path):
         writer.stdout.readline()
         steps = []
         backup(memory, tmp_path / "copy.db", lambda done, total: steps.append((done, total)))
-        after = int(writer.stdout.readline())
+        assert int(writer.stdout.readline()) > 10_000  # it went on
     finally:
         writer.kill()
         writer.stdout.close()
@@ -175,7 +175,8 @@ def test_a_backup_while_a_writer_writes_is_of_one_instant(memory, tmp_path):
     with View.open(tmp_path / "second") as view:
         live = view.moments(stream="live")
         assert len(live) % 2 == 0
-        assert 2 <= len(live) <= after + 2 - 10_000
+        assert len(live) >= 2
+        assert [moment.seq for moment in live] == list(range(10_000, 10_000 + len(live)))  # a prefix of what was written, without a hole
         assert len(view.vector_search("test/16", np.eye(16, dtype=np.float32)[0], 9999)) == 24 + len(live)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "memory", "second"]
 
