@@ -1,4 +1,4 @@
-"""The arithmetic of vector search: int8 rows, a scan at memory speed, exact selection of the best.
+"""The arithmetic of vector search: int8 rows and their sign bits, scans at memory speed, exact selection of the best.
 
 Each row is quantised with a scale of its own (127 / largest absolute component): rows that come later can never leave the range,
 and sharp or flat vectors use all eight bits. numkong scans at memory speed; numpy in blocks is the fallback (about three times
@@ -16,13 +16,18 @@ import numpy.typing as npt
 from edgemem.records import Matrix, Vector
 
 Int8 = npt.NDArray[np.int8]
+Signs = npt.NDArray[np.uint8]
+"""Sign bits of int8 rows, uint8 [n, ceil(dim / 8)]."""
 Scores = npt.NDArray[np.floating[Any]]
 Positions = npt.NDArray[np.intp]
 Scan = Callable[[Int8, Int8], Scores]
 """int8 [n, dim] and int8 [dim] -> n integer dot products, held as floats."""
+Count = Callable[[Signs, Signs], npt.NDArray[np.float32]]
+"""uint8 [n, width] and uint8 [width] -> n numbers of differing bits, held as floats."""
 
 _BLOCK_ROWS = 2048
 """2 MiB of float32 at 256 dimensions: the converted block stays in the second-level cache."""
+_SAMPLE = 16
 _EXACT_F32_DIM = 2**24 // (128 * 128)
 """Up to here float32 holds every partial sum of int8 products exactly."""
 
@@ -63,6 +68,46 @@ scan: Scan = scan_numkong or scan_numpy
 """The kernel in use, chosen once."""
 
 
+def signs(rows: Int8) -> Signs:
+    """One bit a component, 1 where it is above zero: int8 [n, dim] -> uint8 [n, ceil(dim / 8)]."""
+    packed = np.empty((len(rows), -(-rows.shape[1] // 8)), np.uint8)
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        packed[start : start + _BLOCK_ROWS] = np.packbits(rows[start : start + _BLOCK_ROWS] > 0, axis=1)
+    return packed
+
+
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
+"""How many bits are set in each byte."""
+
+
+def hamming_numpy(rows: Signs, query: Signs) -> npt.NDArray[np.float32]:
+    """Differing bits, counted by table."""
+    counts = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        counts[start : start + _BLOCK_ROWS] = _BITS[rows[start : start + _BLOCK_ROWS] ^ query].sum(axis=1)
+    return counts
+
+
+def _numkong_hamming() -> Count | None:
+    try:
+        import numkong
+    except ImportError:
+        return None
+
+    def hamming(rows: Signs, query: Signs) -> npt.NDArray[np.float32]:
+        counts = np.empty((1, len(rows)), np.float32)
+        if len(rows):
+            numkong.cdist(query[None, :], rows, "hamming", dtype="uint1", out=counts, out_dtype="float32")
+        return counts.reshape(-1)
+
+    return hamming
+
+
+hamming_numkong = _numkong_hamming()
+hamming: Count = hamming_numkong or hamming_numpy
+"""The kernel in use, chosen once."""
+
+
 def quantise(vectors: Matrix) -> tuple[Int8, npt.NDArray[np.float32]]:
     """float32 [n, dim] -> int8 [n, dim] and float32 [n] with `vectors ~ rows * scales`. A zero row has scale 0."""
     largest = np.abs(vectors).max(axis=1, initial=0.0).astype(np.float32)
@@ -74,6 +119,30 @@ def quantise(vectors: Matrix) -> tuple[Int8, npt.NDArray[np.float32]]:
 def quantise_query(query: Vector) -> tuple[Int8, float]:
     rows, scales = quantise(np.asarray(query, np.float32)[None, :])
     return rows[0], float(scales[0])
+
+
+def scan_some(rows: Int8, positions: Positions, query: Int8) -> Scores:
+    """Dot products of these rows only, gathered in blocks: the copy of all of them would be private memory without bound."""
+    scores = np.empty(len(positions), _exact_float(rows.shape[1]))
+    for start in range(0, len(positions), _BLOCK_ROWS):
+        block = positions[start : start + _BLOCK_ROWS]
+        scores[start : start + len(block)] = scan(rows[block], query)
+    return scores
+
+
+def nearest(distances: npt.NDArray[np.float32], k: int) -> Positions:
+    """Positions of about k smallest distances (half of that to four times), in no order: no row outside is nearer than one inside.
+
+    The bound is read off every sixteenth distance (0.7 ms against 4 ms for a million); where that misleads, as among many equal
+    rows, the selection is exact.
+    """
+    sample = distances[::_SAMPLE]
+    place = k // _SAMPLE
+    if place < len(sample):
+        chosen = np.flatnonzero(distances <= np.partition(sample, place)[place])
+        if k // 2 <= len(chosen) <= 4 * k:
+            return chosen
+    return best(-distances, k)
 
 
 def best(scores: Scores, k: int) -> Positions:

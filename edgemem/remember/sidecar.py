@@ -1,12 +1,13 @@
-"""The vectors of one space as two files beside memory.db, in the order of time: a cache that may be lost, never the truth.
+"""The vectors of one space as three files beside memory.db, in the order of time: a cache that may be lost, never the truth.
 
-`<space>.i8` is nothing but the int8 matrix, one row a vector. `<space>.rows` is a header and one record a row (time, moment,
-stream, scale, checksum). Rows below `ordered` are in time order, so that a time range is a slice; later ones came out of order and
-wait at the end until the writer merges them. Forgotten rows are zeroed in place. Readers map the matrix read-only.
+`<space>.i8` is nothing but the int8 matrix, one row a vector; `<space>.b1` its sign bits, an eighth of that. `<space>.rows` is a
+header and one record a row (time, moment, stream, scale, checksum). Rows below `ordered` are in time order, so that a time range is a
+slice; later ones came out of order and wait at the end until the writer merges them. Forgotten rows are zeroed in place. Readers map
+the matrix and the bits read-only.
 
 The header names the memory, the count and the epoch (how often rows were taken away): whatever does not fit is rebuilt.
-A row's checksum is its dot product with a fixed vector without zeros: any single wrong byte shows, and verifying the whole matrix
-costs one scan at memory speed instead of a hash.
+A row's checksum is its dot product, sign bits included, with a fixed vector without zeros: any single wrong byte shows, and verifying
+the whole matrix costs one scan at memory speed instead of a hash.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ import struct
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemem.remember.kernels import Int8, scan
+from edgemem.remember.kernels import Int8, Signs, scan, signs
 
 ROW = np.dtype([("t_us", "<i8"), ("moment_id", "<i8"), ("stream_id", "<i4"), ("scale", "<f4"), ("check", "<i4")])
 Rows = npt.NDArray[Any]
 """Structured array of `ROW`. `moment_id` 0 = a row that was erased."""
 _HEADER = struct.Struct("<8s16sIqqqqqI")
-_MAGIC = b"EDGEMEM1"
+_MAGIC = b"EDGEMEM2"
+_READ_ROWS = 65536
+"""Rows turned into columns at a time: at a million rows the file as a whole would take 36 MB more."""
 
 
 @dataclass(frozen=True)
@@ -87,44 +90,56 @@ class Columns:
     stream_id: npt.NDArray[np.int32]
     scale: npt.NDArray[np.float32]
     matrix: Int8
+    signs: Signs
 
     @classmethod
     def of(cls, rows: Rows, matrix: Int8) -> Columns:
         t_us, moment_id, stream_id, scale = (np.ascontiguousarray(rows[name]) for name in ("t_us", "moment_id", "stream_id", "scale"))
-        return cls(t_us, moment_id, stream_id, scale, matrix)
+        return cls(t_us, moment_id, stream_id, scale, matrix, signs(matrix))
 
     def __len__(self) -> int:
         return len(self.t_us)
 
     def __getitem__(self, wanted: slice | npt.NDArray[np.bool_]) -> Columns:
-        return Columns(self.t_us[wanted], self.moment_id[wanted], self.stream_id[wanted], self.scale[wanted], self.matrix[wanted])
+        t_us, moment_id, stream_id = self.t_us[wanted], self.moment_id[wanted], self.stream_id[wanted]
+        return Columns(t_us, moment_id, stream_id, self.scale[wanted], self.matrix[wanted], self.signs[wanted])
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A sidecar as a reader holds it: columns in memory, the matrix mapped from the file."""
+    """A sidecar as a reader holds it: columns in memory, the matrix and its signs mapped from their files."""
 
     header: Header
     columns: Columns
     inode: int
 
 
-def checks(matrix: Int8) -> npt.NDArray[np.int32]:
-    """Checksum of each row."""
+def checks(matrix: Int8, bits: Signs) -> npt.NDArray[np.int32]:
+    """Checksum of each row and its sign bits."""
     pattern = (np.arange(matrix.shape[1]) * 73 % 127 + 1).astype(np.int8)
-    return scan(matrix, pattern).astype(np.int32)
+    return scan(matrix, pattern).astype(np.int32) + scan(bits.view(np.int8), pattern[: bits.shape[1]]).astype(np.int32)
 
 
 class Sidecar:
-    """The two files of one space. Only the store's writer calls `append`, `erase` and `rewrite`."""
+    """The three files of one space. Only the store's writer calls `append`, `erase` and `rewrite`."""
 
     def __init__(self, directory: Path, space: str, dim: int, memory_id: bytes) -> None:
         stem = quote(space, safe="")
         self.matrix_path = directory / "vectors" / f"{stem}.i8"
+        self.signs_path = directory / "vectors" / f"{stem}.b1"
         self.rows_path = directory / "vectors" / f"{stem}.rows"
         self.dim = dim
         self.memory_id = memory_id
         self._seen: tuple[bytes, Header | None] = (b"", None)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one vector in all the files."""
+        return self.dim + self.signs_bytes + ROW.itemsize
+
+    @property
+    def signs_bytes(self) -> int:
+        return -(-self.dim // 8)
 
     def header(self) -> tuple[Header, int] | None:
         """The header and the file's inode (which changes when the writer rewrote it); None if there is none that fits."""
@@ -150,25 +165,27 @@ class Sidecar:
             with self.rows_path.open("rb") as file:
                 header = Header.decode(file.read(HEADER_BYTES))
                 inode = os.fstat(file.fileno()).st_ino
-                data = file.read(header.count * ROW.itemsize) if header else b""
-            if header is None or header.memory_id != self.memory_id or header.dim != self.dim:
-                return None
-            if len(data) != header.count * ROW.itemsize or zlib.crc32(data) != header.rows_crc:
-                return None
-            matrix = _map_matrix(self.matrix_path, header.count, self.dim)
+                if header is None or header.memory_id != self.memory_id or header.dim != self.dim:
+                    return None
+                columns = _read_columns(file, header)
+            matrix = _map_file(self.matrix_path, header.count, self.dim)
+            bits = _map_file(self.signs_path, header.count, self.signs_bytes)
         except (OSError, ValueError):
             return None
-        rows = np.frombuffer(data, ROW)
-        if matrix is None or not np.array_equal(checks(matrix), rows["check"]):
+        if columns is None or matrix is None or bits is None:
             return None
-        return Mapped(header, Columns.of(rows, matrix), inode)
+        times, moments, streams, scales, check = (columns[name] for name in ("t_us", "moment_id", "stream_id", "scale", "check"))
+        found = Columns(times, moments, streams, scales, matrix.view(np.int8), bits)
+        return Mapped(header, found, inode) if np.array_equal(checks(found.matrix, bits), check) else None
 
     def append(self, rows: Rows, matrix: Int8, header: Header) -> Header:
         """Add rows behind those that `header` counts. The header is written last: until then nobody sees them."""
-        rows["check"] = checks(matrix)
-        with self.matrix_path.open("r+b") as file:
-            file.seek(header.count * self.dim)
-            file.write(np.ascontiguousarray(matrix).tobytes())
+        bits = signs(matrix)
+        rows["check"] = checks(matrix, bits)
+        for path, data in ((self.matrix_path, np.ascontiguousarray(matrix)), (self.signs_path, bits)):
+            with path.open("r+b") as file:
+                file.seek(header.count * data.shape[1])
+                file.write(data.tobytes())
         with self.rows_path.open("r+b") as file:
             last_us = -(2**63)
             if header.ordered:
@@ -191,14 +208,16 @@ class Sidecar:
         return header
 
     def erase(self, moment_ids: npt.NDArray[np.int64], header: Header) -> Header:
-        """Zero the rows of these moments, in both files."""
-        with self.rows_path.open("r+b") as file, self.matrix_path.open("r+b") as matrix:
+        """Zero the rows of these moments, in all files."""
+        with self.rows_path.open("r+b") as file, self.matrix_path.open("r+b") as matrix, self.signs_path.open("r+b") as bits:
             file.seek(HEADER_BYTES)
             rows = np.frombuffer(file.read(header.count * ROW.itemsize), ROW).copy()
             dead = np.flatnonzero(np.isin(rows["moment_id"], moment_ids))
             for position in dead:
                 matrix.seek(int(position) * self.dim)
                 matrix.write(bytes(self.dim))
+                bits.seek(int(position) * self.signs_bytes)
+                bits.write(bytes(self.signs_bytes))
             for column in ("moment_id", "scale", "check"):
                 rows[column][dead] = 0
             header = replace(header, erased=header.erased + len(dead), rows_crc=zlib.crc32(rows.tobytes()))
@@ -207,8 +226,9 @@ class Sidecar:
         return header
 
     def rewrite(self, rows: Rows, matrix: Int8, epoch: int) -> Header:
-        """Replace both files by these rows, which are in the order of time. Readers keep the old ones until they look again."""
-        rows["check"] = checks(matrix)
+        """Replace all files by these rows, which are in the order of time. Readers keep the old ones until they look again."""
+        bits = signs(matrix)
+        rows["check"] = checks(matrix, bits)
         data = rows.tobytes()
         last_id = int(rows["moment_id"].max()) if len(rows) else 0
         header = Header(self.memory_id, self.dim, len(rows), len(rows), 0, epoch, last_id, zlib.crc32(data))
@@ -216,11 +236,12 @@ class Sidecar:
         # A header that names no rows comes first: a crash between the two renames must not pair the new matrix with old rows.
         self.rows_path.unlink(missing_ok=True)
         _replace(self.matrix_path, np.ascontiguousarray(matrix).data.cast("B") if len(rows) else b"")
+        _replace(self.signs_path, bits.tobytes())
         _replace(self.rows_path, header.encode() + data)
         return header
 
     def disk_bytes(self) -> int:
-        return sum(path.stat().st_size for path in (self.matrix_path, self.rows_path) if path.exists())
+        return sum(path.stat().st_size for path in (self.matrix_path, self.signs_path, self.rows_path) if path.exists())
 
 
 def _replace(path: Path, data: bytes | memoryview) -> None:
@@ -229,11 +250,25 @@ def _replace(path: Path, data: bytes | memoryview) -> None:
     fresh.replace(path)
 
 
-def _map_matrix(path: Path, count: int, dim: int) -> Int8 | None:
+def _read_columns(file: BinaryIO, header: Header) -> dict[str, npt.NDArray[Any]] | None:
+    """The rows of the file as one array a field; None if they are not what was written."""
+    columns = {name: np.empty(header.count, ROW[name]) for name in ROW.names or ()}
+    crc = 0
+    for start in range(0, header.count, _READ_ROWS):
+        data = file.read(min(_READ_ROWS, header.count - start) * ROW.itemsize)
+        crc = zlib.crc32(data, crc)
+        rows = np.frombuffer(data, ROW)
+        for name, column in columns.items():
+            column[start : start + _READ_ROWS] = rows[name]
+    return columns if crc == header.rows_crc else None
+
+
+def _map_file(path: Path, count: int, width: int) -> npt.NDArray[np.uint8] | None:
+    """uint8 [count, width]; None if the file is too short."""
     if count == 0:
-        return np.empty((0, dim), np.int8)
+        return np.empty((0, width), np.uint8)
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size < count * dim:
+        if os.fstat(file.fileno()).st_size < count * width:
             return None
-        mapped = mmap.mmap(file.fileno(), count * dim, access=mmap.ACCESS_READ)
-    return np.frombuffer(mapped, np.int8).reshape(count, dim)
+        mapped = mmap.mmap(file.fileno(), count * width, access=mmap.ACCESS_READ)
+    return np.frombuffer(mapped, np.uint8).reshape(count, width)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemem.records import Matrix, Vector
-from edgemem.remember.kernels import Int8, best, quantise, quantise_query, scan
+from edgemem.remember.kernels import Int8, Positions, best, hamming, nearest, quantise, quantise_query, scan, scan_some, signs
 from edgemem.remember.schema import SPACE_BITS
 from edgemem.remember.sidecar import ROW, Columns, Header, Mapped, Rows, Sidecar
 
@@ -26,6 +26,12 @@ _RESCORE_MOST = 400
 32 brought recall@10 from 0.978 to 0.9975 at 100,000 clustered vectors."""
 _GATHER_SHARE = 0.2
 """Below this share of the rows gathering them first beats scanning all of them (5 % gathered: a sixth of the scan)."""
+_SIGNS_LEAST = 50_000
+"""Rows from which the sign bits are looked at first: there 1.4 ms against 2.1 ms of the int8 scan, at 300,000 rows 6.9 against 11.4."""
+_SIGNS_SHARE = 100
+_SIGNS_FEWEST = 2000
+"""One row in a hundred, but no fewer than this, goes on from the sign bits to the int8 scan: recall@10 of 1.000 at 50,000 to 300,000
+clustered vectors and .99 at a million, for queries that come from other clusters; 400 rows gave .97 at 100,000 and .86 at a million."""
 _TAIL_LEAST = 4096
 """Rows out of order that may wait before the writer sorts the file; above it, a tenth of the file may."""
 _PATIENCE = 10
@@ -143,7 +149,7 @@ class SpaceWriter:
     @property
     def row_bytes(self) -> int:
         """Bytes of one vector in the files."""
-        return self.space.dim + ROW.itemsize
+        return self._files.row_bytes
 
     def tidy(self, spare_bytes: int | None = None) -> bool:
         """Sort in what came out of order and drop erased rows once they are many, or take `spare_bytes`. True if it rewrote the files."""
@@ -261,14 +267,30 @@ def _candidates(
     k: int,
 ) -> list[tuple[float, int]]:
     """Estimated cosine and moment id of the k best rows, in no order."""
+    some = _promising(part, query[0], inside, k)
+    if some is not None:
+        scores = scan_some(part.matrix, some, query[0])
+        scores *= part.scale[some]
+        top = best(scores, k)
+        found = some[top]
+    else:
+        scores = scan(part.matrix, query[0])
+        scores *= part.scale
+        if inside is not None:
+            scores[~inside] = -np.inf
+        top = best(scores, k)
+        found = top = top[scores[top] > -np.inf]
+    return list(zip((scores[top] * query[1]).tolist(), part.moment_id[found].tolist(), strict=True))
+
+
+def _promising(part: Columns, query: Int8, inside: npt.NDArray[np.bool_] | None, k: int) -> Positions | None:
+    """The rows worth an int8 scan; None = all of them, less what is not `inside`."""
     if inside is not None and inside.mean() < _GATHER_SHARE:
-        part, inside = part[inside], None
-    if not len(part):
-        return []
-    scores = scan(part.matrix, query[0])
-    np.multiply(scores, part.scale, out=scores)
+        return np.flatnonzero(inside)
+    if len(part) < _SIGNS_LEAST:
+        return None
+    distances = hamming(part.signs, signs(query[None, :])[0])
     if inside is not None:
-        scores[~inside] = -np.inf
-    top = best(scores, k)
-    top = top[scores[top] > -np.inf]
-    return list(zip((scores[top] * query[1]).tolist(), part.moment_id[top].tolist(), strict=True))
+        distances[~inside] = np.inf
+    some = nearest(distances, max(len(part) // _SIGNS_SHARE, _SIGNS_FEWEST, 8 * k))
+    return some if inside is None else some[inside[some]]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgemem.infer.roles import Space
 from edgemem.records import US
 from edgemem.remember import kernels
-from edgemem.remember.store import Store
+from edgemem.remember.store import NewMoment, Store
 from edgemem.remember.view import View
 
 
@@ -36,6 +40,28 @@ def test_the_fast_kernel_equals_the_slow_one(rows, dim, seed):
     expected = matrix.astype(np.int64) @ query.astype(np.int64)
     assert np.array_equal(kernels.scan_numpy(matrix, query), expected)
     assert np.array_equal(kernels.scan_numkong(matrix, query), expected)
+
+
+@given(st.integers(0, 5000), st.integers(1, 600), st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_both_ways_of_counting_differing_signs_agree(rows, dim, seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-2, 3, (rows, dim), dtype=np.int8)
+    query = rng.integers(-2, 3, (1, dim), dtype=np.int8)
+    expected = ((matrix > 0) != (query > 0)).sum(axis=1)
+    bits, wanted = kernels.signs(matrix), kernels.signs(query)[0]
+    assert np.array_equal(kernels.hamming_numpy(bits, wanted), expected)
+    assert np.array_equal(kernels.hamming(bits, wanted), expected)
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=3000), st.integers(1, 400))
+@settings(max_examples=60, deadline=None)
+def test_the_nearest_are_no_farther_than_the_rest(values, k):
+    distances = np.array(values, np.float32)
+    inside = np.zeros(len(distances), bool)
+    inside[kernels.nearest(distances, k)] = True
+    assert min(k // 2, len(values)) <= inside.sum() <= 4 * k
+    assert distances[inside].max() <= distances[~inside].min(initial=np.inf)
 
 
 @given(st.lists(st.integers(-50, 50), max_size=2000), st.integers(1, 40))
@@ -102,15 +128,54 @@ def test_any_order_of_arrival_and_of_dropping_finds_exactly_what_is_there(making
             assert set(found(view, making, making.unit(3))) == set(alive)
 
 
-@pytest.mark.parametrize("damage", ["flip a vector", "flip a row", "cut", "remove", "empty", "other memory", "behind"])
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 7), max_size=4), st.booleans())
+@settings(max_examples=5, deadline=None)
+def test_sign_bits_first_finds_what_an_exact_search_finds(seed, drops, again):
+    """In rows with cluster structure, whatever was dropped in whichever order."""
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(40, 32))[rng.integers(0, 40, 2000)] + 0.35 * rng.normal(size=(2000, 32))
+    vectors = (latent @ rng.normal(size=(32, 256)) / 6 + 0.2 * rng.normal(size=(2000, 256))).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    alive = np.ones(2001, bool)
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("edgemem.remember.vectors._SIGNS_LEAST", 100)
+        patch.setattr("edgemem.remember.vectors._SIGNS_FEWEST", 250)
+        space = Space(name="signs", dim=256)
+        with Store.open(Path(name) / "memory") as store, store.view() as view:
+            store.ensure_space(space)
+            with store.transaction() as tx:
+                for i, vector in enumerate(vectors):
+                    moment = NewMoment(
+                        stream="cam", seq=i, t_us=i * US, offset_us=i * US, width_px=1, height_px=1, sharpness=1.0, jpeg=b"x",
+                        vectors={space.name: vector},
+                    )  # fmt: skip
+                    tx.add_moment(moment)
+            alive[0] = False
+            for eighth in drops:
+                with store.transaction() as tx:
+                    for moment_id in np.flatnonzero(alive[1:])[eighth::8] + 1:
+                        tx.drop_moment(int(moment_id))
+                        alive[moment_id] = False
+                if again:
+                    store.maintain()
+            hits = 0
+            ids = np.flatnonzero(alive)
+            for query in vectors[rng.integers(0, 2000, 20)]:
+                expected = ids[np.argsort(-(vectors[ids - 1] @ query))[:10]]
+                hits += len(set(expected.tolist()) & {moment_id for moment_id, _ in view.vector_search(space.name, query, 10)})
+            assert hits >= 0.99 * 200
+            assert len(view.vector_search(space.name, vectors[0], 3000)) == len(ids)
+
+
+@pytest.mark.parametrize("damage", ["flip a vector", "flip a sign", "flip a row", "cut", "remove", "empty", "other memory", "behind"])
 def test_a_damaged_sidecar_changes_no_answer_and_is_repaired(store, making, directory, tmp_path, damage):
     fill(store, making, [i * US for i in range(50)])
     stale = {path: path.read_bytes() for path in (directory / "vectors").iterdir()}
     ids = fill(store, making, [i * US for i in range(50, 80)])
     store.close()
-    matrix, rows = sorted((directory / "vectors").iterdir())
+    signs, matrix, rows = sorted((directory / "vectors").iterdir())
     if damage.startswith("flip"):
-        path = matrix if damage == "flip a vector" else rows
+        path = {"flip a vector": matrix, "flip a sign": signs, "flip a row": rows}[damage]
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 0x10
         path.write_bytes(data)
