@@ -27,11 +27,11 @@ class Asked:
 
 
 QUESTIONS = (
-    Asked("When did I last see the cat?"),
+    Asked("When did I last see the cup of coffee?"),
     Asked("What did the sign with the room number say?"),
     Asked("Which of these did I see first?", ("the motorbike", "the rocket", "the cup of coffee")),
-    Asked("How many times did I see a cup of coffee?"),
-    Asked("Did I ever see a giraffe?"),
+    Asked("How many times did I see a cat?"),
+    Asked("Did I ever see an elephant?"),
 )
 
 
