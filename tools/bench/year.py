@@ -1,17 +1,18 @@
 """A year of 365 days of 16 hours, through the real store, its age tiers and its byte budget, in minutes.
 
-    python tools/bench/year.py [--cap 4] [--scale 64] [--days 365] [--retainer age_tiers|none]
+    python tools/bench/year.py [--cap 4] [--scale 128] [--days 365] [--retainer age_tiers|none]
 
 Scale: of each day only 16 h / scale are lived through, at full density (moments a minute, bytes a picture, gaps of the tiers are those
 of a real day), and the cap is that of the disk divided by the scale. So bytes per moment against the cap are those of a real year,
 while counts of moments, segments and documents are `scale` times smaller: latencies and ranking are those of a memory of that size
 (tools/bench/vectors.py measures a million vectors), and the log, whose share does not shrink, weighs more than on a real disk.
 
-Synthetic: pictures are noise smoothed to the size of a camera's, 48 of them used in turn; vectors are places (24, of which repeated days
-see 3), activities and noise; texts are drawn from small vocabularies, so that ordinary documents share every word with the planted ones.
+Synthetic: pictures are of coloured blocks, 12 of them in turn, with another patch each time, so that no two are stored as one; vectors
+are places (24, of which repeated days see 3), activities and noise; texts are drawn from small vocabularies, so that ordinary documents
+share every word with the planted ones.
 
 Planted each day, and asked for at each age:
-- an event of 25 s with a document: found if its document is among ten of a text search for three of its words (document level), or a
+- an event of 25 s with a document: found if its document is among ten of a text search for five of its words (document level), or a
   moment of it among ten of a vector search for it (event, frame level);
 - a glimpse: one moment amid an ordinary segment, neither representative nor written about: what frames alone tell.
 """
@@ -105,23 +106,31 @@ class World:
         self.rng = np.random.default_rng(seed)
         self.places = self.unit(24)
         self.acts = self.unit(60)
-        self.pictures = [self._picture() for _ in range(48)]
+        self.pictures = [self._picture() for _ in range(12)]
+        self.written_bytes = 0
 
     def unit(self, rows: int) -> npt.NDArray[np.float32]:
         drawn = self.rng.normal(size=(rows, SPACE.dim)).astype(np.float32)
         unit: npt.NDArray[np.float32] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
         return unit
 
-    def _picture(self) -> bytes:
-        """1280 x 720, about 120 KB."""
+    def _picture(self) -> npt.NDArray[np.uint8]:
+        """1280 x 720; about 120 KB as a JPEG."""
         image = np.zeros((720, 1280, 3), np.float32)
         for side, strength in ((8, 60), (40, 18), (90, float(self.rng.uniform(4, 10)))):
             coarse = self.rng.normal(size=(side, side * 16 // 9, 3)).astype(np.float32) * strength
             rows, columns = np.arange(720) * coarse.shape[0] // 720, np.arange(1280) * coarse.shape[1] // 1280
             image += coarse[rows][:, columns]
-        whole = np.clip(image + 128, 0, 255).astype(np.uint8)
-        jpeg: bytes = simplejpeg.encode_jpeg(whole, quality=80, colorspace="BGR", colorsubsampling="420")
-        return jpeg
+        return np.clip(image + 128, 0, 255).astype(np.uint8)
+
+    def jpeg(self, seq: int) -> bytes:
+        """A picture that no other moment has, not even once it has shrunk."""
+        picture = self.pictures[seq % len(self.pictures)]
+        top, left = (int(self.rng.integers(end // 96)) * 96 for end in picture.shape[:2])
+        picture[top : top + 96, left : left + 96] = self.rng.integers(0, 256, (4, 4, 3), np.uint8).repeat(24, 0).repeat(24, 1)
+        data: bytes = simplejpeg.encode_jpeg(picture, quality=80, colorspace="BGR", colorsubsampling="420")
+        self.written_bytes += len(data)
+        return data
 
     def near(self, *parts: Vector, noise: float = 0.5) -> Vector:
         mixed = np.sum(parts, axis=0) + noise * self.unit(1)[0]
@@ -129,7 +138,7 @@ class World:
         return unit
 
     def sentence(self) -> tuple[str, str]:
-        """A text and three of its words to ask with."""
+        """A text and five of its words to ask with."""
         colour, thing, place, person, act = (str(self.rng.choice(words)) for words in WORDS.values())
         beside = str(self.rng.choice(WORDS["thing"]))
         return f"A {person} {act} the {colour} {thing} in the {place}, beside a {beside}.", f"{person} {act} {colour} {thing} {place}"
@@ -144,7 +153,7 @@ class World:
             width_px=1280,
             height_px=720,
             sharpness=1.0,
-            jpeg=self.pictures[seq % len(self.pictures)],
+            jpeg=self.jpeg(seq),
             vectors={SPACE.name: vector},
             observations=tuple(Observation("label", f"label {label}", 0.5) for label in labels),
         )
@@ -296,16 +305,15 @@ def table(year: Year, days: int, tally: Tally) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cap", type=float, default=4, help="GB of the real disk")
-    parser.add_argument("--scale", type=float, default=64, help="of each day 16 h / scale are lived; the cap is divided by it")
+    parser.add_argument("--scale", type=float, default=128, help="of each day 16 h / scale are lived; the cap is divided by it")
     parser.add_argument("--days", type=int, default=365)
     parser.add_argument("--retainer", choices=("age_tiers", "none"), default="age_tiers")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     world, cap_bytes = World(options.seed), round(options.cap * 1e9 / options.scale)
     awake_s = AWAKE_S / options.scale
-    sizes = [len(picture) / 1e3 for picture in world.pictures]
     print(f"{options.days} days, of each {awake_s / 60:.1f} of 960 minutes; cap {cap_bytes / 1e6:.1f} MB for {options.cap:g} GB; ", end="")
-    print(f"pictures of {min(sizes):.0f} to {max(sizes):.0f} KB; scale {options.scale:g}; retainer {options.retainer}\n")
+    print(f"scale {options.scale:g}; retainer {options.retainer}; {resident_mb():.0f} MB of RAM before the memory is opened\n")
     tally: Tally = defaultdict(list)
     with tempfile.TemporaryDirectory() as name, Store.open(Path(name) / "memory", budget_bytes=cap_bytes) as store:
         store.ensure_space(SPACE)
@@ -313,8 +321,8 @@ def main() -> None:
         year = Year(store, world, awake_s, lambda: options.retainer == "age_tiers" and not tiers.apply(store).done)
         for line in table(year, options.days, tally):
             print(line, flush=True)
-        written = year.seq * float(np.mean(sizes)) / 1e3
-        print(f"\n{year.seq} moments written, {written:.0f} MB of pictures: {written * 1e6 / cap_bytes:.1f} times the cap\n")
+        print(f"\n{year.seq} moments written, {world.written_bytes / 1e6:.0f} MB of pictures ", end="")
+        print(f"({world.written_bytes / year.seq / 1e3:.0f} KB each): {world.written_bytes / cap_bytes:.1f} times the cap\n")
     print("| age | asked | document recall@10 | event's frame recall@10 | with a picture | glimpse recall@10 |\n|---|---|---|---|---|---|")
     for age, found in tally.items():
         shares = " | ".join(f"{share:.2f}" for share in np.mean(found, axis=0))
