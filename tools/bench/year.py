@@ -1,6 +1,6 @@
 """A year of 365 days of 16 hours, through the real store, its age tiers and its byte budget, in minutes.
 
-    python tools/bench/year.py [--cap 4] [--scale 128] [--days 365] [--retainer age_tiers|none]
+    python tools/bench/year.py [--cap 4] [--scale 100] [--days 365] [--retainer age_tiers|none]
 
 Scale: of each day only 16 h / scale are lived through, at full density (moments a minute, bytes a picture, gaps of the tiers are those
 of a real day), and the cap is that of the disk divided by the scale. So bytes per moment against the cap are those of a real year,
@@ -305,7 +305,7 @@ def table(year: Year, days: int, tally: Tally) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cap", type=float, default=4, help="GB of the real disk")
-    parser.add_argument("--scale", type=float, default=128, help="of each day 16 h / scale are lived; the cap is divided by it")
+    parser.add_argument("--scale", type=float, default=100, help="of each day 16 h / scale are lived; the cap is divided by it")
     parser.add_argument("--days", type=int, default=365)
     parser.add_argument("--retainer", choices=("age_tiers", "none"), default="age_tiers")
     parser.add_argument("--seed", type=int, default=0)
