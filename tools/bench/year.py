@@ -196,11 +196,11 @@ class Year:
             pass
 
     def _segment(self, times: npt.NDArray[np.float64], vectors: list[Vector], middle: int | None = None) -> tuple[list[int], str, int]:
-        """Moments in batches of four, then their segment with its document; gives the ids, words to ask with and the document."""
+        """Moments in pairs, then their segment with its document; gives the ids, words to ask with and the document."""
         ids: list[int] = []
-        for first in range(0, len(times), 4):
+        for first in range(0, len(times), 2):
             with self.store.transaction() as tx:
-                for t_s, vector in zip(times[first : first + 4], vectors[first : first + 4], strict=True):
+                for t_s, vector in zip(times[first : first + 2], vectors[first : first + 2], strict=True):
                     ids.append(tx.add_moment(self.world.moment(self.seq, float(t_s), vector)))
                     self.seq += 1
         text, words = self.world.sentence()
