@@ -87,13 +87,19 @@ class Fader:
         for tier in ("recent", "mid"):
             if self._store.ledger[tier] > self._share_bytes and self._advance(tier, newest, partial(self._recode, tier)):
                 return True
-            newest = newest if hard else min(newest, self._hands.at.get(tier, 0))
+            newest = newest if hard else min(newest, max(self._hands.at.get(tier, 0), self._passed(tier)))
         if self._thin(newest):
             return True
         rungs: tuple[tuple[str, Callable[[Transaction, Sequence[Retainable]], int]], ...] = (
             ("summarise", self._summarise), ("drop", self._drop), ("faint", self._faint), ("stub", self._stub), ("gone", self._gone),
         )  # fmt: skip
         return any(self._advance(name, newest, act) for name, act in rungs) or self._forget_documents() or (hard and self._fade_edges())
+
+    def _passed(self, tier: str) -> int:
+        """All moments up to this id have left the tier, be it by age: then the rung's own hand may still stand at the beginning."""
+        query = "SELECT min(id) FROM moment INDEXED BY moment_tier WHERE tier = ? AND NOT pinned"
+        oldest = self._connection.execute(query, (tier,)).fetchone()[0]
+        return self._newest_id() if oldest is None else oldest - 1
 
     def restart(self) -> None:
         """Begin all laps anew, for a hard round."""

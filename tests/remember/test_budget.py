@@ -14,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgemem.errors import BudgetError, MemoryDirError
+from edgemem.extend.testing import T0_US
 from edgemem.records import US
 from edgemem.remember.check import check_memory
 from edgemem.remember.room import MINIMUM_BYTES
-from edgemem.remember.store import Store
+from edgemem.remember.store import NewDocument, NewMoment, Store
+from edgemem.remember.tiers import AgeTiers
 
 MIB = 1 << 20
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -235,3 +237,30 @@ def test_when_only_words_are_left_the_oldest_words_go(making):
             assert numbers[-1000:] == list(range(6000 - min(1000, len(numbers)), 6000))[-1000:]
         store.close()
         assert check_memory(store.directory) == []
+
+
+def test_words_outlive_pictures_when_age_alone_empties_the_young_tiers(tmp_path: Path) -> None:
+    """Moments that grow old faster than the budget presses: none is left in the young tiers, and still pictures go before documents."""
+    rng = np.random.default_rng(0)
+    tiers = AgeTiers()
+    with Store.open(tmp_path / "memory", budget_bytes=8 << 20) as store:
+        for number in range(220):
+            t_us = number * 1800 * US  # a moment every half hour: most are older than a day
+            with store.transaction() as tx:
+                moment_id = tx.add_moment(
+                    NewMoment(
+                        stream="s", seq=number, t_us=T0_US + t_us, offset_us=t_us, width_px=64, height_px=64, sharpness=1.0,
+                        jpeg=rng.bytes(60_000), vectors={},
+                    )
+                )  # fmt: skip
+                tx.add_document(
+                    NewDocument(
+                        kind="event", text=f"event number{number}", stream="s", t0_us=T0_US + t_us, t1_us=T0_US + t_us, offset_us=t_us,
+                        known_us=T0_US + t_us, origin="caption",
+                    )
+                )  # fmt: skip
+                assert moment_id
+            tiers.apply(store)
+        assert store.disk_bytes() <= 8 << 20
+        with store.view() as view:
+            assert len(view.documents(kinds=["event"])) == 220
