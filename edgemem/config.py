@@ -49,6 +49,16 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Card by role, such as `embed_joint = "siglip2-base-hub"`. A role that is not named takes the first card that is fetched."""
 
 
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one question may spend on language models. Then the local planner finishes it."""
+
+    chat: str = ""
+    """Which one answers, by name, such as "openai"; empty = the first that is configured, "none" = none."""
+    tokens_per_question: int = 60_000
+    seconds_per_question: float = 120.0
+    """Time spent waiting for the model."""
+
+
 class KeepRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long something is kept: a stream, a place, or a place in a stream."""
 
@@ -96,6 +106,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention: list[KeepRule] = []
     """Rules beside the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
     engines: EngineSettings = EngineSettings()
+    models: ModelSettings = ModelSettings()
+    tables: dict[str, dict[str, Any]] = {}
+    """Tables that belong to plugins, by name, not checked yet; a file writes them at the top, as `[openai]`."""
 
 
 def home_dir(settings: Settings) -> Path:
@@ -151,7 +164,11 @@ def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
             raise UsageError(f'--set "{item}": write it as KEY=VALUE, such as budget.disk=64MiB')
         _put(data, key.strip().split("."), _value(value.strip()), item)
         where = f"--set {item}" if not path else f"{path} with --set"
-    settings = convert(data, Settings, where)
+    if "tables" in data:
+        raise UsageError(f'{where}: unknown key "tables"')
+    own = {field.encode_name for field in msgspec.structs.fields(Settings)}
+    foreign = {name: value for name, value in data.items() if name not in own and isinstance(value, dict)}
+    settings = convert({key: value for key, value in data.items() if key not in foreign} | {"tables": foreign}, Settings, where)
     parse_bytes(settings.budget.disk)
     return settings
 
@@ -190,6 +207,7 @@ def _keys_at(kind: type[msgspec.Struct], message: str) -> list[str]:
 
 
 def dump(settings: Settings) -> Mapping[str, Any]:
-    """Settings as plain data, for `edgemem config show`."""
+    """Settings as plain data, plugins' tables beside the core's own, for `edgemem config show`."""
     plain: dict[str, Any] = msgspec.to_builtins(settings)
-    return plain
+    tables: dict[str, Any] = plain.pop("tables")
+    return plain | tables

@@ -30,6 +30,10 @@ class FetchError(EngineError):
     """Weights that could not be fetched or verified."""
 
 
+class ChatError(EngineError):
+    """A language model that is not configured, does not answer, refuses, or would cost more than is allowed."""
+
+
 class MemoryDirError(EdgememError):
     """A memory directory that is not one, is locked, too new, read-only, corrupt or on a full disk."""
 

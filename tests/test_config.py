@@ -6,6 +6,7 @@ import pytest
 
 from edgemem.config import Settings, home_dir, load, parse_bytes
 from edgemem.errors import UsageError
+from edgemem.extend.plugins import Plugins
 
 FIRMWARE = sorted((Path(__file__).parent.parent / "firmware_configs").glob("*.toml"))
 
@@ -28,7 +29,7 @@ def test_every_firmware_config_loads(path: Path) -> None:
 )
 def test_a_wrong_override_is_refused_with_a_hint(override: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
-        load(None, [override])
+        Plugins.load(installed=False).tables(load(None, [override]))
     assert hint in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf
+from edgemem.answer.local import LocalPlanner
+from edgemem.answer.models import Models
 from edgemem.answer.question import parse
 from edgemem.answer.retrieve import Retriever
 from edgemem.answer.session import Session, Step
 from edgemem.answer.timespan import resolve
-from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, SearchTool, Tool
-from edgemem.errors import PluginError, UsageError
+from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, Result, SearchTool, Tool
+from edgemem.errors import ChatError, PluginError, PluginFailure, UsageError
 from edgemem.records import Answer, Question, Usage
 
 if TYPE_CHECKING:
@@ -43,6 +47,9 @@ class Kit:
     checks: Sequence[Check] = field(default_factory=lambda: (WithinAsOf(), CitesEvidence(), ValidOption()))
     step_limit: int = 140
     """Room for one search per option, and a few more."""
+    models: Models = field(default_factory=Models)
+    fallback: Planner = field(default_factory=LocalPlanner)
+    """Finishes a question when the language model does not answer."""
 
     def __post_init__(self) -> None:
         self.tools = (SearchTool(self.retrievers), InspectTool(), ReadTool(), CountTool(), *self.tools)
@@ -62,20 +69,41 @@ def ask(view: View, question: Question, kit: Kit) -> tuple[Answer, Session]:
         raise UsageError(f"give between 0 and {OPTIONS_LIMIT} options, none of them empty")
     parsed = parse(question.text)
     session = Session(question, parsed, resolve(parsed.time, question, view), empty=view.bounds() is None)
-    reply = _run(view, session, kit)
+    with kit.models.answering(session):
+        reply = _run(view, session, kit)
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
 
 
 def _run(view: View, session: Session, kit: Kit) -> Reply:
+    planner, notes = kit.planner, tuple[str, ...]()
     while len(session.steps) < kit.step_limit:
         start = time.perf_counter()
-        action = kit.planner.next(session)
+        try:
+            action = planner.next(session)
+        except (ChatError, PluginFailure) as error:
+            if planner is kit.fallback:
+                raise
+            planner, notes = kit.fallback, (f"planner {planner.name}: {error}; the local planner answered",)
+            continue
         why = next((reason for check in kit.checks if (reason := check.before_action(action, session))), "")
         if isinstance(action, Reply) and not why:
-            return action
-        result = Refused(why=why) if why else kit.tool_for(action).run(action, view)
+            return msgspec.structs.replace(action, notes=(*notes, *action.notes))
+        result = Refused(why=why) if why else _result(kit, action, view)
         session.steps.append(Step(action=action, result=result, ms=1000 * (time.perf_counter() - start)))
     return Reply(text="I could not find an answer in the steps allowed.", status="abstained", confidence=0.0, notes=("step limit reached",))
+
+
+def _result(kit: Kit, action: Action, view: View) -> Result:
+    """What the tool brings; one that fails is said to the planner, which may try another."""
+    try:
+        return kit.tool_for(action).run(action, view)
+    except (ChatError, PluginFailure) as error:
+        return Refused(why=str(error))
+
+
+def _usage(session: Session, ms: float) -> Usage:
+    calls = session.calls
+    return Usage(tokens_in=sum(c.tokens_in for c in calls), tokens_out=sum(c.tokens_out for c in calls), ms=round(ms, 3))
 
 
 def _answer(reply: Reply, session: Session, ms: float) -> Answer:
@@ -85,5 +113,5 @@ def _answer(reply: Reply, session: Session, ms: float) -> Answer:
     notes = (*session.parsed.notes, *session.span.notes, *reply.notes, *silent)
     return Answer(
         question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),
-        evidence=evidence, steps=len(session.steps) + 1, usage=Usage(ms=round(ms, 3)), notes=tuple(dict.fromkeys(notes)),
+        evidence=evidence, steps=len(session.steps) + 1, usage=_usage(session, ms), notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip

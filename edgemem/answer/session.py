@@ -27,6 +27,23 @@ class Step(Record, frozen=True):
         return f"{kind} {what}: {len(self.result.evidence)} hits".replace("  ", " ")
 
 
+class Call(Record, frozen=True):
+    """One question to a language model: before which step, what for, what it said and what it cost."""
+
+    task: str
+    model: str
+    step: int
+    prompt: str
+    """The last message; those before it stand in earlier calls and in the prompt files."""
+    reply: str
+    pictures: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    ms: float = 0.0
+    usd: float = 0.0
+    error: str = ""
+
+
 @dataclass
 class Session:
     """What a planner sees: the question in words and parsed, its stretch of time, and the steps so far."""
@@ -37,6 +54,8 @@ class Session:
     empty: bool = False
     """The memory holds nothing up to the as-of time."""
     steps: list[Step] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    """Every time a language model was asked."""
 
     def result(self, action: Action) -> Result | None:
         """What an equal action brought, or None if it was not tried."""

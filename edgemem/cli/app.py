@@ -43,9 +43,15 @@ class Session:
             self._plugins_dirs += tuple(value)
 
     @cached_property
-    def settings(self) -> Settings:
-        """The configuration file with its overrides. Raises UsageError."""
+    def _loaded(self) -> Settings:
         return load(self._config, self._overrides)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The configuration file with its overrides, plugins' tables checked. Raises UsageError."""
+        if self._loaded.tables:
+            self.plugins.tables(self._loaded)
+        return self._loaded
 
     @cached_property
     def home(self) -> Path:
@@ -57,7 +63,7 @@ class Session:
         """All plugins, refused here if one is bad."""
         from edgemem.extend.plugins import Plugins
 
-        named = [Path(folder).expanduser() for folder in self.settings.plugins_dirs]
+        named = [Path(folder).expanduser() for folder in self._loaded.plugins_dirs]
         return Plugins.load([*named, *self._plugins_dirs])
 
     @cached_property
@@ -91,9 +97,9 @@ class Session:
     @cached_property
     def context(self) -> Context:
         """What factories of components get."""
-        from edgemem.extend.plugins import Context
+        from edgemem.extend.kit import make_context
 
-        return Context(settings=self.settings, home=self.home, engines=self.engines)
+        return make_context(self.plugins, self.settings, self.home, self.engines)
 
 
 pass_session = click.make_pass_decorator(Session)

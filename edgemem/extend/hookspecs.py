@@ -42,6 +42,15 @@ class Component:
 Components = Iterable[Component]
 
 
+@dataclass(frozen=True)
+class SettingsTable:
+    """A plugin's own table of the settings: `[openai]` in the file, `--set openai.model=...`. Factories get it by `context.table(type)`."""
+
+    name: str
+    type: type[msgspec.Struct]
+    """A frozen msgspec Struct with `forbid_unknown_fields`, every key with its default. What ends in `_key` is never shown."""
+
+
 class HookSpecs:
     """One method a hook. The docstring names the protocol that the factory's objects keep."""
 
@@ -63,6 +72,16 @@ class HookSpecs:
     @hookspec
     def register_decoders(self) -> Components:
         """What a model's arrays mean: one of the roles of `infer.roles`."""
+        return ()
+
+    @hookspec
+    def register_chats(self) -> Components:
+        """Language models: `infer.chat.Chat`, or None from a factory whose model is not configured."""
+        return ()
+
+    @hookspec
+    def register_ears(self) -> Components:
+        """What turns sound into speech with times and speakers: `see.hear.Ear`."""
         return ()
 
     @hookspec
@@ -108,6 +127,11 @@ class HookSpecs:
     @hookspec
     def register_checks(self) -> Components:
         """What is verified before an action, after a tool and before the answer: `answer.check.Check`."""
+        return ()
+
+    @hookspec
+    def register_settings(self) -> Iterable[SettingsTable]:
+        """Tables of the settings that belong to this plugin."""
         return ()
 
     @hookspec

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgemem.errors import EngineError
+from edgemem.errors import EngineError, UsageError, nearest
 from edgemem.extend.plugins import Context
 from edgemem.extend.recipe import Part, Recipe, Recipes
 from edgemem.records import Segment
 
 if TYPE_CHECKING:
     from edgemem.answer.planner import Kit
+    from edgemem.config import Settings
     from edgemem.extend.plugins import Plugins
+    from edgemem.infer.runtime import Engines
     from edgemem.see.pipeline import Parts
 
 DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "event"})
 DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
+
+
+def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engines | None = None) -> Context:
+    """What factories get: settings, engines, and the language model that is configured, if any. Raises UsageError."""
+    from edgemem.answer.models import Models
+
+    context = Context(settings=settings, home=home, engines=engines, tables=plugins.tables(settings))
+    wanted, known = settings.models.chat, plugins.components("chats")
+    if wanted == "none":
+        context.models = Models(None, settings.models, "language models are switched off (models.chat)")
+        return context
+    if wanted and wanted not in known:
+        raise UsageError(f'settings: models.chat: no chat is called "{wanted}"{nearest(wanted, known)}')
+    chats = ((name, plugins.make("chats", name, {}, context, "settings")) for name in ([wanted] if wanted else known))
+    chat = next((chat for _, chat in chats if chat is not None), None)
+    if wanted and chat is None:
+        raise UsageError(f'settings: models.chat: "{wanted}" is not configured; set what its plugin needs, such as {wanted}.base_url')
+    context.models = Models(chat, settings.models)
+    return context
 
 
 def make_kit(recipes: Recipes, recipe: Recipe, context: Context, planner: str | None = None) -> Kit:
@@ -26,7 +48,9 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: Context, planner: str | 
     return Kit(
         planner=recipes.make(recipe, "planners", plan, context),
         retrievers=recipes.make_all(recipe, "retrievers", recipe.retrieve or DEFAULT_RETRIEVERS, context),
+        tools=recipes.make_all(recipe, "tools", recipe.tools, context),
         checks=recipes.make_all(recipe, "checks", recipe.check or DEFAULT_CHECKS, context),
+        models=context.models,
     )
 
 

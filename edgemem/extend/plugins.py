@@ -11,19 +11,23 @@ from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 import pluggy
 
 from edgemem.config import Settings, convert
 from edgemem.errors import EdgememError, PluginError, UsageError, nearest
 from edgemem.extend.guard import Guard, guarded
-from edgemem.extend.hookspecs import Component, HookSpecs
+from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 
 if TYPE_CHECKING:
     import click
 
+    from edgemem.answer.models import Models
     from edgemem.infer.runtime import Engines
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 GROUP = "edgemem"
 """The entry point group under which installed plugins are found."""
@@ -31,7 +35,13 @@ GROUP = "edgemem"
 PLACES = tuple(sorted(name.removeprefix("register_") for name in vars(HookSpecs) if name.startswith("register_")))
 """The plural nouns that hooks register: gates, selectors ..."""
 
-_COMPONENT_PLACES = tuple(place for place in PLACES if place not in {"commands", "recipes"})
+_COMPONENT_PLACES = tuple(place for place in PLACES if place not in {"commands", "recipes", "settings"})
+
+
+def _no_models() -> Models:
+    from edgemem.answer.models import Models  # `edgemem --help` loads plugins, but nothing that answers
+
+    return Models()
 
 
 @dataclass
@@ -42,6 +52,14 @@ class Context:
     home: Path
     engines: Engines | None = None
     """Models by role; None where none are needed."""
+    models: Models = field(default_factory=_no_models)
+    """Language models, if any is configured."""
+
+    def table(self, kind: type[S]) -> S:
+        """A plugin's own settings, as `register_settings` declared them."""
+        return next((table for table in self.tables if isinstance(table, kind)), None) or kind()
+
+    tables: tuple[msgspec.Struct, ...] = ()
 
 
 @dataclass
@@ -163,7 +181,23 @@ class Plugins:
             raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._components[place])}')
         component, plugin = self._components[place][name]
         settings = convert(dict(parameters), component.settings, f'{where}: {place[:-1]} "{name}" of plugin "{plugin}"')
-        return guarded(component.factory(settings, context), self.guards[place, name])
+        made = component.factory(settings, context)
+        return None if made is None else guarded(made, self.guards[place, name])
+
+    def tables(self, settings: Settings) -> tuple[msgspec.Struct, ...]:
+        """Every plugin's settings table, checked. Raises UsageError for a table that no plugin claims and for a key it does not know."""
+        claimed: dict[str, type[msgspec.Struct]] = {}
+        for caller in self._manager.hook.register_settings.get_hookimpls():
+            declared: Iterable[SettingsTable] = caller.function()  # type: ignore[assignment]
+            for table in declared:
+                if table.name in claimed or table.name in Settings.__struct_fields__:
+                    raise PluginError(f'plugin "{caller.plugin_name}": settings table "{table.name}" is taken already; rename it')
+                claimed[table.name] = table.type
+        for name in settings.tables:
+            if name not in claimed:
+                own = [key for key in Settings.__struct_fields__ if key != "tables"]
+                raise UsageError(f'settings: unknown key "{name}"{nearest(name, [*own, *claimed])}')
+        return tuple(convert(settings.tables.get(name, {}), kind, f"settings {name}") for name, kind in claimed.items())
 
     def commands(self) -> list[click.Command]:
         """Commands that plugins add to the command line."""

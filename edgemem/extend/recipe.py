@@ -37,6 +37,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     write: list[Part] = []
     retain: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
     retrieve: list[Part] = []
+    tools: list[Part] = []
+    """What a planner may call beside the tools of the core."""
     plan: Part = msgspec.field(default_factory=lambda: {"use": "local"})
     check: list[Part] = []
 

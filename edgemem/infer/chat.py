@@ -1,0 +1,53 @@
+"""A language model that answers a prompt, wherever it runs. Plugins bring them; nothing in edgemem needs one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+from edgemem.records import Record
+
+
+class Message(Record, frozen=True):
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    images: tuple[bytes, ...] = ()
+    """JPEG files, in the order in which the text speaks of them."""
+
+
+class Prompt(Record, frozen=True):
+    """What is asked of a model, and how."""
+
+    task: str
+    """What it is for: "router", "planner", "inspector" ... A chat may choose its model by it, and the trace names it."""
+    messages: tuple[Message, ...]
+    temperature: float = 0.0
+    max_tokens: int = 500
+    schema: dict[str, Any] | None = None
+    """JSON Schema that the reply must keep. A server without structured output may still break it: the caller checks."""
+    schema_name: str = "reply"
+
+
+class Completion(Record, frozen=True):
+    """What came back, and what it cost."""
+
+    text: str
+    model: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    ms: float = 0.0
+    usd: float = 0.0
+    finish: Literal["stop", "length", "refusal"] = "stop"
+
+
+class Chat(Protocol):
+    """Hook `register_chats`. Safe to call from several threads."""
+
+    name: str
+    vision: bool
+    """It can be shown pictures."""
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Answer once. Raises ChatError when nothing useful came: server gone, time-out, key refused, a cap was reached."""
+        ...
