@@ -90,6 +90,29 @@ class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"masks of {stream} must be left, top, right, bottom between 0 and 1")
 
 
+class RunSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One stream that the daemon sees."""
+
+    source: str
+    """A camera (`0`, `/dev/video0`), a URL (`rtsp://...`), a video file or a folder of pictures."""
+    stream: str = ""
+    """Name of the stream; empty = the camera's or file's."""
+    recipe: str = ""
+    """How to see and what to keep; empty = the settings'."""
+
+    def __post_init__(self) -> None:
+        if not self.source.strip():
+            raise ValueError("source must name a camera, a URL, a file or a folder")
+
+
+class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `edgemem run` sees, and where it remembers."""
+
+    memory: str = ""
+    """The memory's directory."""
+    sources: list[RunSource] = []
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that a configuration file may say."""
 
@@ -107,6 +130,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rules beside the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
     engines: EngineSettings = EngineSettings()
     models: ModelSettings = ModelSettings()
+    run: RunSettings = RunSettings()
     tables: dict[str, dict[str, Any]] = {}
     """Tables that belong to plugins, by name, not checked yet; a file writes them at the top, as `[openai]`."""
 
