@@ -14,12 +14,13 @@ import cv2
 import numpy as np
 
 from edgemem.infer.roles import Space
-from edgemem.records import US, Observation
+from edgemem.records import US, Observation, Quote
+from edgemem.remember.entries import NewEntity, NewMention, NewRelation
 from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
 
 
 def fill(store: Store) -> None:
-    """Six moments of two streams in two segments, with documents of two versions, a pinned and a recoded picture, and a state."""
+    """Six moments of two streams in two segments, with documents of two versions, a pinned picture, people, what they did, and a state."""
     store.ensure_space(Space(name="golden/8", dim=8, calibration={"floor": 0.2}))
     for stream in ("door", "hall"):
         with store.transaction() as tx:
@@ -41,7 +42,14 @@ def fill(store: Store) -> None:
             document = NewDocument(text=f"a cat near the {stream}", known_us=20 * US, segment_id=segment_id, moment_id=ids[1], **span)
             first = tx.add_document(document)
             document = NewDocument(text=f"a grey cat near the {stream}", known_us=30 * US, segment_id=segment_id, moment_id=ids[1], **span)
-            tx.replace_document(first, document)
+            second = tx.replace_document(first, document)
+            anna, cat = (tx.add_entity(NewEntity(kind=k, name=n, known_us=20 * US)) for k, n in (("person", "Anna"), ("object", "cat")))
+            tx.retract_alias(tx.add_alias(anna, "Bella", 20 * US), 25 * US)
+            tx.add_mention(NewMention(entity_id=anna, known_us=30 * US, document_id=second, moment_id=ids[2]))
+            edge = {"type": "USES", "source_id": anna, "target_id": cat, "stream": stream, "t0_us": 0, "t1_us": 20 * US}
+            quotes = (Quote(text="a cat", origin="caption", document_id=second, moment_id=ids[1]),)
+            old = tx.add_relation(NewRelation(known_us=20 * US, **edge))
+            tx.replace_relation(old, NewRelation(known_us=30 * US, quotes=quotes, **edge))
             tx.pin(ids[0])
             tx.set_state(f"test/{stream}", b"as it was")
 
