@@ -17,11 +17,34 @@ import numpy as np
 from edgemem.config import Settings
 from edgemem.extend.hookspecs import HookSpecs
 from edgemem.extend.plugins import Context, Plugins, import_file
+from edgemem.extend.scripted import Asked, Line, Picture, Reply, ScriptedServer
 from edgemem.infer.roles import Sight, Space
 from edgemem.records import US, Frame, Image, Matrix, Moment, Observation, Segment, Vector
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import Arrays
+
+__all__ = [
+    "CHECKS",
+    "T0_US",
+    "Asked",
+    "FakeClock",
+    "FakeEngine",
+    "FakeJointEmbedder",
+    "Line",
+    "Make",
+    "Picture",
+    "Reply",
+    "ScriptedServer",
+    "SyntheticCamera",
+    "check_gate",
+    "check_plugin",
+    "check_segmenter",
+    "check_selector",
+    "check_source",
+    "check_writer",
+    "load_file",
+]
 
 T0_US = 1_777_881_600 * US
 """2026-05-04T08:00:00Z, when the synthetic camera was switched on."""
