@@ -1,0 +1,48 @@
+"""Where questions are answered: the same desk in the agent and in a command that reads the memory itself, so that both say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgemem.answer.planner import ask as answer_question
+from edgemem.answer.retrieve import search as find
+from edgemem.device.wire import Answered, Ask, Hits, Search
+from edgemem.extend.kit import make_kit
+from edgemem.records import Question
+from edgemem.remember.view import View
+
+if TYPE_CHECKING:
+    from edgemem.answer.planner import Kit
+    from edgemem.answer.session import Session
+    from edgemem.extend.plugins import Context, Plugins
+    from edgemem.extend.recipe import Recipes
+
+
+class Desk:
+    """Answers requests about one memory, each on a view and with a kit of its own: several threads may ask at once."""
+
+    def __init__(self, memory: Path, recipes: Recipes, context: Context, plugins: Plugins) -> None:
+        self._memory = memory
+        self._recipes = recipes
+        self._context = context
+        self._plugins = plugins
+
+    def ask(self, request: Ask) -> tuple[Answered, Session]:
+        """The answer, and the session that led to it. Raises EdgememError."""
+        with View.open(self._memory, request.as_of_us) as view:
+            question = Question(
+                text=request.question, asked_us=request.asked_us, as_of_us=view.as_of_us, options=request.options, tz=request.tz
+            )
+            answer, session = answer_question(view, question, self._kit(request.recipe, request.planner))
+        self._plugins.notify("question_answered", question=question, answer=answer)
+        return Answered(answer=answer), session
+
+    def search(self, request: Search) -> Hits:
+        """Evidence, best first. Raises EdgememError."""
+        with View.open(self._memory) as view:
+            kit = self._kit(request.recipe, "")
+            return Hits(evidence=tuple(find(view, request.query, kit, request.channel, request.from_us, request.to_us, request.top_k)))
+
+    def _kit(self, recipe: str, planner: str) -> Kit:
+        return make_kit(self._recipes, self._recipes.read(recipe), self._context, planner or None)

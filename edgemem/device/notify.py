@@ -1,0 +1,27 @@
+"""Words for the service manager (sd_notify(3)): a datagram to the socket that it names, and nothing where it names none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+
+
+def tell(state: str) -> None:
+    """Send such as `READY=1`, `STATUS=...`, `WATCHDOG=1` or `STOPPING=1`. A manager that does not listen is no reason to fail."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address.startswith(("/", "@")):
+        return
+    if address.startswith("@"):  # in Linux's abstract name space
+        address = "\0" + address[1:]
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager:
+        manager.sendto(state.encode(), socket.MSG_DONTWAIT, address)
+
+
+def watchdog_s() -> float | None:
+    """Within so many seconds the manager wants to hear from us; None when it does not watch this process."""
+    try:
+        watched_us, process = int(os.environ.get("WATCHDOG_USEC", "0")), int(os.environ.get("WATCHDOG_PID", "0") or 0)
+    except ValueError:
+        return None
+    return watched_us / 1_000_000 if watched_us > 0 and process in {0, os.getpid()} else None

@@ -1,0 +1,145 @@
+"""The agent's side of the socket: bounded threads, bounded lines, time-outs, and nobody but the user who runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import stat
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from edgemem.device.wire import REQUEST_BYTES, SOCKET, Declined, Line, Reply, Request, Working, address, decode_request, peer_uid, place
+
+SLOTS = 4
+"""Questions at once. Whoever comes while all are taken is told at once, and reads the memory himself."""
+PATIENCE_S = 5.0
+"""For a request to arrive whole, for a reply to be taken, and between two requests of one connection."""
+_GRACE_S = 2.0
+"""How long a stop waits for questions that are being answered."""
+
+
+class Server:
+    """Listens at `agent.sock` in the memory's directory. Only for who holds the memory's writer lock: a socket found there is stale.
+
+    `reply` is called in several threads at once and must not raise. `uid`: the only user who is served (default: our own).
+    """
+
+    def __init__(
+        self, directory: Path, reply: Callable[[Request], Reply], *, uid: int | None = None, patience_s: float = PATIENCE_S
+    ) -> None:
+        self._directory = directory
+        self._reply = reply
+        self._uid = os.geteuid() if uid is None else uid
+        self._patience_s = patience_s
+        self._free = threading.Semaphore(SLOTS)
+        self._open: set[socket.socket] = set()
+        self._busy = 0
+        self._changed = threading.Condition()
+        self._closed = False
+        self._socket: socket.socket | None = None
+
+    def open(self) -> None:
+        """Begin to listen. Raises OSError where the file system or the system has no such sockets."""
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with place(self._directory) as handle:
+                _clear(handle)
+                listening.bind(address(handle))
+                os.chmod(SOCKET, 0o600, dir_fd=handle)  # nobody can connect before `listen`
+            listening.listen(16)
+        except BaseException:
+            listening.close()
+            raise
+        self._socket = listening
+        threading.Thread(target=self._accept, args=(listening,), name="edgemem-socket", daemon=True).start()
+
+    def close(self) -> None:
+        """Listen no longer, let running questions end for a moment, hang up on the rest. Calling it twice does nothing."""
+        listening, self._socket = self._socket, None
+        if listening is None:
+            return
+        self._closed = True
+        with contextlib.suppress(OSError):
+            (self._directory / SOCKET).unlink()
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)  # wakes `accept`
+        listening.close()
+        deadline = time.monotonic() + _GRACE_S
+        with self._changed:
+            while self._busy and (left_s := deadline - time.monotonic()) > 0:
+                self._changed.wait(left_s)
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self, listening: socket.socket) -> None:
+        while not self._closed:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                if self._closed:
+                    return
+                time.sleep(0.1)  # out of file handles: what is open ends some time
+                continue
+            if self._allowed(connection) and self._free.acquire(blocking=False):
+                threading.Thread(target=self._serve, args=(connection,), name="edgemem-answer", daemon=True).start()
+            else:
+                self._turn_away(connection)
+
+    def _allowed(self, connection: socket.socket) -> bool:
+        try:
+            return peer_uid(connection) == self._uid
+        except OSError:
+            return False
+
+    def _turn_away(self, connection: socket.socket) -> None:
+        why = "it answers other questions just now" if self._allowed(connection) else "it serves only the user who runs it"
+        with connection, contextlib.suppress(OSError):
+            Line(connection, REQUEST_BYTES).write(Declined(why=why), 0.1)
+
+    def _serve(self, connection: socket.socket) -> None:
+        with self._changed:
+            self._open.add(connection)
+        try:
+            line = Line(connection, REQUEST_BYTES)
+            with contextlib.suppress(OSError):  # who hangs up or dawdles has lost interest; TimeoutError is one
+                while not self._closed and self._answer_one(line):
+                    pass
+        finally:
+            with self._changed:
+                self._open.discard(connection)
+            connection.close()
+            self._free.release()
+
+    def _answer_one(self, line: Line) -> bool:
+        """One request and its reply; False when the conversation is over."""
+        try:
+            data = line.read(self._patience_s)
+            if data is None:
+                return False
+            request = decode_request(data)
+        except (ValueError, msgspec.DecodeError) as error:  # too long, no JSON, unknown keys
+            line.write(Declined(why=f"it does not understand the request ({str(error)[:200]})"), self._patience_s)
+            return False
+        with self._changed:
+            self._busy += 1
+        try:
+            line.write(Working(), self._patience_s)
+            line.write(self._reply(request), self._patience_s)
+        finally:
+            with self._changed:
+                self._busy -= 1
+                self._changed.notify_all()
+        return True
+
+
+def _clear(handle: int) -> None:
+    """Remove the socket that a killed agent left. Anything else of that name is in the way: binding says so."""
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISSOCK(os.stat(SOCKET, dir_fd=handle, follow_symlinks=False).st_mode):
+            os.unlink(SOCKET, dir_fd=handle)
