@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from edgemem import clock
 from edgemem.errors import SourceError
 from edgemem.records import US, Frame, Image
 from edgemem.see import pixels
+from edgemem.see.hear import NOTHING_YET_US, Sound
 from edgemem.see.source import SIDE_PX
+
+if TYPE_CHECKING:
+    from edgemem.see.sound import Microphone
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
 """Waits between attempts to reconnect double from the first to the longest."""
@@ -51,6 +55,7 @@ class Camera:
         self._clock = clock.SteadyClock()
         self.t0_us, self._mono0_us, _ = self._clock.now()
         self._capture: _Capture | None = self._open()
+        self._microphone: Microphone | None = None
 
     def skip_to(self, offset_us: int) -> None:
         """A live stream cannot be skipped."""
@@ -89,6 +94,14 @@ class Camera:
             seq += 1
         self._release()
 
+    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+        """The sound of a network stream, over a connection of its own, on the same clock. A camera of this machine has none."""
+        if "://" in self._spec:
+            from edgemem.see.sound import Microphone
+
+            self._microphone = Microphone(self._spec, stream=self.name, mono0_us=self._mono0_us)
+            yield from self._microphone.sounds(after_us)
+
     def _open(self) -> _Capture:
         opened: _Capture = _Url(self._spec) if "://" in self._spec else _Device(self._spec)
         return opened
@@ -116,8 +129,15 @@ class Camera:
         if capture is not None:
             capture.close()
 
+    @property
+    def mono0_us(self) -> int:
+        """Monotonic time of its opening, from which offsets count."""
+        return self._mono0_us
+
     def close(self) -> None:
         self._closed.set()
+        if self._microphone is not None:
+            self._microphone.close()
 
 
 class _Device:

@@ -12,12 +12,16 @@ from edgemem.records import Frame
 
 PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"})
 VIDEOS = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".ts", ".mpg", ".mpeg"})
+SOUNDS = frozenset({".wav", ".mp3", ".flac", ".m4a", ".ogg", ".opus", ".aac", ".wma"})
 SIDE_PX = 1920
 """Longest side a frame is given; larger pictures are shrunk while they are decoded, none is ever enlarged."""
 
 
 class Source(Protocol):
-    """Hook `register_sources`. Recorded sources wait for whoever takes their frames; from live ones the newest frame is taken."""
+    """Hook `register_sources`. Recorded sources wait for whoever takes their frames; from live ones the newest frame is taken.
+
+    A source that can be heard also has `sounds(after_us) -> Iterator[hear.Sound]` (see `sound.sounds_of`), read by a thread of its own.
+    """
 
     name: str
     """Name of its stream."""
@@ -49,13 +53,22 @@ class Source(Protocol):
 def open_source(spec: str, *, rate_fps: float, stream: str = "", start_us: int | None = None, side_px: int = SIDE_PX) -> Source:
     """The source that `spec` names: a video file, a folder of pictures, one picture, a camera (`0`, `/dev/video0`) or a URL (`rtsp://...`).
 
+    Sound alone: a recording (`.wav`, `.mp3` ...) or a microphone (`alsa:default`). A camera with a microphone: `0+alsa:default`.
+
     `rate_fps` bounds how many frames per second it gives; `start_us` is the wall time of a recording's first frame (default: now minus its
     length). Raises SourceError with one line that says what is wrong with `spec`.
     """
     from edgemem.see.camera import Camera
     from edgemem.see.pictures import Pictures
-    from edgemem.see.video import VideoFile
+    from edgemem.see.sound import Microphone, SoundFile, WithSound
+    from edgemem.see.video import NoPictureTrackError, VideoFile
 
+    if spec.startswith("alsa:"):
+        return Microphone(spec, stream=stream or "microphone")
+    if "+alsa:" in spec:
+        seen, _, heard = spec.rpartition("+alsa:")
+        camera = open_source(seen, rate_fps=rate_fps, stream=stream, side_px=side_px)
+        return WithSound(camera, f"alsa:{heard}")
     path = Path(spec).expanduser()
     is_url = re.match(r"[a-z][a-z0-9+.-]+://", spec, re.IGNORECASE) is not None
     if spec.isdecimal() or spec.startswith("/dev/video"):
@@ -69,7 +82,12 @@ def open_source(spec: str, *, rate_fps: float, stream: str = "", start_us: int |
     name = stream or path.resolve().stem or "pictures"
     if not is_url and (path.is_dir() or path.suffix.lower() in PICTURES):
         return Pictures(path, rate_fps=rate_fps, stream=name, start_us=start_us, side_px=side_px)
-    return VideoFile(spec if is_url else str(path), rate_fps=rate_fps, stream=name, start_us=start_us, side_px=side_px)
+    if not is_url and path.suffix.lower() in SOUNDS:
+        return SoundFile(str(path), stream=name, start_us=start_us)
+    try:
+        return VideoFile(spec if is_url else str(path), rate_fps=rate_fps, stream=name, start_us=start_us, side_px=side_px)
+    except NoPictureTrackError:
+        return SoundFile(spec if is_url else str(path), stream=name, start_us=start_us)
 
 
 def _url_name(url: str) -> str:

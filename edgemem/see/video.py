@@ -18,10 +18,12 @@ from edgemem.clock import now_us
 from edgemem.errors import SourceError
 from edgemem.records import US, Frame
 from edgemem.see import pixels
+from edgemem.see.hear import NOTHING_YET_US, Sound
 from edgemem.see.source import SIDE_PX
 
 if TYPE_CHECKING:
     from edgemem.records import Image
+    from edgemem.see.sound import SoundTrack
 
 _KEY_SLACK = 0.25
 """A key frame stands for a wanted time that is at most this part of a period away."""
@@ -49,6 +51,10 @@ class _Group:
     """The next group needs this one's frames."""
 
 
+class NoPictureTrackError(SourceError):
+    """A recording without pictures: of sound, perhaps."""
+
+
 class VideoFile:
     """A recorded video (or the URL of one) at `rate_fps`. Damaged stretches are passed over and counted in `dropped`."""
 
@@ -65,13 +71,14 @@ class VideoFile:
         self._reformatter: Any = None
         self.duration_us = self._length_us()
         self.t0_us = start_us if start_us is not None else now_us() - (self.duration_us or 0)
-        self.identity = _identity(path)
+        self.identity = identity_of(path)
         self._after_us = -1
         self._frame_us = round(US / (self._video.average_rate or 25))
         self._head = next(self._stretch(), None)
         self._base_us = (self._stamp_us(self._head) if self._head is not None else None) or 0
         self._end_us = 0
         self._closed = False
+        self._track: SoundTrack | None = None
 
     def _length_us(self) -> int | None:
         if self._video.duration:
@@ -233,8 +240,18 @@ class VideoFile:
         if missing_us > max(2 * self._period_us, 2 * US):
             self._count("truncated", missing_us // self._period_us)
 
+    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+        """The sound later than an offset, once; nothing where there is no sound track. Offsets count from the first picture."""
+        from edgemem.see.sound import SoundTrack
+
+        self._track = SoundTrack(self._path, base_us=self._base_us)
+        for offset_us, samples in self._track.chunks(after_us):
+            yield Sound(stream=self.name, t_us=self.t0_us + offset_us, offset_us=offset_us, samples=samples)
+
     def close(self) -> None:
         self._closed = True
+        if self._track is not None:
+            self._track.close()
 
 
 def open_container(url: str, **options: Any) -> Any:
@@ -256,13 +273,13 @@ def _open(path: str) -> tuple[Any, Any]:
         raise SourceError(f"{path}: not a video that can be read ({why}); give another file, or repair it with ffmpeg") from None
     if not container.streams.video:
         container.close()
-        raise SourceError(f"{path}: has no picture track; give a video, a folder of pictures, a camera or a URL")
+        raise NoPictureTrackError(f"{path}: has no picture track; give a video, a folder of pictures, a camera or a URL")
     video = container.streams.video[0]
     video.thread_type = "AUTO"
     return container, video
 
 
-def _identity(path: str) -> str:
+def identity_of(path: str) -> str:
     """Size and hash of both ends: enough to know a file again without reading gigabytes."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - may be a URL
