@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgemem.errors import EngineError, UsageError, nearest
 from edgemem.extend.plugins import Context
-from edgemem.extend.recipe import Part, Recipe, Recipes
+from edgemem.extend.recipe import Part, Recipe, Recipes, TrackPart
 from edgemem.records import Segment
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from edgemem.config import Settings
     from edgemem.extend.plugins import Plugins
     from edgemem.infer.runtime import Engines
+    from edgemem.see.hear import Ear
     from edgemem.see.pipeline import Parts
 
 DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "event"})
@@ -57,6 +58,7 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: Context, planner: str | 
 def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plugins) -> tuple[Parts, list[str]]:
     """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine is said, not hidden."""
     from edgemem.see.pipeline import Parts
+    from edgemem.see.tracks import Track
 
     notes: list[str] = []
 
@@ -80,9 +82,25 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plug
         joint=role("embed_joint", "pictures are kept without being named or embedded") if recipe.joint else None,  # type: ignore[arg-type]
         reader=role("read_text", "signs and screens are not read") if recipe.read_text else None,  # type: ignore[arg-type]
         selector=recipes.make(recipe, "selectors", recipe.select, context),
-        segmenter=recipes.make(recipe, "segmenters", recipe.segment, context),
-        writers=recipes.make_all(recipe, "writers", recipe.write, context),
+        tracks=[
+            Track(
+                recipes.make(recipe, "segmenters", track.segment, context),
+                recipes.make_all(recipe, "writers", track.write, context),
+            )
+            for track in (TrackPart(segment=recipe.segment, write=recipe.write), *recipe.track)
+        ],
+        ear=_ear(recipes, recipe, context, notes),
         retainer=recipes.make(recipe, "retainers", recipe.retain, context),
         segment_closed=observe,
     )
     return parts, notes
+
+
+def _ear(recipes: Recipes, recipe: Recipe, context: Context, notes: list[str]) -> Ear | None:
+    """The recipe's ear; without its models nothing is heard, which is said."""
+    try:
+        ear: Ear | None = recipes.make(recipe, "ears", recipe.hear, context)
+    except EngineError as error:
+        notes.append(f"sound is not heard: {error}")
+        return None
+    return ear

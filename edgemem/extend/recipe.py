@@ -20,6 +20,13 @@ Part = dict[str, Any]
 _EMPTY: Part = {}
 
 
+class TrackPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One notion of a segment, and what is written about each."""
+
+    segment: Part
+    write: list[Part] = []
+
+
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How a stream is seen, what is kept and written, and how questions are answered."""
 
@@ -35,6 +42,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     select: Part = msgspec.field(default_factory=lambda: {"use": "keep_all"})
     segment: Part = msgspec.field(default_factory=lambda: {"use": "fixed_window"})
     write: list[Part] = []
+    track: list[TrackPart] = []
+    """More notions of a segment beside `segment` and `write`, each with writers of its own."""
+    hear: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
+    """What turns the sound of a stream into utterances."""
     retain: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
     retrieve: list[Part] = []
     tools: list[Part] = []

@@ -11,25 +11,28 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
 
 import numpy as np
 
-from edgemem.errors import EdgememError, MemoryDirError, SourceError
+from edgemem.errors import SourceError
 from edgemem.infer.roles import JointEmbedder, Reader
 from edgemem.records import US, Frame, Image, Moment, Observation, Record, Segment, Vector
-from edgemem.remember.entries import NewMoment, NewSegment
+from edgemem.remember.entries import NewMoment
 from edgemem.remember.store import Store, Transaction
 from edgemem.remember.tiers import Retainer
 from edgemem.see import pixels
+from edgemem.see.care import Care
 from edgemem.see.gate import Gate, Look
 from edgemem.see.handover import Handover
+from edgemem.see.hear import NOTHING_LATER_US, Ear
+from edgemem.see.utterances import Hearing
 from edgemem.see.privacy import PAUSED, Privacy
 from edgemem.see.resume import Run
-from edgemem.see.segment import Cut, Mark, Segmenter
+from edgemem.see.segment import Mark
 from edgemem.see.select import Candidate, Kept, Selector
 from edgemem.see.source import Source
-from edgemem.see.write import Writer, text_document
+from edgemem.see.tracks import Track, Tracks
+from edgemem.see.write import text_document
 
 Progress = Callable[[int, "int | None"], None]
 """Called after every frame with the offset reached and the length of the stream, both in microseconds."""
@@ -61,12 +64,12 @@ class IngestReport(Record, frozen=True):
 
 @dataclass
 class Parts:
-    """What a recipe names. Only `segmenter` and `selector` are required; without a joint embedder all vectors are empty."""
+    """What a recipe names. Only a selector and a track are required; without a joint embedder all vectors are empty."""
 
     selector: Selector
-    segmenter: Segmenter
+    tracks: Sequence[Track]
     gates: Sequence[Gate] = ()
-    writers: Sequence[Writer] = ()
+    ear: Ear | None = None
     joint: JointEmbedder | None = None
     reader: Reader | None = None
     retainer: Retainer | None = None
@@ -90,16 +93,16 @@ class Pipeline:
     def __init__(self, source: Source, parts: Parts, store: Store) -> None:
         self._source, self._parts, self._store = source, parts, store
         self._run = Run(store, source)
+        self._care = Care()
+        self._tracks = Tracks(parts.tracks, store, self._run.stream, self._care)
+        self._hearing = Hearing(source, parts.ear, store, self._run, self._off) if parts.ear is not None else None
         self._handover = Handover(source)
         self._beside = ThreadPoolExecutor(1, "reader")
         self._stop = threading.Event()
         self._ready: list[_Ready] = []
-        self._recent: dict[int, tuple[Moment, tuple[Observation, ...]]] = {}
         self._accepted: Look | None = None
         self._dropped: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
-        self._notes: dict[str, int] = {}
-        self._closed: list[Segment] = []
         self._veiled = False
         """The last picture showed a place that is never kept."""
         self._committed_s = self._saved_s = time.monotonic()
@@ -134,10 +137,12 @@ class Pipeline:
         parts, saved = self._parts, self._run.saved
         if parts.joint is not None:
             self._store.ensure_space(parts.joint.space)
-        for kind, component in (("selector", parts.selector), ("segmenter", parts.segmenter)):
-            state = saved.states.get(f"{kind}/{component.name}")
-            if state:
-                self._attempt(f"{kind} {component.name} starts afresh", None, component.restore, state)
+        state = saved.states.get(f"selector/{parts.selector.name}")
+        if state:
+            self._care.attempt(f"selector {parts.selector.name} starts afresh", None, parts.selector.restore, state)
+        self._tracks.restore(saved.states)
+        if self._hearing is not None:
+            self._hearing.start()
         if saved.accepted and not self._source.live:
             accepted = Look(pixels.decode(saved.accepted), saved.accepted_us)
             for gate in parts.gates:
@@ -167,6 +172,11 @@ class Pipeline:
             self._dropped[reason] += 1
         else:
             self._consider(frame, look)
+        if self._hearing is not None:
+            self._hearing.seen(frame.offset_us)
+        self._commit_if_due()
+
+    def _commit_if_due(self) -> None:
         now = time.monotonic()
         due = now - self._committed_s >= COMMIT_S or self._store.fills(ready.new for ready in self._ready)
         if (self._ready and due) or now - self._saved_s >= SAVE_S:
@@ -175,24 +185,24 @@ class Pipeline:
     def _refusal(self, look: Look) -> str:
         """Why the first gate that refuses the frame does, or ""; a gate that fails lets it pass."""
         for gate in self._parts.gates:
-            verdict = self._attempt(f"gate {gate.name}", None, gate.judge, look)
+            verdict = self._care.attempt(f"gate {gate.name}", None, gate.judge, look)
             if verdict is not None and not verdict.keep:
                 return str(verdict.reason)
         for gate in self._parts.gates:
-            self._attempt(f"gate {gate.name}", None, gate.accepted, look)
+            self._care.attempt(f"gate {gate.name}", None, gate.accepted, look)
         self._accepted = Look(look.small, look.offset_us)
         return ""
 
     def _consider(self, frame: Frame, look: Look) -> None:
         vector = _NOTHING
         if self._parts.joint is not None:
-            vectors = self._attempt("embedding", None, self._parts.joint.glance, [frame.image])
+            vectors = self._care.attempt("embedding", None, self._parts.joint.glance, [frame.image])
             if vectors is None:
                 self._dropped["engine"] += 1
                 return
             vector = vectors[0]
         candidate = Candidate(frame=frame, vector=vector, sharpness=look.sharpness, small=look.small)
-        for kept in self._attempt("selector", [Kept(candidate=candidate)], self._parts.selector.observe, candidate):
+        for kept in self._care.attempt("selector", [Kept(candidate=candidate)], self._parts.selector.observe, candidate):
             self._keep(kept)
 
     def _keep(self, kept: Kept) -> None:
@@ -202,12 +212,12 @@ class Pipeline:
         vectors = {}
         reading = self._beside.submit(self._parts.reader.read, frame.image) if self._parts.reader is not None else None
         if self._parts.joint is not None:
-            sight = self._attempt("looking closely", None, self._parts.joint.look, frame.image)
+            sight = self._care.attempt("looking closely", None, self._parts.joint.look, frame.image)
             if sight is not None:
                 vector, observations = sight.vector, sight.observations
             vectors[self._parts.joint.space.name] = vector
         if reading is not None:
-            observations += tuple(self._attempt("reading text", [], reading.result))
+            observations += tuple(self._care.attempt("reading text", [], reading.result))
         self._veiled = self._parts.privacy is not None and self._parts.privacy.refuses(observations)
         if self._veiled:
             self._dropped["place"] += 1
@@ -236,39 +246,43 @@ class Pipeline:
         while most is not None and len(jpeg) > most and max(image.shape) > 64:
             image = pixels.shrink(image, max(image.shape[:2]) // 2, smooth=True)
             jpeg = pixels.encode_jpeg(image, JPEG_QUALITY)
-            self._note("pictures are too large for budget.disk and were kept smaller")
+            self._care.note("pictures are too large for budget.disk and were kept smaller")
         return jpeg, image.shape[1], image.shape[0]
 
     def _commit(self, *, ending: bool = False) -> None:
         """Everything that is ready, and the state that belongs to it, in one transaction; then upkeep."""
         if self._off():
             return
+        self._tracks.make_room(live=self._source.live)
         with self._store.transaction() as tx:
             for ready in self._ready:
                 self._add(tx, ready)
             if ending:
-                for cut in self._attempt("segmenter", [], self._parts.segmenter.flush):
-                    self._add_segment(tx, cut)
+                self._tracks.flush()
+            heard_us = NOTHING_LATER_US
+            if self._hearing is not None:
+                heard_us = self._hearing.write(tx, self._tracks.hear)
+            self._tracks.write(tx, heard_us, ending=ending)
             if self._run.trusted != self._trusted:
                 tx.trust_time(trusted=self._run.trusted)
                 self._trusted = self._run.trusted
             if self._run.corrected:
                 moved = tx.reanchor(self._run.stream, self._run.saved.boot_id, self._run.clocks_us)
                 self._run.corrected = False
-                self._note(f"the clock was set right: {moved} moments of this boot were dated anew")
+                self._care.note(f"the clock was set right: {moved} moments of this boot were dated anew")
             tx.set_state(self._run.key, self._state())
         self._ready.clear()
         self._committed_s = self._saved_s = time.monotonic()
-        closed, self._closed = self._closed, []
+        closed = self._tracks.take_closed()
         for segment in closed:
-            self._attempt("observer", None, self._parts.segment_closed, segment)
+            self._care.attempt("observer", None, self._parts.segment_closed, segment)
         if closed and self._parts.retainer is not None:
-            self._attempt("retention", None, self._parts.retainer.apply, self._store)
+            self._care.attempt("retention", None, self._parts.retainer.apply, self._store)
         self._store.maintain()
 
     def _set_right(self) -> None:
         """The clock is right from the next frame on: what the wrong one dated is finished first, so that nothing spans both."""
-        for kept in self._attempt("selector", [], self._parts.selector.flush):
+        for kept in self._care.attempt("selector", [], self._parts.selector.flush):
             self._keep(kept)
         self._commit(ending=True)
 
@@ -288,52 +302,20 @@ class Pipeline:
             role=new.role,
         )
         self._counts["moments"] += 1
-        self._recent[moment_id] = (moment, new.observations)
         text = text_document(moment, new.observations)
         if text is not None:
             tx.add_document(text)
             self._counts["documents"] += 1
         mark = Mark(moment_id=moment_id, t_us=new.t_us, offset_us=new.offset_us, vector=ready.vector)
-        for cut in self._attempt("segmenter", [], self._parts.segmenter.observe, mark):
-            self._add_segment(tx, cut)
-
-    def _add_segment(self, tx: Transaction, cut: Cut) -> None:
-        stream, segmenter = self._run.stream, self._parts.segmenter.name
-        ids = tx.remaining([mark.moment_id for mark in cut.marks])
-        for faded in {mark.moment_id for mark in cut.marks}.difference(ids):
-            self._recent.pop(faded, None)
-        if not ids:
-            return
-        representative = min(ids, key=lambda moment_id: (abs(moment_id - cut.representative_id), moment_id))
-        span = {"t0_us": cut.t0_us, "t1_us": cut.t1_us, "offset_us": cut.offset_us, "representative_id": representative}
-        segment_id = tx.add_segment(NewSegment(stream=stream, segmenter=segmenter, moment_ids=ids, **span))
-        segment = Segment(id=segment_id, stream=stream, segmenter=segmenter, **span)
-        known = [self._recall(moment_id) for moment_id in ids]
-        found = [pair for pair in known if pair is not None]
-        moments, observations = [moment for moment, _ in found], {moment.id: seen for moment, seen in found}
-        for writer in self._parts.writers:
-            for document in self._attempt(f"writer {writer.name}", [], writer.write, segment, moments, observations):
-                tx.add_document(document)
-                self._counts["documents"] += 1
-        self._counts["segments"] += 1
-        self._closed.append(segment)
-
-    def _recall(self, moment_id: int) -> tuple[Moment, tuple[Observation, ...]] | None:
-        """A moment of the open segment: from this run, else as an earlier one committed it; None when it has faded since."""
-        recent = self._recent.pop(moment_id, None)
-        if recent is not None:
-            return recent
-        with self._store.view() as view:
-            moment = view.moment(moment_id)
-            return (moment, view.observations([moment_id]).get(moment_id, ())) if moment is not None else None
+        self._tracks.see(moment, new.observations, mark)
 
     def _state(self) -> bytes:
         parts, saved = self._parts, self._run.saved
         if self._accepted is not None and (self._accepted.offset_us != saved.accepted_us or not saved.accepted):
             saved.accepted, saved.accepted_us = pixels.encode_png(self._accepted.small), self._accepted.offset_us
         saved.states = {
-            f"selector/{parts.selector.name}": self._attempt("selector", b"", parts.selector.state),
-            f"segmenter/{parts.segmenter.name}": self._attempt("segmenter", b"", parts.segmenter.state),
+            f"selector/{parts.selector.name}": self._care.attempt("selector", b"", parts.selector.state),
+            **self._tracks.states(),
         }
         if self._veiled:
             saved.accepted, saved.accepted_us = b"", 0
@@ -342,29 +324,19 @@ class Pipeline:
 
     def _end(self, *, finished: bool) -> None:
         if self._stop.is_set():
-            self._note("interrupted; run the same command again to go on" if not self._source.live else "stopped")
-        for kept in self._attempt("selector", [], self._parts.selector.flush):
+            self._care.note("interrupted; run the same command again to go on" if not self._source.live else "stopped")
+        for kept in self._care.attempt("selector", [], self._parts.selector.flush):
             self._keep(kept)
-        if self._counts["frames"] and not self._counts["moments"] and not self._ready:
+        if self._counts["frames"] and not self._counts["moments"] and not self._ready:  # sound needs no pictures
             reason, times = next(iter(self._dropped.most_common(1)), ("too little new", self._counts["frames"]))
-            self._note(f"nothing was kept: {times} of {self._counts['frames']} frames were dropped as {reason}")
+            self._care.note(f"nothing was kept: {times} of {self._counts['frames']} frames were dropped as {reason}")
         self._run.saved.finished = finished
-        if self._counts["frames"] or self._run.resumed:
+        if self._hearing is not None:
+            self._hearing.finish(self._commit_if_due, stopped=self._stop.is_set())
+        if self._counts["frames"] or self._run.resumed or self._hearing is not None:
             self._commit(ending=True)
-
-    def _attempt(self, what: str, otherwise: Any, action: Callable[..., Any], *args: Any) -> Any:
-        """The result of a component, or `otherwise` where it fails, which the notes tell. Only an unwritable memory ends the run."""
-        try:
-            return action(*args)
-        except MemoryDirError:
-            raise
-        except Exception as error:  # noqa: BLE001 - seeing goes on whatever a model or plugin does
-            line = str(error) if isinstance(error, EdgememError) else f"{type(error).__name__}: {error}"
-            self._note(f"{what}: {line}")
-            return otherwise
-
-    def _note(self, line: str) -> None:
-        self._notes[line] = self._notes.get(line, 0) + 1
+            if self._tracks.finish():
+                self._commit()
 
     def _report(self, seconds_spent: float) -> IngestReport:
         dropped = self._dropped + Counter(self._source.dropped)
@@ -377,13 +349,13 @@ class Pipeline:
             stream=self._run.stream,
             frames_seen=self._counts["frames"],
             moments_kept=self._counts["moments"],
-            segments=self._counts["segments"],
-            documents=self._counts["documents"],
+            segments=self._tracks.segments,
+            documents=self._counts["documents"] + self._tracks.documents + (self._hearing.utterances if self._hearing else 0),
             seconds_of_video=(whole_us or last_us - first_us) / US,
             seconds_spent=seconds_spent,
             disk_bytes=self._store.disk_bytes(),
             dropped=dict(dropped),
-            notes=tuple(f"{line} ({times} times)" if times > 1 else line for line, times in self._notes.items()),
+            notes=(*self._care.lines, *(self._hearing.notes if self._hearing is not None else ())),
         )
 
     @contextmanager

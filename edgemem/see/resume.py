@@ -30,6 +30,8 @@ class Saved(msgspec.Struct, kw_only=True):
     accepted: bytes = b""
     """PNG of the 320 px copy of the last frame that passed the gates."""
     accepted_us: int = 0
+    heard_us: int = -1
+    """Offset, in the source's own count, up to which its sound was heard."""
     states: dict[str, bytes] = {}
     """By `selector/<name>` and `segmenter/<name>`: another recipe starts afresh."""
 
@@ -64,9 +66,13 @@ class Run:
     def stamped(self, frame: Frame) -> Frame:
         """The frame under this stream's name, its times continuing those of earlier runs."""
         self._watch_clock(frame)
-        offset_us = frame.offset_us + self._ahead_us
-        t_us = frame.t_us + self._shift_us if self._live else self.saved.t0_us + offset_us
+        t_us, offset_us = self.stamp(frame.t_us, frame.offset_us)
         return msgspec.structs.replace(frame, stream=self.stream, seq=frame.seq + self._seq, t_us=t_us, offset_us=offset_us)
+
+    def stamp(self, t_us: int, offset_us: int) -> tuple[int, int]:
+        """(wall time, offset) in this stream of what the source gave at these."""
+        offset_us += self._ahead_us
+        return (t_us + self._shift_us if self._live else self.saved.t0_us + offset_us), offset_us
 
     @property
     def clocks_us(self) -> int:
@@ -97,6 +103,17 @@ class Run:
         return msgspec.msgpack.encode(self.saved)
 
 
+def seen_whole(store: Store, source: Source) -> bool:
+    """Whether this very recording was seen to its end before, so that a daemon that starts again need not see it again."""
+    number = 1
+    while not source.live and (state := store.state(f"see/{_numbered(source.name, number)}")) is not None:
+        saved = msgspec.msgpack.decode(state, type=Saved)
+        if saved.finished and saved.identity == source.identity:
+            return True
+        number += 1
+    return False
+
+
 def without_pictures(state: bytes) -> bytes:
     """A saved state that shows nothing: where to go on stays, what the components remember of the last frames goes."""
     saved = msgspec.msgpack.decode(state, type=Saved)
@@ -107,7 +124,7 @@ def without_pictures(state: bytes) -> bytes:
 def _find(store: Store, source: Source) -> tuple[str, Saved | None]:
     number = 1
     while True:
-        name = source.name if number == 1 else f"{source.name}-{number}"
+        name = _numbered(source.name, number)
         state = store.state(f"see/{name}")
         if state is None:
             return name, None
@@ -115,3 +132,7 @@ def _find(store: Store, source: Source) -> tuple[str, Saved | None]:
         if source.live or (saved.identity == source.identity and not saved.finished):
             return name, saved
         number += 1
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name}-{number}"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
 
 from edgemem.clock import offset_text
-from edgemem.records import Moment, Observation, Origin, Segment
+from edgemem.records import Moment, Observation, Origin
 from edgemem.remember.entries import NewDocument
-
-Observations = Mapping[int, tuple[Observation, ...]]
-"""What was seen, by moment id."""
+from edgemem.see.operations import Closing, Operation
 
 
 class Writer(Protocol):
@@ -21,8 +19,11 @@ class Writer(Protocol):
 
     name: str
 
-    def write(self, segment: Segment, moments: Sequence[Moment], observations: Observations) -> list[NewDocument]:
-        """Documents about a segment that just closed, from its moments in time order. None of them may tell of a later time."""
+    def write(self, closing: Closing) -> Iterable[Operation]:
+        """What is to be written about a segment that just closed. None of it may tell of a later time.
+
+        A writer with the attribute `slow = True` is called in a thread of its own and may take its time.
+        """
         ...
 
 
@@ -48,8 +49,9 @@ class EventDocument:
     def __init__(self, settings: EventDocumentSettings | None = None) -> None:
         self._settings = settings or EventDocumentSettings()
 
-    def write(self, segment: Segment, moments: Sequence[Moment], observations: Observations) -> list[NewDocument]:
-        seen = [observations.get(moment.id, ()) for moment in moments]
+    def write(self, closing: Closing) -> list[NewDocument]:
+        segment = closing.segment
+        seen = [closing.observations.get(moment.id, ()) for moment in closing.moments]
         labels, objects, lines = self._labels(seen), self._objects(seen), self._lines(seen)
         parts = [
             f"Scene: {', '.join(labels)}." if labels else "",

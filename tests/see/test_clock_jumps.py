@@ -15,6 +15,7 @@ from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
 from edgemem.see.pipeline import Parts, Pipeline
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
+from edgemem.see.tracks import Track
 from edgemem.see.write import EventDocument
 
 NOW_US = 1_780_000_000 * US
@@ -56,7 +57,7 @@ class LiveCamera:
 def see(directory, camera):
     with Store.open(directory) as store:
         parts = Parts(
-            selector=KeepAll(), segmenter=FixedWindow(), writers=[EventDocument()], joint=FakeJointEmbedder(), retainer=AgeTiers(FADING)
+            selector=KeepAll(), tracks=[Track(FixedWindow(), [EventDocument()])], joint=FakeJointEmbedder(), retainer=AgeTiers(FADING)
         )
         return Pipeline(camera, parts, store).run()
 

@@ -21,6 +21,7 @@ from edgemem.see.pipeline import Parts, Pipeline
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
 from edgemem.see.source import open_source
+from edgemem.see.tracks import Track
 from edgemem.see.write import EventDocument
 
 
@@ -32,11 +33,11 @@ class Signs:
 
 
 def parts(**changes):
+    track = Track(changes.pop("segmenter", None) or OtsuEvents(), changes.pop("writers", [EventDocument()]))
     options = {
         "gates": [Blur(), LocalDifference()],
         "selector": AdaptiveDedup(DedupSettings(local_change=12.0)),
-        "segmenter": OtsuEvents(),
-        "writers": [EventDocument()],
+        "tracks": [track],
         "joint": FakeJointEmbedder(),
     }
     return Parts(**(options | changes))

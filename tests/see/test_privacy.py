@@ -16,13 +16,14 @@ from edgemem.see.pipeline import Parts, Pipeline
 from edgemem.see.privacy import Privacy
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
+from edgemem.see.tracks import Track
 
 
 def see(directory, source, reader=None, **settings):
     rules = settings.pop("rules", [])
     with Store.open(directory) as store:
         privacy = Privacy(config.Privacy(**settings), rules, directory, source.name)
-        parts = Parts(selector=KeepAll(), segmenter=FixedWindow(), reader=reader, privacy=privacy)
+        parts = Parts(selector=KeepAll(), tracks=[Track(FixedWindow())], reader=reader, privacy=privacy)
         return Pipeline(source, parts, store).run()
 
 

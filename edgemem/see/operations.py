@@ -1,0 +1,111 @@
+"""What a writer may ask to have written, and how it is carried out in the transaction of its segment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from edgemem.records import Moment, Observation, Quote, Record, Segment
+from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewRelation
+from edgemem.remember.results import Spoken
+
+if TYPE_CHECKING:
+    from edgemem.remember.store import Transaction
+    from edgemem.remember.view import View
+
+Observations = Mapping[int, tuple[Observation, ...]]
+"""What was seen, by moment id."""
+
+
+class Closing(Record, frozen=True):
+    """A segment that just closed, with all that is known of it."""
+
+    segment: Segment
+    moments: tuple[Moment, ...] = ()
+    """In time order; none where only something was heard."""
+    observations: Observations = msgspec.field(default_factory=dict)
+    utterances: tuple[Spoken, ...] = ()
+    """What was said since the segment before, in time order: no word is given to two segments of one track."""
+    open_view: Callable[[], AbstractContextManager[View]] | None = None
+    """The memory as it was before this segment, for writers that continue what stands there."""
+
+
+class Node(Record, frozen=True):
+    """An end of an edge: kind as in `records.Entity` and name."""
+
+    kind: str
+    name: str
+
+
+class Triple(Record, frozen=True):
+    """`source` did `type` to `target` in one interval.
+
+    A quote that names neither document nor picture rests on the document that the same writer wrote before it.
+    """
+
+    source: Node
+    type: str
+    target: Node
+    t0_us: int
+    t1_us: int
+    confidence: float = 1.0
+    quotes: tuple[Quote, ...] = ()
+
+
+class Mentioned(Record, frozen=True):
+    """Someone or something came up in the document that the same writer wrote before this."""
+
+    node: Node
+    score: float = 1.0
+
+
+class Same(Record, frozen=True):
+    """`short` is another name of `full` ("Tom" of "Tom Baker"). It can be taken back later."""
+
+    short: Node
+    full: Node
+
+
+Operation = NewDocument | Triple | Mentioned | Same
+
+
+def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation]) -> int:
+    """Carry them out in order; returns how many documents were written. Nothing becomes known before its segment's end."""
+    document_id, documents = None, 0
+    known_us = closing.segment.t1_us
+
+    def entity(node: Node) -> int:
+        return tx.add_entity(NewEntity(kind=node.kind, name=node.name, known_us=known_us))
+
+    for operation in operations:
+        if isinstance(operation, NewDocument):
+            document_id = tx.add_document(operation)
+            documents += 1
+        elif isinstance(operation, Triple):
+            _add_triple(tx, closing, operation, entity(operation.source), entity(operation.target), document_id)
+        elif isinstance(operation, Mentioned):
+            if document_id is not None:
+                tx.add_mention(
+                    NewMention(entity_id=entity(operation.node), document_id=document_id, score=operation.score, known_us=known_us)
+                )
+        else:
+            short, full = entity(operation.short), entity(operation.full)
+            if short != full:
+                tx.merge_entity(short, full, known_us)
+    return documents
+
+
+def _add_triple(tx: Transaction, closing: Closing, triple: Triple, source_id: int, target_id: int, document_id: int | None) -> None:
+    quotes = tuple(
+        msgspec.structs.replace(quote, document_id=document_id) if quote.document_id is None and quote.moment_id is None else quote
+        for quote in triple.quotes
+    )
+    tx.add_relation(
+        NewRelation(
+            type=triple.type, source_id=source_id, target_id=target_id, stream=closing.segment.stream, t0_us=triple.t0_us,
+            t1_us=triple.t1_us, confidence=triple.confidence, known_us=max(closing.segment.t1_us, triple.t1_us), quotes=quotes,
+        )
+    )  # fmt: skip

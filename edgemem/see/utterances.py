@@ -1,0 +1,83 @@
+"""What the ear of a run brings into its stream: utterances, their speakers, and where a later run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from edgemem.records import Document, Entity
+from edgemem.remember.entries import NewDocument, NewEntity
+from edgemem.remember.results import Spoken
+from edgemem.see.hear import NOTHING_LATER_US, Ear, Heard, Listener, Sound
+
+if TYPE_CHECKING:
+    from edgemem.remember.store import Store, Transaction
+    from edgemem.see.resume import Run
+    from edgemem.see.source import Source
+
+
+class Hearing:
+    """The sound of one run's source. A source without sound is silent from the start."""
+
+    def __init__(self, source: Source, ear: Ear, store: Store, run: Run, paused: Callable[[], bool]) -> None:
+        self._store, self._run, self._ear = store, run, ear
+        self._own_us = 0
+        sounds: Callable[[int], Iterator[Sound]] = getattr(source, "sounds", _silence)
+        self._listener = Listener(sounds, ear, live=source.live, paused=paused)
+        self.utterances = 0
+
+    @property
+    def _voices(self) -> str:
+        return f"hear/{self._ear.name}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines for a person."""
+        return self._listener.notes
+
+    def start(self) -> None:
+        """Begin to listen where an earlier run stopped."""
+        self._listener.restore(self._run.saved.heard_us, self._store.state(self._voices) or b"")
+        self._listener.start()
+
+    def seen(self, offset_us: int) -> None:
+        """The pictures have come this far in the stream."""
+        self._listener.seen(offset_us - self._run.stamp(0, 0)[1])
+
+    def finish(self, waiting: Callable[[], object], *, stopped: bool) -> None:
+        """The pictures have ended: hear a recording to its end, or only what was said already when the run was stopped."""
+        if stopped:
+            self._listener.stop()
+        self._listener.finish(progress=waiting)
+
+    def write(self, tx: Transaction, told: Callable[[Spoken], object]) -> int:
+        """Store what was heard, tell each utterance; returns the offset in the stream up to which nothing more will come."""
+        for heard in self._listener.take():
+            told(self._add(tx, heard))
+            self.utterances += 1
+        self._run.saved.heard_us = self._listener.position_us
+        if self._listener.ear_state:
+            tx.set_state(self._voices, self._listener.ear_state)
+        until_us = self._listener.heard_until_us
+        return until_us if until_us == NOTHING_LATER_US else self._run.stamp(0, until_us)[1]
+
+    def _add(self, tx: Transaction, heard: Heard) -> Spoken:
+        t0_us, offset_us = self._run.stamp(heard.t0_us, heard.offset_us)
+        t1_us = t0_us + heard.t1_us - heard.t0_us
+        speaker = None
+        if heard.speaker:
+            speaker_id = tx.add_entity(NewEntity(kind="voice", name=heard.speaker, known_us=t1_us))
+            speaker = Entity(id=speaker_id, kind="voice", name=heard.speaker)
+        new = NewDocument(
+            kind="utterance", text=heard.text, stream=self._run.stream, t0_us=t0_us, t1_us=t1_us, offset_us=offset_us, known_us=t1_us,
+            origin="asr", speaker_id=speaker.id if speaker else None, confidence=heard.confidence,
+        )  # fmt: skip
+        document = Document(
+            id=tx.add_document(new), kind=new.kind, text=new.text, stream=new.stream, t0_us=t0_us, t1_us=t1_us, offset_us=offset_us,
+            known_us=t1_us, origin=new.origin,
+        )  # fmt: skip
+        return Spoken(document=document, speaker=speaker, confidence=heard.confidence)
+
+
+def _silence(_after_us: int) -> Iterator[Sound]:
+    return iter(())

@@ -1,0 +1,183 @@
+"""What is said and what is seen meet in segments: no word is lost, none is given twice, and slow writers hold nothing up."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from edgemem.extend.testing import T0_US, SyntheticCamera
+from edgemem.records import US, Quote
+from edgemem.remember.entries import NewDocument
+from edgemem.remember.store import Store
+from edgemem.see.hear import RATE_HZ, Heard, Sound
+from edgemem.see.operations import Node, Triple
+from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.segment import FixedWindow, FixedWindowSettings
+from edgemem.see.select import KeepAll
+from edgemem.see.tracks import Track
+
+
+class TalkingCamera(SyntheticCamera):
+    """Its sound track is as long as its pictures, or longer."""
+
+    sound_s = 0.0
+
+    def sounds(self, after_us):
+        for second in range(int(max(self.sound_s, (self.duration_us or 0) / US))):
+            if second * US > after_us:
+                yield Sound(stream=self.name, t_us=T0_US + second * US, offset_us=second * US, samples=np.zeros(RATE_HZ, np.float32))
+
+
+class Counting:
+    """An ear to which somebody says a number at the seconds given."""
+
+    name = "counting"
+
+    def __init__(self, *seconds: int, delay_s: float = 0.0) -> None:
+        self._seconds, self._delay_s, self.until_us = set(seconds), delay_s, -1
+        self.notes = {}
+
+    def hear(self, sound):
+        time.sleep(self._delay_s)
+        self.until_us = sound.end_us
+        second = sound.offset_us // US
+        if second not in self._seconds:
+            return []
+        return [
+            Heard(t0_us=sound.t_us, t1_us=sound.t_us + US // 2, offset_us=sound.offset_us, text=f"number {second:02}", speaker="speaker 1")
+        ]
+
+    def flush(self):
+        return []
+
+    def state(self):
+        return b"voices"
+
+    def restore(self, state):
+        assert state == b"voices"
+
+
+class Minutes:
+    """Writes down what was said in each segment, and who it was said to."""
+
+    name = "minutes"
+
+    def write(self, closing):
+        segment = closing.segment
+        said = [spoken.document.text for spoken in closing.utterances]
+        yield NewDocument(
+            kind="minutes", text=" ".join(["said:", *said]), stream=segment.stream, t0_us=segment.t0_us, t1_us=segment.t1_us,
+            offset_us=segment.offset_us, known_us=segment.t1_us, origin="asr", segment_id=segment.id,
+        )  # fmt: skip
+        for spoken in closing.utterances:
+            yield Triple(
+                source=Node("voice", "speaker 1"), type="TALKS_TO", target=Node("person", "me"), t0_us=spoken.document.t0_us,
+                t1_us=spoken.document.t1_us, quotes=(Quote(text=spoken.document.text, origin="asr"),),
+            )  # fmt: skip
+
+
+class SlowMinutes(Minutes):
+    name, slow = "slow_minutes", True
+
+    def __init__(self):
+        self.threads = set()
+
+    def write(self, closing):
+        self.threads.add(threading.current_thread().name)
+        time.sleep(0.05)
+        yield from super().write(closing)
+
+
+def windows(seconds=10.0):
+    return FixedWindow(FixedWindowSettings(seconds=seconds))
+
+
+def run(directory, camera, ear, *tracks):
+    with Store.open(directory) as store:
+        return Pipeline(camera, Parts(selector=KeepAll(), tracks=tracks, ear=ear), store).run()
+
+
+def minutes(directory):
+    with Store.open(directory) as store, store.view() as view:
+        return [d.text for d in view.documents(kinds=("minutes",))], [s.document.text for s in view.utterances()], view.relations()
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.02])
+def test_every_word_is_told_once_to_each_track_however_slow_the_ear(tmp_path, delay_s):
+    report = run(
+        tmp_path,
+        TalkingCamera(40.0),
+        Counting(3, 12, 19, 35, delay_s=delay_s),
+        Track(windows(), [Minutes()]),
+        Track(windows(20.0), [Minutes()]),
+    )
+    written, said, relations = minutes(tmp_path)
+    assert said == ["number 03", "number 12", "number 19", "number 35"]
+    for text in said:
+        assert sum(text in line for line in written) == 2
+    assert "said: number 12 number 19" in written
+    assert "said: number 03 number 12 number 19" in written
+    assert len(relations) == 8
+    assert {r.quotes[0].document_id is not None for r in relations} == {True}
+    assert report.documents == 4 + 6
+
+
+def test_words_without_pictures_have_segments_too(tmp_path):
+    camera = TalkingCamera(5.0)
+    camera.sound_s = 200.0
+    run(tmp_path, camera, Counting(2, 100, 150), Track(windows(), [Minutes()]))
+    written, said, _ = minutes(tmp_path)
+    assert said == ["number 02", "number 100", "number 150"]
+    assert written[0] == "said: number 02"
+    assert " ".join(written[1:]).count("number") == 2
+
+
+def test_a_slow_writer_works_beside_and_nothing_of_it_is_lost(tmp_path):
+    slow = SlowMinutes()
+    run(tmp_path, TalkingCamera(60.0), Counting(5, 55), Track(windows(2.0), [slow]))
+    written, _, _ = minutes(tmp_path)
+    assert len(written) == 30
+    assert {"said: number 05", "said: number 55"} <= set(written)
+    assert threading.main_thread().name not in slow.threads
+
+
+def test_a_live_stream_leaves_a_slow_writer_behind_and_says_so(tmp_path):
+    class Live(TalkingCamera):
+        live = True
+
+        def frames(self):
+            for frame in super().frames():
+                time.sleep(0.01)
+                yield frame
+
+    class Stuck(SlowMinutes):
+        def write(self, closing):
+            time.sleep(0.5)
+            yield from Minutes.write(self, closing)
+
+    report = run(tmp_path, Live(200.0), Counting(), Track(windows(1.0), [Stuck()]))
+    assert any("slow_minutes is behind the stream" in line for line in report.notes)
+
+
+def test_a_stopped_run_goes_on_without_losing_or_repeating_a_word(tmp_path):
+    class Stopping(TalkingCamera):
+        pipeline = None
+
+        def frames(self):
+            for frame in super().frames():
+                if frame.seq == 25:
+                    self.pipeline.stop()
+                yield frame
+
+    camera, ear = Stopping(60.0), Counting(*range(0, 60, 5))
+    with Store.open(tmp_path) as store:
+        camera.pipeline = Pipeline(camera, Parts(selector=KeepAll(), tracks=[Track(windows(), [Minutes()])], ear=ear), store)
+        camera.pipeline.run()
+    run(tmp_path, TalkingCamera(60.0), Counting(*range(0, 60, 5)), Track(windows(), [Minutes()]))
+    written, said, _ = minutes(tmp_path)
+    assert sorted(said) == [f"number {n:02}" for n in range(0, 60, 5)]
+    for text in said:
+        assert sum(text in line for line in written) == 1
