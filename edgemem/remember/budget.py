@@ -31,6 +31,7 @@ import numpy as np
 from edgemem.records import US, Matrix, Tier
 from edgemem.remember import observations as packing
 from edgemem.remember.entries import Retainable
+from edgemem.remember.ledger import PINNED
 from edgemem.remember.room import Division
 from edgemem.remember.shrink import shrink
 from edgemem.remember.vectors import fetch
@@ -49,6 +50,10 @@ _PICTURES: dict[str, tuple[Tier, int, int, int]] = {
     "faint": ("long", 256, 35, 3),
 }
 """Tier, side, quality (VAM, Table 5) and generation that a picture gets."""
+
+_TIERS: tuple[Tier, ...] = ("recent", "mid", "long", "stub")
+_SAME = "m.blob_id = (SELECT blob_id FROM moment WHERE id = {})"
+"""Moments that show the picture of this one."""
 
 _EMPTY = "NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = d.id) AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = d.id)"
 _UNPROVEN = "NOT EXISTS (SELECT 1 FROM relation_evidence WHERE relation_id = d.id AND (document_id OR moment_id))"
@@ -124,10 +129,11 @@ class Fader:
             return []
         return self._store.arrivals(after, upto, _WINDOW)
 
-    def _each(self, tx: Transaction, window: Sequence[Retainable], act: Callable[[Retainable], object]) -> int:
-        """Act on the moments until the transaction is as large as it may be, or enough is free."""
+    def _each(self, tx: Transaction, window: Sequence[Retainable], act: Callable[[Retainable], bool | None]) -> int:
+        """Act on the moments until the transaction is as large as it may be, or enough is free; False: not done with this one."""
         for moment in window:
-            act(moment)
+            if act(moment) is False:
+                return moment.id - 1
             if tx.full or self._store.has_room(3):
                 return moment.id
         return window[-1].id
@@ -138,8 +144,8 @@ class Fader:
     def _recode(self, tier: str, tx: Transaction, window: Sequence[Retainable]) -> int:
         """Until the tier is back within its share: what need not shrink yet does not."""
         for moment in window:
-            if moment.tier == tier:
-                self._smaller(tx, moment, tier)
+            if moment.tier == tier and not self._smaller(tx, moment, tier):
+                return moment.id - 1
             if tx.full or tx.ledger[tier] <= self._share_bytes:
                 return moment.id
         return window[-1].id
@@ -147,16 +153,34 @@ class Fader:
     def _faint(self, tx: Transaction, window: Sequence[Retainable]) -> int:
         return self._each(tx, window, lambda moment: None if moment.id in self._edges else self._smaller(tx, moment, "faint"))
 
-    def _smaller(self, tx: Transaction, moment: Retainable, step: str) -> None:
+    def _smaller(self, tx: Transaction, moment: Retainable, step: str) -> bool:
+        """Shrink its picture, for all moments that show it; False when they are more than one transaction takes.
+
+        What a later arrival or a pinned moment shows as well stays as it is, and costs nothing: a smaller one beside it would.
+        """
         if moment.pinned or step not in _PICTURES or moment.tier == "stub":
-            return
+            return True
         tier, side_px, quality, generation = _PICTURES[step]
-        data = self._store.picture(moment.id) if moment.generation < generation else None
+        data = None if moment.generation >= generation or self._kept(moment.id) else self._store.picture(moment.id)
         found = shrink(data, side_px, quality) if data else None
         if data and found and len(found[0]) < len(data):
-            tx.recode_moment(moment.id, found[0], tier, width_px=found[1], height_px=found[2], generation=generation)
+            alike = self._store.arrivals(0, moment.id, _WINDOW, _SAME.format(moment.id))
+            for other in alike:
+                if tx.full or (other is alike[-1] and len(alike) == _WINDOW):
+                    return False
+                older = max(other.tier, tier, key=_TIERS.index)
+                tx.recode_moment(other.id, found[0], older, width_px=found[1], height_px=found[2], generation=generation)
         elif moment.tier != tier:
             tx.set_tier(moment.id, tier)
+        return True
+
+    def _kept(self, moment_id: int) -> bool:
+        """Whether a later arrival or a pinned moment shows its picture too."""
+        which = "SELECT 1 FROM moment m WHERE " + _SAME.format(moment_id)  # noqa: S608 - integers
+        later = f"EXISTS ({which} AND m.id > {moment_id})"
+        pinned = f"EXISTS ({which} AND m.pinned)" if self._store.ledger[PINNED] else "0"
+        kept: int = self._connection.execute(f"SELECT {later} OR {pinned}").fetchone()[0]
+        return kept == 1
 
     def _summarise(self, tx: Transaction, window: Sequence[Retainable]) -> int:
         return self._each(tx, window, lambda m: tx.stub_moment(m.id) if self._loose(m) and m.tier != "stub" else None)
@@ -208,7 +232,7 @@ class Fader:
 
     def _novelty(self, ids: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """Per moment, 1 - cosine to its neighbour in the space with the most vectors."""
-        space = self._connection.execute("SELECT id, dim FROM vec_space ORDER BY rows DESC LIMIT 1").fetchone()
+        space = self._connection.execute("SELECT id, dim FROM vec_space WHERE holds = 'moment' ORDER BY rows DESC LIMIT 1").fetchone()
         values = np.zeros(len(ids))
         if space is None:
             return values

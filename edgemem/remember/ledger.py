@@ -1,0 +1,89 @@
+"""How many bytes the pictures of each tier take, kept with every change so that nobody ever counts all moments.
+
+Equal pictures are stored once and counted once: under the tier of the latest arrival that shows them, and under "pinned" while any
+moment that shows them is pinned. So the sums say what a rung of the budget can make free.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import msgspec
+
+PINNED = "pinned"
+_KEY = "ledger/2"
+_LATEST = "(SELECT max(id) FROM moment WHERE blob_id = b.id)"
+"""The index on `blob_id` ends with the id: one seek, however many moments show the picture."""
+
+
+class Charge(NamedTuple):
+    """What one stored picture counts for."""
+
+    tier: str
+    size_bytes: int
+    pinned: bool
+
+
+class Ledger:
+    """The sums as of one transaction; true for later ones only if it commits."""
+
+    def __init__(self, connection: sqlite3.Connection, sums: Mapping[str, int]) -> None:
+        self._connection = connection
+        self._before = dict(sums)
+        self.sums: Counter[str] = Counter(sums)
+
+    @contextmanager
+    def changing(self, *blob_ids: int | None, pinned: bool = False) -> Iterator[None]:
+        """Inside, a moment begins or ceases to show these pictures, or its tier or pin changes.
+
+        `pinned` says that it is pinned or will be: any other moment leaves what is pinned as it is, so nobody looks for pins.
+        """
+        before = [self._charge(blob_id, pinned) for blob_id in blob_ids]
+        yield
+        for blob_id, old in zip(blob_ids, before, strict=True):
+            self._count(old, -1)
+            self._count(self._charge(blob_id, pinned), 1)
+
+    def add(self, tier: str, size_bytes: int) -> None:
+        """A picture that nobody showed before."""
+        self._count(Charge(tier, size_bytes, pinned=False), 1)
+
+    def _charge(self, blob_id: int | None, pins: bool) -> Charge | None:
+        """None for a picture that nobody shows."""
+        if blob_id is None:
+            return None
+        found = self._connection.execute(
+            "SELECT m.tier, length(b.data), :pins AND EXISTS (SELECT 1 FROM moment WHERE blob_id = b.id AND pinned)"  # noqa: S608
+            f" FROM blob b JOIN moment m ON m.id = {_LATEST} WHERE b.id = :id",
+            {"id": blob_id, "pins": pins},
+        ).fetchone()
+        return Charge(found[0], found[1], found[2] == 1) if found else None
+
+    def _count(self, charge: Charge | None, sign: int) -> None:
+        if charge is not None:
+            self.sums[charge.tier] += sign * charge.size_bytes
+            if charge.pinned:
+                self.sums[PINNED] += sign * charge.size_bytes
+
+    def encoded(self) -> tuple[str, bytes] | None:
+        """The state to keep; None when nothing has changed."""
+        return None if self.sums == self._before else (_KEY, msgspec.msgpack.encode(dict(self.sums)))
+
+
+def load(connection: sqlite3.Connection) -> dict[str, int]:
+    """As the last transaction left the sums; a memory that has none yet is counted once."""
+    kept = connection.execute("SELECT value FROM state WHERE key = ?", (_KEY,)).fetchone()
+    return msgspec.msgpack.decode(kept[0], type=dict[str, int]) if kept else count(connection)
+
+
+def count(connection: sqlite3.Connection) -> dict[str, int]:
+    """The sums from the pictures themselves."""
+    sums: dict[str, int] = dict(
+        connection.execute(f"SELECT m.tier, sum(length(b.data)) FROM blob b JOIN moment m ON m.id = {_LATEST} GROUP BY m.tier")  # noqa: S608
+    )
+    pinned = "SELECT ifnull(sum(length(data)), 0) FROM blob WHERE id IN (SELECT blob_id FROM moment WHERE pinned)"
+    return {**sums, PINNED: connection.execute(pinned).fetchone()[0]}
