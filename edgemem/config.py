@@ -144,6 +144,13 @@ def home_dir(settings: Settings) -> Path:
     return Path(base).expanduser() / "edgemem"
 
 
+def firmware_dir() -> Path:
+    """The folder of the settings for boards and deployments: inside the wheel, else beside the package in a checkout."""
+    package = Path(__file__).resolve().parent
+    inside = package / "_data" / "firmware_configs"
+    return inside if inside.is_dir() else package.parent / "firmware_configs"
+
+
 def parse_bytes(text: str) -> int:
     """`"64MiB"`, `"1.5 GB"`, `"4096"` -> bytes. Raises UsageError with an example."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))

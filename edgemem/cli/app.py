@@ -16,6 +16,7 @@ from edgemem.config import Settings, home_dir, load
 from edgemem.errors import EdgememError
 
 if TYPE_CHECKING:
+    from edgemem.device.agent import Workshop
     from edgemem.extend.hookspecs import Component
     from edgemem.extend.plugins import Context, Plugins
     from edgemem.extend.recipe import Recipes
@@ -100,6 +101,20 @@ class Session:
         from edgemem.extend.kit import make_context
 
         return make_context(self.plugins, self.settings, self.home, self.engines)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the settings that bear on answers: the agent of a memory answers for us only if it has the same."""
+        from edgemem.device.wire import digest
+
+        return digest(self.settings, self.home, self._plugins_dirs)
+
+    @cached_property
+    def workshop(self) -> Workshop:
+        """What the daemon is made from."""
+        from edgemem.device.agent import Workshop
+
+        return Workshop(self.settings, self.home, self.recipes, self.plugins, self.context, self.digest)
 
 
 pass_session = click.make_pass_decorator(Session)

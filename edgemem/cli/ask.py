@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
 
 from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json, table
 from edgemem.clock import from_iso, now_us, offset_text, to_iso, to_local
+from edgemem.device.wire import MAX_QUESTION_CHARS
 from edgemem.errors import UsageError
-from edgemem.records import US, Answer, Document, Evidence, Moment, Question, Segment
+from edgemem.records import US, Answer, Document, Evidence, Moment, Segment
 
 if TYPE_CHECKING:
     from edgemem.answer.planner import Kit
     from edgemem.remember.view import View
-
-MAX_QUESTION_CHARS = 4_000
-"""A longer question is cut here, and said so: no person asks one, and a parser should not read a book."""
 
 CHANNELS = ("frame", "event", "text", "speech", "entity", "any")
 
@@ -102,28 +100,30 @@ def ask(
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
-    from edgemem.answer.planner import ask as answer_question
-    from edgemem.remember.view import View
+    from edgemem.cli.asking import answered
+    from edgemem.device.wire import Ask
 
     tz = session.settings.timezone
     if not question.strip():
         raise UsageError('the question is empty; ask something, such as "where did I leave my keys?"')
     as_of_us = from_iso(as_of, tz) if as_of else None
-    asked_us = as_of_us if as_of_us is not None else now_us()
-    with View.open(memory, as_of_us) as view:
-        kit = make_kit(session, recipe, planner)
-        asked = Question(text=question[:MAX_QUESTION_CHARS], asked_us=asked_us, as_of_us=view.as_of_us, options=options, tz=tz)
-        answer, _ = answer_question(view, asked, kit)
-    if len(question) > MAX_QUESTION_CHARS:
-        answer = msgspec.structs.replace(
-            answer, notes=(*answer.notes, f"only the first {MAX_QUESTION_CHARS} characters of the question were read")
-        )
-    session.plugins.notify("question_answered", question=asked, answer=answer)
+    request = Ask(
+        question=question[:MAX_QUESTION_CHARS],
+        asked_us=as_of_us if as_of_us is not None else now_us(),
+        as_of_us=as_of_us,
+        options=options,
+        tz=tz,
+        recipe=recipe or session.settings.recipe,
+        planner=planner or "",
+    )
+    found = answered(session, memory, request)
+    answer = found.answer
     if as_json:
         print_json(answer_json(answer))
     else:
         _print_answer(answer, tz)
-    for text in answer.notes:
+    cut = [f"only the first {MAX_QUESTION_CHARS} characters of the question were read"] if len(question) > MAX_QUESTION_CHARS else []
+    for text in (*answer.notes, *cut, *found.notes):
         note(f"note: {text}")
     if answer.status != "answered":
         raise click.exceptions.Exit(3)
@@ -152,7 +152,7 @@ def search(
     session: Session,
     query: str,
     memory: Path,
-    channel: str,
+    channel: Literal["frame", "event", "text", "speech", "entity", "any"],
     from_: str | None,
     to: str | None,
     top_k: int,
@@ -160,8 +160,8 @@ def search(
     as_json: bool,
 ) -> None:
     """Find QUERY in the memory: moments, events and text, best first."""
-    from edgemem.answer.retrieve import search as find
-    from edgemem.remember.view import View
+    from edgemem.cli.asking import hits
+    from edgemem.device.wire import Search
 
     tz = session.settings.timezone
     if not query.strip():
@@ -169,12 +169,19 @@ def search(
     from_us, to_us = (from_iso(text, tz) if text else None for text in (from_, to))
     if from_us is not None and to_us is not None and from_us > to_us:
         raise UsageError("--from is later than --to; swap them")
-    with View.open(memory) as view:
-        hits = find(view, query[:MAX_QUESTION_CHARS], make_kit(session, recipe, None), channel, from_us, to_us, top_k)
+    request = Search(
+        query=query[:MAX_QUESTION_CHARS],
+        channel=channel,
+        from_us=from_us,
+        to_us=to_us,
+        top_k=top_k,
+        recipe=recipe or session.settings.recipe,
+    )
+    found = hits(session, memory, request).evidence
     if as_json:
-        print_json({"query": query, "hits": [evidence_json(hit) for hit in hits]})
-    elif hits:
-        evidence_rows(hits, tz)
+        print_json({"query": query, "hits": [evidence_json(hit) for hit in found]})
+    elif found:
+        evidence_rows(found, tz)
     else:
         click.echo("nothing found")
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json
-from edgemem.cli.ask import MAX_QUESTION_CHARS, evidence_rows, make_kit
+from edgemem.cli.ask import evidence_rows, make_kit
 from edgemem.clock import from_iso
+from edgemem.device.wire import MAX_QUESTION_CHARS
 from edgemem.errors import UsageError
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from edgemem.errors import EdgememError
 # command -> (module, attribute, one line of help). The help stands here so that `edgemem --help` imports no command.
 _COMMANDS = {
     "ingest": ("edgemem.cli.ingest", "ingest", "Remember a video file, a folder of pictures, a camera or a URL."),
+    "run": ("edgemem.cli.run", "run", "The daemon: see the configured cameras until told to stop, and answer meanwhile."),
     "ask": ("edgemem.cli.ask", "ask", "Answer a question with the evidence that proves it."),
     "search": ("edgemem.cli.ask", "search", "Find moments, events and text."),
     "show": ("edgemem.cli.ask", "show", "Open a piece of evidence: its picture and what is known of it."),
@@ -26,6 +27,7 @@ _COMMANDS = {
     "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),
     "recipes": ("edgemem.cli.extend", "recipes", "List the recipes, or print one."),
     "plugins": ("edgemem.cli.extend", "plugins", "List the plugins, their hooks, failures and time."),
+    "boards": ("edgemem.cli.run", "boards", "List the settings files for boards and deployments."),
     "config": ("edgemem.cli.config", "config", "Settings: check, show, schema."),
     "doctor": ("edgemem.cli.doctor", "doctor", "Say what this machine can do and what is missing."),
 }

@@ -1,0 +1,206 @@
+"""The daemon: one thread pair per stream (one captures, one does the rest), one store, one socket; a clean stop and nothing in silence."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from edgemem.config import RunSource, Settings, parse_bytes
+from edgemem.device import notify
+from edgemem.device.desk import Desk
+from edgemem.device.eye import Eye
+from edgemem.device.reception import Reception
+from edgemem.device.server import Server
+from edgemem.device.shared import InTurn, SharedStore
+from edgemem.errors import MemoryDirError, UsageError
+from edgemem.extend.kit import make_parts
+from edgemem.extend.stats import save_stats
+from edgemem.remember import schema
+from edgemem.remember.directory import is_paused
+from edgemem.remember.forget import tidy_up
+from edgemem.remember.rules import KeepRules, Retainers
+from edgemem.remember.store import Store
+from edgemem.see.pipeline import Pipeline
+from edgemem.see.privacy import Privacy
+from edgemem.see.source import Source, open_source
+
+if TYPE_CHECKING:
+    from edgemem.extend.plugins import Context, Plugins
+    from edgemem.extend.recipe import Recipe, Recipes
+
+_TICK_S = 1.0
+"""How often the agent looks after its streams and reports to the service manager."""
+_STOP_S = 45.0
+"""For the streams to end: opening a network camera may take its time-out of 10 s, a last commit with its text written longer."""
+_RULES_S = 3600.0
+"""What a retention rule calls too old goes at least this often, also from streams in which nothing happens."""
+
+
+@dataclass
+class Workshop:
+    """What the agent is made from, as the command line reads it from the settings."""
+
+    settings: Settings
+    home: Path
+    recipes: Recipes
+    plugins: Plugins
+    context: Context
+    digest: str
+    """`wire.digest` of these settings."""
+
+
+class _Looks:
+    """Opens one configured source and builds what sees it, anew for every attempt."""
+
+    def __init__(self, spec: RunSource, memory: Path, shop: Workshop) -> None:
+        self.recipe: Recipe = shop.recipes.read(spec.recipe or shop.settings.recipe)
+        self._spec, self._memory, self._shop = spec, memory, shop
+
+    def source(self) -> Source:
+        """Raises SourceError when it is not there (yet)."""
+        return open_source(self._spec.source, rate_fps=self.recipe.rate_fps, stream=self._spec.stream)
+
+    def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]:
+        """What sees the source, and notes on what it does without. Raises UsageError where nothing of it may be kept."""
+        shop, rules = self._shop, self._shop.settings.retention
+        privacy = Privacy(shop.settings.privacy, rules, self._memory, source.name)
+        if not privacy.paused:
+            privacy.require()
+        parts, notes = make_parts(shop.recipes, self.recipe, shop.context, shop.plugins)
+        parts.privacy = privacy
+        if rules:
+            parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
+        if parts.retainer is not None:
+            parts.retainer = InTurn(parts.retainer)
+        return Pipeline(source, parts, store), notes
+
+
+class Agent:
+    """Sees every source of `settings.run` into its memory and answers at its socket, until SIGTERM or SIGINT. Run it in the main thread."""
+
+    def __init__(self, shop: Workshop, say: Callable[[str], None]) -> None:
+        run = shop.settings.run
+        if not run.memory:
+            raise UsageError("run.memory is not set: name the memory's directory in the settings file")
+        if not run.sources:
+            raise UsageError('run.sources is empty: name a camera in the settings file, such as [[run.sources]] source = "/dev/video0"')
+        self._memory = Path(run.memory).expanduser()
+        self._shop = shop
+        self._say = say
+        self._looks = {_label(spec): _Looks(spec, self._memory, shop) for spec in run.sources}
+        if len(self._looks) < len(run.sources):
+            raise UsageError("run.sources: two streams have one name; give each source a stream of its own")
+        self._stop = threading.Event()
+        self._eyes: list[Eye] = []
+
+    def run(self) -> None:
+        """Until told to stop. Raises MemoryDirError when the memory cannot be written (any more), UsageError."""
+        with self._signals(), ExitStack() as stack:
+            if not self._wait_while_paused():
+                return
+            settings = self._shop.settings
+            _end_forgetting(self._memory, self._say)
+            store = SharedStore.open(self._memory, budget_bytes=parse_bytes(settings.budget.disk), durability=settings.store.durability)
+            assert isinstance(store, SharedStore)
+            stack.enter_context(store)
+            stack.callback(save_stats, self._shop.home, self._shop.plugins)
+            self._eyes = [Eye(label, looks, store, self._say) for label, looks in self._looks.items()]
+            stack.callback(self._end_eyes)
+            self._open_socket(stack)
+            for eye in self._eyes:
+                eye.start()
+            notify.tell("READY=1")
+            self._say(f"remembers {', '.join(self._looks)} in {self._memory}")
+            self._watch(store)
+            notify.tell("STOPPING=1")
+
+    def _wait_while_paused(self) -> bool:
+        """Off means off: while the memory is paused nothing is opened, not even the store. False when stopped meanwhile."""
+        if is_paused(self._memory):
+            self._say(f"{self._memory} is paused: waits for `edgemem memory resume --memory {self._memory}`")
+            notify.tell("READY=1\nSTATUS=paused")
+        while is_paused(self._memory) and not self._stop.wait(_TICK_S):
+            self._pet_watchdog()
+        return not self._stop.is_set()
+
+    def _open_socket(self, stack: ExitStack) -> None:
+        shop = self._shop
+        desk = Desk(self._memory, shop.recipes, shop.context, shop.plugins)
+        reception = Reception(desk, shop.digest, lambda: tuple(eye.fares for eye in self._eyes))
+        server = Server(self._memory, reception.reply)
+        try:
+            server.open()
+        except OSError as error:
+            self._say(f"no socket in {self._memory} ({error.strerror or error}): questions are answered by the commands themselves")
+            return
+        stack.callback(server.close)
+
+    def _watch(self, store: SharedStore) -> None:
+        """Until a stop or a failure: say what becomes blind, keep the rules, tell the service manager that all is well."""
+        rules_due_s = time.monotonic() + _RULES_S
+        while not self._stop.wait(_TICK_S):
+            for eye in self._eyes:
+                eye.say_changes()
+                if eye.failed is not None:
+                    raise eye.failed
+            if time.monotonic() > rules_due_s and not is_paused(self._memory):
+                rules_due_s = time.monotonic() + _RULES_S
+                InTurn(KeepRules(self._shop.settings.retention)).apply(store)
+            self._pet_watchdog()
+
+    def _pet_watchdog(self) -> None:
+        """Not while a stream hangs: then the service manager starts us again."""
+        limit_s = notify.watchdog_s()
+        if limit_s is None or all(eye.moves(limit_s / 2) for eye in self._eyes):
+            blind = [f"{eye.label} is blind" for eye in self._eyes if eye.blind]
+            notify.tell(f"WATCHDOG=1\nSTATUS={'; '.join(blind) or 'sees ' + ', '.join(self._looks)}")
+
+    def _end_eyes(self) -> None:
+        """Stop every stream, and wait until what was seen is committed."""
+        for eye in self._eyes:
+            eye.stop()
+        deadline = time.monotonic() + _STOP_S
+        for eye in self._eyes:
+            if eye.ident is not None:
+                eye.join(max(0.0, deadline - time.monotonic()))
+            if eye.is_alive():
+                self._say(f"{eye.label}: did not end within {_STOP_S:.0f} s; its last second is lost")
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """SIGTERM and SIGINT stop cleanly; a second one ends the process at once."""
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+        def stop(number: int, _: FrameType | None) -> None:
+            signal.signal(number, signal.SIG_DFL)
+            self._stop.set()
+
+        for number in before:
+            signal.signal(number, stop)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _label(spec: RunSource) -> str:
+    """The stream's name where one is given, else the source without a password."""
+    return spec.stream or Path(spec.source.rpartition("@")[2]).name or spec.source
+
+
+def _end_forgetting(memory: Path, say: Callable[[str], None]) -> None:
+    """Wipe what an interrupted `forget` left to be wiped. A reader in the way is said, and no reason not to see."""
+    if not (memory / schema.DATABASE).exists():
+        return
+    try:
+        tidy_up(memory)
+    except MemoryDirError as error:
+        say(str(error))

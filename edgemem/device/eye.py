@@ -1,0 +1,135 @@
+"""One stream of the agent: its source is opened, seen, and opened again for as long as the agent runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from edgemem.device.wire import Seeing
+from edgemem.errors import EdgememError, SourceError
+from edgemem.remember.store import Store
+from edgemem.see.pipeline import IngestReport, Pipeline
+from edgemem.see.resume import seen_whole
+from edgemem.see.source import Source
+
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
+"""Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen calls again by
+itself (`see.camera`) before it is given up and comes here."""
+
+
+class Looks(Protocol):
+    """Makes what an eye needs anew for every attempt. Both raise EdgememError; SourceError means: try again later."""
+
+    def source(self) -> Source: ...
+    def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]: ...
+
+
+class Eye(threading.Thread):
+    """Sees one source until `stop`, or a recording once to its end. `failed` is what ended it otherwise, such as a full disk."""
+
+    def __init__(self, label: str, looks: Looks, store: Store, say: Callable[[str], None]) -> None:
+        super().__init__(name=f"edgemem-see-{label}", daemon=True)
+        self.label = label
+        """Name of the stream, once the source was open."""
+        self.failed: EdgememError | None = None
+        self._looks = looks
+        self._store = store
+        self._say = say
+        self._stopped = threading.Event()
+        self._source: Source | None = None
+        self._pipeline: Pipeline | None = None
+        self._state: Literal["starting", "seeing", "seen"] = "starting"
+        self._away = ""
+        """Why the source could not be opened."""
+        self._said_blind = ""
+        self._frames = 0
+        self._moved_s = time.monotonic()
+
+    def run(self) -> None:
+        wait_s = _FIRST_WAIT_S
+        while not self._stopped.is_set():
+            before = self._frames
+            try:
+                if self._see():
+                    self._state = "seen"
+                    return
+            except SourceError as error:
+                self._away = str(error)
+            except EdgememError as error:
+                self.failed = error
+                return
+            wait_s = _FIRST_WAIT_S if self._frames > before else wait_s
+            self._stopped.wait(wait_s)
+            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+
+    def stop(self) -> None:
+        """End after the current frame; what was seen is committed. Returns at once: `join` waits."""
+        self._stopped.set()
+        pipeline = self._pipeline
+        if pipeline is not None:
+            pipeline.stop()
+
+    @property
+    def blind(self) -> str:
+        """Why nothing is seen, or ""."""
+        source = self._source
+        return self._away or (source.blind if source is not None and source.live else "")
+
+    @property
+    def fares(self) -> Seeing:
+        """For who asks how the agent fares."""
+        blind = self.blind
+        return Seeing(stream=self.label, state="blind" if blind else self._state, blind=blind, frames=self._frames)
+
+    def moves(self, within_s: float) -> bool:
+        """False when it neither saw a frame for so long nor knows a reason: it hangs."""
+        resting = bool(self.blind) or self._state != "seeing"
+        return resting or time.monotonic() - self._moved_s < within_s
+
+    def say_changes(self) -> None:
+        """Say when it became blind, why, and when it sees again; once each."""
+        blind = self.blind
+        if self._state == "starting" and not self._away:
+            return
+        if blind and not self._said_blind:
+            self._say(f"{self.label}: blind: {blind}")
+        elif self._said_blind and not blind:
+            self._say(f"{self.label}: sees again")
+        self._said_blind = blind
+
+    def _see(self) -> bool:
+        """One attempt; True when there is nothing more to see."""
+        source = self._looks.source()
+        self.label = source.name
+        try:
+            if seen_whole(self._store, source):
+                self._away = ""
+                self._say(f"{self.label}: was seen to its end before")
+                return True
+            pipeline, notes = self._looks.pipeline(source, self._store)
+            for note in notes:
+                self._say(f"{self.label}: {note}")
+            self._source, self._pipeline = source, pipeline
+            if self._stopped.is_set():
+                return True
+            self._say_report(pipeline.run(self._progress))
+            return not source.live
+        finally:
+            self._source = self._pipeline = None
+            source.close()
+
+    def _progress(self, _done_us: int, _total_us: int | None) -> None:
+        self._frames += 1
+        self._moved_s = time.monotonic()
+        self._away, self._state = "", "seeing"
+
+    def _say_report(self, report: IngestReport) -> None:
+        dropped = "".join(f", {reason} {count}" for reason, count in sorted(report.dropped.items()))
+        self._say(
+            f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept{dropped and '; dropped' + dropped[1:]}"
+            f" in {report.seconds_spent:.0f} s"
+        )
+        for note in report.notes:
+            self._say(f"{report.stream}: {note}")

@@ -1,0 +1,47 @@
+"""Takes what comes in at the agent's socket to the desk, and its answers back."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from edgemem.device.wire import Answered, Ask, Declined, Failed, Fares, Reply, Request, Search, Seeing
+from edgemem.errors import EdgememError
+
+if TYPE_CHECKING:
+    from edgemem.device.desk import Desk
+
+
+class Reception:
+    """Replies to requests, several at once; never raises. `streams` tells how the agent's streams fare."""
+
+    def __init__(self, desk: Desk, digest: str, streams: Callable[[], tuple[Seeing, ...]]) -> None:
+        self._desk = desk
+        self._digest = digest
+        self._streams = streams
+        self._answered = itertools.count(1)
+        self._total = 0
+
+    def reply(self, request: Request) -> Reply:
+        """What the command would have said by itself; `Declined` where the agent cannot know that."""
+        try:
+            return self._reply(request)
+        except EdgememError as error:
+            return Failed(error=type(error).__name__, text=str(error))
+        except Exception as error:  # noqa: BLE001 - seeing goes on; the command tries by itself, and meets the error if it is one
+            return Declined(why=f"it failed ({type(error).__name__}: {error})"[:500])
+
+    def _reply(self, request: Request) -> Reply:
+        if not isinstance(request, Ask | Search):
+            return Fares(process=os.getpid(), streams=self._streams(), answered=self._total)
+        if request.settings != self._digest:
+            return Declined(why="it runs with other settings", expected=True)
+        self._total = next(self._answered)
+        return self._ask(request) if isinstance(request, Ask) else self._desk.search(request)
+
+    def _ask(self, request: Ask) -> Answered:
+        answered, _ = self._desk.ask(request)
+        blind = (f"{one.stream} sees nothing just now: {one.blind}" for one in self._streams() if one.state == "blind")
+        return Answered(answer=answered.answer, story=answered.story, notes=(*answered.notes, *blind))
