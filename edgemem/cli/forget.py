@@ -54,6 +54,7 @@ def forget(
     """
     from edgemem.remember.forget import forget as forget_it
     from edgemem.remember.forget import tidy_up
+    from edgemem.see.operations import anew
     from edgemem.see.resume import without_pictures
 
     wanted = _wanted(session, memory, from_, to, entity, evidence, stream, query, top_k, recipe, as_json=as_json)
@@ -64,7 +65,7 @@ def forget(
         writers = [] if dry_run else session.recipes.make_all(chosen, "writers", chosen.write, session.context)
         if not dry_run:
             tidy_up(memory)
-        receipt = forget_it(memory, wanted, dry_run=dry_run, writers=writers, clear=without_pictures)
+        receipt = forget_it(memory, wanted, dry_run=dry_run, describe=anew(writers) if writers else None, clear=without_pictures)
         receipt_id = receipt.id or None
         counts = {name: getattr(receipt, name) for name in ("moments", "documents", "relations", "bytes")}
     if as_json:

@@ -20,7 +20,34 @@ _COUNTS = (
         "pictures whose number of users is wrong",
         "SELECT count(*) FROM blob WHERE refs <> (SELECT count(*) FROM moment WHERE blob_id = blob.id)",
     ),
-    ("vectors of moments that are gone", "SELECT count(*) FROM vec WHERE id / 256 NOT IN (SELECT id FROM moment)"),
+    (
+        "vectors of moments that are gone",
+        (
+            "SELECT count(*) FROM vec v LEFT JOIN vec_space s ON s.id = v.id & 255"
+            " WHERE ifnull(s.holds, 'moment') = 'moment' AND v.id / 256 NOT IN (SELECT id FROM moment)"
+        ),
+    ),
+    (
+        "vectors of passages that are gone",
+        (
+            "SELECT count(*) FROM vec v JOIN vec_space s ON s.id = v.id & 255"
+            " WHERE s.holds = 'passage' AND v.id / 256 NOT IN (SELECT id FROM passage)"
+        ),
+    ),
+    (
+        "passages that lie outside of their document",
+        (
+            "SELECT count(*) FROM passage p JOIN document d ON d.id = p.document_id WHERE p.text IS NULL"
+            " AND (p.start < 0 OR p.length < 0 OR p.start + p.length > length(CAST(d.text AS BLOB)))"
+        ),
+    ),
+    (
+        "utterances that are no documents of that kind",
+        (
+            "SELECT (SELECT count(*) FROM utterance u JOIN document d ON d.id = u.document_id WHERE d.kind <> 'utterance')"
+            " + (SELECT count(*) FROM document WHERE kind = 'utterance' AND id NOT IN (SELECT document_id FROM utterance))"
+        ),
+    ),
     ("documents that the full text does not know", "SELECT (SELECT count(*) FROM document) <> (SELECT count(*) FROM document_fts)"),
     ("documents that were replaced before they were known", "SELECT count(*) FROM document WHERE until_us < known_us"),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from edgemem.records import Observation, Origin, Quote, Record, Tier, Vector
 
 
@@ -47,8 +49,22 @@ class NewSegment(Record, frozen=True, kw_only=True):
     representative_id: int | None = None
 
 
+class NewPassage(Record, frozen=True, kw_only=True):
+    """What of a document is compared with a question: all of it, a part of it, or a field such as its people or places.
+
+    `vectors` maps the name of a space that holds passages to a unit vector of that space.
+    """
+
+    kind: Literal["document", "chunk", "field"]
+    text: str
+    vectors: dict[str, Vector]
+
+
 class NewDocument(Record, frozen=True, kw_only=True):
-    """Text about a stretch of time. It exists for views whose cut-off is `known_us` or later."""
+    """Text about a stretch of time. It exists for views whose cut-off is `known_us` or later.
+
+    One of kind "utterance" was said; `speaker_id` is the entity who said it, and `confidence` how sure its words are.
+    """
 
     kind: str
     text: str
@@ -60,6 +76,9 @@ class NewDocument(Record, frozen=True, kw_only=True):
     origin: Origin
     segment_id: int | None = None
     moment_id: int | None = None
+    passages: tuple[NewPassage, ...] = ()
+    speaker_id: int | None = None
+    confidence: float = 1.0
 
 
 class NewEntity(Record, frozen=True, kw_only=True):

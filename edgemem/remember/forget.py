@@ -20,10 +20,10 @@ from edgemem.errors import MemoryDirError
 from edgemem.records import Moment, Observation, Record, Segment
 from edgemem.remember import schema
 from edgemem.remember.directory import WriterLock, prepare
-from edgemem.remember.entries import NewDocument
 from edgemem.remember.faults import told
 from edgemem.remember.observations import COLOUR_WORD
 from edgemem.remember.reading import connect
+from edgemem.remember.results import Spoken
 from edgemem.remember.selection import Selection, Wanted, runs, select
 from edgemem.remember.store import Store
 from edgemem.remember.transaction import Transaction
@@ -55,11 +55,16 @@ class Receipt(Record, frozen=True, kw_only=True):
 
 
 class Describer(Protocol):
-    """What puts a segment into words; the writers of a recipe do."""
+    """Puts into words, and into the open transaction, what is left of a segment; `see.operations.anew` makes one of a recipe's writers."""
 
-    def write(
-        self, segment: Segment, moments: Sequence[Moment], observations: Mapping[int, tuple[Observation, ...]]
-    ) -> list[NewDocument]: ...
+    def __call__(
+        self,
+        tx: Transaction,
+        segment: Segment,
+        moments: Sequence[Moment],
+        observations: Mapping[int, tuple[Observation, ...]],
+        utterances: Sequence[Spoken],
+    ) -> None: ...
 
 
 def forget(
@@ -67,12 +72,12 @@ def forget(
     wanted: Wanted,
     *,
     dry_run: bool = False,
-    writers: Sequence[Describer] = (),
+    describe: Describer | None = None,
     clear: Callable[[bytes], bytes] | None = None,
 ) -> Receipt:
     """Forget `wanted` in the memory at `directory`; a dry run only counts, and changes nothing.
 
-    `writers` describe anew what is left of a segment. `clear` takes the pictures out of a stream's saved state (by default all of the
+    `describe` puts what is left of a segment into words. `clear` takes the pictures out of a stream's saved state (by default all of the
     state goes). Raises UsageError for what the memory does not have, MemoryDirError when it is being written or cannot be wiped.
     """
     View.open(directory).close()  # says what cannot be opened, and why
@@ -85,7 +90,12 @@ def forget(
         _note(tx.connection, receipt, wanted, selection)
         _erase(tx, selection)
         for segment in selection.trimmed:
-            _describe(tx, view, segment, selection.moments, writers)
+            _put_right(tx, segment)
+            if describe is not None:
+                left = [moment for moment in view.segment_moments(segment.id) if moment.id not in selection.moments]
+                said = view.utterances(stream=segment.stream, from_us=segment.t0_us, to_us=segment.t1_us)
+                said = [spoken for spoken in said if spoken.document.id not in selection.documents]
+                describe(tx, segment, left, view.observations(moment.id for moment in left), said)
         _clear_states(tx.connection, selection, clear)
         tx.settle_terms()
         # A term that no moment carries is a word of what was forgotten, or of what faded before.
@@ -162,15 +172,15 @@ def _erase(tx: Transaction, selection: Selection) -> None:
         each(f"DELETE FROM relation_evidence WHERE {column} = ?", ids)  # noqa: S608
         each(f"DELETE FROM mention WHERE {column} = ?", ids)  # noqa: S608
     each("DELETE FROM entity WHERE id = ?", selection.entities)
-    each("DELETE FROM document WHERE id = ?", selection.documents)
+    for document_id in sorted(selection.documents):
+        tx.drop_document(document_id)
     for moment_id in sorted(selection.moments):
         tx.drop_moment(moment_id)
     each("DELETE FROM segment WHERE id = ?", selection.segments)
 
 
-def _describe(tx: Transaction, view: View, segment: Segment, gone: set[int], writers: Sequence[Describer]) -> None:
-    """Put what is left of a segment in its place, and into words."""
-    left = [moment for moment in view.segment_moments(segment.id) if moment.id not in gone]
+def _put_right(tx: Transaction, segment: Segment) -> None:
+    """Put what is left of a segment in its place."""
     tx.connection.execute(
         "UPDATE segment SET t0_us = ?, t1_us = ?, offset_us = ?, representative_id = ? WHERE id = ?",
         (segment.t0_us, segment.t1_us, segment.offset_us, segment.representative_id, segment.id),
@@ -181,10 +191,6 @@ def _describe(tx: Transaction, view: View, segment: Segment, gone: set[int], wri
             (segment.id, segment.representative_id),
         )
         tx.protect(segment.representative_id, "representative")
-    seen = view.observations(moment.id for moment in left)
-    for writer in writers:
-        for document in writer.write(segment, left, seen):
-            tx.add_document(document)
 
 
 def _clear_states(connection: sqlite3.Connection, selection: Selection, clear: Callable[[bytes], bytes] | None) -> None:

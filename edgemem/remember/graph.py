@@ -12,6 +12,7 @@ from typing import Any
 
 from edgemem.errors import MemoryDirError
 from edgemem.records import Entity, Quote, Relation
+from edgemem.remember import room
 from edgemem.remember.entries import NewEntity, NewMention, NewRelation
 from edgemem.remember.reading import FOREVER_US, Reading, ids_list, in_stream
 from edgemem.remember.writing import Writing
@@ -29,6 +30,7 @@ class GraphWriting(Writing):
 
     def add_entity(self, new: NewEntity) -> int:
         """Id of the entity of this kind and name, made when new."""
+        self._allowance.claim(room.relation_pages(len(new.name)) // 2)
         return self._insert(
             "INSERT INTO entity (kind, name, known_us, segment_id) VALUES (?, ?, ?, ?) ON CONFLICT (kind, name) DO UPDATE SET"
             " known_us = min(known_us, excluded.known_us), segment_id = ifnull(excluded.segment_id, segment_id) RETURNING id",
@@ -37,6 +39,7 @@ class GraphWriting(Writing):
 
     def add_alias(self, entity_id: int, name: str, known_us: int) -> int:
         """Another name of an entity; the id takes it back."""
+        self._allowance.claim(room.relation_pages(len(name)) // 4)
         return self._insert("INSERT INTO alias (entity_id, name, known_us) VALUES (?, ?, ?)", (entity_id, name, known_us))
 
     def retract_alias(self, alias_id: int, until_us: int) -> None:
@@ -45,6 +48,7 @@ class GraphWriting(Writing):
 
     def add_mention(self, new: NewMention) -> int:
         """Note where an entity was seen or spoken of."""
+        self._allowance.claim(room.relation_pages(0) // 2)
         return self._insert(
             "INSERT INTO mention (entity_id, document_id, moment_id, score, known_us) VALUES (?, ?, ?, ?, ?)",
             (new.entity_id, new.document_id, new.moment_id, new.score, new.known_us),
@@ -52,6 +56,7 @@ class GraphWriting(Writing):
 
     def add_relation(self, new: NewRelation) -> int:
         """Store an edge with the quotes that it rests on."""
+        self._allowance.claim(room.relation_pages(sum(len(quote.text) for quote in new.quotes)))
         relation_id = self._insert(
             "INSERT INTO relation (type, source_id, target_id, stream_id, t0_us, t1_us, confidence, known_us)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -80,6 +85,7 @@ class GraphWriting(Writing):
 
     def drop_relation(self, relation_id: int) -> None:
         """Remove an edge with its quotes; its ends stay."""
+        self._allowance.claim(room.relation_pages(0))
         self.connection.execute("DELETE FROM relation WHERE id = ?", (relation_id,))
 
     def replace_relation(self, relation_id: int, new: NewRelation) -> int:

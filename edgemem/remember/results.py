@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgemem.records import Document, Record
+from edgemem.records import Document, Entity, Record
 
 
 class Stream(Record, frozen=True):
@@ -32,6 +32,24 @@ class TextHit(Record, frozen=True):
     document: Document
     rank: float
     snippet: str
+
+
+class PassageHit(Record, frozen=True):
+    """A passage that a search by vector found, with its document. `score` is the exact cosine."""
+
+    document: Document
+    passage_kind: str
+    """"document", "chunk" or "field"."""
+    text: str
+    score: float
+
+
+class Spoken(Record, frozen=True):
+    """A document that was said. `confidence` is of its words; `speaker` is None while nobody knows who said it."""
+
+    document: Document
+    speaker: Entity | None
+    confidence: float
 
 
 class Stats(Record, frozen=True):

@@ -16,8 +16,6 @@ from edgemem.records import Record
 MINIMUM_BYTES = 8 << 20
 """Smallest cap. An empty memory takes 0.3 MiB; below 8 MiB a transaction could not hold a large picture, its index pages and its text."""
 
-LEDGER = "ledger"
-"""Key of the state that holds the sums of picture bytes by tier, so that nobody ever counts all moments."""
 PAGE_BYTES = 4096
 FRAME_BYTES = PAGE_BYTES + 24
 """A page in the log."""
@@ -28,6 +26,10 @@ _LEAST_SLACK_BYTES = 256 << 10
 _MOMENT_PAGES = 16
 """Tables and indexes that one moment touches."""
 _DOCUMENT_PAGES = 12
+_PASSAGE_PAGES = 8
+"""Tables and indexes that one passage touches: a row of vector files comes with no less."""
+_RELATION_PAGES = 16
+"""A relation with its two ends: five indexes, their tables, and the names that are new."""
 MERGE_PAGES = 8
 """Full text that is merged, in each of two indexes, with every transaction that writes documents; two more per document."""
 BASE_PAGES = 24 + 2 * MERGE_PAGES
@@ -63,7 +65,7 @@ class Division(Record, frozen=True, kw_only=True):
 
         The largest counts twice, for its copy; so do the rows that the next transaction adds.
         """
-        growth = 2 * row_bytes * (self.transaction_pages // _MOMENT_PAGES)
+        growth = 2 * row_bytes * (self.transaction_pages // _PASSAGE_PAGES)
         beside = self.log_bytes + self.slack_bytes + sum(sidecars) + max(sidecars, default=0) + growth
         return max(0, self.cap_bytes - beside) // PAGE_BYTES
 
@@ -86,6 +88,16 @@ def dropping_pages(jpeg_bytes: int, observations: int) -> int:
 def document_pages(text_bytes: int) -> int:
     """Adding or removing a document with its full text."""
     return _DOCUMENT_PAGES + text_bytes // 400
+
+
+def passage_pages(text_bytes: int, vector_bytes: int) -> int:
+    """Adding or removing a passage; `text_bytes` is of text that is not in its document."""
+    return _PASSAGE_PAGES + text_bytes // _LEAF_BYTES + vector_bytes // _LEAF_BYTES
+
+
+def relation_pages(text_bytes: int) -> int:
+    """Adding or removing a relation with its quotes, or an entity with its name."""
+    return _RELATION_PAGES + text_bytes // _LEAF_BYTES
 
 
 def segment_pages(moments: int) -> int:

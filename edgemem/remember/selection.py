@@ -17,6 +17,10 @@ from edgemem.errors import UsageError, nearest
 from edgemem.records import Record, Segment
 from edgemem.remember.text import words
 
+_VECTORS = (
+    "SELECT sum(length(v.data)) FROM ({owner}) o JOIN vec v ON v.id BETWEEN o.id * 256 AND o.id * 256 + 255"
+    " JOIN vec_space s ON s.id = v.id & 255 AND s.holds = '{holds}'"
+)
 _AMONG = re.compile(r"@(\w)")
 """`id @m` stands for: the id is one of those bound to `m`."""
 
@@ -136,6 +140,7 @@ class _Selecting:
         found.moments |= {row[1] for row in mentions if row[1] is not None}
         says = _saying(names)
         found.documents |= {key for key, text in self._connection.execute("SELECT id, text FROM document") if says(text)}
+        found.documents |= self._ids("SELECT document_id FROM utterance WHERE speaker_id @e", e=found.entities)
         terms = {key for key, text in self._connection.execute("SELECT id, name FROM term WHERE kind = 'text'") if says(text)}
         seen = self._rows("SELECT id, name FROM term WHERE kind IN ('label', 'object')")
         terms |= {key for key, label in seen if label.casefold() in names}
@@ -242,13 +247,15 @@ class _Selecting:
         candidates = self._ids(
             "SELECT entity_id FROM mention WHERE document_id @d OR moment_id @m"
             " UNION SELECT source_id FROM relation WHERE id @r UNION SELECT target_id FROM relation WHERE id @r"
-            " UNION SELECT id FROM entity WHERE segment_id @g",
+            " UNION SELECT id FROM entity WHERE segment_id @g"
+            " UNION SELECT speaker_id FROM utterance WHERE document_id @d AND speaker_id IS NOT NULL",
             **gone,
         )
         found.entities |= self._ids(
             "SELECT e.id FROM entity e WHERE e.id @e"
             " AND NOT EXISTS (SELECT 1 FROM relation r WHERE e.id IN (r.source_id, r.target_id)"
             " AND r.id NOT @r)"
+            " AND NOT EXISTS (SELECT 1 FROM utterance u WHERE u.speaker_id = e.id AND u.document_id NOT @d)"
             " AND NOT EXISTS (SELECT 1 FROM mention n WHERE n.entity_id = e.id"
             " AND ifnull(n.document_id, 0) NOT @d AND ifnull(n.moment_id, 0) NOT @m)",
             e=candidates,
@@ -273,7 +280,9 @@ class _Selecting:
                 " ON u.blob_id = b.id WHERE u.users = b.refs"
             ),
             "SELECT sum(length(data)) FROM observation WHERE moment_id @m",
-            "SELECT sum(length(v.data)) FROM json_each(:m) j JOIN vec v ON v.id BETWEEN j.value * 256 AND j.value * 256 + 255",
+            _VECTORS.format(holds="moment", owner="SELECT value AS id FROM json_each(:m)"),
+            _VECTORS.format(holds="passage", owner="SELECT id FROM passage WHERE document_id @d"),
+            "SELECT sum(length(CAST(text AS BLOB))) FROM passage WHERE document_id @d",
             "SELECT sum(length(CAST(text AS BLOB)) + length(CAST(squeezed AS BLOB))) FROM document WHERE id @d",
         )
         found.bytes = sum(self._rows(sql, m=found.moments, d=found.documents)[0][0] or 0 for sql in parts)

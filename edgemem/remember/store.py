@@ -21,13 +21,13 @@ import msgspec
 
 from edgemem.errors import BudgetError, EngineError
 from edgemem.records import Tier
-from edgemem.remember import room, schema, text
+from edgemem.remember import ledger, room, schema, text
 from edgemem.remember.budget import Fader
 from edgemem.remember.directory import WriterLock, disk_bytes, prepare
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
 from edgemem.remember.faults import explain, told
 from edgemem.remember.transaction import Transaction
-from edgemem.remember.vectors import SpaceWriter, space_row
+from edgemem.remember.vectors import Holds, SpaceWriter, space_row
 from edgemem.remember.view import View
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Store:
         self.budget_bytes = budget_bytes
         self._connection = connection
         self._lock = lock
-        self.ledger: Counter[str] = Counter(_ledger(connection))
+        self.ledger: Counter[str] = Counter(ledger.load(connection))
         """Bytes of pictures by tier and under "pinned"."""
         self._memory_id = bytes.fromhex(connection.execute("SELECT value FROM meta WHERE key = 'memory_id'").fetchone()[0])
         self._spaces: dict[str, SpaceWriter] = {}
@@ -160,15 +160,15 @@ class Store:
         self.ledger = tx.ledger
         self._follow(tx)
 
-    def ensure_space(self, space: SpaceLike) -> None:
-        """Make the vector space if it is new. Raises EngineError when the memory holds one of that name and another dimension."""
+    def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:
+        """Make the vector space if it is new. Raises EngineError when the memory holds one of that name with another dimension or use."""
         with told(self.directory):
             known = space_row(self._connection, space.name)
             calibration = msgspec.json.encode(dict(space.calibration)).decode()
             if known is None:
                 self._connection.execute(
-                    "INSERT INTO vec_space (name, dim, metric, calibration) VALUES (?, ?, ?, ?)",
-                    (space.name, space.dim, space.metric, calibration),
+                    "INSERT INTO vec_space (name, dim, metric, calibration, holds) VALUES (?, ?, ?, ?, ?)",
+                    (space.name, space.dim, space.metric, calibration, holds),
                 )
                 self._add_space(space.name)
             elif known.dim != space.dim:
@@ -176,6 +176,8 @@ class Store:
                     f'memory {self.directory} holds vectors of "{space.name}" with {known.dim} dimensions, the engine gives {space.dim}:'
                     " give the engine's space another name",
                 )
+            elif known.holds != holds:
+                raise EngineError(f'memory {self.directory} holds {known.holds}s in "{space.name}", no {holds}s: give it another name')
             elif known.calibration != calibration:
                 self._connection.execute("UPDATE vec_space SET calibration = ? WHERE id = ?", (calibration, known.id))
 
@@ -392,11 +394,11 @@ class Store:
                 for space in self._spaces.values():
                     space.rebuild()
                 return
-            for name, (moment_ids, epoch) in tx.erased.items():
-                self._spaces[name].erase(moment_ids, epoch)
+            for name, (owner_ids, epoch) in tx.erased.items():
+                self._spaces[name].erase(owner_ids, epoch)
             for name, rows in tx.appended.items():
-                if rows.moment_ids:
-                    self._spaces[name].append(rows.moment_ids, rows.times_us, rows.stream_ids, rows.matrix())
+                if rows.owner_ids:
+                    self._spaces[name].append(rows.owner_ids, rows.times_us, rows.stream_ids, rows.matrix())
         except OSError as error:
             _log.warning("memory %s: vectors could not be written beside the database (%s); searches are slower", self.directory, error)
 
@@ -410,16 +412,6 @@ def _size(path: Path) -> int:
 
 def _retainable(row: tuple[Any, ...]) -> Retainable:
     return Retainable(id=row[0], stream_id=row[1], t_us=row[2], tier=row[3], protected=row[4] == 1, pinned=row[5] == 1, generation=row[6])
-
-
-def _ledger(connection: sqlite3.Connection) -> dict[str, int]:
-    """As the last transaction left it; a memory from before there was one is counted once."""
-    kept = connection.execute("SELECT value FROM state WHERE key = ?", (room.LEDGER,)).fetchone()
-    if kept:
-        return msgspec.msgpack.decode(kept[0], type=dict[str, int])
-    joined = "FROM moment m JOIN blob b ON b.id = m.blob_id"
-    sums: dict[str, int] = dict(connection.execute(f"SELECT m.tier, sum(length(b.data)) {joined} GROUP BY m.tier"))
-    return {**sums, "pinned": connection.execute(f"SELECT ifnull(sum(length(b.data)), 0) {joined} WHERE m.pinned").fetchone()[0]}
 
 
 def _connect(directory: Path) -> sqlite3.Connection:

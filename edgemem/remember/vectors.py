@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,14 @@ _PATIENCE = 10
 """How often a reader looks again while the writer is between SQLite's commit and the sidecar's."""
 
 
+Holds = Literal["moment", "passage"]
+_PLACES: dict[Holds, str] = {
+    "moment": "SELECT o.id, o.t_us, o.stream_id FROM moment o",
+    "passage": "SELECT o.id, d.t0_us, d.stream_id FROM passage o JOIN document d ON d.id = o.document_id",
+}
+"""Where and when what a space holds is: a passage begins with its document."""
+
+
 @dataclass(frozen=True)
 class SpaceRow:
     """A row of vec_space."""
@@ -49,16 +58,22 @@ class SpaceRow:
     calibration: str
     rows: int
     epoch: int
+    holds: Holds
 
 
 def space_row(connection: sqlite3.Connection, name: str) -> SpaceRow | None:
-    found = connection.execute("SELECT id, name, dim, metric, calibration, rows, epoch FROM vec_space WHERE name = ?", (name,)).fetchone()
+    found = connection.execute(
+        "SELECT id, name, dim, metric, calibration, rows, epoch, holds FROM vec_space WHERE name = ?", (name,)
+    ).fetchone()
     return SpaceRow(*found) if found else None
 
 
-def vec_id(moment_id: int, space_id: int) -> int:
-    """Key of a vector: one seek finds it, one range holds all vectors of a moment."""
-    return (moment_id << SPACE_BITS) + space_id
+def vec_id(owner_id: int, space_id: int) -> int:
+    """Key of the vector of a moment or passage: one seek finds it, one range holds all its vectors.
+
+    In that range also lie those of the passage or moment with the same id: `vec_space.holds` tells which.
+    """
+    return (owner_id << SPACE_BITS) + space_id
 
 
 def fetch(connection: sqlite3.Connection, space_id: int, dim: int, moment_ids: Sequence[int]) -> tuple[list[int], Matrix]:
@@ -73,7 +88,7 @@ def fetch(connection: sqlite3.Connection, space_id: int, dim: int, moment_ids: S
 
 
 def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0) -> tuple[Rows, Int8]:
-    """Rows in the order of time and their int8 matrix, from the truth. `after_id` leaves out the moments up to it."""
+    """Rows in the order of time and their int8 matrix, from the truth. `after_id` leaves out the ids up to it."""
     connection.execute("BEGIN")  # places and vectors of one instant, whatever the writer does in between
     try:
         return _read_all(connection, space, after_id)
@@ -83,8 +98,8 @@ def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0)
 
 def _read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int) -> tuple[Rows, Int8]:
     places = connection.execute(
-        "SELECT m.id, m.t_us, m.stream_id FROM moment m WHERE m.id > ? AND EXISTS"  # noqa: S608
-        f" (SELECT 1 FROM vec v WHERE v.id = (m.id << {SPACE_BITS}) + ?) ORDER BY m.id",
+        f"{_PLACES[space.holds]} WHERE o.id > ?"  # noqa: S608
+        f" AND EXISTS (SELECT 1 FROM vec v WHERE v.id = (o.id << {SPACE_BITS}) + ?) ORDER BY o.id",
         (after_id, space.id),
     ).fetchall()
     ids, times, streams = np.array(places, np.int64).reshape(-1, 3).T

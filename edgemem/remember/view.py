@@ -12,23 +12,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from edgemem.errors import MemoryDirError
-from edgemem.records import Document, Matrix, Moment, Observation, Segment, Vector
+from edgemem.records import Matrix, Moment, Observation, Segment, Vector
 from edgemem.remember import observations as packing
-from edgemem.remember import schema, text
+from edgemem.remember import schema
 from edgemem.remember.directory import disk_bytes
+from edgemem.remember.documents import DocumentReading
 from edgemem.remember.faults import told
-from edgemem.remember.graph import GraphReading
 from edgemem.remember.reading import FOREVER_US, KNOWN, connect, ids_list, in_stream
-from edgemem.remember.results import Posting, Stats, Stream, TextHit
+from edgemem.remember.results import PassageHit, Posting, Spoken, Stats, Stream, TextHit
 from edgemem.remember.vectors import fetch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["FOREVER_US", "Posting", "Stats", "Stream", "TextHit", "View"]
+__all__ = ["FOREVER_US", "PassageHit", "Posting", "Spoken", "Stats", "Stream", "TextHit", "View"]
 
 
-class View(GraphReading):
+class View(DocumentReading):
     """A read-only connection and a cut-off. Make it with `View.open`; use it as a context manager."""
 
     @classmethod
@@ -194,9 +194,12 @@ class View(GraphReading):
         stream: str | None = None,
         among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
-        """Moment ids and exact cosines of the `k` best, best first; `query` is a unit vector of that space. Unknown space: []."""
+        """Moment ids and exact cosines of the `k` best, best first; `query` is a unit vector of that space.
+
+        Empty for a space that is unknown or holds no moments.
+        """
         reader = self._space(space)
-        if reader is None or k <= 0:
+        if reader is None or reader.space.holds != "moment" or k <= 0:
             return []
         bounds = self._range(from_us, to_us, None)
         stream_id = None if stream is None else self._stream_id(stream)
@@ -215,7 +218,7 @@ class View(GraphReading):
         reader = self._space(space)
         visible = {row[0] for row in self._all(f"SELECT id FROM moment m WHERE m.t_us <= :as_of AND m.id IN {ids_list(ids)}")}  # noqa: S608
         missing = [moment_id for moment_id in ids if moment_id not in visible]
-        if reader is None or missing:
+        if reader is None or reader.space.holds != "moment" or missing:
             raise MemoryDirError(f'memory {self.directory} has no vector of "{space}" for ' + ", ".join(f"m{i}" for i in missing or ids))
         with told(self.directory):
             present, matrix = fetch(self._connection, reader.space.id, reader.space.dim, ids)
@@ -223,49 +226,7 @@ class View(GraphReading):
             raise MemoryDirError(f'memory {self.directory} has no vector of "{space}" for m{min(set(ids) - set(present))}')
         return matrix
 
-    # Documents and segments
-
-    def search_text(
-        self,
-        query: str,
-        k: int,
-        *,
-        kinds: Sequence[str] | None = None,
-        from_us: int | None = None,
-        to_us: int | None = None,
-        stream: str | None = None,
-    ) -> list[TextHit]:
-        """Documents that share word stems, word beginnings or squeezed text with the free question `query`, best first."""
-        where, values = self._documents_where(kinds, from_us, to_us, stream)
-        with told(self.directory):
-            ranks = text.ranked(self._connection, query, k, f"{KNOWN} AND {where}", {"as_of": self.as_of_us, **values})
-        found = self._documents(f"d.id IN {ids_list([document_id for document_id, _ in ranks])}")
-        documents = {document.id: document for document in found}
-        return [
-            TextHit(document=documents[document_id], rank=rank, snippet=text.snippet(documents[document_id].text, query))
-            for document_id, rank in ranks
-            if document_id in documents
-        ]
-
-    def documents(
-        self,
-        *,
-        kinds: Sequence[str] | None = None,
-        stream: str | None = None,
-        from_us: int | None = None,
-        to_us: int | None = None,
-        limit: int | None = None,
-        newest_first: bool = False,
-    ) -> list[Document]:
-        """Documents in the order of their beginning."""
-        where, values = self._documents_where(kinds, from_us, to_us, stream)
-        way = "DESC" if newest_first else "ASC"
-        return self._documents(f"{where} ORDER BY d.t0_us {way}, d.id {way} LIMIT :limit", limit=-1 if limit is None else limit, **values)
-
-    def document(self, document_id: int) -> Document | None:
-        """The document with this id; None if it is unknown, forgotten or not known at the cut-off."""
-        found = self._documents("d.id = :id", id=document_id)
-        return found[0] if found else None
+    # Segments; documents.py reads documents
 
     def segments(
         self,

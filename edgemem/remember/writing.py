@@ -5,14 +5,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from edgemem.remember.room import Allowance
+
 
 class Writing:
     """Base of `Transaction`."""
 
-    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int]) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: Allowance) -> None:
         self.connection = connection
         """The writer's own, inside its open transaction; for this room only."""
         self._known = known
+        self._allowance = allowance
         self.learnt: dict[tuple[object, ...], int] = {}
         """Ids of names that were met; true for later transactions only if this one commits."""
 

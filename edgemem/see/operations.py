@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from edgemem.records import Moment, Observation, Quote, Record, Segment
+from edgemem.records import Moment, Observation, Origin, Quote, Record, Segment, least_trusted
 from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewRelation
 from edgemem.remember.results import Spoken
 
 if TYPE_CHECKING:
     from edgemem.remember.store import Transaction
     from edgemem.remember.view import View
+    from edgemem.see.write import Writer
 
 Observations = Mapping[int, tuple[Observation, ...]]
 """What was seen, by moment id."""
@@ -73,16 +74,20 @@ Operation = NewDocument | Triple | Mentioned | Same
 
 
 def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation]) -> int:
-    """Carry them out in order; returns how many documents were written. Nothing becomes known before its segment's end."""
+    """Carry them out in order; returns how many documents were written. Nothing becomes known before its segment's end.
+
+    A document is trusted no more than the least of what its writer was shown, whatever the writer says of it.
+    """
     document_id, documents = None, 0
     known_us = closing.segment.t1_us
+    shown = _shown(closing)
 
     def entity(node: Node) -> int:
         return tx.add_entity(NewEntity(kind=node.kind, name=node.name, known_us=known_us))
 
     for operation in operations:
         if isinstance(operation, NewDocument):
-            document_id = tx.add_document(operation)
+            document_id = tx.add_document(msgspec.structs.replace(operation, origin=least_trusted(operation.origin, *shown)))
             documents += 1
         elif isinstance(operation, Triple):
             _add_triple(tx, closing, operation, entity(operation.source), entity(operation.target), document_id)
@@ -96,6 +101,27 @@ def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation]) ->
             if short != full:
                 tx.merge_entity(short, full, known_us)
     return documents
+
+
+def anew(writers: Sequence[Writer]) -> Callable[..., None]:
+    """What puts the rest of a segment into words when something of it is forgotten: `remember.forget.Describer`."""
+
+    def describe(
+        tx: Transaction, segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]
+    ) -> None:
+        closing = Closing(segment=segment, moments=tuple(moments), observations=observations, utterances=tuple(utterances))
+        for writer in writers:
+            apply(tx, closing, writer.write(closing))
+
+    return describe
+
+
+def _shown(closing: Closing) -> set[Origin]:
+    """Origins of the words that a writer of this segment was shown."""
+    shown: set[Origin] = {spoken.document.origin for spoken in closing.utterances}
+    if any(o.kind == "text" for seen in closing.observations.values() for o in seen):
+        shown.add("ocr")
+    return shown
 
 
 def _add_triple(tx: Transaction, closing: Closing, triple: Triple, source_id: int, target_id: int, document_id: int | None) -> None:

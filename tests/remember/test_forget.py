@@ -20,6 +20,7 @@ from edgemem.remember.entries import NewEntity, NewMention, NewRelation
 from edgemem.remember.forget import Wanted, forget, tidy_up
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.operations import anew
 from edgemem.see.write import EventDocument
 
 RUN = 64
@@ -98,7 +99,7 @@ def memory(directory, making):
 
 def test_a_time_range_is_in_no_file_any_more_and_the_rest_is_as_it_was(memory, making):
     assert len(traces(memory, [33])) > 10
-    receipt = forget(memory, Wanted(from_us=200 * US, to_us=409 * US), writers=[EventDocument()])
+    receipt = forget(memory, Wanted(from_us=200 * US, to_us=409 * US), describe=anew([EventDocument()]))
     assert (receipt.moments, len(receipt.id)) == (21, 12)
     assert traces(memory, range(20, 41)) == []
     assert runs_of(memory, range(20, 41)) == 0
@@ -114,9 +115,9 @@ def test_a_time_range_is_in_no_file_any_more_and_the_rest_is_as_it_was(memory, m
         cut = view.segments(from_us=410 * US, to_us=440 * US)[0]
         assert (cut.t0_us, cut.t1_us) == (410 * US, 440 * US)
         assert cut.representative_id in {m.id for m in view.segment_moments(cut.id)}
-        anew = [d.text for d in view.documents(kinds=["event"], from_us=410 * US, to_us=440 * US)]
-        assert len(anew) == 1
-        assert all(word(i) in anew[0] for i in range(41, 45))
+        told = [d.text for d in view.documents(kinds=["event"], from_us=410 * US, to_us=440 * US)]
+        assert len(told) == 1
+        assert all(word(i) in told[0] for i in range(41, 45))
 
 
 def test_a_dry_run_counts_the_same_and_changes_no_byte(memory):

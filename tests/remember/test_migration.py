@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from edgemem.errors import MemoryDirError
+from edgemem.infer.roles import Space
 from edgemem.records import US
 from edgemem.remember.check import check_memory
-from edgemem.remember.entries import NewEntity
+from edgemem.remember.entries import NewEntity, NewPassage
 from edgemem.remember.schema import VERSION
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -34,10 +35,22 @@ def test_an_old_memory_opens_as_if_it_had_been_written_today(tmp_path, making, v
         assert [i for i, _ in view.vector_search("golden/8", making.unit(0, 8), 9, stream="hall")] != []
         assert view.picture(1)[:2] == b"\xff\xd8"
         assert view.moment(1).pinned
-        assert view.entities() == view.relations() == []
+        assert [(e.name, e.aliases) for e in view.entities()] == ([("Anna", ()), ("cat", ())] if version > 1 else [])
+        edges = [(r.source.name, r.type, r.target.name, r.stream, len(r.quotes)) for r in view.relations()]
+        assert edges == ([("Anna", "USES", "cat", stream, 1) for stream in ("door", "hall")] if version > 1 else [])
+        assert view.utterances() == []
         assert store.state("test/door") == b"as it was"
         with store.transaction() as tx:
             tx.add_entity(NewEntity(kind="person", name="Anna", known_us=20 * US))
         with store.view(25 * US) as earlier:
             assert [d.text for d in earlier.documents(stream="door")] == ["a cat near the door"]
+            assert [r.quotes for r in earlier.relations()] == [(), ()] * (version > 1)
+        space = Space(name="golden/words", dim=8)
+        store.ensure_space(space, holds="passage")
+        passage = NewPassage(kind="document", text="a dog", vectors={space.name: making.unit(3, 8)})
+        with store.transaction() as tx:
+            said = tx.add_document(making.document("a dog", kind="utterance", origin="asr", stream="door", passages=(passage,)))
+            tx.drop_moment(said)  # of another kind, though it may have the same id
+        assert [hit.document.id for hit in view.search_passages(space.name, making.unit(3, 8), 5)] == [said]
+        assert [spoken.document.text for spoken in view.utterances()] == ["a dog"]
     assert check_memory(directory) == []
