@@ -1,0 +1,42 @@
+"""Language models behind any OpenAI-compatible server: the chat `openai` and its table of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from edgemem.extend import Component, SettingsTable, hookimpl
+from edgemem.extend.hookspecs import Components
+from edgemem_openai.settings import OpenAISettings
+
+if TYPE_CHECKING:
+    import click
+
+
+def _chat(_settings: Any, context: Any) -> Any:
+    settings = context.table(OpenAISettings)
+    if not settings.configured:
+        return None
+    from edgemem_openai.chat import OpenAIChat
+
+    return OpenAIChat(settings, context.home)
+
+
+@hookimpl
+def register_chats() -> Components:
+    """The chat `openai`."""
+    return (Component("openai", _chat, summary="any OpenAI-compatible server (set openai.base_url)"),)
+
+
+@hookimpl
+def register_settings() -> Iterable[SettingsTable]:
+    """The table `openai`."""
+    return (SettingsTable("openai", OpenAISettings),)
+
+
+@hookimpl
+def register_commands() -> Iterable[click.Command]:
+    """`edgemem spent`."""
+    from edgemem_openai.command import spent
+
+    return (spent,)

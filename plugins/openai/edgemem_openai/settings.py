@@ -1,0 +1,161 @@
+"""The table `openai` of the settings, and which server answers which task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from edgemem.errors import ChatError
+
+OFFICIAL = "https://api.openai.com/v1"
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+T = TypeVar("T")
+
+
+class RoleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What differs for one task. What is not given is as in the table above, except that a server of its own gets no other's key."""
+
+    base_url: str | None = None
+    api_key: str | None = None
+    api_key_file: str | None = None
+    model: str | None = None
+    vision: bool | None = None
+    usd_per_million_in: float | None = None
+    usd_per_million_out: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_url(self.base_url or "")
+
+
+class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing is sent anywhere unless `base_url` or a `model` is set: a key in the environment alone switches nothing on."""
+
+    base_url: str = ""
+    """Such as http://127.0.0.1:8080/v1; empty with a model named = OpenAI's own."""
+    api_key: str = ""
+    """Better kept in a file or in the environment (OPENAI_API_KEY). Local servers need none."""
+    api_key_file: str = ""
+    model: str = ""
+    """Empty = the one that the server serves."""
+    vision: bool = False
+    """The model can be shown pictures. They leave the board then."""
+    connect_s: float = 5.0
+    stall_s: float = 30.0
+    """Longest silence of a server that was asked."""
+    call_s: float = 60.0
+    """Longest time for one reply, waiting and repeating included."""
+    retries: int = 2
+    """After 429, 5xx and lost connections, with growing pauses."""
+    backoff_s: float = 0.5
+    """First pause; each is twice the one before, less up to half by chance."""
+    rest_s: float = 20.0
+    """A server that could not be reached is not tried again for so long: seeing goes on, and the local planner answers."""
+    tokens_per_day: int = 1_000_000
+    """Over all tasks, by UTC days; 0 = no limit."""
+    usd_per_day: float = 0.0
+    """0 = no limit; needs the prices."""
+    usd_per_million_in: float = 0.0
+    usd_per_million_out: float = 0.0
+    image_side_px: int = 1280
+    image_bytes: int = 5_000_000
+    """Bounds of a picture that is sent (VAM appendix B.5)."""
+    roles: dict[str, RoleSettings] = {}
+    """By task, such as `[openai.roles.inspector]`: planner, router, inspector ..."""
+
+    def __post_init__(self) -> None:
+        _check_url(self.base_url)
+        for name in ("connect_s", "stall_s", "call_s", "image_side_px", "image_bytes"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be above 0")
+        for name in ("retries", "backoff_s", "rest_s", "tokens_per_day", "usd_per_day", "usd_per_million_in", "usd_per_million_out"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative")
+        parts: tuple[OpenAISettings | RoleSettings, ...] = (self, *self.roles.values())
+        if self.usd_per_day and not any(part.usd_per_million_in or part.usd_per_million_out for part in parts):
+            raise ValueError("usd_per_day needs usd_per_million_in and usd_per_million_out")
+
+    @property
+    def configured(self) -> bool:
+        """Somebody said where questions may go."""
+        parts: tuple[OpenAISettings | RoleSettings, ...] = (self, *self.roles.values())
+        return any(part.base_url or part.model for part in parts)
+
+    @property
+    def vision_anywhere(self) -> bool:
+        """Some task's model can be shown pictures."""
+        return self.vision or any(role.vision for role in self.roles.values())
+
+
+class Server(msgspec.Struct, frozen=True):
+    """Who answers a task, and at what price."""
+
+    base_url: str
+    api_key: str
+    model: str
+    vision: bool
+    usd_per_million_in: float
+    usd_per_million_out: float
+    where: str
+    """The table that says so, for messages: "openai" or "openai.roles.planner"."""
+
+    @property
+    def place(self) -> str:
+        """Host and port, for messages."""
+        return urlsplit(self.base_url).netloc
+
+    @property
+    def local(self) -> bool:
+        """On this machine: no proxy comes between."""
+        return (urlsplit(self.base_url).hostname or "") in {"127.0.0.1", "localhost", "::1"}
+
+    def usd(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost."""
+        return (tokens_in * self.usd_per_million_in + tokens_out * self.usd_per_million_out) / 1e6
+
+
+def server_for(task: str, settings: OpenAISettings, environment: Mapping[str, str]) -> Server:
+    """The server of a task. Raises ChatError when its key file cannot be read, or when no server is named for it."""
+    role = settings.roles.get(task, RoleSettings())
+    where = f"openai.roles.{task}" if task in settings.roles else "openai"
+    model = _first(role.model, None if role.base_url else settings.model, "")
+    base_url = role.base_url or settings.base_url or (OFFICIAL if model else "")
+    if not base_url:
+        raise ChatError(f"no server is named for {task}: set openai.base_url or openai.roles.{task}.base_url")
+    own = role.base_url is not None and role.base_url.rstrip("/") != settings.base_url.rstrip("/")
+    key = role.api_key or _key_in(role.api_key_file, where)
+    if not key and not own:
+        key = settings.api_key or _key_in(settings.api_key_file, "openai") or environment.get(KEY_VARIABLE, "").strip()
+    return Server(
+        base_url=base_url.rstrip("/"),
+        api_key=key,
+        model=model,
+        vision=_first(role.vision, settings.vision),
+        usd_per_million_in=_first(role.usd_per_million_in, settings.usd_per_million_in),
+        usd_per_million_out=_first(role.usd_per_million_out, settings.usd_per_million_out),
+        where=where,
+    )
+
+
+def _first(*values: T | None) -> T:
+    return next(value for value in values if value is not None)
+
+
+def _key_in(path: str | None, where: str) -> str:
+    if not path:
+        return ""
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ChatError(f"{where}.api_key_file: {path} cannot be read ({reason})") from None
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
+        raise ValueError("base_url must start with http:// or https://, such as http://127.0.0.1:8080/v1")

@@ -1,0 +1,244 @@
+"""The chat over real HTTP: what a user meets when the server behaves, and when it does not."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+from edgemem.errors import ChatError
+from edgemem.extend.testing import Reply, ScriptedServer
+from edgemem.infer.chat import Message
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"action": {"enum": ["search", "answer"]}},
+    "required": ["action"],
+    "additionalProperties": False,
+}
+ANSWER = '{"action": "answer"}'
+
+
+def fails(chat, prompt, words):
+    with pytest.raises(ChatError) as caught:
+        chat.complete(prompt)
+    line = str(caught.value)
+    assert words in line, line
+    assert "\n" not in line
+    return line
+
+
+def test_a_reply_is_whole_and_counted(make_chat, asking):
+    with ScriptedServer([Reply("in the kitchen", usage=(1000, 500))]) as server:
+        chat = make_chat(server, usd_per_million_in=2.0, usd_per_million_out=8.0)
+        prompt = asking(messages=(Message(role="system", text="be brief"), Message(role="user", text="where?")), temperature=0.25)
+        completion = chat.complete(prompt)
+    assert (completion.text, completion.model, completion.finish) == ("in the kitchen", "scripted", "stop")
+    assert (completion.tokens_in, completion.tokens_out, completion.usd) == (1000, 500, pytest.approx(0.006))
+    assert completion.ms > 0
+    (asked,) = server.asked
+    assert asked.messages == [("system", "be brief"), ("user", "where?")]
+    assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"], asked.stream) == ("m", 0.25, 50, True)
+
+
+def test_a_schema_goes_as_structured_output_where_the_server_knows_it(make_chat, asking):
+    loose = {"type": "object", "properties": {"action": {"type": "string"}}}
+    with ScriptedServer([ANSWER, ANSWER]) as server:
+        chat = make_chat(server)
+        assert chat.complete(asking(schema=SCHEMA, schema_name="next step")).text == ANSWER
+        chat.complete(asking(schema=loose))
+    first, second = (asked.body["response_format"]["json_schema"] for asked in server.asked)
+    assert first == {"name": "next_step", "schema": SCHEMA, "strict": True}
+    assert second["strict"] is False, "strict schemas must name every key"
+    assert "Schema" not in server.asked[0].text
+
+
+@pytest.mark.parametrize(
+    ("rejects", "left"),
+    [({"json_schema"}, {"type": "json_object"}), ({"json_schema", "json_object"}, None)],
+)
+def test_a_server_without_structured_output_reads_the_schema_and_is_asked_about_it_once(make_chat, asking, tmp_path, rejects, left):
+    with ScriptedServer([f"<think>hm</think>\n```json\n{ANSWER}\n```", ANSWER, ANSWER], rejects=rejects) as server:
+        prompt = asking(messages=(Message(role="system", text="be brief"), Message(role="user", text="where?")), schema=SCHEMA)
+        chat = make_chat(server)
+        assert chat.complete(prompt).text == ANSWER, "what stands around the JSON is taken off"
+        chat.complete(prompt)
+        make_chat(server, home=tmp_path).complete(prompt)
+    assert len(server.rejected) == len(rejects), "found out once, remembered by later processes too"
+    assert server.asked[0].body.get("response_format") == left
+    (_, system), _user = server.asked[0].messages
+    assert system.startswith("be brief")
+    assert json.dumps(SCHEMA, separators=(",", ":")) in system
+
+
+@pytest.mark.parametrize("feature", ["stream_options", "max_tokens", "temperature"])
+def test_a_server_that_knows_a_parameter_less_is_asked_without_it(make_chat, asking, feature):
+    with ScriptedServer(["yes", "yes"], rejects={feature}) as server:
+        chat = make_chat(server)
+        assert chat.complete(asking()).text == "yes"
+        assert chat.complete(asking()).text == "yes"
+    assert len(server.rejected) == 1
+    assert feature not in server.asked[0].body
+    if feature == "max_tokens":
+        assert server.asked[0].body["max_completion_tokens"] == 50
+
+
+def test_tokens_are_estimated_where_the_server_states_none(make_chat, asking):
+    with ScriptedServer([Reply("six words are said just here", usage=None)]) as server:
+        completion = make_chat(server).complete(asking("x" * 300))
+    assert completion.tokens_in >= 100
+    assert completion.tokens_out >= 6
+
+
+@pytest.mark.parametrize("reply", [Reply(refusal="I cannot help."), Reply(finish="content_filter")])
+def test_a_refusal_is_a_refusal(make_chat, asking, reply):
+    with ScriptedServer([reply]) as server:
+        completion = make_chat(server).complete(asking())
+    assert (completion.finish, completion.text) == ("refusal", reply.refusal)
+
+
+def test_a_reply_cut_by_its_token_limit_says_so(make_chat, asking):
+    with ScriptedServer([Reply("and so", finish="length"), Reply("", finish="length"), Reply("")]) as server:
+        chat = make_chat(server)
+        assert chat.complete(asking()).finish == "length"
+        fails(chat, asking(), "used all 50 tokens without a word")
+        fails(chat, asking(), "said nothing")
+
+
+def test_a_server_that_does_not_count_is_stopped(make_chat, asking):
+    with ScriptedServer([Reply("word " * 5000, pause_s=0.001)]) as server:
+        completion = make_chat(server).complete(asking(max_tokens=20))
+        assert completion.finish == "length"
+        assert len(completion.text) < 400
+        for _ in range(200):
+            if server.hung_up:
+                break
+            time.sleep(0.02)
+        assert server.hung_up == 1, "it is not left talking"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_may_pass_is_tried_again(make_chat, asking, status):
+    with ScriptedServer([Reply.failing(status), Reply.failing(status), "now"]) as server:
+        assert make_chat(server).complete(asking()).text == "now"
+    assert len(server.asked) == 3
+
+
+def test_tries_are_limited_and_a_wait_that_is_too_long_is_not_waited(make_chat, asking):
+    with ScriptedServer([Reply.failing(500, "out of memory")] * 3 + [Reply.failing(429, retry_after_s=600)]) as server:
+        chat = make_chat(server)
+        fails(chat, asking(), "answers 500: out of memory (3 tries)")
+        fails(chat, asking(), "asks to wait 600 s")
+    assert len(server.asked) == 4
+
+
+def test_retry_after_is_kept(make_chat, asking):
+    with ScriptedServer([Reply.failing(429, retry_after_s=0.5), "now"]) as server:
+        start = time.monotonic()
+        assert make_chat(server).complete(asking()).text == "now"
+        assert time.monotonic() - start >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply.failing(401, "Incorrect API key provided: top-secret"), "openai.api_key_file or OPENAI_API_KEY"),
+        (Reply.failing(404, "model not found"), "check openai.model"),
+        (Reply.failing(400, "request (9031 tokens) exceeds the available context size"), "prompt is too long"),
+        (Reply.failing(400, "bad luck"), "answers 400: bad luck"),
+        (Reply(status=429, body=b'{"error": {"message": "pay", "code": "insufficient_quota"}}'), "no credit is left"),
+        (Reply(status=307, headers={"Location": "http://127.0.0.1:9/v1"}), "sends the request on to http://127.0.0.1:9/v1"),
+        (Reply(body=b"<html>log in</html>", content_type="text/html; charset=utf-8"), "web page"),
+        (Reply(body=b"data: {oops\n\n", content_type="text/event-stream"), "no completion"),
+        (Reply(body=b'{"choices": "many"}'), "no completion"),
+        (Reply(body=b'data: {"error": {"message": "overloaded"}}\n\n', content_type="text/event-stream"), "overloaded"),
+        (Reply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "broke off"),
+        (Reply("one two three four", cut_after=2), "broke"),
+    ],
+)
+def test_what_does_not_pass_is_said_in_one_line_and_not_tried_again(make_chat, asking, reply, words):
+    with ScriptedServer([reply]) as server:
+        line = fails(make_chat(server, api_key="top-secret"), asking(), words)
+    assert len(server.asked) == 1
+    assert "top-secret" not in line
+
+
+def test_a_plain_reply_to_a_request_for_a_stream_is_taken(make_chat, asking):
+    body = b'{"choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
+    with ScriptedServer([Reply(body=body)]) as server:
+        assert make_chat(server).complete(asking()).text == "whole"
+
+
+def test_a_slow_stream_ends_at_the_deadline(make_chat, asking):
+    with ScriptedServer([Reply("word " * 40, pause_s=0.05)]) as server:
+        fails(make_chat(server, call_s=0.4), asking(), "openai.call_s = 0.4")
+
+
+def test_a_silent_server_ends_at_the_stall(make_chat, asking):
+    with ScriptedServer([Reply("late", wait_s=20)]) as server:
+        start = time.monotonic()
+        fails(make_chat(server, stall_s=0.3), asking(), "raise openai.stall_s")
+        assert time.monotonic() - start < 10
+
+
+def test_a_server_that_is_gone_is_left_alone_for_a_while(make_chat, asking):
+    with socket.create_server(("127.0.0.1", 0)) as once:
+        port = once.getsockname()[1]
+    chat = make_chat(base_url=f"http://127.0.0.1:{port}/v1", rest_s=60)
+    fails(chat, asking(), "cannot be reached")
+    fails(chat, asking(), "tried again in")
+    with ScriptedServer(["back"], port=port) as server:
+        assert make_chat(server, rest_s=0).complete(asking()).text == "back"
+
+
+def test_each_task_may_have_its_own_server_model_and_key(make_chat, asking):
+    with ScriptedServer(["plan", "route"], api_key="first") as first, ScriptedServer(["look"]) as second:
+        roles = {"inspector": {"base_url": second.base_url, "model": "eyes"}, "router": {"model": "small"}}
+        chat = make_chat(first, environment={"OPENAI_API_KEY": "first"}, roles=roles)
+        assert chat.complete(asking()).text == "plan"
+        assert chat.complete(asking(task="router")).text == "route"
+        assert chat.complete(asking(task="inspector")).text == "look"
+    assert [asked.body["model"] for asked in (*first.asked, *second.asked)] == ["m", "small", "eyes"]
+    assert "first" not in second.asked[0].headers["authorization"], "a key goes to nobody else"
+
+
+def test_the_key_comes_from_settings_then_file_then_environment(make_chat, asking, tmp_path):
+    (tmp_path / "key").write_text("from-file\n")
+    with ScriptedServer(["a", "b", "c"]) as server:
+        environment = {"OPENAI_API_KEY": "from-environment"}
+        make_chat(server, environment, api_key="from-settings", api_key_file=str(tmp_path / "key")).complete(asking())
+        make_chat(server, environment, api_key_file=str(tmp_path / "key")).complete(asking())
+        make_chat(server, environment).complete(asking())
+        fails(make_chat(server, environment, api_key_file=str(tmp_path / "none")), asking(), "openai.api_key_file")
+    keys = [asked.headers["authorization"] for asked in server.asked]
+    assert keys == ["Bearer from-settings", "Bearer from-file", "Bearer from-environment"]
+
+
+def test_the_model_need_not_be_named_where_there_is_one(make_chat, asking):
+    with ScriptedServer(["hello"], models=["only"]) as server:
+        assert make_chat(server, model="").complete(asking()).text == "hello"
+        assert server.asked[0].body["model"] == "only"
+    with ScriptedServer(["hello"], models=["a", "b"]) as server:
+        fails(make_chat(server, model=""), asking(), "serves 2 models (a, b): name one in openai.model")
+
+
+def test_what_redact_returns_is_what_leaves(make_chat, asking):
+    with ScriptedServer(["fine"]) as server:
+        chat = make_chat(server)
+        chat.redact = lambda prompt: asking(prompt.messages[0].text.replace("4711", "****"))
+        chat.complete(asking("my PIN is 4711"))
+    assert server.asked[0].text == "my PIN is ****"
+
+
+def test_threads_may_ask_at_once(make_chat, asking):
+    with ScriptedServer(lambda asked: asked.text.upper()) as server:
+        chat, said = make_chat(server), {}
+        threads = [threading.Thread(target=lambda n=n: said.update({n: chat.complete(asking(f"question {n}")).text})) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert said == {n: f"QUESTION {n}" for n in range(8)}
