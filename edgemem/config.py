@@ -194,7 +194,8 @@ def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
         if not equals or not key.strip():
             raise UsageError(f'--set "{item}": write it as KEY=VALUE, such as budget.disk=64MiB')
         _put(data, key.strip().split("."), _value(value.strip()), item)
-        where = f"--set {item}" if not path else f"{path} with --set"
+        shown = f"{key}=***" if key.strip().endswith("_key") else item
+        where = f"--set {shown}" if not path else f"{path} with --set"
     if "tables" in data:
         raise UsageError(f'{where}: unknown key "tables"')
     own = {field.encode_name for field in msgspec.structs.fields(Settings)}
@@ -240,5 +241,12 @@ def _keys_at(kind: type[msgspec.Struct], message: str) -> list[str]:
 def dump(settings: Settings) -> Mapping[str, Any]:
     """Settings as plain data, plugins' tables beside the core's own, for `edgemem config show`."""
     plain: dict[str, Any] = msgspec.to_builtins(settings)
-    tables: dict[str, Any] = plain.pop("tables")
+    tables: dict[str, Any] = _without_keys(plain.pop("tables"))
     return plain | tables
+
+
+def _without_keys(value: Any) -> Any:
+    """The same with asterisks for everything that is called `..._key`: what is shown may be pasted into a report."""
+    if not isinstance(value, dict):
+        return value
+    return {name: "***" if name.endswith("_key") and inner else _without_keys(inner) for name, inner in value.items()}

@@ -78,3 +78,11 @@ def test_without_a_model_the_call_says_so(plugins: Plugins, tmp_path: Path) -> N
     off = make_context(plugins, load(None, ["echo.model=parrot", "models.chat=none"]), tmp_path).models
     with pytest.raises(ChatError, match="switched off"):
         off.complete(HELLO)
+
+
+def test_keys_are_never_shown(tmp_path: Path) -> None:
+    settings = load(None, ["echo.api_key=top-secret", "echo.roles.planner.api_key=top-secret", "echo.model=m"])
+    assert dump(settings)["echo"] == {"api_key": "***", "roles": {"planner": {"api_key": "***"}}, "model": "m"}
+    with pytest.raises(UsageError) as caught:
+        load(None, ["budget.disk=many", "echo.api_key=top-secret", "budget.dsk=1", "echo.api_key=top-secret"])
+    assert "top-secret" not in str(caught.value)
