@@ -57,6 +57,17 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens_per_question: int = 60_000
     seconds_per_question: float = 120.0
     """Time spent waiting for the model."""
+    send_pictures: bool = True
+    """Pictures may leave for the model; without it models are asked in words only."""
+    redact: list[str] = []
+    """Regular expressions; what they match is blackened in every text that leaves for a model."""
+
+    def __post_init__(self) -> None:
+        for pattern in self.redact:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"redact: {pattern!r} is not a regular expression ({error})") from None
 
 
 class KeepRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -31,6 +31,15 @@ Channel = Literal["frame", "event", "text", "speech", "entity"]
 """Where evidence was found, as `edgemem search --channel` names it."""
 Origin = Literal["user", "system", "caption", "ocr", "asr", "document"]
 """Who said a stored string. A summary inherits the least trusted of its parts."""
+_TRUST: tuple[Origin, ...] = ("user", "system", "caption", "document", "asr", "ocr")
+"""From the most to the least trusted. What stands in the scene (ocr) anyone can put there; to be heard they must be near."""
+
+
+def least_trusted(*origins: Origin) -> Origin:
+    """The origin of a text that was made from others. Of none it is the system's own."""
+    return max(origins, key=_TRUST.index, default="system")
+
+
 Tier = Literal["recent", "mid", "long", "stub"]
 Status = Literal["answered", "abstained", "deferred"]
 

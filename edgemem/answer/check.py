@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
+
+import msgspec
 
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Reply
+from edgemem.records import US
+
+_DAY_US = 86_400 * US
 
 
 class Check(Protocol):
@@ -14,6 +20,35 @@ class Check(Protocol):
     name: str
 
     def before_action(self, action: Action, session: Session) -> str: ...
+
+
+def rewritten(checks: Iterable[Check], action: Action, session: Session) -> Action:
+    """The action as the checks let it through: one with a method `rewrite(action, session)` may narrow it."""
+    for check in checks:
+        if hasattr(check, "rewrite"):
+            action = check.rewrite(action, session)
+    return action
+
+
+class WithinQuestion:
+    """What a language model asks for stays within the stretch of time that the question named: the model has read words of the scene, and
+    those may not widen where it looks. A point in time leaves it a day to either side.
+    """
+
+    name = "within_question"
+
+    def before_action(self, _action: Action, _session: Session) -> str:
+        return ""
+
+    def rewrite(self, action: Action, session: Session) -> Action:
+        span = session.span
+        if not session.calls or span.fell_back or isinstance(action, Reply) or not hasattr(action, "from_us"):
+            return action
+        from_us, to_us = (span.at_us - _DAY_US, span.at_us + _DAY_US) if span.at_us is not None else (span.from_us, span.to_us)
+        lows = [time_us for time_us in (action.from_us, from_us) if time_us is not None]
+        highs = [time_us for time_us in (action.to_us, to_us) if time_us is not None]
+        within: Action = msgspec.structs.replace(action, from_us=max(lows, default=None), to_us=min(highs, default=None))
+        return within
 
 
 class WithinAsOf:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import msgspec
 from edgemem.answer.session import Call, Session
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
-from edgemem.infer.chat import Chat, Completion, Prompt
+from edgemem.infer.chat import Chat, Completion, Message, Prompt
 
 _SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
 """The question that this thread answers. Threads of one daemon answer different ones with the same models."""
@@ -21,6 +22,13 @@ _CHARS_PER_TOKEN = 3
 """Of English text a token is about 4 characters; 3 errs to the safe side. A cap must hold before the server has counted."""
 IMAGE_TOKENS = 1000
 """Estimate for one picture before it is sent: what servers charge for 768 to 1280 px lies between 85 and 1,600 tokens."""
+
+
+_INVISIBLE = dict.fromkeys(
+    (*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, 0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070),
+     0xFEFF, *range(0xE0000, 0xE0080))
+)  # fmt: skip
+"""Control characters, zero-width and direction marks, Unicode tags: text that a model reads and a person does not."""
 
 
 class Models:
@@ -41,7 +49,7 @@ class Models:
     @property
     def vision(self) -> bool:
         """It can be shown pictures."""
-        return self._chat is not None and self._chat.vision
+        return self._chat is not None and self._chat.vision and self._settings.send_pictures
 
     @contextmanager
     def answering(self, session: Session) -> Iterator[None]:
@@ -56,7 +64,7 @@ class Models:
         """Ask the model. Raises ChatError when there is none, when it fails, or when the question has used up its share."""
         if self._chat is None:
             raise ChatError(self._why_not)
-        session = _SESSION.get()
+        session, prompt = _SESSION.get(), self._outgoing(prompt)
         if session is not None:
             self._refuse_beyond_caps(session, prompt)
         start = time.perf_counter()
@@ -71,6 +79,18 @@ class Models:
         if completion.finish == "refusal":
             raise ChatError(f"the language model refused: {completion.text[:120] or 'without a reason'}")
         return completion
+
+    def _outgoing(self, prompt: Prompt) -> Prompt:
+        """What really leaves: no picture that may not, no text that is to be blackened, no letters that nobody sees."""
+        messages = tuple(
+            Message(role=m.role, text=self._clean(m.text), images=m.images if self._settings.send_pictures else ()) for m in prompt.messages
+        )
+        return msgspec.structs.replace(prompt, messages=messages)
+
+    def _clean(self, text: str) -> str:
+        for pattern in self._settings.redact:
+            text = re.sub(pattern, "█", text)
+        return text.translate(_INVISIBLE)
 
     def _refuse_beyond_caps(self, session: Session, prompt: Prompt) -> None:
         used = sum(call.tokens_in + call.tokens_out for call in session.calls)

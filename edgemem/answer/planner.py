@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf
+from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf, WithinQuestion, rewritten
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.models import Models
 from edgemem.answer.question import parse
@@ -17,6 +17,7 @@ from edgemem.answer.retrieve import Retriever
 from edgemem.answer.session import Session, Step
 from edgemem.answer.timespan import resolve
 from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, Result, SearchTool, Tool
+from edgemem.answer.tools_graph import HearTool, RelateTool
 from edgemem.errors import ChatError, PluginError, PluginFailure, UsageError
 from edgemem.records import Answer, Question, Usage
 
@@ -44,7 +45,7 @@ class Kit:
     planner: Planner
     retrievers: Sequence[Retriever]
     tools: Sequence[Tool] = ()
-    checks: Sequence[Check] = field(default_factory=lambda: (WithinAsOf(), CitesEvidence(), ValidOption()))
+    checks: Sequence[Check] = field(default_factory=lambda: (WithinQuestion(), WithinAsOf(), CitesEvidence(), ValidOption()))
     step_limit: int = 140
     """Room for one search per option, and a few more."""
     models: Models = field(default_factory=Models)
@@ -52,7 +53,7 @@ class Kit:
     """Finishes a question when the language model does not answer."""
 
     def __post_init__(self) -> None:
-        self.tools = (SearchTool(self.retrievers), InspectTool(), ReadTool(), CountTool(), *self.tools)
+        self.tools = (SearchTool(self.retrievers), InspectTool(), ReadTool(), CountTool(), RelateTool(), HearTool(), *self.tools)
 
     def tool_for(self, action: Action) -> Tool:
         """The last registered tool for the type of `action`, so that plugins may replace built-ins. Raises PluginError if there is none."""
@@ -85,6 +86,8 @@ def _run(view: View, session: Session, kit: Kit) -> Reply:
                 raise
             planner, notes = kit.fallback, (f"planner {planner.name}: {error}; the local planner answered",)
             continue
+        if planner.name != kit.fallback.name:  # which decides by the question alone, and looks its own actions up in the session
+            action = rewritten(kit.checks, action, session)
         why = next((reason for check in kit.checks if (reason := check.before_action(action, session))), "")
         if isinstance(action, Reply) and not why:
             return msgspec.structs.replace(action, notes=(*notes, *action.notes))
@@ -94,9 +97,12 @@ def _run(view: View, session: Session, kit: Kit) -> Reply:
 
 
 def _result(kit: Kit, action: Action, view: View) -> Result:
-    """What the tool brings; one that fails is said to the planner, which may try another."""
+    """What the tool brings; one that fails is said to the planner, which may try another. Only tools that change nothing run here."""
+    tool = kit.tool_for(action)
+    if getattr(tool, "effect", False):
+        return Refused(why=f"{tool.name} has an effect: a person starts it from the command line, no planner does")
     try:
-        return kit.tool_for(action).run(action, view)
+        return tool.run(action, view)
     except (ChatError, PluginFailure) as error:
         return Refused(why=str(error))
 

@@ -14,6 +14,7 @@ import msgspec
 
 from edgemem.answer.readings import Reading, reading, reading_evidence, readings
 from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
+from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
 from edgemem.errors import UsageError
 from edgemem.records import US, Evidence, Moment, Observation, Record, Status
 
@@ -74,7 +75,7 @@ class Reply(_Action, frozen=True, tag="answer"):
     notes: tuple[str, ...] = ()
 
 
-Action = Search | Inspect | Read | Count | Reply
+Action = Search | Inspect | Read | Count | Relate | Hear | Reply
 
 
 def decode_action(data: bytes | str) -> Action:
@@ -135,11 +136,11 @@ class Refused(Record, frozen=True):
     why: str
 
 
-Result = Found | Scene | Tally | Refused
+Result = Found | Scene | Tally | Related | Talk | Refused
 
 
 class Tool(Protocol):
-    """Carries out one type of action. Read-only."""
+    """Carries out one type of action. Read-only: one that says `effect = True` of itself is never run for a planner."""
 
     name: str
 

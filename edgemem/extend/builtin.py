@@ -84,6 +84,9 @@ def register_checks() -> Components:
     from edgemem.answer import check
 
     return [
+        Component(
+            "within_question", lambda _settings, _context: check.WithinQuestion(), summary="a model looks only where the question points"
+        ),
         Component("within_as_of", lambda _settings, _context: check.WithinAsOf(), summary="no action looks past the time of the question"),
         Component("cites_evidence", lambda _settings, _context: check.CitesEvidence(), summary="no answer without evidence"),
         Component("valid_option", lambda _settings, _context: check.ValidOption(), summary="an option is one of those given"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from edgemem.see.pipeline import Parts
 
 DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "event"})
-DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
+DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_question"}, {"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
 
 
 def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engines | None = None) -> Context:

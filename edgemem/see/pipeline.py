@@ -25,13 +25,13 @@ from edgemem.see.care import Care
 from edgemem.see.gate import Gate, Look
 from edgemem.see.handover import Handover
 from edgemem.see.hear import NOTHING_LATER_US, Ear
-from edgemem.see.utterances import Hearing
 from edgemem.see.privacy import PAUSED, Privacy
 from edgemem.see.resume import Run
 from edgemem.see.segment import Mark
 from edgemem.see.select import Candidate, Kept, Selector
 from edgemem.see.source import Source
 from edgemem.see.tracks import Track, Tracks
+from edgemem.see.utterances import Hearing
 from edgemem.see.write import text_document
 
 Progress = Callable[[int, "int | None"], None]

@@ -11,6 +11,7 @@ import msgspec
 from edgemem.clock import JUMP_US, UNTRUSTED_US
 from edgemem.records import US, Frame
 from edgemem.remember.store import Store
+from edgemem.see.hear import NOTHING_YET_US
 from edgemem.see.source import Source
 
 
@@ -30,7 +31,7 @@ class Saved(msgspec.Struct, kw_only=True):
     accepted: bytes = b""
     """PNG of the 320 px copy of the last frame that passed the gates."""
     accepted_us: int = 0
-    heard_us: int = -1
+    heard_us: int = NOTHING_YET_US
     """Offset, in the source's own count, up to which its sound was heard."""
     states: dict[str, bytes] = {}
     """By `selector/<name>` and `segmenter/<name>`: another recipe starts afresh."""
