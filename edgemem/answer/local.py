@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from edgemem.answer.plans import Plan, abstain
-from edgemem.answer.plans_choice import with_options
+from edgemem.answer.plans_choice import map_reply, with_options
+from edgemem.answer.plans_relation import relation
 from edgemem.answer.plans_scene import describe, how_long, how_many, what, where
 from edgemem.answer.plans_text import read_instead, read_text, who
 from edgemem.answer.plans_thing import did_ever, find, order, when, which
@@ -39,6 +40,20 @@ def _or_read(session: Session, free: Plan) -> Plan:
     return (yield from read_instead(session, reply)) if wanted else reply
 
 
+def _relation_or(session: Session, other: Plan) -> Plan:
+    """From relations and utterances where the question is about people; from pictures and signs where those know nothing."""
+    reply = yield from relation(session)
+    if reply is None:
+        return (yield from other)
+    mapped = reply.option is None and reply.status == "answered" and session.question.options
+    return (yield from map_reply(session, _done(reply))) if mapped else reply
+
+
+def _done(reply: Reply) -> Plan:
+    yield from ()
+    return reply
+
+
 class LocalPlanner:
     """Deterministic: the same question over the same memory always takes the same steps."""
 
@@ -55,6 +70,7 @@ class LocalPlanner:
             return abstain("I found nothing that proves an answer.", last.result.why)
         free = PLANS[session.parsed.kind](session)
         plan = with_options(session, free) if session.question.options else _or_read(session, free)
+        plan = _relation_or(session, plan) if session.parsed.asked is not None else plan
         try:
             action = next(plan)
             while (result := session.result(action)) is not None:

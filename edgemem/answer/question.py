@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from edgemem.answer import vocabulary
+from edgemem.answer.asked import Asked, read_asked
 from edgemem.answer.timeref import TimeRef, take_time
 from edgemem.answer.vocabulary import Kind
 from edgemem.errors import UsageError
@@ -48,6 +49,8 @@ class Parsed(Record, frozen=True):
     counts: Literal["", "times", "at_once"] = ""
     """For `how_many`: appearances, or things visible together."""
     time: TimeRef | None = None
+    asked: Asked | None = None
+    """What is asked about people, what they did and what they said; the other fields say what else the words may mean."""
     notes: tuple[str, ...] = ()
 
 
@@ -78,7 +81,7 @@ def parse(text: str) -> Parsed:
     whole, relation, anchors = _take_relation(body)
     kind, detail, rest = _head(whole)
     clause = _Clause(kind=kind, detail=detail, whole=whole, rest=rest, relation=relation, anchors=anchors, quote=quote)
-    return msgspec.structs.replace(_assemble(_retype(clause)), time=time, notes=notes)
+    return msgspec.structs.replace(_assemble(_retype(clause)), time=time, asked=None if quote else read_asked(body), notes=notes)
 
 
 def _normalise(text: str) -> tuple[str, tuple[str, ...]]:

@@ -1,0 +1,254 @@
+"""Tools over what is known of people and what they said: `Relate` reads the graph, `Hear` reads utterances. Strict: nothing is relaxed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from edgemem.answer.words import content_words, words
+from edgemem.records import Channel, Entity, Evidence, Record, Relation
+
+if TYPE_CHECKING:
+    from edgemem.remember.results import Spoken
+    from edgemem.remember.view import View
+
+Name = Annotated[str, msgspec.Meta(max_length=100)]
+
+
+class Relate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="relate"):
+    """Who did what to whom or with what. Names match whole words ("phone" also finds "mobile phone"); an empty name matches all."""
+
+    source: Name = ""
+    target: Name = ""
+    types: tuple[str, ...] = ()
+    """TALKS_TO, INTERACTS_WITH, MENTIONS, USES ...; empty for all."""
+    either: bool = False
+    """Source and target may stand the other way round."""
+    from_us: int | None = None
+    to_us: int | None = None
+
+
+class Hear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="hear"):
+    """What was said, by whom, about what: utterances by full text, or all of a stretch of time."""
+
+    about: Annotated[str, msgspec.Meta(max_length=400)] = ""
+    speaker: Name = ""
+    from_us: int | None = None
+    to_us: int | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+
+
+class Row(Record, frozen=True):
+    """One relation, and the evidence that it rests on."""
+
+    source: str
+    source_kind: str
+    type: str
+    target: str
+    target_kind: str
+    t0_us: int
+    t1_us: int
+    confidence: float
+    quote: str
+    evidence: Evidence
+
+
+class Related(Record, frozen=True):
+    """Result of `Relate`: rows in the order of time."""
+
+    rows: tuple[Row, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    known: bool = False
+    """The memory keeps relations at all."""
+
+
+class Said(Record, frozen=True):
+    """One utterance. `score` 0..1: share of the words asked for that it holds."""
+
+    speaker: str
+    text: str
+    t0_us: int
+    t1_us: int
+    score: float
+    evidence: Evidence
+
+
+class Talk(Record, frozen=True):
+    """Result of `Hear`: best first, then in the order of time."""
+
+    said: tuple[Said, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+PEOPLE = frozenset(("person", "voice", "face"))
+"""Kinds of entities that are somebody; a voice is a person whom nobody has named yet."""
+_ROWS = 20_000
+"""Relations of one name that are read at most; the newest count where there are more."""
+_SHARE = 0.5
+"""An utterance must hold this share of the words asked about."""
+
+
+class RelateTool:
+    """Read the graph."""
+
+    name = "relate"
+    action = Relate
+
+    def run(self, action: Relate, view: View) -> Related:
+        """Relations that overlap the action's stretch of time, as they were known at the view's cut-off."""
+        sources, targets = match_entities(view, action.source), match_entities(view, action.target)
+        known = bool(view.relations(limit=1))
+        if not known or (action.source and not sources) or (action.target and not targets):
+            return Related(known=known)
+        ends = targets if action.target else sources
+        found: dict[int, Relation] = {}
+        ids: list[int | None] = [entity.id for entity in ends]
+        for entity_id in ids or [None]:
+            for type_ in action.types or (None,):
+                some = view.relations(entity_id=entity_id, type=type_, from_us=action.from_us, to_us=action.to_us, limit=_ROWS)
+                found.update((relation.id, relation) for relation in some)
+        kept = [relation for relation in found.values() if _fits(relation, action, sources, targets)]
+        kept.sort(key=lambda relation: (relation.t0_us, relation.id))
+        rows = tuple(row_of(view, relation) for relation in kept)
+        return Related(rows=rows, evidence=_distinct(row.evidence for row in rows), known=True)
+
+
+class HearTool:
+    """Read utterances."""
+
+    name = "hear"
+    action = Hear
+
+    def run(self, action: Hear, view: View) -> Talk:
+        """Utterances that hold most of the words asked about; all of them, newest first, when nothing is asked about."""
+        speakers = match_entities(view, action.speaker)
+        if action.speaker and not speakers:
+            return Talk()
+        if not words(action.about):
+            ids: list[int | None] = [entity.id for entity in speakers]
+            spoken = [
+                one
+                for speaker_id in ids or [None]
+                for one in view.utterances(
+                    speaker_id=speaker_id, from_us=action.from_us, to_us=action.to_us, limit=action.limit, newest_first=True
+                )
+            ]
+            said = [said_of(one, 1.0) for one in spoken]
+        else:
+            said = _about(view, action, {entity.id for entity in speakers})
+        said = sorted(said, key=lambda s: (-round(s.score, 2), s.t0_us))[: action.limit]
+        return Talk(said=tuple(said), evidence=_distinct(s.evidence for s in said))
+
+
+def _about(view: View, action: Hear, speakers: set[int]) -> list[Said]:
+    wanted = content_words(action.about)
+    hits = view.search_text(action.about, 4 * action.limit, kinds=("utterance",), from_us=action.from_us, to_us=action.to_us)
+    found = []
+    for hit in hits:
+        score = held(wanted, hit.document.text)
+        if score < _SHARE:
+            continue
+        spoken = spoken_in(view, hit.document.id, hit.document.t0_us, hit.document.t1_us)
+        if spoken is not None and (not speakers or (spoken.speaker is not None and spoken.speaker.id in speakers)):
+            found.append(said_of(spoken, score))
+    return found
+
+
+def spoken_in(view: View, document_id: int, t0_us: int, t1_us: int) -> Spoken | None:
+    """The utterance that is stored as this document."""
+    return next((one for one in view.utterances(from_us=t0_us, to_us=t1_us) if one.document.id == document_id), None)
+
+
+def held(wanted: Sequence[str], text: str) -> float:
+    """Share of the wanted words that the text holds, by their beginnings: "printers" is in "the printer"."""
+    own = words(text)
+    stems = [word if len(word) < 5 else word[: max(4, len(word) - 2)] for word in wanted]
+    return sum(any(one.startswith(stem) for one in own) for stem in stems) / max(1, len(stems))
+
+
+def match_entities(view: View, phrase: str) -> list[Entity]:
+    """Entities that a phrase means: by name or alias, as a part of a longer name with the same last word, else by its own last words."""
+    wanted = words(phrase)
+    if not wanted:
+        return []
+    found, heads, tails = [], [], []
+    one = _singular(wanted)
+    for entity in view.entities():
+        for name in (entity.name, *entity.aliases):
+            own = words(name)
+            if own in (wanted, one):
+                found.append(entity)
+            elif own and _part_of(wanted, one, own, is_person=entity.kind in PEOPLE):
+                heads.append(entity)
+            elif own and len(own) < len(wanted) and wanted[-len(own) :] == own and entity.kind not in PEOPLE:
+                tails.append(entity)
+            else:
+                continue
+            break
+    return [*found, *heads] or tails
+
+
+def _part_of(wanted: Sequence[str], one: Sequence[str], own: Sequence[str], *, is_person: bool) -> bool:
+    """A first name is part of a whole one, "phone" of "mobile phone", but not of "phone box"."""
+    if is_person:
+        return set(wanted) <= set(own)
+    return set(one) <= set(_singular(own)) and _singular(own)[-1] == one[-1]
+
+
+def _singular(parts: Sequence[str]) -> list[str]:
+    last = parts[-1]
+    cut = last[:-3] + "y" if last.endswith("ies") else last[:-1] if last.endswith("s") and not last.endswith("ss") else last
+    return [*parts[:-1], cut]
+
+
+def _fits(relation: Relation, action: Relate, sources: Sequence[Entity], targets: Sequence[Entity]) -> bool:
+    from_ids, to_ids = {entity.id for entity in sources}, {entity.id for entity in targets}
+
+    def way(source: int, target: int) -> bool:
+        return (not action.source or source in from_ids) and (not action.target or target in to_ids)
+
+    ends = relation.source.id, relation.target.id
+    return way(*ends) or (action.either and way(*ends[::-1]))
+
+
+def row_of(view: View, relation: Relation) -> Row:
+    """A relation as a row; it is proved by the utterance or the picture that its best quote names, else by itself."""
+    quote = next((q for q in relation.quotes if q.document_id is not None), relation.quotes[0] if relation.quotes else None)
+    text = quote.text if quote else ""
+    return Row(
+        source=relation.source.name, source_kind=relation.source.kind, type=relation.type, target=relation.target.name,
+        target_kind=relation.target.kind, t0_us=relation.t0_us, t1_us=relation.t1_us, confidence=relation.confidence, quote=text,
+        evidence=_proof(view, relation, text, quote.document_id if quote else None, quote.moment_id if quote else None),
+    )  # fmt: skip
+
+
+def _proof(view: View, relation: Relation, text: str, document_id: int | None, moment_id: int | None) -> Evidence:
+    document = view.document(document_id) if document_id is not None else None
+    moment = view.moment(moment_id) if moment_id is not None and document is None else None
+    said = f"{relation.source.name} {relation.type} {relation.target.name}" + (f': "{text}"' if text else "")
+    channel: Channel = "speech" if document is not None and document.kind == "utterance" else "entity"
+    evidence_id, offset_us = f"r{relation.id}", 0
+    if document is not None:
+        evidence_id, offset_us = f"d{document.id}", document.offset_us
+    elif moment is not None:
+        evidence_id, offset_us = f"m{moment.id}", moment.offset_us
+    return Evidence(
+        id=evidence_id, channel=channel, stream=relation.stream, t0_us=relation.t0_us, t1_us=relation.t1_us, offset_us=offset_us,
+        score=relation.confidence, text=said,
+    )  # fmt: skip
+
+
+def said_of(spoken: Spoken, score: float) -> Said:
+    """An utterance as evidence: the words as they were heard."""
+    document, speaker = spoken.document, spoken.speaker.name if spoken.speaker else ""
+    evidence = Evidence(
+        id=f"d{document.id}", channel="speech", stream=document.stream, t0_us=document.t0_us, t1_us=document.t1_us,
+        offset_us=document.offset_us, score=score, text=f"{speaker}: {document.text}" if speaker else document.text,
+    )  # fmt: skip
+    return Said(speaker=speaker, text=document.text, t0_us=document.t0_us, t1_us=document.t1_us, score=score, evidence=evidence)
+
+
+def _distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    return tuple({one.id: one for one in evidence}.values())

@@ -1,0 +1,190 @@
+"""Asking about people: what a person gets back from relations and utterances that a memory keeps."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from edgemem.answer.asked import ME, read_asked
+from edgemem.answer.frames import FrameRetriever
+from edgemem.answer.local import LocalPlanner
+from edgemem.answer.planner import Kit, ask
+from edgemem.answer.question import parse
+from edgemem.answer.readings import TextRetriever
+from edgemem.answer.retrieve import EventRetriever
+from edgemem.clock import from_iso
+from edgemem.records import US, Answer, Question, Quote
+from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
+from edgemem.remember.store import Store, Transaction
+from edgemem.remember.view import View
+from tests.answer.conftest import WordMatcher, label, remember
+
+DAY_US = from_iso("2026-05-04T00:00:00Z")
+H = 3600
+SAID = [  # day, second, speaker, to, words, edges (type, target kind, target)
+    (0, 9 * H, "Anna", ME, "The printer is out of paper again.", [("MENTIONS", "object", "printer")]),
+    (0, 9 * H + 4, ME, "Anna", "I'm using the old printer now.", [("USES", "object", "printer")]),
+    (0, 14 * H, "Tomas Novak", ME, "The wifi password is hidden behind the clock.", []),
+    (0, 14 * H + 5, ME, "Tomas Novak", "Thanks. I'm drinking coffee.", [("USES", "object", "coffee")]),
+    (2, 10 * H, ME, "", "I'm drinking coffee again.", [("USES", "object", "coffee")]),
+    (2, 16 * H, "Ben", "Clara", "We should paint the garage in May.", [("MENTIONS", "location", "garage")]),
+    (2, 16 * H + 6, "Clara", "Ben", "I opened the toolbox.", [("INTERACTS_WITH", "object", "toolbox")]),
+    (3, 8 * H, ME, "", "I'm using the cordless drill.", [("USES", "object", "cordless drill")]),
+    (3, 8 * H + 40, "Ben", ME, "Careful with that drill.", [("MENTIONS", "object", "drill")]),
+]
+NOW_US = DAY_US + (3 * 24 + 12) * H * US
+
+
+def tell(tx: Transaction, day: int, second: int, speaker: str, to: str, words: str, edges: list[tuple[str, str, str]]) -> None:
+    t0_us = DAY_US + (day * 24 * H + second) * US
+    span = {"stream": "days", "t0_us": t0_us, "t1_us": t0_us + 3 * US, "known_us": t0_us + 3 * US}
+
+    def node(kind: str, name: str) -> int:
+        return tx.add_entity(NewEntity(kind=kind, name=name, known_us=t0_us))
+
+    who = node("person", speaker)
+    said = tx.add_document(
+        NewDocument(kind="utterance", text=words, offset_us=t0_us - DAY_US, origin="asr", speaker_id=who, confidence=0.9, **span)
+    )
+    quotes = (Quote(text=words, origin="asr", document_id=said),)
+    for type_, kind, name in [*edges, *([("TALKS_TO", "person", to)] if to else [])]:
+        tx.add_relation(NewRelation(type=type_, source_id=who, target_id=node(kind, name), confidence=0.8, quotes=quotes, **span))
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("days") / "memory"
+    with Store.open(directory) as store:
+        store.ensure_stream("days", DAY_US)
+        seen = {day * 24 * H + second: (label("room"),) for day, second, *_ in SAID}
+        seen[24 * H + 100] = (label("scanner"), label("office"))
+        remember(store, "days", DAY_US, seen)
+        with store.transaction() as tx:
+            for one in SAID:
+                tell(tx, *one)
+    return directory
+
+
+@pytest.fixture
+def view(days: Path) -> Iterator[View]:
+    with View.open(days, NOW_US) as opened:
+        yield opened
+
+
+@pytest.fixture
+def kit() -> Kit:
+    return Kit(planner=LocalPlanner(), retrievers=(FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever()))
+
+
+def put(view: View, kit: Kit, text: str, *options: str, now_us: int = NOW_US) -> Answer:
+    answer, _ = ask(view, Question(text=text, asked_us=now_us, as_of_us=min(now_us, view.as_of_us), options=options), kit)
+    assert answer.status != "answered" or answer.evidence
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "proof"),
+    [
+        ("Who did I talk to today?", "Ben", "Careful with that drill"),
+        ("Who did I talk to on Monday?", "Anna", "printer"),
+        ("Who talked to me on Monday?", "Tomas Novak", "Thanks"),
+        ("When did I last use the printer?", "09:00:04 on 2026-05-04", "old printer"),
+        ("When did I last use the drill?", "08:00:00 on 2026-05-07", "cordless drill"),
+        ("How often did I drink coffee this week?", "2 times", "coffee"),
+        ("Who was with me when I used the drill?", "Ben", "drill"),
+        ("Did I talk to Tomas on Monday?", "Yes", "coffee"),
+        ("What did Anna say about the printer?", "out of paper", "out of paper"),
+        ("What did Tomas say?", "wifi password", "wifi"),
+        ("What was said about the garage?", "Ben", "paint the garage"),
+        ("Who mentioned the garage?", "Ben", "paint the garage"),
+        ("When did Ben mention the garage?", "16:00:00 on 2026-05-06", "garage"),
+        ("Did anyone mention the wifi password?", "Yes", "wifi"),
+        ("Who opened the toolbox?", "Clara", "toolbox"),
+        ("Did Clara open the toolbox?", "Yes", "toolbox"),
+        ("What did I use on Monday?", "printer", "printer"),
+        ("When did I first use coffee?", "14:00:05 on 2026-05-04", "coffee"),
+        ("Who was there when Clara opened the toolbox?", "Ben", "garage"),
+    ],
+)
+def test_people_deeds_and_words_are_told_with_their_proof(view: View, kit: Kit, text: str, said: str, proof: str) -> None:
+    answer = put(view, kit, text)
+    assert answer.status == "answered", answer.answer
+    assert said.lower() in answer.answer.lower()
+    assert any(proof in e.text for e in answer.evidence[:3])
+    assert all(e.id[0] == "d" for e in answer.evidence)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "right"),
+    [
+        ("Who did I talk to today?", ("Anna", "Ben", "Clara"), 1),
+        ("Who mentioned the garage?", ("Tomas", "Clara", "Ben", "Anna"), 2),
+        ("How often did I drink coffee this week?", ("once", "twice", "never"), 1),
+        ("Did I talk to Anna on Monday?", ("no", "yes"), 1),
+        ("What did Tomas say about the wifi password?", ("It is under the desk", "It is behind the clock"), 1),
+        ("When did I last use the printer?", ("at 9:00", "at 11:30", "at 16:00"), 0),
+    ],
+)
+def test_the_right_option_is_chosen(view: View, kit: Kit, text: str, options: tuple[str, ...], right: int) -> None:
+    answer = put(view, kit, text, *options)
+    assert (answer.status, answer.option) == ("answered", right), answer.answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Who did I talk to on Tuesday?", "Did I talk to Clara today?", "When did I last use the chainsaw?",
+     "What did Anna say about the garage?", "Did Ben mention the password?",
+     "How often did I use the lathe this week?", "Who did I talk to tomorrow?"],
+)  # fmt: skip
+def test_what_is_not_known_is_not_claimed(view: View, kit: Kit, text: str) -> None:
+    answer = put(view, kit, text)
+    assert answer.status == "abstained", answer.answer
+    assert answer.confidence < 0.25
+
+
+def test_having_seen_a_thing_is_not_having_used_it(view: View, kit: Kit) -> None:
+    answer = put(view, kit, "When did I last use the scanner?")
+    assert (answer.status, "saw the scanner" in answer.answer) == ("abstained", True)
+    assert answer.evidence[0].id.startswith("m")
+
+
+def test_nothing_is_told_that_became_known_after_the_question(days: Path, kit: Kit) -> None:
+    monday = DAY_US + 12 * H * US
+    with View.open(days, monday) as early:
+        assert put(early, kit, "Who mentioned the garage?", now_us=monday).status == "abstained"
+        assert "Tomas" not in put(early, kit, "Who did I talk to today?", now_us=monday).answer
+        assert put(early, kit, "What did Tomas say?", now_us=monday).status == "abstained"
+
+
+def test_without_a_known_voice_of_the_wearer_those_heard_nearby_are_named(tmp_path: Path, kit: Kit) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, "days", DAY_US, {9 * H: (label("room"),)})
+        with store.transaction() as tx:
+            tell(tx, 0, 9 * H, "Anna", "speaker 2", "Good morning.", [])
+            tell(tx, 0, 9 * H + 3, "speaker 2", "Anna", "Morning!", [])
+    with View.open(tmp_path / "memory") as view:
+        answer = put(view, kit, "Who did I talk to today?", now_us=DAY_US + 10 * H * US)
+    assert "Anna" in answer.answer
+    assert any("which voice is yours" in note for note in answer.notes)
+
+
+def test_a_memory_of_pictures_alone_answers_as_it_did(walk: Path, kit: Kit) -> None:
+    with View.open(walk) as view:
+        now_us = view.bounds()[1] + US  # type: ignore[index]
+        assert "faces" in put(view, kit, "Who did I meet?", now_us=now_us).answer
+        assert "ROOM 214" in put(view, kit, "What did the blue sign say?", now_us=now_us).answer
+        assert put(view, kit, "When did I use the motorbike?", now_us=now_us).status == "answered"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["When did I see the cat?", "What did the sign say?", "Who works in room 214?", "What did I see after the coffee?", "find the drill"],
+)
+def test_questions_about_things_stay_what_they_were(text: str) -> None:
+    assert parse(text).asked is None
+
+
+def test_i_is_the_one_who_carries_the_camera() -> None:
+    asked = read_asked("who did i talk to")
+    assert asked is not None
+    assert (asked.source, asked.wanted) == (ME, "who")
