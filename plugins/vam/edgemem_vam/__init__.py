@@ -1,8 +1,11 @@
-"""VAM (Visual Agentic Memory, Li et al. 2026) as a plugin: adaptive deduplication, online events, and the recipe `vam`."""
+"""VAM (Visual Agentic Memory, Li et al. 2026) as a plugin: adaptive deduplication, online events and their documents, the planner `vam`
+with its tools, and the recipe `vam`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 from edgemem.extend.plugins import Context
@@ -37,8 +40,74 @@ def register_segmenters() -> Components:
 
 
 @hookimpl
+def register_writers() -> Components:
+    from edgemem_vam.writer import VamEvent, VamEventSettings
+
+    return [
+        Component(
+            "vam_event",
+            lambda settings, context: VamEvent(settings, context.models, context.engines),
+            VamEventSettings,
+            "event documents with passages; by a language model where that is wanted",
+        )
+    ]
+
+
+@hookimpl
+def register_tools() -> Components:
+    from edgemem_vam.look import AdjudicateTool, InspectTool, JudgeSettings, LookSettings
+    from edgemem_vam.search import HybridSearchTool, SearchSettings
+    from edgemem_vam.summaries import SummarySettings, SummaryTool, SurveyTool
+
+    return [
+        Component("vam_survey", lambda _settings, _context: SurveyTool(), summary="streams and structures of summaries"),
+        Component(
+            "vam_search",
+            lambda settings, context: HybridSearchTool(settings, context.engines),
+            SearchSettings,
+            "pictures, event documents and summaries, merged by score",
+        ),
+        Component(
+            "vam_inspect",
+            lambda settings, context: InspectTool(settings, context.models),
+            LookSettings,
+            "a language model looks at pictures",
+        ),
+        Component(
+            "vam_adjudicate",
+            lambda settings, context: AdjudicateTool(settings, context.models),
+            JudgeSettings,
+            "a language model verifies an event that times are measured from",
+        ),
+        Component(
+            "vam_summarize",
+            lambda settings, context: SummaryTool(settings, context.models),
+            SummarySettings,
+            "reusable summaries of windows of time",
+        ),
+    ]
+
+
+@hookimpl
+def register_planners() -> Components:
+    from edgemem_vam.planner import PlannerSettings
+
+    return [Component("vam", _planner, PlannerSettings, "search, inspect, summarize, answer: a language model in a bounded loop")]
+
+
+@hookimpl
 def register_recipes() -> Iterable[str]:
     return ["edgemem_vam.recipes"]
+
+
+def _planner(settings: Any, context: Context) -> Any:
+    """The planner with its tools at their defaults; a recipe that names a tool replaces that one."""
+    from edgemem_vam.planner import VamPlanner
+
+    limits = context.settings.models
+    planner = VamPlanner(settings, context.models, tokens_limit=limits.tokens_per_question, seconds_limit=limits.seconds_per_question)
+    planner.tools = tuple(component.factory(component.settings(), context) for component in register_tools())
+    return planner
 
 
 def _calibration(context: Context) -> Mapping[str, float]:

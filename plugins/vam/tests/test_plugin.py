@@ -8,4 +8,4 @@ from edgemem.extend.testing import check_plugin
 
 
 def test_plugin_keeps_its_protocols():
-    assert set(check_plugin(edgemem_vam)) == {"selectors/adaptive_dedup", "segmenters/otsu_events"}
+    assert set(check_plugin(edgemem_vam)) == {"selectors/adaptive_dedup", "segmenters/otsu_events", "writers/vam_event"}

@@ -1,0 +1,207 @@
+"""What VAM's planner asks of the memory: typed, read-only actions and their results, as they stand in the session.
+
+A wire action (`wire`) speaks of turns, anchors and seconds. Before it is carried out it becomes one or more of these, with everything
+resolved to ids and microseconds, so that a trace can be read without the model's words.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from edgemem.records import Evidence, Origin, Record
+from edgemem.remember.entries import NewDocument
+from edgemem_vam.wire import Query, SourceName
+
+SOURCES: tuple[SourceName, ...] = ("frame", "event", "summary")
+By = Literal["document", "chunk", "field", "words", "picture", "reading"]
+"""Which part of a source fitted the query."""
+
+
+class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action"):
+    """Base of the actions."""
+
+
+class Survey(_Action, frozen=True, tag="survey"):
+    """What is in this memory at all."""
+
+
+class StreamFacts(Record, frozen=True):
+    """A stream and its ends."""
+
+    name: str
+    t0_us: int
+    t1_us: int
+    moments: int
+
+
+class Structure(Record, frozen=True):
+    """One kind of summary that was written before: `name` is its tag."""
+
+    name: str
+    granularity_s: float
+    windows: int
+    focus: str
+
+
+class Exchange(Record, frozen=True):
+    """An earlier question of the same conversation and what was answered."""
+
+    asked_us: int
+    question: str
+    answer: str
+
+
+class Surveyed(Record, frozen=True):
+    """Streams in the order of time, the structures of summaries, the conversation so far. Proves nothing: no evidence."""
+
+    streams: tuple[StreamFacts, ...] = ()
+    structures: tuple[Structure, ...] = ()
+    conversation: tuple[Exchange, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Note(Record, frozen=True):
+    """A summary written in this session that the memory does not hold yet."""
+
+    t0_us: int
+    t1_us: int
+    granularity_s: float
+    structure: str
+    text: str
+    moment_id: int | None
+    evidence: tuple[Evidence, ...] = ()
+
+
+class HybridSearch(_Action, frozen=True, tag="hybrid_search"):
+    """Search pictures, event documents and summaries in a stretch of time, by words or by the looks of one picture."""
+
+    queries: tuple[Query, ...]
+    sources: tuple[SourceName, ...] = SOURCES
+    from_us: int | None = None
+    to_us: int | None = None
+    structure: str | None = None
+    granularity_s: float | None = None
+    visual_id: int | None = None
+    """Moment whose stored vector is searched for; then only pictures are."""
+    notes: tuple[Note, ...] = ()
+    """Summaries of this session."""
+
+
+class Row(Record, frozen=True):
+    """One result, in the order of `evidence` beside it. `score` is on VAM's scale, see `relevance`."""
+
+    id: str
+    source: SourceName
+    score: float
+    text: str
+    by: By
+    origin: Origin
+    moment_id: int | None = None
+    """The picture that stands for it."""
+    look_ahead: bool = False
+    """Among the `inspect_k` best of a query."""
+
+
+class Hits(Record, frozen=True):
+    """Result of a search, best first."""
+
+    evidence: tuple[Evidence, ...] = ()
+    rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Target(Record, frozen=True):
+    """What is to be looked at: a stretch of time, and the result that it stands for."""
+
+    id: str
+    stream: str
+    from_us: int
+    to_us: int
+    hint: str = ""
+    """What the search said about it."""
+
+
+class Inspect(_Action, frozen=True, tag="visual_inspection"):
+    """Have the inspector look at pictures: of each target, or of all together."""
+
+    targets: Annotated[tuple[Target, ...], Meta(min_length=1)]
+    prompt: str
+    joint: bool = False
+    max_frames: Annotated[int, Meta(ge=1, le=16)] = 6
+    from_us: int | None = None
+    to_us: int | None = None
+
+
+class Finding(Record, frozen=True):
+    """What the inspector said about which targets, and the pictures it saw."""
+
+    targets: tuple[str, ...]
+    text: str
+    moment_ids: tuple[int, ...]
+    shown: int = 0
+    """Pictures that were shown; of the others the inspector read notes."""
+
+
+class Inspected(Record, frozen=True):
+    """Result of an inspection: the pictures as evidence, and the findings."""
+
+    evidence: tuple[Evidence, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Adjudicate(_Action, frozen=True, tag="adjudicate"):
+    """Have the judge say of each candidate whether it shows the event."""
+
+    targets: Annotated[tuple[Target, ...], Meta(min_length=1)]
+    event: str
+    verification_prompt: str = ""
+    from_us: int | None = None
+    to_us: int | None = None
+
+
+class Judgement(Record, frozen=True):
+    """The judge on one candidate."""
+
+    target: str
+    match: bool
+    confidence: float
+    observed_event: str = ""
+    reason: str = ""
+
+
+class Judged(Record, frozen=True):
+    """Result of an adjudication."""
+
+    evidence: tuple[Evidence, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class WriteSummaries(_Action, frozen=True, tag="write_summaries"):
+    """Write (or find again) a summary of each window of a stretch of time."""
+
+    from_us: int
+    to_us: int
+    granularity_s: float
+    prompt: str
+    structure: str = ""
+
+
+class Summaries(Record, frozen=True):
+    """Result: the windows in the order of time, and the documents that whoever may write should keep."""
+
+    evidence: tuple[Evidence, ...] = ()
+    windows: tuple[Note, ...] = ()
+    documents: tuple[NewDocument, ...] = ()
+    """Passages without vectors: they are embedded when stored."""
+    replaces: tuple[int | None, ...] = ()
+    """Of each document, the version that it takes the place of."""
+    notes: tuple[str, ...] = ()
+
+
+VamAction = Survey | HybridSearch | Inspect | Adjudicate | WriteSummaries
+VamResult = Surveyed | Hits | Inspected | Judged | Summaries

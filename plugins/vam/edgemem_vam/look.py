@@ -1,0 +1,176 @@
+"""The tools that look at pictures: the inspector (VAM section 3.4) and the adjudicator of anchors (appendix B.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from edgemem.answer.retrieve import moment_evidence
+from edgemem.answer.tools import describe_moment
+from edgemem.clock import to_iso
+from edgemem.errors import MemoryDirError
+from edgemem.records import US, Evidence, Moment, Observation
+from edgemem_vam.actions import Adjudicate, Finding, Inspect, Inspected, Judged, Judgement, Target
+from edgemem_vam.roles import ADJUDICATOR, INSPECTOR, Role, decide, request, say
+from edgemem_vam.wire import VERDICT_SCHEMA, decode_verdict
+
+if TYPE_CHECKING:
+    from edgemem.answer.models import Models
+    from edgemem.remember.view import View
+
+T = TypeVar("T")
+JUDGED_FRAMES = 6
+"""Pictures of one candidate that the adjudicator sees, evenly spread (VAM)."""
+NEARBY_US = 2 * US
+"""Around a picture that was found, what else is looked at (VAM: 2 s)."""
+POINT_US = 3 * US // 2
+"""A stretch of no length is widened by so much on both sides (VAM: 1.5 s)."""
+_CANDIDATES = 2000
+
+
+class LookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the inspector writes."""
+
+    inspector: Role = INSPECTOR
+
+
+class JudgeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the adjudicator judges."""
+
+    adjudicator: Role = ADJUDICATOR
+
+
+def evenly(items: Sequence[T], limit: int) -> list[T]:
+    """At most `limit` of them, evenly spread, the first and the last among them; of one the middle."""
+    if len(items) <= limit:
+        return list(items)
+    if limit == 1:
+        return [items[len(items) // 2]]
+    return [items[round(i * (len(items) - 1) / (limit - 1))] for i in range(limit)]
+
+
+def moments_of(view: View, target: Target, limit: int, bounds: Inspect | Adjudicate) -> list[Moment]:
+    """What was kept in the target's stretch of time, evenly spread; of a picture also what is near it. All within the action's bounds."""
+    low, high = bounds.from_us, bounds.to_us
+    from_us, to_us = target.from_us, target.to_us
+    if target.id.startswith("m"):
+        from_us, to_us = from_us - NEARBY_US, to_us + NEARBY_US
+    elif from_us == to_us:
+        from_us, to_us = from_us - POINT_US, to_us + POINT_US
+    from_us, to_us = from_us if low is None else max(from_us, low), to_us if high is None else min(to_us, high)
+    found = view.moments(stream=target.stream or None, from_us=from_us, to_us=to_us, limit=_CANDIDATES)
+    own = view.moment(int(target.id[1:])) if target.id.startswith("m") else None
+    if own is not None and not from_us <= own.t_us <= to_us:
+        own = None
+    chosen = evenly(found, limit)
+    if own is not None and own.id not in {moment.id for moment in chosen}:
+        chosen = sorted([*chosen[: limit - 1], own], key=lambda moment: moment.t_us)
+    return chosen
+
+
+def notes_of(moments: Sequence[Moment], view: View) -> list[dict[str, Any]]:
+    """Per picture what a model is told of it: number, time, what was recognised, what was read."""
+    seen = view.observations([moment.id for moment in moments])
+    return [_note(number, moment, seen.get(moment.id, ())) for number, moment in enumerate(moments, 1)]
+
+
+def _note(number: int, moment: Moment, observations: Sequence[Observation]) -> dict[str, Any]:
+    things = sorted((o for o in observations if o.kind in {"label", "object"}), key=lambda o: -o.score)
+    names = list(dict.fromkeys(f"{o.colour} {o.name}".strip() for o in things))[:8]
+    read = [o.name.strip() for o in observations if o.kind == "text" and o.name.strip()]
+    note: dict[str, Any] = {"picture": number, "time": to_iso(moment.t_us), "seen": names}
+    return {**note, "read": read[:12]} if read else note
+
+
+def pictures_of(moments: Sequence[Moment], view: View) -> tuple[bytes, ...]:
+    """The stored pictures; () unless all are still there, so that numbers never slip."""
+    try:
+        return tuple(view.picture(moment.id) for moment in moments)
+    except MemoryDirError:  # one of them has faded to what was seen in it
+        return ()
+
+
+def evidence_of(moments: Sequence[Moment], view: View, score: float = 1.0) -> tuple[Evidence, ...]:
+    """The pictures as evidence."""
+    seen = view.observations([moment.id for moment in moments])
+    return tuple(moment_evidence(m, "frame", score, describe_moment(seen.get(m.id, ()))) for m in moments)
+
+
+class InspectTool:
+    """Carries out `Inspect`: the inspector on each target, or on all of them together."""
+
+    name = "visual_inspection"
+    action = Inspect
+
+    def __init__(self, settings: LookSettings | None = None, models: Models | None = None) -> None:
+        self._role = (settings or LookSettings()).inspector
+        self._models = models
+
+    def run(self, action: Inspect, view: View) -> Inspected:
+        groups = [action.targets] if action.joint else [(target,) for target in action.targets]
+        findings, evidence, notes = [], dict[str, Evidence](), dict[str, None]()
+        for group in groups:
+            share = max(1, action.max_frames // len(group))
+            moments = {m.id: m for target in group for m in moments_of(view, target, share, action)}
+            ordered = sorted(moments.values(), key=lambda moment: (moment.t_us, moment.id))[: action.max_frames]
+            if not ordered:
+                notes["nothing was kept in that stretch of time"] = None
+                continue
+            findings.append(self._look(action.prompt, group, ordered, view))
+            evidence.update({one.id: one for one in evidence_of(ordered, view)})
+        return Inspected(evidence=tuple(evidence.values()), findings=tuple(findings), notes=tuple(notes))
+
+    def _look(self, question: str, targets: Sequence[Target], moments: Sequence[Moment], view: View) -> Finding:
+        """One finding. Without a language model it is the notes themselves. Raises ChatError."""
+        notes = notes_of(moments, view)
+        ids, shown = tuple(target.id for target in targets), 0
+        if self._models is None or not self._models.there:
+            text = "; ".join(f"picture {note['picture']}: {', '.join(note['seen'])} {note.get('read', '')}".strip() for note in notes)
+        else:
+            images = pictures_of(moments, view) if self._models.vision else ()
+            shown = len(images)
+            body = {"request": question, "pictures": notes, "pictures_shown": shown}
+            text = say(self._models, request("inspector", self._role, body, images))
+        return Finding(targets=ids, text=text[:2000], moment_ids=tuple(moment.id for moment in moments), shown=shown)
+
+
+class AdjudicateTool:
+    """Carries out `Adjudicate`: a verdict on each candidate. A verdict that cannot be read is no match."""
+
+    name = "adjudicate"
+    action = Adjudicate
+
+    def __init__(self, settings: JudgeSettings | None = None, models: Models | None = None) -> None:
+        self._role = (settings or JudgeSettings()).adjudicator
+        self._models = models
+
+    def run(self, action: Adjudicate, view: View) -> Judged:
+        if self._models is None or not self._models.there:
+            return Judged(notes=("candidates were not judged: no language model is configured",))
+        judgements, evidence = [], dict[str, Evidence]()
+        for target in action.targets:
+            moments = moments_of(view, target, JUDGED_FRAMES, action)
+            if not moments:
+                judgements.append(Judgement(target=target.id, match=False, confidence=0.0, reason="nothing was kept there"))
+                continue
+            judgements.append(self._judge(action, target, moments, view, self._models))
+            evidence.update({one.id: one for one in evidence_of(moments, view)})
+        return Judged(evidence=tuple(evidence.values()), judgements=tuple(judgements))
+
+    def _judge(self, action: Adjudicate, target: Target, moments: Sequence[Moment], view: View, models: Models) -> Judgement:
+        images = pictures_of(moments, view) if models.vision else ()
+        body = {
+            "request": {"target_event": action.event, "verification_focus": action.verification_prompt or action.event},
+            "candidate": {"document": target.hint, "from": to_iso(target.from_us), "to": to_iso(target.to_us)},
+            "pictures": notes_of(moments, view),
+            "pictures_shown": len(images),
+        }
+        verdict = decide(models, request("adjudicator", self._role, body, images, VERDICT_SCHEMA), decode_verdict)
+        if verdict is None:
+            return Judgement(target=target.id, match=False, confidence=0.0, reason="the verdict could not be read")
+        return Judgement(
+            target=target.id, match=verdict.match, confidence=verdict.confidence,
+            observed_event=verdict.observed_event[:400], reason=verdict.reason[:400],
+        )  # fmt: skip

@@ -1,0 +1,99 @@
+"""From the planner's words to an answer with evidence: best_ref and its fallback, options, what counts as "not found" (VAM section 3.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from edgemem.answer.compose import quote, time_text
+from edgemem.answer.tools import Reply
+from edgemem_vam.context import Context, Result
+from edgemem_vam.wire import Answer
+
+FALLBACK_HITS = 5
+"""Hits that an answer without the model names (VAM)."""
+_EVIDENCE = 5
+_NOT_FOUND = re.compile(
+    r"^\W*(?:not found\b|no (?:relevant |such |visual |direct |matching )?(?:evidence|result|record|footage|frames?|information)\b"
+    r"|(?:i|we) (?:could|can|did|was|were) ?(?:not|n't|unable)|(?:i|we) (?:couldn't|can't|didn't|cannot)|unable to|insufficient evidence"
+    r"|there (?:is|was) (?:no|not enough|insufficient) evidence|the memory (?:does not|doesn't|holds no|shows no))",
+    re.IGNORECASE,
+)
+
+
+def answer(said: Answer, context: Context, options: Sequence[str]) -> Reply:
+    """The model's answer. Evidence: the result it names, else the best scored one, then the pictures it was inspected by."""
+    named = context.resolve(said.best_ref)
+    notes: tuple[str, ...] = ()
+    if named is None and context.results():
+        named = context.results()[0]
+        if said.best_ref is not None:
+            notes = ("the model named a result that does not exist; the best scored one stands for it",)
+    text, option = said.response.strip()[:4000], pick_option(said.response, options)
+    if options and option is None:
+        notes = (*notes, "the model's answer names none of the options")
+    if named is None or _NOT_FOUND.match(text):
+        return Reply(text=text, status="abstained", confidence=0.0, notes=(*notes, *([] if named else ["nothing was found"])))
+    status = "answered" if context.found else "abstained"
+    return Reply(text=text, status=status, option=option, confidence=confidence(named), evidence=cited(named, context), notes=notes)  # type: ignore[arg-type]
+
+
+def from_hits(context: Context, why: str) -> Reply:
+    """An answer without the model: the five best hits, or that nothing was found."""
+    best = context.results()[:FALLBACK_HITS]
+    if not best or not context.found:
+        return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(why,))
+    parts = [f"{time_text(hit.evidence.t0_us, context.tz)}: {quote(hit.row.text, 120)}" for hit in best]
+    findings = [finding.text for turn in context.turns for finding in turn.findings][-1:]
+    looked = f" Looked at closely: {quote(findings[0], 300)}." if findings else ""
+    return Reply(
+        text=f"The best evidence found: {'; '.join(parts)}.{looked}",
+        status="answered",
+        confidence=round(0.5 * confidence(best[0]), 4),
+        evidence=tuple(dict.fromkeys(hit.row.id for hit in best)),
+        notes=(why,),
+    )
+
+
+def confidence(result: Result) -> float:
+    """The score of the result that proves the answer, which is calibrated, within 0.05 to 0.95."""
+    return round(min(0.95, max(0.05, result.row.score)), 4)
+
+
+def cited(result: Result, context: Context) -> tuple[str, ...]:
+    """The result, then the pictures that an inspection of it looked at."""
+    looked = [
+        f"m{moment_id}"
+        for turn in context.turns
+        for finding in turn.findings
+        if result.row.id in finding.targets
+        for moment_id in finding.moment_ids
+    ]
+    return tuple(dict.fromkeys([result.row.id, *looked]))[:_EVIDENCE]
+
+
+def pick_option(response: str, options: Sequence[str]) -> int | None:
+    """The option that an answer names: by its letter at the start ("B", "(b)", "B."), by its number ("option 2"), else by its words."""
+    text = response.strip()
+    if not options:
+        return None
+    if (letter := re.match(r"^\(?([A-Za-z])\)?(?:[.:,)\s]|$)", text)) and ord(letter[1].upper()) - 65 < len(options):
+        whole_word = re.match(r"^(?:a|i)\s", text, re.IGNORECASE)  # "a red mug" and "I saw" begin with a word, not with a letter
+        if not whole_word:
+            return ord(letter[1].upper()) - 65
+    if (number := re.match(r"^\(?(?:option\s+)?(\d{1,2})\b", text, re.IGNORECASE)) and 1 <= int(number[1]) <= len(options):
+        return int(number[1]) - 1
+    said = _words(text)
+    held = [index for index, option in enumerate(options) if f" {_words(option).strip()} " in said]
+    longest = sorted(held, key=lambda index: -len(options[index]))
+    nested = len(longest) > 1 and all(_words(options[index]).strip() in _words(options[longest[0]]) for index in longest[1:])
+    return longest[0] if len(longest) == 1 or nested else None
+
+
+def letters(options: Sequence[str]) -> list[str]:
+    """Options as the planner reads them."""
+    return [f"{chr(65 + index) if index < 26 else index + 1}) {option}" for index, option in enumerate(options)]
+
+
+def _words(text: str) -> str:
+    return " " + " ".join(re.findall(r"[^\W_]+", text.casefold())) + " "

@@ -1,0 +1,289 @@
+"""The search tool: pictures, event documents and summaries for each query, merged by the best score (VAM section 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from edgemem.answer.frames import FrameRetriever
+from edgemem.answer.readings import TextRetriever
+from edgemem.answer.retrieve import Query as CoreQuery
+from edgemem.answer.retrieve import document_evidence, moment_evidence
+from edgemem.answer.tools import describe_moment
+from edgemem.answer.words import content_words
+from edgemem.records import Document, Evidence, Record, Vector
+from edgemem_vam import summary_key
+from edgemem_vam.actions import By, Hits, HybridSearch, Note, Row
+from edgemem_vam.relevance import FLOOR, SURE, kept, relevance
+from edgemem_vam.wire import Query, SourceName
+
+if TYPE_CHECKING:
+    from edgemem.infer.runtime import Engines
+    from edgemem.remember.view import View
+
+EVENT_KINDS = ("event", "caption", "utterance", "episodic", "semantic", "fused", "session")
+"""Documents that the source `event` holds: whatever was written about stretches of the stream, by any recipe."""
+SUMMARY_KINDS = ("summary",)
+QUERIES = 8
+"""Queries of one search that are carried out; the rest is said in the notes."""
+_CHUNK_MARGIN, _FIELD_MARGIN = 0.01, 0.005
+"""By so much a chunk or a field must beat the whole document for its text to be shown instead (VAM, `search_memory_documents`)."""
+_TEXT_CHARS = 600
+
+
+class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How pictures are scored."""
+
+    frame_floor: float = FLOOR
+    raw_cosine: bool = False
+    """Take cosines of pictures as they are, for a joint space that VAM's numbers were made for, instead of the calibrated scores."""
+
+
+class Found(Record, frozen=True):
+    """A result with its evidence."""
+
+    row: Row
+    evidence: Evidence
+
+
+class HybridSearchTool:
+    """Carries out `HybridSearch`. Score of a picture: what the recipe's joint space says; of a document: its best passage or its words."""
+
+    name = "hybrid_search"
+    action = HybridSearch
+
+    def __init__(self, settings: SearchSettings | None = None, engines: Engines | None = None) -> None:
+        self._settings = settings or SearchSettings()
+        self._engines = engines
+        self._frames = FrameRetriever(engines)
+        self._readings = TextRetriever()
+
+    def run(self, action: HybridSearch, view: View) -> Hits:
+        notes: dict[str, None] = {}
+        if len(action.queries) > QUERIES:
+            notes[f"only the first {QUERIES} of {len(action.queries)} queries were searched"] = None
+        if action.visual_id is not None:
+            top_k = max((query.top_k for query in action.queries), default=5)
+            ahead = max((query.inspect_k for query in action.queries), default=0)
+            return _hits(_best(self._looks_like(action, view, action.visual_id, top_k), 0.0, top_k, ahead), notes)
+        lists = []
+        for query in action.queries[:QUERIES]:
+            found = [one for source in action.sources for one in self._source(source, query, action, view, notes)]
+            lists.append(_best(found, query.threshold, query.top_k, query.inspect_k))
+        return _hits(_merged([one for found in lists for one in found]), notes)
+
+    def _source(self, source: SourceName, query: Query, action: HybridSearch, view: View, notes: dict[str, None]) -> list[Found]:
+        if source == "frame":
+            return self._pictures(query, action, view, notes)
+        found = self._documents(source, query, action, view, notes)
+        return found if source == "event" else [*found, *self._session_notes(query, action)]
+
+    # Pictures
+
+    def _pictures(self, query: Query, action: HybridSearch, view: View, notes: dict[str, None]) -> list[Found]:
+        wanted = CoreQuery(text=query.q, from_us=action.from_us, to_us=action.to_us)
+        found: list[tuple[Evidence, By]] = []
+        if self._settings.raw_cosine:
+            found = [(evidence, "picture") for evidence in self._by_cosine(query, action, view)]
+        else:
+            seen = self._frames.retrieve(wanted, view, query.top_k)
+            if seen.silent:
+                notes[seen.silent] = None
+            found = [(evidence, "picture") for evidence in seen.evidence]
+        read = self._readings.retrieve(wanted, view, query.top_k).evidence
+        found += [(msgspec.structs.replace(evidence, score=SURE * evidence.score), "reading") for evidence in read]
+        above = [(evidence, by) for evidence, by in found if evidence.score >= self._settings.frame_floor]
+        return [_picture(view, evidence, by) for evidence, by in above]
+
+    def _by_cosine(self, query: Query, action: HybridSearch, view: View) -> list[Evidence]:
+        if self._engines is None or not self._engines.has("embed_joint"):
+            return []
+        joint = self._engines.role("embed_joint")
+        vector = joint.embed_text([query.q])[0]
+        found = view.vector_search(joint.space.name, vector, query.top_k, from_us=action.from_us, to_us=action.to_us)
+        return _moments(view, [(moment_id, min(1.0, max(0.0, cosine))) for moment_id, cosine in found])
+
+    def _looks_like(self, action: HybridSearch, view: View, moment_id: int, top_k: int) -> list[Found]:
+        """Pictures whose stored vectors are like that of one picture, itself left out. Both sides are pictures: cosines as they are."""
+        if self._engines is None or not self._engines.has("embed_joint"):
+            return []
+        space = self._engines.card("embed_joint").space
+        if space is None:
+            return []
+        vector = view.vectors(space.name, [moment_id])[0]
+        found = view.vector_search(space.name, vector, top_k + 1, from_us=action.from_us, to_us=action.to_us)
+        others = [(other, cosine) for other, cosine in found if other != moment_id and cosine >= self._settings.frame_floor]
+        return [_picture(view, evidence, "picture") for evidence in _moments(view, others)]
+
+    # Documents
+
+    def _documents(self, source: SourceName, query: Query, action: HybridSearch, view: View, notes: dict[str, None]) -> list[Found]:
+        kinds = EVENT_KINDS if source == "event" else SUMMARY_KINDS
+        between: dict[str, Any] = {"kinds": kinds, "from_us": action.from_us, "to_us": action.to_us}
+        best: dict[int, Found] = {}
+
+        def offer(document: Document, score: float, text: str, by: By) -> None:
+            if source == "summary" and not _wanted(document, action):
+                return
+            if document.id not in best or score > best[document.id].row.score:
+                best[document.id] = _document(document, source, score, text, by)
+
+        for document, score, text, by in self._by_passages(query, between, view, notes):
+            offer(document, score, text, by)
+        for hit in view.search_text(query.q, query.top_k, **between):
+            offer(hit.document, SURE * word_share(query.q, hit.document.text), hit.snippet, "words")
+        return sorted(best.values(), key=_order)[: query.top_k]
+
+    def _by_passages(
+        self, query: Query, between: dict[str, Any], view: View, notes: dict[str, None]
+    ) -> list[tuple[Document, float, str, By]]:
+        embedded = self._embed([query.q])
+        if embedded is None:
+            notes["documents were found by their words alone: no engine embeds text"] = None
+            return []
+        space, vectors, calibration = embedded
+        by_document: dict[int, list[Any]] = {}
+        for hit in view.search_passages(space, vectors[0], query.top_k * _PASSAGES_PER_DOCUMENT, **between):
+            by_document.setdefault(hit.document.id, []).append(hit)
+        found = []
+        for hits in by_document.values():
+            score, text, by = best_passage([(hit.passage_kind, hit.text, relevance(hit.score, calibration)) for hit in hits])
+            found.append((hits[0].document, score, text or hits[0].document.text, by))
+        return found
+
+    def _session_notes(self, query: Query, action: HybridSearch) -> list[Found]:
+        """Summaries that this session wrote, which the memory does not hold yet."""
+        chosen = [note for note in action.notes if _fits(note, action)]
+        embedded = self._embed([query.q, *(note.text for note in chosen)]) if chosen else None
+        found = []
+        for index, note in enumerate(chosen, 1):
+            score = SURE * word_share(query.q, note.text)
+            if embedded is not None:
+                _, vectors, calibration = embedded
+                score = max(score, relevance(float(vectors[0] @ vectors[index]), calibration))
+            found.append(_note(note, score))
+        return [one for one in found if one is not None]
+
+    def _embed(self, texts: Sequence[str]) -> tuple[str, Sequence[Vector], Mapping[str, float]] | None:
+        if self._engines is None or self._engines.missing("embed_text"):
+            return None
+        embedder = self._engines.role("embed_text")
+        return embedder.space.name, embedder.embed_text(texts), embedder.space.calibration
+
+
+_PASSAGES_PER_DOCUMENT = 4
+"""A document has up to 13 passages, of which few are near a query: enough for `top_k` documents in all but odd cases."""
+
+
+def best_passage(passages: Sequence[tuple[str, str, float]]) -> tuple[float, str, By]:
+    """(score, text to show, kind) of a document from its passages (kind, text, score). "" where the whole document is shown.
+
+    The score is the largest of all. A chunk is shown when it beats the document by .01, a field when it beats both by .005.
+    """
+    by_kind: dict[str, tuple[float, str]] = {}
+    for kind, text, score in passages:
+        if kind not in by_kind or score > by_kind[kind][0]:
+            by_kind[kind] = (score, text)
+    nothing = (0.0, "")
+    whole, chunk, field = (by_kind.get(kind, nothing)[0] for kind in ("document", "chunk", "field"))
+    score, text, shown = whole, "", whole
+    by: By = "document"
+    if chunk > shown + _CHUNK_MARGIN:
+        text, shown, by = by_kind["chunk"][1], chunk, "chunk"
+    if field > shown + _FIELD_MARGIN:
+        text, by = by_kind["field"][1], "field"
+    return max(score, chunk, field), text, by
+
+
+def word_share(query: str, text: str) -> float:
+    """Share of the query's words that the text holds, compared by their first five letters."""
+    wanted = content_words(query)
+    have = {word[:5] for word in content_words(text)}
+    return sum(word[:5] in have for word in wanted) / len(wanted) if wanted else 0.0
+
+
+def _order(found: Found) -> tuple[float, int, str]:
+    return (-found.row.score, found.evidence.t0_us, found.row.id)
+
+
+def _merged(found: Sequence[Found]) -> list[Found]:
+    """Each id once, with its best score, best first."""
+    best: dict[str, Found] = {}
+    for one in found:
+        known = best.get(one.row.id)
+        ahead = one.row.look_ahead or (known is not None and known.row.look_ahead)
+        chosen = one if known is None or one.row.score > known.row.score else known
+        best[one.row.id] = msgspec.structs.replace(chosen, row=msgspec.structs.replace(chosen.row, look_ahead=ahead))
+    return sorted(best.values(), key=_order)
+
+
+def _best(found: Sequence[Found], threshold: float, top_k: int, inspect_k: int) -> list[Found]:
+    merged = _merged(found)
+    number = kept([one.row.score for one in merged], threshold, top_k)
+    ahead: Callable[[Found, int], Found] = lambda one, at: msgspec.structs.replace(  # noqa: E731
+        one, row=msgspec.structs.replace(one.row, look_ahead=at < inspect_k)
+    )
+    return [ahead(one, at) for at, one in enumerate(merged[:number])]
+
+
+def _hits(found: Sequence[Found], notes: Mapping[str, None]) -> Hits:
+    return Hits(evidence=tuple(one.evidence for one in found), rows=tuple(one.row for one in found), notes=tuple(notes))
+
+
+def _moments(view: View, scored: Sequence[tuple[int, float]]) -> list[Evidence]:
+    moments = [(view.moment(moment_id), score) for moment_id, score in scored]
+    return [moment_evidence(moment, "frame", score, "") for moment, score in moments if moment is not None]
+
+
+def _picture(view: View, evidence: Evidence, by: By) -> Found:
+    """A picture with what is known of it; text that was read makes its origin "ocr"."""
+    moment_id = int(evidence.id[1:])
+    seen = view.observations([moment_id]).get(moment_id, ())
+    text = describe_moment(seen)[:_TEXT_CHARS]
+    origin = "ocr" if any(o.kind == "text" for o in seen) else "caption"
+    row = Row(
+        id=evidence.id,
+        source="frame",
+        score=evidence.score,
+        text=text,
+        by=by,
+        origin=origin,  # type: ignore[arg-type]
+        moment_id=moment_id,
+    )
+    return Found(row=row, evidence=msgspec.structs.replace(evidence, text=text or evidence.text))
+
+
+def _document(document: Document, source: SourceName, score: float, text: str, by: By) -> Found:
+    channel = "speech" if document.kind == "utterance" else "event"
+    shown = (text or document.text)[:_TEXT_CHARS]
+    row = Row(
+        id=f"d{document.id}", source=source, score=score, text=shown, by=by, origin=document.origin, moment_id=document.moment_id
+    )  # fmt: skip
+    return Found(row=row, evidence=document_evidence(document, channel, score, shown))  # type: ignore[arg-type]
+
+
+def _note(note: Note, score: float) -> Found | None:
+    """A summary of this session, proved by the picture it was written from; None where nothing proves it."""
+    if not note.evidence:
+        return None
+    proof = msgspec.structs.replace(note.evidence[0], score=score, t0_us=note.t0_us, t1_us=note.t1_us)
+    row = Row(
+        id=proof.id, source="summary", score=score, text=note.text[:_TEXT_CHARS], by="words", origin="ocr", moment_id=note.moment_id
+    )  # fmt: skip
+    return Found(row=row, evidence=proof)
+
+
+def _fits(note: Note, action: HybridSearch) -> bool:
+    inside = (action.to_us is None or note.t0_us <= action.to_us) and (action.from_us is None or note.t1_us >= action.from_us)
+    structure = action.structure is None or note.structure == action.structure
+    return inside and structure and (action.granularity_s is None or note.granularity_s == action.granularity_s)
+
+
+def _wanted(document: Document, action: HybridSearch) -> bool:
+    if action.structure is None and action.granularity_s is None:
+        return True
+    key = summary_key.read(document)
+    structure = key is not None and (action.structure is None or key.structure == action.structure)
+    return structure and key is not None and (action.granularity_s is None or key.granularity_s == action.granularity_s)
