@@ -206,11 +206,11 @@ class DocumentReading(GraphReading):
         """What was said, in the order of its beginning."""
         where, values = self._documents_where((UTTERANCE,), from_us, to_us, stream)
         way = "DESC" if newest_first else "ASC"
-        by = "" if speaker_id is None else "AND d.id IN (SELECT document_id FROM utterance WHERE speaker_id = :speaker_id)"
+        speakers = "" if speaker_id is None else ids_list(self._cluster(speaker_id))
+        by = f"AND d.id IN (SELECT document_id FROM utterance WHERE speaker_id IN {speakers})" if speakers else ""  # noqa: S608
         documents = self._documents(
             f"{where} {by} ORDER BY d.t0_us {way}, d.id {way} LIMIT :limit",
             limit=-1 if limit is None else limit,
-            speaker_id=speaker_id,
             **values,
         )
         return self._spoken(documents)
@@ -218,8 +218,7 @@ class DocumentReading(GraphReading):
     def _spoken(self, documents: Sequence[Document]) -> list[Spoken]:
         sql = "SELECT document_id, speaker_id, confidence FROM utterance WHERE document_id IN "
         said = {row[0]: row[1:] for row in self._all(sql + ids_list([document.id for document in documents]))}
-        speakers = sorted({speaker_id for speaker_id, _ in said.values() if speaker_id is not None})
-        entities = {entity.id: entity for entity in self._entities(f"e.id IN {ids_list(speakers)}")}
+        entities = self._entities({speaker_id for speaker_id, _ in said.values() if speaker_id is not None})
         return [
             Spoken(document=document, speaker=entities.get(said[document.id][0]), confidence=said[document.id][1])
             for document in documents

@@ -198,6 +198,13 @@ _V3 = (
         document_id INTEGER PRIMARY KEY REFERENCES document ON DELETE CASCADE,
         speaker_id INTEGER REFERENCES entity ON DELETE SET NULL, confidence REAL NOT NULL) STRICT""",
     "CREATE INDEX utterance_speaker ON utterance (speaker_id) WHERE speaker_id IS NOT NULL",
+    # Names in lower case of any script, which SQLite's lower() does not know.
+    "ALTER TABLE entity ADD COLUMN folded TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE alias ADD COLUMN folded TEXT NOT NULL DEFAULT ''",
+    "UPDATE entity SET folded = casefold(name)",
+    "UPDATE alias SET folded = casefold(name)",
+    "CREATE INDEX entity_folded ON entity (folded)",
+    "CREATE INDEX alias_folded ON alias (folded)",
     # Two names turned out to be one. Taken back by `until_us`, like an alias.
     """CREATE TABLE entity_merge (
         id INTEGER PRIMARY KEY AUTOINCREMENT, from_id INTEGER NOT NULL REFERENCES entity ON DELETE CASCADE,
@@ -310,6 +317,7 @@ def _migrations() -> Migrations:
 
     @migrations(name="v3_passages_utterances_sessions_merges")  # type: ignore[untyped-decorator]
     def v3(db: Database) -> None:
+        db.conn.create_function("casefold", 1, str.casefold, deterministic=True)
         for statement in _V3:
             db.conn.execute(statement)
         db.conn.execute("PRAGMA user_version=3")

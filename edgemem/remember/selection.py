@@ -21,6 +21,10 @@ _VECTORS = (
     "SELECT sum(length(v.data)) FROM ({owner}) o JOIN vec v ON v.id BETWEEN o.id * 256 AND o.id * 256 + 255"
     " JOIN vec_space s ON s.id = v.id & 255 AND s.holds = '{holds}'"
 )
+_SAME = (
+    "SELECT into_id FROM entity_merge WHERE until_us IS NULL AND from_id @e"
+    " UNION SELECT from_id FROM entity_merge WHERE until_us IS NULL AND into_id @e"
+)
 _AMONG = re.compile(r"@(\w)")
 """`id @m` stands for: the id is one of those bound to `m`."""
 
@@ -134,6 +138,8 @@ class _Selecting:
         found = self._found
         called = self._rows("SELECT id, name FROM entity UNION ALL SELECT entity_id, name FROM alias")
         found.entities |= {key for key, other in called if other.casefold() == name.casefold()}
+        while more := self._ids(_SAME, e=found.entities) - found.entities:
+            found.entities |= more
         names = {name.casefold()} | {other.casefold() for key, other in called if key in found.entities}
         mentions = self._rows("SELECT document_id, moment_id FROM mention WHERE entity_id @e", e=found.entities)
         found.documents |= {row[0] for row in mentions if row[0] is not None}

@@ -277,7 +277,7 @@ class View(DocumentReading):
             tiers=tiers,
             segments=segments,
             documents=documents,
-            entities=self._all("SELECT count(*) FROM entity WHERE known_us <= :as_of")[0][0],
+            entities=self.count_entities(),
             relations=self.count_relations(),
             oldest_us=bounds[0] if bounds else None,
             newest_us=bounds[1] if bounds else None,
