@@ -36,6 +36,11 @@ BASE_PAGES = 24 + 2 * MERGE_PAGES
 """What every transaction may touch: counters, state, allocation maps, merged full text."""
 
 
+def log_bytes(cap_bytes: int | None) -> int:
+    """The log's share of a cap; without one its most."""
+    return _MOST_LOG_BYTES if cap_bytes is None else min(_MOST_LOG_BYTES, cap_bytes // 5)
+
+
 class Division(Record, frozen=True, kw_only=True):
     """A cap, divided. All are upper bounds that hold at every instant."""
 
@@ -48,7 +53,7 @@ class Division(Record, frozen=True, kw_only=True):
         """Raises BudgetError below `MINIMUM_BYTES`."""
         if cap_bytes < MINIMUM_BYTES:
             raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f} MiB: a memory needs at least {MINIMUM_BYTES >> 20}MiB")
-        return cls(cap_bytes=cap_bytes, log_bytes=min(_MOST_LOG_BYTES, cap_bytes // 5), slack_bytes=_LEAST_SLACK_BYTES + cap_bytes // 32)
+        return cls(cap_bytes=cap_bytes, log_bytes=log_bytes(cap_bytes), slack_bytes=_LEAST_SLACK_BYTES + cap_bytes // 32)
 
     @property
     def transaction_pages(self) -> int:

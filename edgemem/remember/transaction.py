@@ -53,6 +53,10 @@ class Transaction(DocumentWriting, GraphWriting):
         """True once this transaction is as large as one should be under the budget; never without one."""
         return self._allowance.full
 
+    def claim(self, pages: int) -> None:
+        """Pages that are about to be touched through `connection`. Raises BudgetError when they are more than the budget allows."""
+        self._allowance.claim(pages)
+
     def add_moment(self, new: NewMoment) -> int:
         """Store picture, vectors and observations. Raises EngineError for a space that is unknown or of another dimension."""
         vector_bytes = sum(2 * vector.size for vector in new.vectors.values())

@@ -12,8 +12,10 @@ from pathlib import Path
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember import schema
 from edgemem.remember.directory import disk_bytes
+from edgemem.remember.erase import drop_unused_terms, merging
 from edgemem.remember.faults import told
-from edgemem.remember.forget import drop_unused_terms, tidy_up
+from edgemem.remember.forget import tidy_up
+from edgemem.remember.pieces import cap_in_force, in_pieces
 from edgemem.remember.reading import connect
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -24,8 +26,6 @@ Progress = Callable[[int, int], None]
 _COPY_PAGES = 2048
 """8 MiB a step."""
 _VACUUM_STEPS = 16
-_MERGE_PAGES = 500
-"""Full-text pages merged in one step."""
 
 
 def backup(directory: Path, file: Path, progress: Progress | None = None) -> int:
@@ -72,19 +72,16 @@ def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int
     Pages are moved to the front of the file a few at a time, so that it needs no room for a second copy.
     """
     before = disk_bytes(directory) if directory.is_dir() else 0
-    with Store.open(directory, create=False) as store:
-        with store.transaction() as tx:
-            drop_unused_terms(tx.connection)
-            total = max(1, tx.connection.execute("PRAGMA freelist_count").fetchone()[0])
-        more = True
+    with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store:
+        in_pieces(store, [drop_unused_terms, *merging()])
+        total, more = 1, True
         while more:
             more = store.maintain(vacuum_steps=_VACUUM_STEPS)
             with store.transaction() as tx:
-                for table in ("document_fts", "document_squeezed_fts"):
-                    tx.connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', {_MERGE_PAGES})")  # noqa: S608
                 left = tx.connection.execute("PRAGMA freelist_count").fetchone()[0]
+            total = max(total, left)
             if progress is not None:
-                progress(max(0, total - left), total)
+                progress(total - left, total)
     tidy_up(directory)
     return before, disk_bytes(directory)
 
