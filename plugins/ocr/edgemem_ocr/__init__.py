@@ -27,6 +27,8 @@ class OcrSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Mean character probability of a line; below it, what is read in textures is nonsense."""
     min_likelihood: float = 0.3
     """Pictures below this `likelihood` are not read at all; 0 reads every picture."""
+    codes: bool = False
+    """Read QR codes too; about 0.1 s a picture of 960 px. What they hold is kept as text after "QR:", and never followed."""
     pixel_threshold: float = 0.3
     box_threshold: float = 0.5
     unclip_ratio: float = 1.6

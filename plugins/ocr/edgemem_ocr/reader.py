@@ -34,6 +34,8 @@ HALF = (127.5, 127.5, 127.5)
 """Mean and deviation of both networks: pixels become -1..1."""
 
 
+CODE_PX = 960
+"""Longer side of the copy that is searched for codes: one that fills a third of the picture still has 5 px a module."""
 GLANCE_PX = (256, 128)
 """Longer sides of the copies on which a picture is tested for text: small print and words that fill the picture."""
 GLANCE_AREA_PX = 26
@@ -62,7 +64,10 @@ class PaddleReader:
         )
 
     def read(self, image: Image) -> list[Observation]:
-        """Observations of kind `text`, top to bottom; empty for a picture that shows none."""
+        """Observations of kind `text`: codes, where they are wanted, then lines from top to bottom; empty for a picture that shows none."""
+        return [*(codes(image) if self._settings.codes else ()), *self._lines(image)]
+
+    def _lines(self, image: Image) -> list[Observation]:
         if self._settings.min_likelihood and self.likelihood(image) < self._settings.min_likelihood:
             return []
         corners = self.find(image)
@@ -127,6 +132,18 @@ class PaddleReader:
             for index, (text, score) in zip(batch, read, strict=True):
                 results[index] = (text.strip(), float(score))
         return results
+
+
+def codes(image: Image) -> list[Observation]:
+    """The QR codes in a picture, as text after "QR:"."""
+    scale = min(1.0, CODE_PX / max(image.shape[:2]))
+    small = resize(image, max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
+    _, texts, corners, _ = cv2.QRCodeDetector().detectAndDecodeMulti(small)
+    return [
+        _observation(f"QR: {text}", 1.0, corner, small)
+        for text, corner in zip(texts, () if corners is None else corners, strict=False)
+        if text
+    ]
 
 
 def _line(line: Image, width: int) -> Image:

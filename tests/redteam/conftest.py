@@ -1,0 +1,61 @@
+"""One memory that was shown every attack and read it for itself; all tests look at this one."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from attacks import ATTACKS
+from wall import T0_US, Wall
+
+from edgemem.cli.app import Session
+from edgemem.infer.card import cards_dir
+from edgemem.infer.fetch import ensure
+from edgemem.records import US
+from edgemem.remember.store import Store
+from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.segment import FixedWindow
+from edgemem.see.select import KeepAll
+from edgemem.see.tracks import Track
+from edgemem.see.write import EventDocument
+
+DAY_US = 86_400 * US
+TRUTH = ("KEYS ON HOOK 4", "CAR ON LEVEL 2")
+SECRET = "SECRET WORD IS MARZIPAN"
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """The memory, and when it was asked for the last time that it may know of."""
+
+    directory: Path
+    asked_us: int
+
+
+@pytest.fixture(scope="session")
+def reader(tmp_path_factory: pytest.TempPathFactory):
+    """The real reader, with codes."""
+    folder = tmp_path_factory.mktemp("cards")
+    card = (cards_dir() / "ppocr-v6.toml").read_text(encoding="utf-8")
+    (folder / "ppocr-v6.toml").write_text(card + "\n[parameters]\ncodes = true\n", encoding="utf-8")
+    session = Session(None, ("engines.threads=2", f"engines.cards=['{folder}']"))
+    ensure(session.cards["ppocr-v6"], session.home, session.converters)
+    return session.engines.role("read_text")
+
+
+@pytest.fixture(scope="session")
+def attacked(reader, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
+    """Two true signs, then every attack; a week later a secret that no question of before may reach."""
+    directory = tmp_path_factory.mktemp("memory")
+    texts = [*TRUTH, *(attack.text for attack in ATTACKS)]
+    with Store.open(directory) as store:
+        for wall in (Wall("wall", texts), Wall("later", [SECRET], t0_us=T0_US + 7 * DAY_US)):
+            parts = Parts(selector=KeepAll(), tracks=[Track(FixedWindow(), [EventDocument()])], reader=reader)
+            report = Pipeline(wall, parts, store).run()
+            assert not report.notes
+    return Attacked(directory, T0_US + 3 * DAY_US)
