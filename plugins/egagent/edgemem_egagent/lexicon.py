@@ -113,7 +113,13 @@ HANDHELD = _set(
     "bottle cup fork knife spoon bowl book scissors remote toothbrush mouse keyboard laptop phone wrench hammer screwdriver pen camera mug"
 ) | {"cell phone", "wine glass", "hair drier", "tennis racket", "cellular telephone", "hand-held computer", "coffee mug", "remote control"}
 """Detected things that are held when one uses them."""
-EVERYDAY = {"cell phone": "phone", "cellular telephone": "phone", "remote": "remote control", "coffee mug": "mug", "hair drier": "hair dryer"}
+EVERYDAY = {
+    "cell phone": "phone",
+    "cellular telephone": "phone",
+    "remote": "remote control",
+    "coffee mug": "mug",
+    "hair drier": "hair dryer",
+}
 """What people call what detectors name otherwise."""
 
 _SOLID = frozenset({21939, 21265, 7555863, 17222, 15388, 19128, 19613})

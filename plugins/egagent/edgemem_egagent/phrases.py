@@ -13,13 +13,18 @@ _TOKEN = re.compile(r"[^\W\d_][\w'’-]*|\d+")
 _DETERMINERS = frozenset("the a an my your our his her their its this that these those some any another".split())
 _SUBJECTS = frozenset("i you we they he she to can could will would should please don't not let's i'll we'll you'll".split())
 _WHERE = frozenset(("in", "near", "into", "around", "outside"))
-_MOTION = re.compile(r"\b(?:go|going|goes|went|gone|come|came|coming|drive|drove|driving|travel\w*|fl[ye]w?|flying|move[ds]?|moving|back)\W+$", re.I)
+_MOTION = re.compile(
+    r"\b(?:go|going|goes|went|gone|come|came|coming|drive|drove|driving|travel\w*|fl[ye]w?|flying|move[ds]?|moving|back)\W+$", re.I
+)
 _PERSON_CUE = frozenset(
     "with and ask asked tell told call called calling meet met meeting see saw seen for from by about thank thanks hi hello hey"
     " helping help helped visit visited than says said like dear to".split()
 )
 _SAYS = frozenset("said says told asked thinks thought wants wanted went came has had is was will would called".split())
-_GREETING = re.compile(r"(?:^|[,.;!]\s*)(?:hi|hello|hey|thanks|thank you|bye|goodbye|sorry|please|good (?:morning|evening|night)|yes|no|okay|ok|sure)[, ]+$", re.I)
+_GREETING = re.compile(
+    r"(?:^|[,.;!]\s*)(?:hi|hello|hey|thanks|thank you|bye|goodbye|sorry|please|good (?:morning|evening|night)|yes|no|okay|ok|sure)[, ]+$",
+    re.I,
+)
 _ADDRESSED = re.compile(r"^,|^ (?:can|could|would|will|do|did|are|have) you\b|^ (?:please|look|come|wait|pass|hand|give)\b", re.I)
 
 
@@ -77,10 +82,16 @@ def _proper(sentence: str, tokens: list[re.Match[str]], i: int, known: Collectio
     if previous in _DETERMINERS:
         return None, 0  # "the Nikon", "my Toyota": a make, which the common nouns may know
     is_name = run[0].lower() in FIRST_NAMES or name.casefold() in lowered or run[0].casefold() in lowered
-    vocative = (bool(_ADDRESSED.match(after)) and not before.strip()) or bool(_GREETING.search(before)) or bool(
-        re.search(r",\s*$", before) and re.fullmatch(r"[\s.!?]*", after)
+    vocative = (
+        (bool(_ADDRESSED.match(after)) and not before.strip())
+        or bool(_GREETING.search(before))
+        or bool(re.search(r",\s*$", before) and re.fullmatch(r"[\s.!?]*", after))
     )
-    if is_name or (vocative and i == 0 and after.startswith(",")) or (i and (previous in _PERSON_CUE or following in _SAYS) and not _is_where(before, previous)):
+    if (
+        is_name
+        or (vocative and i == 0 and after.startswith(","))
+        or (i and (previous in _PERSON_CUE or following in _SAYS) and not _is_where(before, previous))
+    ):
         return Phrase(node=person(name), start=start, end=end, vocative=vocative), len(run)
     if i and _is_where(before, previous):
         return Phrase(node=place(name), start=start, end=end), len(run)
@@ -112,5 +123,3 @@ def _common(tokens: list[re.Match[str]], i: int) -> tuple[Phrase | None, int]:
     name = " ".join([*run[:-1], one_of(run[-1])])
     node = place(name) if is_place(run[-1]) else thing(name)
     return Phrase(node=node, start=tokens[i].start(), end=tokens[i + len(run) - 1].end()), len(run)
-
-

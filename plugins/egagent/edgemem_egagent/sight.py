@@ -75,7 +75,13 @@ def _held(moment: Moment, seen: Sequence[Observation], who: Node) -> Iterator[_S
             sure = 0.75 * min(1.0, thing_.score + 0.2) * (0.8 if who.name != SOMEONE else 1.0)
             name = EVERYDAY.get(thing_.name, thing_.name)
             yield _Sighting(
-                source=who, type=type_, target=thing(name), t_us=moment.t_us, moment_id=moment.id, score=sure, text=f"a person with a {name}"
+                source=who,
+                type=type_,
+                target=thing(name),
+                t_us=moment.t_us,
+                moment_id=moment.id,
+                score=sure,
+                text=f"a person with a {name}",
             )
 
 

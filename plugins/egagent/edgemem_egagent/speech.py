@@ -39,9 +39,12 @@ _ACCEPT = re.compile(
     r"^(?:here|there you|sure|okay|ok\b|of course|got it|coming|yes|yeah|catch|take it|no problem|one second|right away)", re.IGNORECASE
 )
 _PRESENT_AT = re.compile(
-    r"\b(?:(?:I|we)(?:['’](?:m|re)| am| are)(?: \w+)?|here(?: (?:we are|I am))?|welcome) (?:in|at|inside|on|to)(?: the| my| our| this)? $", re.IGNORECASE
+    r"\b(?:(?:I|we)(?:['’](?:m|re)| am| are)(?: \w+)?|here(?: (?:we are|I am))?|welcome) (?:in|at|inside|on|to)(?: the| my| our| this)? $",
+    re.IGNORECASE,
 )
-_NAMED = re.compile(r"\b(?:my name is|my name['’]s|I am called|call me|this is|I['’]m|I am) (?P<name>[A-Z][\w-]+(?: [A-Z][\w-]+)*)(?= speaking|[.,!]|$| and)")
+_NAMED = re.compile(
+    r"\b(?:my name is|my name['’]s|I am called|call me|this is|I['’]m|I am) (?P<name>[A-Z][\w-]+(?: [A-Z][\w-]+)*)(?= speaking|[.,!]|$| and)"
+)
 
 
 class Turn(Record, frozen=True):
@@ -90,11 +93,8 @@ def _turn(lines: Sequence[Line], i: int, people: Collection[str], wearer: str) -
 
 
 def _met(name: str, people: Collection[str]) -> str:
-    """The most complete name of someone known by a part of it: "Tomas" is "Tomas Novak" where only one such is known."""
-    parts = name.casefold().split()
-    fuller = {other for other in people if len(other.split()) > len(parts) and set(parts) <= set(other.casefold().split())}
-    exact = next((other for other in people if other.casefold() == name.casefold()), name)
-    return next(iter(fuller)) if len(fuller) == 1 else exact
+    """As the known person of that name is written."""
+    return next((other for other in people if other.casefold() == name.casefold()), name)
 
 
 def _told(turn: Turn, people: Collection[str], wearer: str, it: Node | None) -> tuple[list[Edge], Node | None]:
@@ -171,7 +171,9 @@ def _subject(before: str, turn: Turn, people: Collection[str]) -> Node | None:
     if who.lower() == "you":
         return turn.to
     first = who.split()[0]
-    is_name = who[:1].isupper() and (first.lower() in FIRST_NAMES or first.casefold() in {p.casefold().split()[0] for p in people if p.strip()})
+    is_name = who[:1].isupper() and (
+        first.lower() in FIRST_NAMES or first.casefold() in {p.casefold().split()[0] for p in people if p.strip()}
+    )
     return person(_met(who, people)) if is_name and first.lower() not in NOT_NAMES else None
 
 
@@ -192,7 +194,9 @@ def _objects(sentence: str, verb: re.Match[str], named: Sequence[Phrase], type_:
         at = phrase.end
 
 
-_BREAKS = frozenset("in at to for from about because so but that which who when if while you i we he she they is was are were than until".split())
+_BREAKS = frozenset(
+    "in at to for from about because so but that which who when if while you i we he she they is was are were than until".split()
+)
 
 
 def _passed(turn: Turn, following: Turn | None, people: Collection[str]) -> Iterator[Edge]:

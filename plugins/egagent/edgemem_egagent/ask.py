@@ -1,0 +1,87 @@
+"""Asking the language model for typed JSON: prompts from files, data apart from instructions, one repair."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from edgemem.errors import ChatError
+from edgemem.infer.chat import Completion, Message, Prompt
+
+T = TypeVar("T")
+DATA_CHARS = 60_000
+"""More data than this is cut at the end: about 15,000 tokens."""
+
+
+class Completes(Protocol):
+    """What is needed of `answer.models.Models`."""
+
+    @property
+    def there(self) -> bool: ...
+    @property
+    def vision(self) -> bool: ...
+    def complete(self, prompt: Prompt) -> Completion: ...
+
+
+@lru_cache(maxsize=32)
+def instructions(task: str) -> str:
+    """The file `prompts/<task>.md`."""
+    return files("edgemem_egagent.prompts").joinpath(f"{task}.md").read_text(encoding="utf-8").strip()
+
+
+def ask_text(models: Completes, task: str, data: object, *, max_tokens: int = 500) -> str:
+    """Plain text for a task. Raises ChatError when the model does not answer or answers nothing."""
+    system = f"{instructions(task)}\n{instructions('data_rule').splitlines()[0]}"
+    messages = (Message(role="system", text=system), Message(role="user", text=_data(data)))
+    text = models.complete(Prompt(task=f"egagent_{task}", messages=messages, max_tokens=max_tokens)).text.strip()
+    if not text:
+        raise ChatError(f"the language model answered nothing to the task {task}")
+    return text
+
+
+def ask_typed(
+    models: Completes, task: str, data: object, type_: type[T], *, values: Mapping[str, str] | None = None, images: tuple[bytes, ...] = (),
+    tries: int = 2, max_tokens: int = 800,
+) -> T:  # fmt: skip
+    """A reply of `type_` at temperature 0; one that does not fit is given back with the reason. Raises ChatError after `tries`."""
+    text = instructions(task)
+    for name, value in (values or {}).items():
+        text = text.replace(f"{{{name}}}", value)
+    messages = [
+        Message(role="system", text=f"{text}\n{instructions('data_rule')}"),
+        Message(role="user", text=_data(data), images=images),
+    ]
+    why = ""
+    for _ in range(max(1, tries)):
+        prompt = Prompt(
+            task=f"egagent_{task}", messages=tuple(messages), temperature=0.0, max_tokens=max_tokens, schema=msgspec.json.schema(type_),
+            schema_name=task,
+        )  # fmt: skip
+        reply = models.complete(prompt).text
+        try:
+            return msgspec.json.decode(_object(reply), type=type_)
+        except msgspec.DecodeError as error:
+            why = str(error)
+            messages += [
+                Message(role="assistant", text=reply[:2000]),
+                Message(role="user", text=f"That is not a valid reply: {why}. Answer with one JSON object that fits."),
+            ]
+    raise ChatError(f"the language model gave no valid {task}: {why}")
+
+
+def _data(data: object) -> str:
+    text = msgspec.json.encode({"data": data}).decode()
+    return text if len(text) <= DATA_CHARS else text[:DATA_CHARS] + ' ... (cut)"}'
+
+
+def _object(reply: str) -> str:
+    """The outermost braces: models wrap JSON in words and fences."""
+    match = re.search(r"\{.*\}", reply, re.DOTALL)
+    return match[0] if match else reply
+
+

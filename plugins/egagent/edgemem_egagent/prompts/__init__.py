@@ -1,0 +1,1 @@
+"""What the language model is told, one file a task."""

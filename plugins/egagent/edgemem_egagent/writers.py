@@ -1,0 +1,196 @@
+"""The writers `fused_caption` and `triples`: one paragraph and the edges of every window that closes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from edgemem.answer.tools_graph import PEOPLE
+from edgemem.errors import ChatError, UsageError
+from edgemem.records import Entity, Observation
+from edgemem.remember.entries import NewDocument
+from edgemem.see import operations
+from edgemem.see.operations import Closing, Operation, Same, Triple
+from edgemem_egagent.ask import Completes
+from edgemem_egagent.extract import extract
+from edgemem_egagent.fuse import fused, origin_of
+from edgemem_egagent.graph import KINDS, ME, RELATIONS, Edge, Extraction, Line, Node, SameAs, joined, person
+from edgemem_egagent.names import most_complete
+from edgemem_egagent.sight import read_sight
+from edgemem_egagent.speech import read_speech, speaker_name
+
+FUSED = "fused"
+"""Kind of the documents that fused captions are."""
+_log = logging.getLogger("edgemem.egagent")
+Extractor = Literal["auto", "local", "model"]
+
+
+class FusedCaptionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who writes the paragraph."""
+
+    model: bool = True
+    """The language model, where one is configured; the template otherwise and whenever it fails."""
+    wearer: str = ""
+
+
+class FusedCaption:
+    """A document of kind "fused" per window: what was seen and what was said."""
+
+    name = "fused_caption"
+
+    def __init__(self, settings: FusedCaptionSettings | None = None, models: Completes | None = None) -> None:
+        self._settings = settings or FusedCaptionSettings()
+        self._models = models if self._settings.model and models is not None and models.there else None
+        self.slow = self._models is not None
+
+    def write(self, closing: Closing) -> Iterator[NewDocument]:
+        """At most one document; nothing where nothing was seen or said."""
+        segment, seen = closing.segment, _seen(closing)
+        lines = lines_of(closing, Voices(closing, self._settings.wearer))
+        try:
+            text = fused(segment, seen, lines, self._models)
+        except ChatError as error:
+            _log.warning("fused caption by template: %s", error)
+            text = fused(segment, seen, lines)
+        if text:
+            yield NewDocument(
+                kind=FUSED, text=text, stream=segment.stream, t0_us=segment.t0_us, t1_us=segment.t1_us, offset_us=segment.offset_us,
+                known_us=max([segment.t1_us, *(line.t1_us for line in lines)]), origin=origin_of(seen, lines),
+                segment_id=segment.id, moment_id=segment.representative_id,
+            )  # fmt: skip
+
+
+class TriplesSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the graph may hold and who draws it."""
+
+    nodes: tuple[str, ...] = KINDS
+    relations: tuple[str, ...] = RELATIONS
+    extractor: Extractor = "auto"
+    """"model" and "local" as they say; "auto" is the model where one is configured."""
+    wearer: str = ""
+    """The name under which the transcript has the person who carries the camera, besides "me"."""
+    egocentric: bool = True
+    """The camera is worn: what is large and low in the picture is in the wearer's hands."""
+    min_confidence: float = 0.3
+
+
+class Triples:
+    """Edges of the entity scene graph from what was said and seen in one window."""
+
+    name = "triples"
+
+    def __init__(self, settings: TriplesSettings | None = None, models: Completes | None = None) -> None:
+        self._settings = settings or TriplesSettings()
+        unknown = [kind for kind in self._settings.nodes if kind not in KINDS]
+        if unknown:
+            raise UsageError(f'triples: nodes: "{unknown[0]}" is none of {", ".join(KINDS)}')
+        self._models = models if self._settings.extractor != "local" and models is not None and models.there else None
+        if self._settings.extractor == "model" and self._models is None:
+            raise UsageError('triples: extractor = "model" needs a language model; configure one or use "auto"')
+        self.slow = self._models is not None
+
+    def write(self, closing: Closing) -> Iterator[Operation]:
+        """Triples, then which names are one person's."""
+        voices = Voices(closing, self._settings.wearer)
+        lines = lines_of(closing, voices)
+        extraction = self._extracted(closing, lines, [*voices.people])
+        for note in extraction.notes:
+            _log.info("not drawn: %s", note)
+        edges = [edge for edge in extraction.edges if self._wanted(edge)]
+        for edge in edges:
+            yield Triple(
+                source=voices.node(edge.source), type=edge.type, target=voices.node(edge.target), t0_us=edge.t0_us, t1_us=edge.t1_us,
+                confidence=edge.confidence, quotes=edge.quotes,
+            )  # fmt: skip
+        yield from _same(extraction.same, edges, voices)
+
+    def _wanted(self, edge: Edge) -> bool:
+        allowed = set(self._settings.nodes)
+        return (
+            edge.type in self._settings.relations
+            and {edge.source.kind, edge.target.kind} <= allowed
+            and edge.confidence >= self._settings.min_confidence
+        )
+
+    def _extracted(self, closing: Closing, lines: list[Line], known: list[str]) -> Extraction:
+        if self._models is not None:
+            segment = closing.segment
+            try:
+                return extract(
+                    self._models, fused(segment, _seen(closing), ()), lines, (segment.t0_us, segment.t1_us),
+                    moment_id=segment.representative_id, kinds=self._settings.nodes, relations=self._settings.relations,
+                    wearer=self._settings.wearer,
+                )  # fmt: skip
+            except ChatError as error:
+                _log.warning("edges by rules: %s", error)
+        heard = read_speech(lines, known, self._settings.wearer)
+        present = [line.speaker for line in lines if line.speaker]
+        looked = read_sight(closing.moments, closing.observations, present, egocentric=self._settings.egocentric)
+        return Extraction(edges=joined((*heard.edges, *looked.edges), 0), same=heard.same)
+
+
+def _same(introduced: Iterable[SameAs], edges: Sequence[Edge], voices: Voices) -> Iterator[Same]:
+    """Names that are one person's and that the memory does not know as one yet."""
+    mentioned = [end.name for edge in edges for end in (edge.source, edge.target) if end.kind == "person" and end.name not in voices.spoken]
+    for same in (*introduced, *most_complete(mentioned, [*voices.people, *voices.spoken])):
+        if voices.people.get(same.other, same.other) != same.name:
+            yield Same(short=voices.node(person(same.other)), full=voices.node(person(same.name)))
+    own = voices.spoken.get(ME)
+    if own is not None and voices.people.get(own.name, own.name) != ME:
+        yield Same(short=own, full=operations.Node(kind="person", name=ME))
+
+
+def _seen(closing: Closing) -> list[tuple[Observation, ...]]:
+    return [closing.observations.get(moment.id, ()) for moment in closing.moments]
+
+
+class Voices:
+    """The speakers of a closing: under which name each is known by now, and which entity stands for it.
+
+    An edge is stored at the voice itself, so that naming a voice later names what it said before, and taking the name back undoes it.
+    """
+
+    def __init__(self, closing: Closing, wearer: str = "") -> None:
+        self._names: dict[int, str] = {}
+        self._nodes: dict[str, operations.Node] = {}
+        self.people: dict[str, str] = {}
+        """Every name of a person in the memory -> the name under which that person is shown."""
+        if closing.open_view is not None:
+            with closing.open_view() as view:
+                for entity in view.entities():
+                    if entity.kind in PEOPLE:
+                        self.people.update({name: entity.name for name in (entity.name, *entity.aliases)})
+        for spoken in closing.utterances:
+            if spoken.speaker is not None:
+                entity = spoken.speaker
+                shown = speaker_name(self.people.get(entity.name, entity.name), wearer)
+                self._names[entity.id] = shown
+                self._nodes[shown] = operations.Node(kind=entity.kind, name=entity.name)
+
+    def name(self, entity: Entity | None) -> str:
+        """As lines and edges call the speaker; "" for nobody."""
+        return "" if entity is None else self._names[entity.id]
+
+    def node(self, node: Node) -> operations.Node:
+        """The entity that an end of an edge is stored at."""
+        plain = operations.Node(kind=node.kind, name=node.name)
+        return self._nodes.get(node.name, plain) if node.kind == "person" else plain
+
+    @property
+    def spoken(self) -> dict[str, operations.Node]:
+        """Entities of those who spoke, by the name they are known under."""
+        return self._nodes
+
+
+def lines_of(closing: Closing, voices: Voices) -> list[Line]:
+    """The utterances of a closing as lines."""
+    return [
+        Line(
+            speaker=voices.name(spoken.speaker), text=spoken.document.text, t0_us=spoken.document.t0_us, t1_us=spoken.document.t1_us,
+            document_id=spoken.document.id, confidence=spoken.confidence, origin=spoken.document.origin,
+        )
+        for spoken in closing.utterances
+    ]  # fmt: skip
