@@ -61,7 +61,7 @@ def list_(session: Session, names: tuple[str, ...], as_json: bool) -> None:
 @common_options
 @pass_session
 def fetch(session: Session, names: tuple[str, ...], as_json: bool) -> None:
-    """Fetch and convert models: those named with all they are composed of, else every one that needs no hub."""
+    """Fetch and convert models: those named with all they are composed of, else all but optional ones and those of a hub."""
     wanted = _cards(session, names) if names else _usual_cards(session)
     problems = _fetch(session, wanted)
     if as_json:
@@ -110,9 +110,10 @@ def fetch_all(session: Session) -> list[str]:
 
 
 def _usual_cards(session: Session) -> list[EngineCard]:
-    """Without the hub: not every board has that network, and the shipped choices do without."""
+    """Without the hub, as not every board has that network and the shipped choices do without; and without what is optional."""
     named = set(session.settings.engines.roles.values())
-    return [c for c in session.cards.values() if c.name in named or not any(source.kind == "hub" for source in c.source)]
+    cards = session.cards.values()
+    return [c for c in cards if c.name in named or not (c.optional or any(source.kind == "hub" for source in c.source))]
 
 
 def _cards(session: Session, names: Sequence[str]) -> list[EngineCard]:

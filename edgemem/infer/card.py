@@ -85,7 +85,7 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
 
     name: str
     role: str
-    """What it is for: `classify`, `detect`, `embed_text`, `embed_joint`, `read_text`, `detect_face`, `embed_face`."""
+    """What it is for: `classify`, `detect`, `embed_text`, `embed_joint`, `read_text`, `detect_face`, `embed_face`, `chat`."""
     decoder: str
     """Component that gives the arrays meaning."""
     runtime: str = "onnx"
@@ -94,6 +94,8 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
     about: str = ""
     priority: int = 0
     """Of several fetched cards for a role that the configuration does not name, the highest is taken."""
+    optional: bool = False
+    """Fetched only when it is named: nothing is worse without it."""
     source: list[Source] = []
     convert: Conversion | None = None
     files: dict[str, str] = {}

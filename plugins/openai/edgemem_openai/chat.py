@@ -36,13 +36,7 @@ class OpenAIChat:
 
     name = "openai"
 
-    def __init__(
-        self,
-        settings: OpenAISettings,
-        home: Path,
-        environment: Mapping[str, str] = os.environ,
-        redact: Callable[[Prompt], Prompt] | None = None,
-    ) -> None:
+    def __init__(self, settings: OpenAISettings, home: Path, environment: Mapping[str, str] = os.environ) -> None:
         self._settings = settings
         self._environment = environment
         self._ledger = Ledger(home / "openai.db")
@@ -51,8 +45,6 @@ class OpenAIChat:
         self._dialects: dict[tuple[str, str], wire.Dialect] = {}
         self._served: dict[str, str] = {}
         self._resting: dict[str, tuple[float, str]] = {}
-        self.redact = redact
-        """Sees every prompt last: what it returns is what leaves."""
         self.vision = settings.vision_anywhere
 
     def complete(self, prompt: Prompt) -> Completion:
@@ -61,7 +53,6 @@ class OpenAIChat:
         server = server_for(prompt.task, self._settings, self._environment)
         if any(message.images for message in prompt.messages) and not server.vision:
             raise ChatError(f"{prompt.task} wants to show pictures; set {server.where}.vision = true, or choose a model that sees")
-        prompt = self.redact(prompt) if self.redact else prompt
         try:
             return self._counted(server, prompt, start)
         except ChatError as error:

@@ -225,14 +225,6 @@ def test_the_model_need_not_be_named_where_there_is_one(make_chat, asking):
         fails(make_chat(server, model=""), asking(), "serves 2 models (a, b): name one in openai.model")
 
 
-def test_what_redact_returns_is_what_leaves(make_chat, asking):
-    with ScriptedServer(["fine"]) as server:
-        chat = make_chat(server)
-        chat.redact = lambda prompt: asking(prompt.messages[0].text.replace("4711", "****"))
-        chat.complete(asking("my PIN is 4711"))
-    assert server.asked[0].text == "my PIN is ****"
-
-
 def test_threads_may_ask_at_once(make_chat, asking):
     with ScriptedServer(lambda asked: asked.text.upper()) as server:
         chat, said = make_chat(server), {}

@@ -1,0 +1,104 @@
+"""The chat `gguf`: llama.cpp in this process, one reply at a time."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from edgemem.errors import ChatError
+from edgemem.infer.chat import Completion, Prompt
+
+
+class GgufChat:
+    """Loads the model when first asked. Replies keep a prompt's schema: llama.cpp samples only what the schema allows."""
+
+    name = "gguf"
+    vision = False
+
+    def __init__(self, model_file: Callable[[], Path], context_tokens: int, threads: int, call_s: float) -> None:
+        self._model_file = model_file
+        self._context_tokens = context_tokens
+        self._threads = threads
+        self._call_s = call_s
+        self._server: Any = None
+        self._model = ""
+        self._lock = threading.Lock()
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Answer once. Raises ChatError when the model cannot be loaded, the prompt is too long, or the time is over."""
+        if any(message.images for message in prompt.messages):
+            raise ChatError("gguf.model reads words only; ask a model that sees (openai.vision) about pictures")
+        start = time.monotonic()
+        with self._lock:
+            return self._asked(self._loaded(), prompt, start)
+
+    def _asked(self, server: Any, prompt: Prompt, start: float) -> Completion:
+        pieces, facts, late = list[str](), dict[str, Any](), False
+
+        def hear(chunk: dict[str, Any]) -> bool:
+            """Take in a piece; True stops the model. It must not raise: what is raised here is lost."""
+            nonlocal late
+            facts.update({key: chunk[key] for key in ("usage", "error") if chunk.get(key)})
+            for choice in chunk.get("choices", ()):
+                pieces.append(choice.get("delta", {}).get("content") or "")
+                facts.update({"finish": choice["finish_reason"]} if choice.get("finish_reason") else {})
+            late = time.monotonic() - start > self._call_s
+            return late
+
+        server.handle_chat_completions(_request(prompt), hear)
+        if "error" in facts:
+            raise ChatError(f"gguf: {facts['error'].get('message', 'failed')}; raise gguf.context_tokens if the prompt was too long")
+        if "finish" not in facts:
+            why = f"was not whole after gguf.call_s = {self._call_s:g}; raise it, or take a smaller model" if late else "broke off"
+            raise ChatError(f"gguf: the reply {why}")
+        usage = facts.get("usage", {})
+        return Completion(
+            text="".join(pieces).strip(),
+            model=self._model,
+            tokens_in=usage.get("prompt_tokens", 0),
+            tokens_out=usage.get("completion_tokens", 0),
+            ms=1000 * (time.monotonic() - start),
+            finish="length" if facts["finish"] == "length" else "stop",
+        )
+
+    def _loaded(self) -> Any:
+        if self._server is None:
+            path = self._model_file()
+            if not path.is_file():
+                raise ChatError(f"gguf.model: {path}: no such file")
+            import xllamacpp
+
+            try:
+                self._server = xllamacpp.Server(self._parameters(xllamacpp, path))
+            except RuntimeError as error:
+                raise ChatError(f"gguf.model: {path} cannot be loaded ({error}); is it a GGUF file, and is there memory enough?") from None
+            self._model = path.stem
+        return self._server
+
+    def _parameters(self, llama: Any, path: Path) -> Any:
+        wanted = llama.CommonParams()
+        wanted.model.path = str(path)
+        wanted.n_ctx, wanted.n_parallel, wanted.warmup, wanted.verbosity = self._context_tokens, 1, False, -1
+        for cpu in (wanted.cpuparams, wanted.cpuparams_batch):
+            cpu.n_threads, cpu.poll = self._threads, 0
+        # The library listens on a port of this machine: nobody else gets an answer, a prompt or a page there.
+        wanted.hostnames, wanted.api_keys = ["127.0.0.1"], [secrets.token_hex(32)]
+        wanted.ui = wanted.endpoint_slots = wanted.endpoint_metrics = wanted.endpoint_props = False
+        return wanted
+
+
+def _request(prompt: Prompt) -> dict[str, Any]:
+    wanted: dict[str, Any] = {
+        "messages": [{"role": message.role, "content": message.text} for message in prompt.messages],
+        "temperature": prompt.temperature,
+        "max_tokens": prompt.max_tokens,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if prompt.schema is not None:
+        wanted["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": prompt.schema}}
+    return wanted

@@ -1,0 +1,79 @@
+"""A language model without a network, and every way in which it may be missing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from edgemem_gguf.chat import GgufChat
+
+from edgemem.cli.app import Session
+from edgemem.errors import ChatError, UsageError
+from edgemem.infer.chat import Message, Prompt
+from edgemem.infer.fetch import ensure
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"action": {"enum": ["search", "answer"]}, "words": {"type": "string", "maxLength": 20}},
+    "required": ["action", "words"],
+    "additionalProperties": False,
+}
+
+
+def asking(text="Where is my red mug?", **fields):
+    return Prompt(**{"task": "planner", "messages": (Message(role="user", text=text),), "max_tokens": 50, **fields})
+
+
+@pytest.fixture(scope="module")
+def session():
+    session = Session(None, ("gguf.model=smollm2-135m", "gguf.context_tokens=1024", "gguf.threads=1", "models.chat=gguf"))
+    ensure(session.cards["smollm2-135m"], session.home, session.converters)
+    return session
+
+
+@pytest.fixture(scope="module")
+def models(session):
+    return session.context.models
+
+
+@pytest.mark.slow
+def test_it_says_only_what_the_schema_allows(models):
+    completion = models.complete(asking(schema=SCHEMA))
+    assert set(json.loads(completion.text)) == {"action", "words"}
+    assert completion.model.startswith("smollm2")
+    assert (completion.tokens_in > 5, completion.tokens_out > 5, completion.usd) == (True, True, 0.0)
+
+
+@pytest.mark.slow
+def test_length_and_time_are_limits(models, session):
+    assert models.complete(asking("Tell me a long story.", max_tokens=4)).finish == "length"
+    with pytest.raises(ChatError, match=r"raise gguf\.context_tokens"):
+        models.complete(asking("word " * 2000))
+    weights = ensure(session.cards["smollm2-135m"], session.home, session.converters)["model"]
+    with pytest.raises(ChatError, match=r"gguf\.call_s"):
+        GgufChat(lambda: weights, 1024, 1, 0.001).complete(asking("Count to one thousand.", max_tokens=500))
+
+
+def test_pictures_are_refused(tmp_path):
+    prompt = asking(messages=(Message(role="user", text="what is this?", images=(b"jpeg",)),))
+    with pytest.raises(ChatError, match="reads words only"):
+        GgufChat(lambda: tmp_path / "none.gguf", 1024, 1, 10).complete(prompt)
+
+
+def test_a_model_that_is_not_there_or_is_none_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("EDGEMEM_HOME", str(tmp_path))
+    (tmp_path / "text.gguf").write_text("this is no model")
+    for model, words in (
+        (tmp_path / "none.gguf", "no such file"),
+        (tmp_path / "text.gguf", "is it a GGUF file"),
+        ("smollm2-135m", "engines fetch"),
+    ):
+        models = Session(None, (f"gguf.model={model}",)).context.models
+        with pytest.raises(ChatError, match=words):
+            models.complete(asking())
+    with pytest.raises(UsageError, match='did you mean "smollm2-135m"'):
+        Session(None, ("gguf.model=smolm2-135m",)).context.models.complete(asking())
+
+
+def test_nothing_is_configured_unless_a_model_is_named():
+    assert not Session(None, ()).context.models.there
