@@ -76,6 +76,19 @@ class FaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Larger pictures are made this size first: 23 ms at 640x480."""
 
 
+class VoiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of a speaker encoder over mel spectrograms; the defaults are Resemblyzer's."""
+
+    bands: int = 40
+    frames: int = 160
+    """Of one window: 1.6 s."""
+    step: int = 77
+    """Frames from one window to the next: 1.3 windows a second."""
+    max_windows: int = 8
+    """Most windows of one utterance, spread over it."""
+    loudness_dbfs: float = -30.0
+
+
 class NoDecoderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """For decoders without parameters."""
 
@@ -131,6 +144,18 @@ def _label_bridge(_settings: NoDecoderSettings, parts: Parts) -> Any:
     return LabelBridge(parts.uses["classify"], parts.uses.get("detect"), parts.uses["embed_text"], parts.cache_dir)
 
 
+def _silero(_settings: NoDecoderSettings, parts: Parts) -> Any:
+    from edgemem.infer.decode_speech import SileroDetector
+
+    return SileroDetector(parts)
+
+
+def _voice_embedder(settings: VoiceSettings, parts: Parts) -> Any:
+    from edgemem.infer.decode_speech import MelVoiceEmbedder
+
+    return MelVoiceEmbedder(settings, parts)
+
+
 DECODERS = (
     Decoder("classifier", _classifier, ClassifierSettings, "probabilities over a list of labels"),
     Decoder("nanodet", _nanodet, NanodetSettings, "objects with boxes, as NanoDet puts them out"),
@@ -139,4 +164,6 @@ DECODERS = (
     Decoder("label_bridge", _label_bridge, NoDecoderSettings, "pictures and text in one space, by what a classifier and a detector name"),
     Decoder("centerface", _centerface, FaceSettings, "faces with landmarks"),
     Decoder("face_embedder", _face_embedder, NoDecoderSettings, "one vector for a face"),
+    Decoder("silero", _silero, NoDecoderSettings, "where someone speaks, as Silero puts it out"),
+    Decoder("voice_embedder", _voice_embedder, VoiceSettings, "one vector for a voice"),
 )

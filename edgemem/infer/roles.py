@@ -130,3 +130,49 @@ class JointEmbedder(Protocol):
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         """Queries in the same space: float32 [n, dim], unit length."""
         ...
+
+
+class SpeechDetector(Protocol):
+    """Role `detect_speech` (voice activity detection)."""
+
+    window: int
+    """Samples at 16 kHz that get one probability."""
+
+    def speech(self, samples: Vector, state: object = None) -> tuple[Vector, object]:
+        """(probabilities float32 [n // window] that each window is speech, the state with which the sound that follows goes on).
+
+        `samples`: float32 [n], n a multiple of `window`. Without a `state` the sound begins here.
+        """
+        ...
+
+
+class Phrase(Record, frozen=True):
+    """What a recogniser understood in a piece of sound, with how far it may be trusted."""
+
+    text: str
+    confidence: float
+    """Geometric mean of its tokens' probabilities, 0..1."""
+    no_speech: float = 0.0
+    """0..1: likelihood that there was nothing to understand."""
+    compression: float = 1.0
+    """Length of the text over its compressed length: above about 2.4 it repeats itself."""
+    words: tuple[tuple[str, float, float, float], ...] = ()
+    """(word, start_s, end_s, probability), where asked for; seconds from the beginning of the piece."""
+
+
+class Transcriber(Protocol):
+    """Role `transcribe` (speech recognition)."""
+
+    def transcribe(self, samples: Vector, *, language: str = "", words: bool = False) -> Phrase:
+        """What is said in float32 [n] at 16 kHz, at most 30 s; `language` is an ISO 639-1 code, "" = found out by itself."""
+        ...
+
+
+class VoiceEmbedder(Protocol):
+    """Role `embed_voice`."""
+
+    space: Space
+
+    def embed_voice(self, samples: Vector) -> Vector:
+        """The vector of whoever speaks in float32 [n] at 16 kHz: float32 [dim], unit length."""
+        ...

@@ -172,6 +172,15 @@ class Engines:
         with self._lock:
             return self._object(card)
 
+    def ready(self, role: str) -> list[str]:
+        """Every card that could play `role` now, the preferred first; only the one that the settings name, where they name one."""
+        return [card.name for card in self._candidates(role) if not self._problem(card, ())]
+
+    def play(self, name: str) -> Any:
+        """The object of one card, as `ready` names it."""
+        with self._lock:
+            return self._object(self.cards[name])
+
     def close(self) -> None:
         """Free every model. What was handed out must not be used afterwards."""
         with self._lock:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgemem.extend.hookspecs import Component, Components, hookimpl
-from edgemem_convert.settings import BertSettings, RepairSettings, TfjsSettings, TfliteSettings
+from edgemem.extend.hookspecs import Component, Components, NoSettings, hookimpl
+from edgemem_convert.settings import BertSettings, LstmSettings, RepairSettings, TfjsSettings, TfliteSettings
 
 
 def _bert(settings: BertSettings, _context: Any) -> Any:
     from edgemem_convert.bert import BertConverter
 
     return BertConverter(settings)
+
+
+def _join(_settings: NoSettings, _context: Any) -> Any:
+    from edgemem_convert.join import JoinConverter
+
+    return JoinConverter()
+
+
+def _lstm(settings: LstmSettings, _context: Any) -> Any:
+    from edgemem_convert.lstm import LstmConverter
+
+    return LstmConverter(settings)
 
 
 def _repair(settings: RepairSettings, _context: Any) -> Any:
@@ -37,6 +49,8 @@ def register_converters() -> Components:
     """One converter per format of weights."""
     return (
         Component("bert", _bert, BertSettings, "BERT sentence encoders in safetensors, float or int8"),
+        Component("join", _join, NoSettings, "a file that was split into parts"),
+        Component("lstm", _lstm, LstmSettings, "speaker encoders of LSTM layers in torch's old format, read without torch"),
         Component("repair", _repair, RepairSettings, "ONNX exported for one picture size: free dimensions, folded weights"),
         Component("tfjs", _tfjs, TfjsSettings, "TensorFlow.js graph models"),
         Component("tflite", _tflite, TfliteSettings, "TensorFlow Lite classifiers, in float or in their own int8"),

@@ -13,6 +13,12 @@ class BertSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     int8: bool = True
 
 
+class LstmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`prefix`: the path in the file under which the layers' tensors lie."""
+
+    prefix: str = ""
+
+
 class RepairSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """New shapes and names: `shapes` by old input or output name (a string is a free dimension), `rename` old to new."""
 

@@ -1,0 +1,177 @@
+"""The ear `whisper`: cuts sound at silence, understands each piece, tells voices apart. Silence costs only voice activity detection."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from edgemem.errors import EngineError
+from edgemem.infer.roles import Phrase, Transcriber
+from edgemem.records import US
+from edgemem.see.hear import NOTHING_YET_US, RATE_HZ, Governor, Heard, Sound, Word
+from edgemem_hearing.cut import Cutter, Piece
+from edgemem_hearing.voices import Voices
+
+if TYPE_CHECKING:
+    from edgemem.infer.runtime import Engines
+    from edgemem_hearing import EarSettings
+
+_NOISES = re.compile(r"\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]+")
+"""What Whisper writes for sounds that are not speech: [Music], (laughs), *sighs*."""
+_INVENTED = frozenset({"you", "thank you", "thanks for watching", "thank you for watching", "bye", "so", "the end", "okay", "oh"})
+"""What Whisper says of silence and music most often; believed only where the voice is clear."""
+_CLEAR_SPEECH = 0.85
+"""Mean probability of speech above which such words are believed."""
+_MUSIC_SPEECH = 0.6
+"""Mean probability of speech below which, with doubtful words, it was music or noise."""
+
+
+class WhisperEar:
+    """See `edgemem.see.hear.Ear`. Models load with the first sound or speech, in the thread that hears."""
+
+    name = "whisper"
+
+    def __init__(self, settings: EarSettings, engines: Engines | None, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Raises EngineError with what to do when a model is missing."""
+        if engines is None:
+            raise EngineError("hearing needs engines")
+        for role in ("detect_speech", "transcribe"):
+            if problem := engines.missing(role):
+                raise EngineError(problem)
+        self.notes: dict[str, int] = {}
+        self._settings, self._engines, self._clock = settings, engines, clock
+        self._governors = {live: Governor(rtf) for live, rtf in ((True, settings.max_rtf), (False, settings.max_rtf_recorded))}
+        self._until_us = NOTHING_YET_US
+        self._cutter: Cutter | None = None
+        self._transcribers: list[tuple[str, Transcriber | None, float]] = [(name, None, 0.0) for name in engines.ready("transcribe")]
+        self._embedder: Any = None
+        self._voices: Voices | None = None
+        self._state = b""
+        self._last_text = ""
+        if problem := engines.missing("embed_voice"):
+            self._note(f"speakers are not told apart: {problem}")
+        else:
+            self._voices = Voices(settings, engines.card("embed_voice").name)
+
+    @property
+    def until_us(self) -> int:
+        """See `Ear.until_us`."""
+        return self._until_us
+
+    def hear(self, sound: Sound) -> list[Heard]:
+        """See `Ear.hear`."""
+        if self._cutter is None:
+            self._cutter = Cutter(self._settings, self._engines.role("detect_speech"))
+        started = self._clock()
+        self._governors[sound.live].heard(len(sound.samples) / RATE_HZ)
+        pieces = list(self._cutter.add(sound))
+        self._governors[sound.live].spent(self._clock() - started)
+        heard = self._understood(pieces)
+        self._until_us = max(self._until_us, self._cutter.until_us if self._cutter.until_us is not None else sound.end_us)
+        return heard
+
+    def flush(self) -> list[Heard]:
+        """See `Ear.flush`."""
+        return self._understood(self._cutter.flush()) if self._cutter is not None else []
+
+    def state(self) -> bytes:
+        """The voices."""
+        return self._voices.state() if self._voices is not None else b""
+
+    def restore(self, state: bytes) -> None:
+        """Raises ValueError for voices of another embedder."""
+        if self._voices is not None:
+            self._voices.restore(state)
+
+    def _understood(self, pieces: Iterable[Piece]) -> list[Heard]:
+        found = (self._understand(piece) for piece in pieces)
+        return [heard for heard in found if heard is not None]
+
+    def _understand(self, piece: Piece) -> Heard | None:
+        sound, governor = piece.sound, self._governors[piece.sound.live]
+        index = self._affordable(governor)
+        if index is None:
+            self._note("an utterance was left out: hearing may not take more time here (max_rtf)")
+            return None
+        transcriber = self._transcriber(index)
+        started = self._clock()
+        try:
+            phrase = transcriber.transcribe(sound.samples, language=self._settings.language, words=self._settings.words)
+            text = believable(phrase, piece.speech, self._last_text, self._settings)
+            if not text:
+                return None
+            self._last_text = text
+            speaker = self._speaker(sound)
+        finally:
+            self._spent(index, governor, self._clock() - started)
+        words = tuple(
+            Word(text=text, t0_us=sound.offset_us + round(a * US), t1_us=sound.offset_us + round(b * US), probability=p)
+            for text, a, b, p in phrase.words
+        )
+        return Heard(
+            t0_us=sound.t_us, t1_us=sound.t_us + sound.duration_us, offset_us=sound.offset_us, text=text, speaker=speaker,
+            confidence=round(phrase.confidence, 3), words=words,
+        )  # fmt: skip
+
+    def _speaker(self, sound: Sound) -> str:
+        if self._voices is None:
+            return ""
+        if self._embedder is None:
+            self._embedder = self._engines.role("embed_voice")
+        return self._voices.name(self._embedder.embed_voice(sound.samples), sound.duration_us / US)
+
+    def _affordable(self, governor: Governor) -> int | None:
+        """The best recogniser that the budget allows, by what each took of late."""
+        for index, (name, _, took_s) in enumerate(self._transcribers):
+            if governor.afford(took_s):
+                if index:
+                    self._note(f"{name} listened where the budget did not allow a better model (max_rtf)")
+                return index
+        return None
+
+    def _transcriber(self, index: int) -> Transcriber:
+        name, transcriber, took_s = self._transcribers[index]
+        if transcriber is None:
+            transcriber = self._engines.play(name)
+            self._transcribers[index] = (name, transcriber, took_s)
+        return transcriber
+
+    def _spent(self, index: int, governor: Governor, took_s: float) -> None:
+        governor.spent(took_s)
+        name, transcriber, before_s = self._transcribers[index]
+        self._transcribers[index] = (name, transcriber, took_s if not before_s else 0.7 * before_s + 0.3 * took_s)
+
+    def _note(self, line: str) -> None:
+        self.notes[line] = self.notes.get(line, 0) + 1
+
+
+def believable(phrase: Phrase, speech: float, before: str, settings: EarSettings) -> str:
+    """The text of a phrase without marks of noises, or "" where it was likely invented. `speech`: mean probability of the piece."""
+    text = " ".join(_NOISES.sub(" ", phrase.text).split())
+    plain = re.sub(r"[^\w ]", "", text).strip().lower()
+    if not plain:
+        return ""
+    doubtful = phrase.confidence < settings.min_confidence
+    invented = (
+        phrase.compression > settings.max_compression
+        or (phrase.no_speech > settings.max_no_speech and (doubtful or speech < _MUSIC_SPEECH))
+        or (doubtful and speech < _MUSIC_SPEECH)
+        or phrase.confidence < settings.min_confidence / 2
+        or (plain in _INVENTED and speech < _CLEAR_SPEECH)
+        or (text == before and speech < _CLEAR_SPEECH)
+        or _repeats(plain.split())
+    )
+    return "" if invented else text
+
+
+def _repeats(words: list[str]) -> bool:
+    """One to four words said five times in a row or more: a decoder that is caught in a loop."""
+    for width in range(1, 5):
+        run = 1
+        for at in range(width, len(words) - width + 1, width):
+            run = run + 1 if words[at : at + width] == words[at - width : at] else 1
+            if run >= 5:
+                return True
+    return False

@@ -1,0 +1,65 @@
+"""Speech recognition: Whisper through faster-whisper, one piece of at most 30 s at a time."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgemem.errors import EngineError
+from edgemem.infer.roles import Phrase
+from edgemem.infer.runtime import Parts
+from edgemem.records import Vector
+
+if TYPE_CHECKING:
+    from edgemem_hearing import WhisperSettings
+
+_TOKENS_PER_S, _TOKENS = 10, 12
+"""Most tokens of an utterance: fast speech has six a second. It bounds the time that a decoder caught in a loop takes."""
+
+
+class WhisperTranscriber:
+    """Role `transcribe`. Shorter windows than Whisper's 30 s were tried: they save two thirds of the time and make it repeat itself."""
+
+    def __init__(self, settings: WhisperSettings, parts: Parts) -> None:
+        """Load the model of a card's folder. Raises EngineError when CTranslate2 cannot."""
+        from faster_whisper import WhisperModel
+
+        self._settings = settings
+        threads = min(settings.threads, os.cpu_count() or 1)
+        folder = str(parts.files["model"].parent)
+        try:
+            self._model: Any = WhisperModel(
+                folder, device="cpu", compute_type=settings.compute_type, cpu_threads=threads, local_files_only=True
+            )
+        except (RuntimeError, ValueError, OSError) as error:
+            name = parts.card.name
+            raise EngineError(f"{name}: cannot be loaded ({error}); run: edgemem engines check {name}") from None
+
+    def transcribe(self, samples: Vector, *, language: str = "", words: bool = False) -> Phrase:
+        """See `roles.Transcriber`. A model of English alone takes everything for English."""
+        seconds = len(samples) / 16_000
+        segments, _ = self._model.transcribe(
+            np.ascontiguousarray(samples, np.float32), language=language or None, beam_size=self._settings.beam, temperature=0.0,
+            condition_on_previous_text=False, without_timestamps=not words, word_timestamps=words, vad_filter=False,
+            compression_ratio_threshold=None, log_prob_threshold=None, no_speech_threshold=None,
+            max_new_tokens=_TOKENS + math.ceil(_TOKENS_PER_S * seconds),
+        )  # fmt: skip
+        return _phrase(list(segments))
+
+
+def _phrase(segments: list[Any]) -> Phrase:
+    """One piece's segments as one; the weakest of them counts for the guards."""
+    if not segments:
+        return Phrase(text="", confidence=0.0, no_speech=1.0)
+    tokens = [max(1, len(segment.tokens)) for segment in segments]
+    mean = sum(segment.avg_logprob * count for segment, count in zip(segments, tokens, strict=True)) / sum(tokens)
+    return Phrase(
+        text=" ".join(segment.text.strip() for segment in segments).strip(),
+        confidence=min(1.0, math.exp(mean)),
+        no_speech=max(segment.no_speech_prob for segment in segments),
+        compression=max(segment.compression_ratio for segment in segments),
+        words=tuple((word.word.strip(), word.start, word.end, word.probability) for s in segments for word in s.words or ()),
+    )
