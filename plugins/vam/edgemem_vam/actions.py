@@ -197,9 +197,7 @@ class Summaries(Record, frozen=True):
     evidence: tuple[Evidence, ...] = ()
     windows: tuple[Note, ...] = ()
     documents: tuple[NewDocument, ...] = ()
-    """Passages without vectors: they are embedded when stored."""
-    replaces: tuple[int | None, ...] = ()
-    """Of each document, the version that it takes the place of."""
+    """Passages without vectors: they are embedded when stored (`answer.written`)."""
     notes: tuple[str, ...] = ()
 
 

@@ -91,7 +91,6 @@ class SummaryTool:
         windows, notes = self._windows(action)
         made: list[Note] = []
         documents: list[NewDocument] = []
-        replaces: list[int | None] = []
         proofs: dict[str, Evidence] = {}
         down = ""
         known = {key: d for d in view.documents(kinds=SUMMARY_KINDS) if (key := summary_key.read(d)) is not None}
@@ -105,7 +104,6 @@ class SummaryTool:
             if text is None:
                 text, down = self._write(window, action, view, down)
                 documents.append(_document(window, text, view))
-                replaces.append(None if old is None else old.id)
             evidence = evidence_of(evenly(window.moments, FRAMES), view, score=0.5)
             proofs.update({one.id: one for one in evidence})
             made.append(
@@ -115,9 +113,7 @@ class SummaryTool:
                 )
             )  # fmt: skip
         notes += [down] if down else []
-        return Summaries(
-            evidence=tuple(proofs.values()), windows=tuple(made), documents=tuple(documents), replaces=tuple(replaces), notes=tuple(notes)
-        )
+        return Summaries(evidence=tuple(proofs.values()), windows=tuple(made), documents=tuple(documents), notes=tuple(notes))
 
     def _windows(self, action: WriteSummaries) -> tuple[list[tuple[int, int]], list[str]]:
         step_us = round(max(MIN_WINDOW_S, action.granularity_s) * US)

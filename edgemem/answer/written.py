@@ -1,0 +1,76 @@
+"""What a question wrote beside its answer, such as summaries of stretches of time, kept for later questions.
+
+Tools read only. A tool whose result has `documents` proposes them; whoever holds the memory for writing keeps them. In a memory that is
+only read they live as long as their session. Documents of one kind, stretch of time and first line are versions of one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from edgemem.answer.session import Session
+from edgemem.records import Document
+from edgemem.remember.entries import NewDocument, NewPassage
+
+if TYPE_CHECKING:
+    from edgemem.infer.roles import TextEmbedder
+    from edgemem.remember.store import Store
+    from edgemem.remember.view import View
+
+
+def written(session: Session) -> list[NewDocument]:
+    """Documents that the steps of a session proposed; of several versions of one the last."""
+    proposed: dict[tuple[object, ...], NewDocument] = {}
+    for step in session.steps:
+        proposed.update({_identity(document): document for document in getattr(step.result, "documents", ())})
+    return list(proposed.values())
+
+
+def persist(store: Store, session: Session, embedder: TextEmbedder | None = None) -> int:
+    """Write what the session proposed, in one transaction; returns how many documents were written.
+
+    A document takes the place of the version that the memory holds, unless that one is newer or says the same. Passages without vectors
+    are embedded; without an embedder they are left out, and the document is found by its words. Raises BudgetError.
+    """
+    proposed = [_embedded(document, embedder) for document in written(session)]
+    if not proposed:
+        return 0
+    if embedder is not None:
+        store.ensure_space(embedder.space, holds="passage")
+    with store.view() as view:
+        versions = [(document, _version(document, view)) for document in proposed]
+    count = 0
+    with store.transaction() as tx:
+        for document, old in versions:
+            if old is not None and (old.text == document.text or old.known_us > document.known_us):
+                continue
+            count += 1
+            if old is None:
+                tx.add_document(document)
+            else:
+                tx.replace_document(old.id, document)
+    return count
+
+
+def _identity(document: NewDocument | Document) -> tuple[object, ...]:
+    return (document.kind, document.stream, document.t0_us, document.t1_us, document.text.partition("\n")[0])
+
+
+def _version(document: NewDocument, view: View) -> Document | None:
+    """What the memory holds of it now."""
+    near = view.documents(kinds=(document.kind,), stream=document.stream, from_us=document.t0_us, to_us=document.t1_us)
+    return next((known for known in near if _identity(known) == _identity(document)), None)
+
+
+def _embedded(document: NewDocument, embedder: TextEmbedder | None) -> NewDocument:
+    bare = [passage for passage in document.passages if not passage.vectors]
+    if not bare:
+        return document
+    if embedder is None:
+        return msgspec.structs.replace(document, passages=tuple(p for p in document.passages if p.vectors))
+    vectors = iter(embedder.embed_text([passage.text for passage in bare]))
+    space = embedder.space.name
+    passages = tuple(p if p.vectors else NewPassage(kind=p.kind, text=p.text, vectors={space: next(vectors)}) for p in document.passages)
+    return msgspec.structs.replace(document, passages=passages)
