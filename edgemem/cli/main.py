@@ -22,6 +22,7 @@ _COMMANDS = {
     "show": ("edgemem.cli.ask", "show", "Open a piece of evidence: its picture and what is known of it."),
     "timeline": ("edgemem.cli.timeline", "timeline", "List what happened, in order."),
     "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask it five questions."),
+    "name": ("edgemem.cli.name", "name", "Say whose voice a speaker is, or take it back."),
     "forget": ("edgemem.cli.forget", "forget", "Forget a stretch of time, a name, a stream or a piece of evidence, for good."),
     "memory": ("edgemem.cli.memory", "memory", "Look after a memory: stats, check, backup, export, import, compact, pause, resume."),
     "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),

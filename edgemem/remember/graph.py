@@ -69,6 +69,11 @@ class GraphWriting(Writing):
         self.connection.execute("UPDATE entity_merge SET until_us = ? WHERE from_id = ? AND until_us IS NULL", (known_us, from_id))
         return self._insert("INSERT INTO entity_merge (from_id, into_id, known_us) VALUES (?, ?, ?)", (from_id, into_id, known_us))
 
+    def merge_of(self, from_id: int) -> int | None:
+        """The merge that makes this entity part of another, None where there is none."""
+        row = self.connection.execute("SELECT id FROM entity_merge WHERE from_id = ? AND until_us IS NULL", (from_id,)).fetchone()
+        return row[0] if row else None
+
     def unmerge(self, merge_id: int, until_us: int) -> None:
         """They are two after all; views before `until_us` go on seeing one. Raises MemoryDirError if that was taken back before."""
         sql = "UPDATE entity_merge SET until_us = ? WHERE id = ? AND until_us IS NULL"

@@ -1,0 +1,82 @@
+"""`edgemem name`: say who a voice belongs to, and take it back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json
+from edgemem.clock import now_us
+from edgemem.config import parse_bytes
+from edgemem.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
+
+MOST_CHARS = 100
+
+
+@click.command()
+@click.argument("voice", metavar="speaker:N")
+@click.argument("name", required=False)
+@memory_option
+@click.option("--undo", is_flag=True, help="It was somebody else: the voice is a number again.")
+@json_option
+@common_options
+@pass_session
+def name(session: Session, voice: str, name: str | None, memory: Path, undo: bool, as_json: bool) -> None:
+    """Say that speaker:N is NAME. What was said and will be said is NAME's from now on; questions as of earlier still see the number.
+
+    Several voices may be one person. A new name takes the place of an earlier one.
+    """
+    from edgemem.remember.entries import NewEntity
+    from edgemem.remember.store import Store
+
+    number, wanted = _number(voice), _wanted(name, undo=undo)
+    own_name, known_us = f"speaker {number}", now_us()
+    budget_bytes = parse_bytes(session.settings.budget.disk)
+    with Store.open(memory, create=False, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store:
+        with store.view() as view:
+            _require(view, own_name, memory)
+        with store.transaction() as tx:
+            voice_id = tx.add_entity(NewEntity(kind="voice", name=own_name, known_us=known_us))
+            if wanted:
+                tx.merge_entity(voice_id, tx.add_entity(NewEntity(kind="person", name=wanted, known_us=known_us)), known_us)
+            elif (merge_id := tx.merge_of(voice_id)) is not None:
+                tx.unmerge(merge_id, known_us)
+            else:
+                raise UsageError(f"{own_name} has no name that could be taken back")
+        with store.view() as view:
+            count = len(view.utterances(speaker_id=voice_id))
+    if as_json:
+        print_json({"speaker": number, "name": wanted or None, "utterances": count})
+    elif wanted:
+        click.echo(f"{own_name} is {wanted}: {count} utterances; take it back with: edgemem name speaker:{number} --undo --memory {memory}")
+    else:
+        click.echo(f"{own_name} is a number again: {count} utterances")
+
+
+def _number(voice: str) -> int:
+    match = re.fullmatch(r"(?:speaker)?[: ]?(\d{1,9})", voice.strip(), re.IGNORECASE)
+    if match is None:
+        raise UsageError(f'"{voice}" is not a speaker; write it like speaker:3, as answers and the timeline name them')
+    return int(match[1])
+
+
+def _wanted(name: str | None, *, undo: bool) -> str:
+    if undo == (name is not None):
+        raise UsageError('give either a name, such as: edgemem name speaker:3 "Tomas", or --undo')
+    cleaned = " ".join((name or "").split())
+    if not undo and (not re.search(r"\w", cleaned) or len(cleaned) > MOST_CHARS or re.fullmatch(r"speaker \d+", cleaned, re.IGNORECASE)):
+        raise UsageError(f"a name has 1 to {MOST_CHARS} characters and is not itself a speaker's number")
+    return cleaned
+
+
+def _require(view: View, own_name: str, memory: Path) -> None:
+    if view.entities(name=own_name):
+        return
+    known = [entity.name for entity in view.entities(kind="voice", limit=50)]
+    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if known else ": nobody was heard yet"}')
