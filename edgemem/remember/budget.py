@@ -4,6 +4,7 @@ Before each write enough pages are made free, by these rungs in this order. Each
 the newest and never passes the hand of the rung before it, so every moment is met in the order of its age and each rung is paid once
 per moment, whatever the memory holds. Order is that of arrival, not of the clock: no wrong clock can make a memory fade.
 
+0. answers: the oldest sessions go, all but the latest few; these go when nothing else is left that may fade.
 1. recompress: recent pictures become mid ones, once the recent ones take more than a quarter of the place; mid ones long ones likewise.
 2. thin: of each stretch of a stream one moment stays, the most valuable; the stretch doubles from 2 s to an hour as often as need be.
 3. summarise: unprotected moments become stubs (no picture; observations, vectors and documents stay), oldest first.
@@ -55,6 +56,8 @@ _TIERS: tuple[Tier, ...] = ("recent", "mid", "long", "stub")
 _SAME = "m.blob_id = (SELECT blob_id FROM moment WHERE id = {})"
 """Moments that show the picture of this one."""
 
+_LATEST_SESSIONS = 8
+"""Else a full memory could never tell why it gave an answer: something fades there before each write."""
 _EMPTY = "NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = d.id) AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = d.id)"
 _UNPROVEN = "NOT EXISTS (SELECT 1 FROM relation_evidence WHERE relation_id = d.id AND (document_id OR moment_id))"
 
@@ -87,6 +90,8 @@ class Fader:
         `hard` ignores the quarters and looks at everything, the first and latest pictures included.
         """
         self._edges = self._store.edges()
+        if self._forget_session(0 if hard else _LATEST_SESSIONS):
+            return True
         newest = self._newest_id()
         self._share_bytes = 0 if hard else self._division.share_bytes
         for tier in ("recent", "mid"):
@@ -243,6 +248,15 @@ class Fader:
         cosines = _neighbours(vectors)
         values[at] = 1.0 - np.concatenate([cosines[:1], cosines])
         return values
+
+    def _forget_session(self, keep: int) -> bool:
+        """The oldest session, where more than `keep` are there."""
+        found = self._connection.execute("SELECT id FROM session ORDER BY id DESC LIMIT -1 OFFSET ?", (keep,)).fetchall()
+        if not found:
+            return False
+        with self._store.unbounded() as tx:
+            tx.drop_session(found[-1][0])
+        return True
 
     def _forget_documents(self) -> bool:
         """The oldest documents that no moment stands behind; relations without evidence; segments of which nothing is left."""

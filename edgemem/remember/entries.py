@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from edgemem.records import Observation, Origin, Quote, Record, Tier, Vector
+from edgemem.records import Observation, Origin, Quote, Record, Status, Tier, Vector
 
 
 class NewMoment(Record, frozen=True, kw_only=True):
@@ -112,3 +112,39 @@ class NewRelation(Record, frozen=True, kw_only=True):
     known_us: int
     confidence: float = 1.0
     quotes: tuple[Quote, ...] = ()
+
+
+class NewStep(Record, frozen=True, kw_only=True):
+    """What one step of an answer did and what it brought, as JSON."""
+
+    actor: str
+    action_json: str
+    result_json: str
+    ms: float
+
+
+class SessionFields(Record, frozen=True, kw_only=True):
+    """A question, what was answered, and what that cost."""
+
+    question: str
+    recipe: str
+    planner: str
+    asked_us: int
+    as_of_us: int
+    status: Status
+    answer: str
+    option: int | None = None
+    confidence: float
+    tokens_in: int = 0
+    tokens_out: int = 0
+    usd: float = 0.0
+    ms: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+class NewSession(SessionFields, frozen=True, kw_only=True):
+    """How a question was answered. `calls` are questions to language models as JSON; `evidence` the ids of all that came up (m12, d3)."""
+
+    steps: tuple[NewStep, ...] = ()
+    calls: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()

@@ -90,6 +90,7 @@ def _drop_moment(tx: Transaction, row_id: int) -> None:
 
 
 _DROPS: dict[str, _Drop] = {
+    "session": Transaction.drop_session,
     "relation": Transaction.drop_relation,
     "document": _drop_document,
     "moment": _drop_moment,

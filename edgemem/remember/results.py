@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgemem.records import Document, Entity, Record
+from edgemem.remember.entries import NewSession, SessionFields
 
 
 class Stream(Record, frozen=True):
@@ -50,6 +51,18 @@ class Spoken(Record, frozen=True):
     document: Document
     speaker: Entity | None
     confidence: float
+
+
+class SessionHead(SessionFields, frozen=True):
+    """A question and its answer, without the steps."""
+
+    id: int
+
+
+class SessionLog(NewSession, frozen=True):
+    """A question, its answer, and every step between them."""
+
+    id: int
 
 
 class Stats(Record, frozen=True):

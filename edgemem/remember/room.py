@@ -105,6 +105,11 @@ def relation_pages(text_bytes: int) -> int:
     return _RELATION_PAGES + text_bytes // _LEAF_BYTES
 
 
+def session_pages(text_bytes: int, evidence: int) -> int:
+    """Adding or removing a session: its steps follow one another; what came up may touch a page each in an index."""
+    return _DOCUMENT_PAGES + text_bytes // 2000 + evidence // 4
+
+
 def segment_pages(moments: int) -> int:
     """Adding a segment: its moments are neighbours, dozens to a page."""
     return 8 + moments // 8
@@ -123,6 +128,10 @@ class Allowance:
     def full(self) -> bool:
         """Half of it is claimed: commit, and go on in another transaction."""
         return self._pages is not None and self.claimed > self._pages // 2
+
+    def fits(self, pages: int) -> bool:
+        """Whether so many more could be claimed, and are so few that they fit into any transaction that is not full."""
+        return self._pages is None or (self.claimed + pages <= self._pages and pages <= self._pages // 2)
 
     def claim(self, pages: int) -> None:
         """Raises BudgetError when the transaction grows too large for the budget; nothing of it is written then."""

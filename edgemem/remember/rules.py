@@ -98,14 +98,21 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
             "SELECT id FROM document WHERE moment_id = :id OR segment_id IN (SELECT segment_id FROM segment_moment WHERE moment_id = :id)"
         )
         for (document_id,) in tx.connection.execute(told, {"id": moment_id}).fetchall():
+            tx.drop_sessions_about("d", [document_id])
             tx.drop_document(document_id)
+        tx.drop_sessions_about("m", [moment_id])
         tx.drop_moment(moment_id)
     return len(moments), done and len(moments) < _STEP_MOMENTS
 
 
 def _drop_texts(tx: Transaction, stream_id: int, before_us: int) -> bool:
-    """Documents, segments and relations of that time, a step of them; True if no more are left."""
+    """Documents, segments and relations of that time and answers that rest on it, a step of them; True if no more are left."""
     done = True
+    about = f"SELECT DISTINCT session_id FROM session_evidence WHERE stream_id = ? AND t0_us < ? LIMIT {_STEP_MOMENTS}"  # noqa: S608
+    for (session_id,) in tx.connection.execute(about, (stream_id, before_us)).fetchall():
+        if tx.full:
+            return False
+        tx.drop_session(session_id)
     for table, drop in (("document", tx.drop_document), ("segment", tx.drop_segment), ("relation", tx.drop_relation)):
         sql = f"SELECT id FROM {table} WHERE stream_id = ? AND t0_us < ? ORDER BY t0_us LIMIT {_STEP_MOMENTS}"  # noqa: S608
         found = tx.connection.execute(sql, (stream_id, before_us)).fetchall()

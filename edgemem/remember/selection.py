@@ -25,6 +25,10 @@ _SAME = (
     "SELECT into_id FROM entity_merge WHERE until_us IS NULL AND from_id @e"
     " UNION SELECT from_id FROM entity_merge WHERE until_us IS NULL AND into_id @e"
 )
+_SESSION_TEXTS = (
+    "SELECT id, question || char(10) || answer || char(10) || notes FROM session UNION ALL"
+    " SELECT session_id, action || char(10) || result FROM step UNION ALL SELECT session_id, data FROM call"
+)
 _AMONG = re.compile(r"@(\w)")
 """`id @m` stands for: the id is one of those bound to `m`."""
 
@@ -37,7 +41,7 @@ class Wanted(Record, frozen=True, kw_only=True):
     entity: str = ""
     stream: str = ""
     evidence: tuple[str, ...] = ()
-    """`m<moment>`, `d<document>`, `s<segment>`, `r<relation>`."""
+    """`m<moment>`, `d<document>`, `s<segment>`, `r<relation>`, `q<session>`."""
 
     @property
     def what(self) -> str:
@@ -54,6 +58,8 @@ class Selection:
     segments: set[int] = field(default_factory=set)
     relations: set[int] = field(default_factory=set)
     entities: set[int] = field(default_factory=set)
+    sessions: set[int] = field(default_factory=set)
+    """Answers in which some of it came up."""
     trimmed: list[Segment] = field(default_factory=list)
     """As they will be: what is left of them."""
     streams: list[str] = field(default_factory=list)
@@ -64,7 +70,7 @@ class Selection:
 
     def ids(self) -> list[tuple[str, list[int]]]:
         """By kind, in order; what the tombstones say."""
-        kinds = ("document", "entity", "moment", "relation", "segment")
+        kinds = ("document", "entity", "moment", "relation", "segment", "session")
         return [(kind, sorted(getattr(self, f"{'entitie' if kind == 'entity' else kind}s"))) for kind in kinds]
 
 
@@ -97,6 +103,7 @@ class _Selecting:
         self._cascade()
         self._trim()
         self._orphans()
+        self._sessions()
         self._weigh()
         return self._found
 
@@ -114,6 +121,8 @@ class _Selecting:
         found.moments |= self._ids("SELECT id FROM moment WHERE t_us BETWEEN :t0 AND :t1", **span)
         for kind, ids in (("document", found.documents), ("segment", self._touched), ("relation", found.relations)):
             ids.update(self._ids(f"SELECT id FROM {kind} WHERE t0_us <= :t1 AND t1_us >= :t0", **span))  # noqa: S608
+        asked = "SELECT id FROM session WHERE asked_us BETWEEN :t0 AND :t1 UNION SELECT session_id FROM session_evidence"
+        found.sessions |= self._ids(f"{asked} WHERE t0_us <= :t1 AND t1_us >= :t0", **span)
         # A selector may hold back a picture of that time of a stream that has no moment yet.
         found.streams = [row[0] for row in self._rows("SELECT substr(key, 5) FROM state WHERE key LIKE 'see/%' ORDER BY key")]
 
@@ -130,6 +139,7 @@ class _Selecting:
             ("relation", self._found.relations),
         ):
             ids.update(self._ids(f"SELECT id FROM {kind} WHERE stream_id = :stream", stream=stream_id))  # noqa: S608
+        self._found.sessions |= self._ids("SELECT session_id FROM session_evidence WHERE stream_id = :stream", stream=stream_id)
 
     def _entity(self, name: str) -> None:
         """Who is called so, by all names: where they are mentioned, pictures in which they were seen or read, documents that say a name."""
@@ -156,7 +166,8 @@ class _Selecting:
             d=found.documents,
         )
         found.relations |= self._ids("SELECT id FROM relation WHERE source_id @e OR target_id @e", e=found.entities)
-        if not (found.entities or found.documents or found.moments):
+        found.sessions |= {key for key, text in self._connection.execute(_SESSION_TEXTS) if says(text)}
+        if not (found.entities or found.documents or found.moments or found.sessions):
             known = {
                 row[0] for row in self._rows("SELECT name FROM entity UNION SELECT name FROM term WHERE moments > 0 AND kind <> 'text'")
             }
@@ -164,7 +175,7 @@ class _Selecting:
 
     def _evidence(self, evidence: str) -> None:
         """An id and what proves it: the picture of a text, the moments of an event."""
-        kind = {"m": "moment", "d": "document", "s": "segment", "r": "relation"}.get(evidence[:1])
+        kind = {"m": "moment", "d": "document", "s": "segment", "r": "relation", "q": "session"}.get(evidence[:1])
         if kind is None or not evidence[1:].isdecimal():
             raise UsageError(f'"{evidence[:40]}" is not an evidence id; take one from ask or search, such as m12 or d3')
         key = int(evidence[1:][:18])
@@ -182,6 +193,8 @@ class _Selecting:
                 found.moments.add(moment_id)
         elif kind == "segment":
             self._whole_segment(key)
+        elif kind == "session":
+            found.sessions.add(key)
         else:
             found.relations.add(key)
             sql = "SELECT document_id FROM relation_evidence WHERE relation_id = :id AND document_id IS NOT NULL"
@@ -277,6 +290,13 @@ class _Selecting:
                 )
             ]
 
+    def _sessions(self) -> None:
+        """Answers may quote all that came up while they were found."""
+        found = self._found
+        gone = {"m": found.moments, "d": found.documents, "r": found.relations, "s": self._touched | found.segments}
+        for kind, ids in gone.items():
+            found.sessions |= self._ids("SELECT session_id FROM session_evidence WHERE kind = :kind AND ref_id @i", kind=kind, i=ids)
+
     def _weigh(self) -> None:
         found = self._found
         parts = (
@@ -289,9 +309,10 @@ class _Selecting:
             _VECTORS.format(holds="moment", owner="SELECT value AS id FROM json_each(:m)"),
             _VECTORS.format(holds="passage", owner="SELECT id FROM passage WHERE document_id @d"),
             "SELECT sum(length(CAST(text AS BLOB))) FROM passage WHERE document_id @d",
+            "SELECT sum(bytes) FROM session WHERE id @q",
             "SELECT sum(length(CAST(text AS BLOB)) + length(CAST(squeezed AS BLOB))) FROM document WHERE id @d",
         )
-        found.bytes = sum(self._rows(sql, m=found.moments, d=found.documents)[0][0] or 0 for sql in parts)
+        found.bytes = sum(self._rows(sql, m=found.moments, d=found.documents, q=found.sessions)[0][0] or 0 for sql in parts)
 
 
 def _saying(names: Iterable[str]) -> Callable[[str], bool]:

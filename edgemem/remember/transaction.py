@@ -17,6 +17,7 @@ from edgemem.remember.documents import DocumentWriting
 from edgemem.remember.entries import NewMoment, NewSegment
 from edgemem.remember.graph import GraphWriting
 from edgemem.remember.ledger import PINNED, Ledger
+from edgemem.remember.sessions import SessionWriting
 
 
 class _Shown(NamedTuple):
@@ -27,7 +28,7 @@ class _Shown(NamedTuple):
     pinned: bool
 
 
-class Transaction(DocumentWriting, GraphWriting):
+class Transaction(DocumentWriting, GraphWriting, SessionWriting):
     """Made by `Store.transaction`."""
 
     def __init__(

@@ -19,16 +19,17 @@ from edgemem.remember.directory import disk_bytes
 from edgemem.remember.documents import DocumentReading
 from edgemem.remember.faults import told
 from edgemem.remember.reading import FOREVER_US, KNOWN, connect, ids_list, in_stream
-from edgemem.remember.results import PassageHit, Posting, Spoken, Stats, Stream, TextHit
+from edgemem.remember.results import PassageHit, Posting, SessionHead, SessionLog, Spoken, Stats, Stream, TextHit
+from edgemem.remember.sessions import SessionReading
 from edgemem.remember.vectors import fetch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["FOREVER_US", "PassageHit", "Posting", "Spoken", "Stats", "Stream", "TextHit", "View"]
+__all__ = ["FOREVER_US", "PassageHit", "Posting", "SessionHead", "SessionLog", "Spoken", "Stats", "Stream", "TextHit", "View"]
 
 
-class View(DocumentReading):
+class View(DocumentReading, SessionReading):
     """A read-only connection and a cut-off. Make it with `View.open`; use it as a context manager."""
 
     @classmethod
