@@ -29,7 +29,7 @@ _EVIDENCE_LIMIT = 10
 
 
 class Planner(Protocol):
-    """One step of reasoning. Sees only the session; acts only through actions."""
+    """One step of reasoning. Sees only the session; acts only through actions. Tools in an attribute `tools` come along with it."""
 
     name: str
 
@@ -53,7 +53,8 @@ class Kit:
     """Finishes a question when the language model does not answer."""
 
     def __post_init__(self) -> None:
-        self.tools = (SearchTool(self.retrievers), InspectTool(), ReadTool(), CountTool(), RelateTool(), HearTool(), *self.tools)
+        own = (SearchTool(self.retrievers), InspectTool(), ReadTool(), CountTool(), RelateTool(), HearTool())
+        self.tools = (*own, *getattr(self.planner, "tools", ()), *self.tools)
 
     def tool_for(self, action: Action) -> Tool:
         """The last registered tool for the type of `action`, so that plugins may replace built-ins. Raises PluginError if there is none."""

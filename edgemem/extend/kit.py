@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgemem.see.hear import Ear
     from edgemem.see.pipeline import Parts
 
-DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "event"})
+DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "event"})
 DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_question"}, {"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
 
 
@@ -89,6 +89,7 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plug
             )
             for track in (TrackPart(segment=recipe.segment, write=recipe.write), *recipe.track)
         ],
+        embedder=role("embed_text", "documents and speech are found by their words alone") if recipe.embed_text else None,  # type: ignore[arg-type]
         ear=_ear(recipes, recipe, context, notes),
         retainer=recipes.make(recipe, "retainers", recipe.retain, context),
         segment_closed=observe,

@@ -36,6 +36,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Frames per second that are looked at."""
     joint: bool = True
     """Embed pictures and text into one space; without it frames are found by text and time only."""
+    embed_text: bool = True
+    """Embed passages of documents and what was said, so that they are found by meaning too."""
     read_text: bool = True
     """OCR on kept moments, behind the reader's cheap test."""
     gate: list[Part] = []

@@ -13,6 +13,7 @@ from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewRela
 from edgemem.remember.results import Spoken
 
 if TYPE_CHECKING:
+    from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Transaction
     from edgemem.remember.view import View
     from edgemem.see.write import Writer
@@ -73,7 +74,20 @@ class Same(Record, frozen=True):
 Operation = NewDocument | Triple | Mentioned | Same
 
 
-def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation]) -> int:
+def embedded(new: NewDocument, embedder: TextEmbedder | None) -> NewDocument:
+    """The document with a vector for each of its passages that has none; without an embedder it keeps only those that have one."""
+    bare = [passage for passage in new.passages if not passage.vectors]
+    if not bare:
+        return new
+    if embedder is None:
+        return msgspec.structs.replace(new, passages=tuple(passage for passage in new.passages if passage.vectors))
+    vectors = iter(embedder.embed_text([passage.text for passage in bare]))
+    name = embedder.space.name
+    filled = (p if p.vectors else msgspec.structs.replace(p, vectors={name: next(vectors)}) for p in new.passages)
+    return msgspec.structs.replace(new, passages=tuple(filled))
+
+
+def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> int:
     """Carry them out in order; returns how many documents were written. Nothing becomes known before its segment's end.
 
     A document is trusted no more than the least of what its writer was shown, whatever the writer says of it.
@@ -87,7 +101,8 @@ def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation]) ->
 
     for operation in operations:
         if isinstance(operation, NewDocument):
-            document_id = tx.add_document(msgspec.structs.replace(operation, origin=least_trusted(operation.origin, *shown)))
+            origin = least_trusted(operation.origin, *shown)
+            document_id = tx.add_document(embedded(msgspec.structs.replace(operation, origin=origin), embedder))
             documents += 1
         elif isinstance(operation, Triple):
             _add_triple(tx, closing, operation, entity(operation.source), entity(operation.target), document_id)

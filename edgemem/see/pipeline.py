@@ -15,7 +15,7 @@ from types import FrameType
 import numpy as np
 
 from edgemem.errors import SourceError
-from edgemem.infer.roles import JointEmbedder, Reader
+from edgemem.infer.roles import JointEmbedder, Reader, TextEmbedder
 from edgemem.records import US, Frame, Image, Moment, Observation, Record, Segment, Vector
 from edgemem.remember.entries import NewMoment
 from edgemem.remember.store import Store, Transaction
@@ -70,6 +70,8 @@ class Parts:
     tracks: Sequence[Track]
     gates: Sequence[Gate] = ()
     ear: Ear | None = None
+    embedder: TextEmbedder | None = None
+    """Of passages: without it documents and speech are found by their words alone."""
     joint: JointEmbedder | None = None
     reader: Reader | None = None
     retainer: Retainer | None = None
@@ -94,8 +96,8 @@ class Pipeline:
         self._source, self._parts, self._store = source, parts, store
         self._run = Run(store, source)
         self._care = Care()
-        self._tracks = Tracks(parts.tracks, store, self._run.stream, self._care)
-        self._hearing = Hearing(source, parts.ear, store, self._run, self._off) if parts.ear is not None else None
+        self._tracks = Tracks(parts.tracks, store, self._run.stream, self._care, parts.embedder)
+        self._hearing = Hearing(source, parts.ear, store, self._run, parts.embedder, self._off) if parts.ear is not None else None
         self._handover = Handover(source)
         self._beside = ThreadPoolExecutor(1, "reader")
         self._stop = threading.Event()
@@ -137,6 +139,8 @@ class Pipeline:
         parts, saved = self._parts, self._run.saved
         if parts.joint is not None:
             self._store.ensure_space(parts.joint.space)
+        if parts.embedder is not None:
+            self._store.ensure_space(parts.embedder.space, holds="passage")
         state = saved.states.get(f"selector/{parts.selector.name}")
         if state:
             self._care.attempt(f"selector {parts.selector.name} starts afresh", None, parts.selector.restore, state)

@@ -24,6 +24,7 @@ from edgemem.see.segment import Cut, Mark, Segmenter, StoredMark
 from edgemem.see.write import Writer
 
 if TYPE_CHECKING:
+    from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Store, Transaction
 
 SPOKEN_ALONE_US = 60 * US
@@ -85,8 +86,8 @@ class Track:
 class Tracks:
     """All tracks of one stream."""
 
-    def __init__(self, tracks: Sequence[Track], store: Store, stream: str, care: Care) -> None:
-        self._tracks, self._store, self._stream, self._care = tuple(tracks), store, stream, care
+    def __init__(self, tracks: Sequence[Track], store: Store, stream: str, care: Care, embedder: TextEmbedder | None) -> None:
+        self._tracks, self._store, self._stream, self._care, self._embedder = tuple(tracks), store, stream, care, embedder
         self._known: dict[int, Known] = {}
         self._beside = ThreadPoolExecutor(1, "writer")
         self._slow: deque[tuple[str, Closing, Future[list[Operation]]]] = deque()
@@ -190,13 +191,13 @@ class Tracks:
                 self._slow.append((writer.name, closing, self._beside.submit(_written, writer, closing)))
                 continue
             operations = self._care.attempt(f"writer {writer.name}", [], _written, writer, closing)
-            self.documents += self._care.attempt(f"writer {writer.name}", 0, apply, tx, closing, operations)
+            self.documents += self._care.attempt(f"writer {writer.name}", 0, apply, tx, closing, operations, self._embedder)
 
     def _write_slow(self, tx: Transaction) -> None:
         while self._slow and self._slow[0][2].done():
             name, closing, future = self._slow.popleft()
             operations = self._care.attempt(f"writer {name}", [], future.result)
-            self.documents += self._care.attempt(f"writer {name}", 0, apply, tx, closing, operations)
+            self.documents += self._care.attempt(f"writer {name}", 0, apply, tx, closing, operations, self._embedder)
 
     def take_closed(self) -> list[Segment]:
         """Segments written since the last call, for observers."""

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from edgemem.records import Document, Entity
-from edgemem.remember.entries import NewDocument, NewEntity
+from edgemem.remember.entries import NewDocument, NewEntity, NewPassage
 from edgemem.remember.results import Spoken
 from edgemem.see.hear import NOTHING_LATER_US, Ear, Heard, Listener, Sound
+from edgemem.see.operations import embedded
 
 if TYPE_CHECKING:
+    from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Store, Transaction
     from edgemem.see.resume import Run
     from edgemem.see.source import Source
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 class Hearing:
     """The sound of one run's source. A source without sound is silent from the start."""
 
-    def __init__(self, source: Source, ear: Ear, store: Store, run: Run, paused: Callable[[], bool]) -> None:
-        self._store, self._run, self._ear = store, run, ear
+    def __init__(self, source: Source, ear: Ear, store: Store, run: Run, embedder: TextEmbedder | None, paused: Callable[[], bool]) -> None:
+        self._store, self._run, self._ear, self._embedder = store, run, ear, embedder
         self._own_us = 0
         sounds: Callable[[int], Iterator[Sound]] = getattr(source, "sounds", _silence)
         self._listener = Listener(sounds, ear, live=source.live, paused=paused)
@@ -71,9 +73,11 @@ class Hearing:
         new = NewDocument(
             kind="utterance", text=heard.text, stream=self._run.stream, t0_us=t0_us, t1_us=t1_us, offset_us=offset_us, known_us=t1_us,
             origin="asr", speaker_id=speaker.id if speaker else None, confidence=heard.confidence,
+            passages=(NewPassage(kind="document", text=heard.text, vectors={}),),
         )  # fmt: skip
+        document_id = tx.add_document(embedded(new, self._embedder))
         document = Document(
-            id=tx.add_document(new), kind=new.kind, text=new.text, stream=new.stream, t0_us=t0_us, t1_us=t1_us, offset_us=offset_us,
+            id=document_id, kind=new.kind, text=new.text, stream=new.stream, t0_us=t0_us, t1_us=t1_us, offset_us=offset_us,
             known_us=t1_us, origin=new.origin,
         )  # fmt: skip
         return Spoken(document=document, speaker=speaker, confidence=heard.confidence)
