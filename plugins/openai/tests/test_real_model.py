@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 import pytest
 
-from edgemem.cli.app import Session
 from edgemem.errors import ChatError
-from edgemem.infer.fetch import ensure
 
 pytestmark = pytest.mark.slow
 
@@ -35,25 +30,6 @@ SCHEMA = {
     "required": ["action", "words", "top_k"],
     "additionalProperties": False,
 }
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    """The address of a server, stopped when the module is done."""
-    session = Session(None, ())
-    card = session.cards["smollm2-135m"]
-    weights = ensure(card, session.home, session.converters)["model"]
-    script = Path(__file__).with_name("llama_server.py")
-    with subprocess.Popen(
-        [sys.executable, str(script), str(weights), "1"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        yield process.stdout.readline().strip() + "/v1"
-        process.stdin.close()
-        process.wait(timeout=30)
 
 
 def test_it_says_only_what_the_schema_allows(make_chat, asking, smollm2):

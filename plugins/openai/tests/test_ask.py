@@ -1,0 +1,84 @@
+"""A whole question on the command line, with a language model behind it: one that works, one that goes away, one that is small and real."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgemem.extend.testing import Reply, ScriptedServer
+
+RETRIEVE = {"type": "tool", "name": "retrieve", "args": {"question": "Where is the red coffee mug?"}}
+SEARCH = {"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 0, "threshold": 0.0}], "sources": ["event"]}
+ANSWER = {"action": "answer", "response": "On the kitchen table.", "best_ref": {"turn_idx": 1, "result_idx": 0}}
+QUESTION = "Where is the red coffee mug?"
+
+
+def test_a_model_finds_the_answer_and_its_cost_is_shown(ask):
+    with ScriptedServer([RETRIEVE, SEARCH, Reply.failing(500), ANSWER]) as server:
+        code, answer, _ = ask(QUESTION, f"openai.base_url={server.base_url}", "openai.backoff_s=0.001")
+    assert (code, answer["status"], answer["answer"]) == (0, "answered", "On the kitchen table.")
+    assert [evidence["offset_s"] for evidence in answer["evidence"]][:1] == [20.0]
+    assert (answer["usage"]["tokens_in"], answer["usage"]["tokens_out"]) == (300, 60)
+    assert server.asked[0].schema is not None
+    assert "red coffee mug" in server.asked[-1].text, "the model was shown what the search brought"
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_a_server_that_goes_away_in_the_middle_leaves_the_rest_to_the_local_planner(ask, left):
+    lines = [RETRIEVE, SEARCH, ANSWER]
+
+    def answer(asked):
+        if asked.number > left:
+            server.close()
+        return lines[asked.number - 1]
+
+    with ScriptedServer(answer) as server:
+        code, answer, notes = ask(QUESTION, f"openai.base_url={server.base_url}", "openai.model=m", "openai.backoff_s=0.001")
+    assert (code, answer["status"]) == (0, "answered"), notes
+    assert [evidence["offset_s"] for evidence in answer["evidence"]][:1] == [20.0]
+    assert "the local planner answered" in notes
+    assert "127.0.0.1" in notes
+    assert "Traceback" not in notes
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (Reply.failing(401, "bad key"), "refuses the key"),
+        (Reply(refusal="I will not look at that."), "refused: I will not look at that."),
+        (Reply("word " * 99, cut_after=3), "broke"),
+    ],
+)
+def test_a_model_that_does_not_answer_is_done_without(ask, line, said):
+    with ScriptedServer(lambda _: line) as server:
+        code, answer, notes = ask(QUESTION, f"openai.base_url={server.base_url}")
+    assert (code, answer["status"]) == (0, "answered"), notes
+    assert said in notes
+    assert "the local planner answered" in notes
+
+
+@pytest.mark.parametrize("line", ["I think it is somewhere.", '{"action": "delete", "everything": true}', "{" * 500, "\x00", "[]", "null"])
+def test_a_model_that_talks_nonsense_ends_in_an_answer_or_an_abstention(ask, line):
+    with ScriptedServer(lambda _: line) as server:
+        code, answer, notes = ask(QUESTION, f"openai.base_url={server.base_url}")
+    assert code in {0, 3}, notes
+    assert answer["status"] in {"answered", "abstained"}
+    assert "Traceback" not in notes
+
+
+def test_the_caps_of_a_question_and_of_a_day_end_in_the_local_planner(ask):
+    with ScriptedServer(lambda _: RETRIEVE) as server:
+        _, answer, notes = ask(QUESTION, f"openai.base_url={server.base_url}", "models.tokens_per_question=100")
+        assert ("models.tokens_per_question" in notes, answer["status"]) == (True, "answered")
+        _, answer, notes = ask(QUESTION, f"openai.base_url={server.base_url}", "openai.tokens_per_day=100")
+        assert ("openai.tokens_per_day" in notes, answer["status"]) == (True, "answered")
+    assert server.asked == []
+
+
+@pytest.mark.slow
+def test_a_real_small_model_drives_the_loop_to_an_answer_or_an_abstention(ask, smollm2):
+    limits = ("openai.stall_s=45", "openai.call_s=45", "models.seconds_per_question=15")
+    code, answer, notes = ask(QUESTION, f"openai.base_url={smollm2}", *limits)
+    assert code in {0, 3}, notes
+    assert answer["status"] in {"answered", "abstained"}
+    assert answer["usage"]["tokens_out"] > 0, "the model was asked"
+    assert "Traceback" not in notes
