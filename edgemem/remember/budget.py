@@ -6,14 +6,11 @@ per moment, whatever the memory holds. Order is that of arrival, not of the cloc
 
 0. answers: the oldest sessions go, all but the latest few; these go when nothing else is left that may fade.
 1. recompress: recent pictures become mid ones, once the recent ones take more than a quarter of the place; mid ones long ones likewise.
-2. thin: of each stretch of a stream one moment stays, the most valuable; the stretch doubles from 2 s to an hour as often as need be.
+2. thin: of each stretch of a stream one moment stays, the one worth most (worth.py); the stretch doubles from 2 s to an hour as often
+   as need be.
 3. summarise: unprotected moments become stubs (no picture; observations, vectors and documents stay), oldest first.
 4. drop: unprotected stubs go, oldest first. Their documents stay.
 5. last resort: pictures of representatives shrink to 256 px, then become stubs, then go; at last the oldest documents without a moment.
-
-Value of a moment in its stretch = sum over the names seen in it of 1 / (moments that show this name) + novelty, where novelty =
-1 - cosine to the moment before it (of the first: behind it). What was seen once counts 1, what is always there next to nothing, a
-near-duplicate 0.
 
 Never touched: pinned moments. The first and the latest moment of each stream stay; their pictures shrink when nothing else is left.
 """
@@ -22,20 +19,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
-from edgemem.records import US, Matrix, Tier
-from edgemem.remember import observations as packing
+from edgemem.records import US, Tier
 from edgemem.remember.entries import Retainable
 from edgemem.remember.ledger import PINNED
 from edgemem.remember.room import Division
 from edgemem.remember.shrink import shrink
-from edgemem.remember.vectors import fetch
+from edgemem.remember.worth import worth
 
 if TYPE_CHECKING:
     from edgemem.remember.store import Store
@@ -213,41 +208,21 @@ class Fader:
         buckets: defaultdict[tuple[int, int], list[Retainable]] = defaultdict(list)
         for moment in window:
             buckets[moment.stream_id, moment.t_us // (self._hands.gap_s * US)].append(moment)
-        spared = {self._most_valuable(bucket) for bucket in buckets.values() if len(bucket) > 1}
-        spared |= {bucket[0].id for bucket in buckets.values() if len(bucket) == 1}
+        worths = self._worths(window)
+        spared = {self._most_valuable(bucket, worths) for bucket in buckets.values()}
         return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._loose(m) and m.id not in spared else None)
 
-    def _most_valuable(self, bucket: Sequence[Retainable]) -> int:
-        ids = [moment.id for moment in bucket]
-        values = self._rarity(ids) + self._novelty(ids)
-        kept = next((i for i, moment in enumerate(bucket) if not self._loose(moment)), None)
-        return ids[int(np.argmax(values)) if kept is None else kept]
+    def _worths(self, window: Sequence[Retainable]) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for stream_id in {moment.stream_id for moment in window}:
+            ids = [m.id for m in sorted(window, key=lambda m: m.t_us) if m.stream_id == stream_id]
+            found.update(zip(ids, worth(self._connection, ids).tolist(), strict=True))
+        return found
 
-    def _rarity(self, ids: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Per moment, the sum of 1 / (moments with this name) over the names seen in it."""
-        values = np.zeros(len(ids))
-        for i, moment_id in enumerate(ids):
-            found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
-            terms = {packed[0] for packed in packing.decode(found[0])} if found else set()
-            marks = ",".join(map(str, terms))
-            values[i] = self._connection.execute(
-                f"SELECT ifnull(sum(1.0 / moments), 0) FROM term WHERE id IN ({marks}) AND moments > 0"  # noqa: S608 - integers
-            ).fetchone()[0]
-        return values
-
-    def _novelty(self, ids: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Per moment, 1 - cosine to its neighbour in the space with the most vectors."""
-        space = self._connection.execute("SELECT id, dim FROM vec_space WHERE holds = 'moment' ORDER BY rows DESC LIMIT 1").fetchone()
-        values = np.zeros(len(ids))
-        if space is None:
-            return values
-        present, vectors = fetch(self._connection, space[0], space[1], ids)
-        if len(present) < 2:
-            return values
-        at = [ids.index(moment_id) for moment_id in present]
-        cosines = _neighbours(vectors)
-        values[at] = 1.0 - np.concatenate([cosines[:1], cosines])
-        return values
+    def _most_valuable(self, bucket: Sequence[Retainable], worths: Mapping[int, float]) -> int:
+        """What stays anyhow stands for its stretch; else what is worth most."""
+        kept = next((moment for moment in bucket if not self._loose(moment)), None)
+        return max(bucket, key=lambda moment: worths[moment.id]).id if kept is None else kept.id
 
     def _forget_session(self, keep: int) -> bool:
         """The oldest session, where more than `keep` are there."""
@@ -293,8 +268,3 @@ class Fader:
                 if tx.full:
                     break
         return True
-
-
-def _neighbours(vectors: Matrix) -> Matrix:
-    cosines: Matrix = np.einsum("ij,ij->i", vectors[1:], vectors[:-1])
-    return cosines

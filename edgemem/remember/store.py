@@ -29,6 +29,7 @@ from edgemem.remember.faults import explain, told
 from edgemem.remember.transaction import Transaction
 from edgemem.remember.vectors import Holds, SpaceWriter, space_row
 from edgemem.remember.view import View
+from edgemem.remember.worth import Worths, worth
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -339,6 +340,11 @@ class Store:
                 (after_id, upto_id, limit),
             ).fetchall()
         return [_retainable(row) for row in found]
+
+    def worth(self, moment_ids: Sequence[int]) -> Worths:
+        """Worth of each of these moments, which are neighbours in the order of time."""
+        with told(self.directory):
+            return worth(self._connection, moment_ids)
 
     def picture(self, moment_id: int) -> bytes | None:
         """The JPEG of a moment; None if it has none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -43,7 +43,7 @@ class TierRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     until_s: float | None = None
     """Largest age; the last tier has none."""
     gap_s: float = 0
-    """Of each stretch of this length the last moment stays; 0 = all stay."""
+    """Of each stretch of this length one moment stays; 0 = all stay."""
     side_px: int = 0
     """Longest side of the pictures; 0 = they stay as they are."""
     quality: int = 70
@@ -58,6 +58,9 @@ class AgeTiersSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         TierRule("mid", 86400, gap_s=20, side_px=768, quality=70),
         TierRule("long", None, gap_s=120, side_px=512, quality=45),
     )
+    keep: Literal["last", "best"] = "last"
+    """Which of a stretch stays: VAM keeps the last; "best" is the one worth most (worth.py): what was seen once, what was unlike its
+    neighbours, then what is sharp. A glimpse is then kept where it is the only one of its stretch."""
     step_moments: int = 64
     """Moments that one step takes up: about 0.2 s when each of them is a 1080p picture to shrink."""
 
@@ -110,8 +113,8 @@ class AgeTiers:
             high = low - 1
         return Faded(dropped=dropped, recoded=recoded)
 
-    @staticmethod
     def _divide(
+        self,
         store: Store,
         rule: TierRule,
         lagging: Sequence[Retainable],
@@ -119,7 +122,7 @@ class AgeTiers:
         high: int,
         edges: frozenset[int],
     ) -> tuple[list[Retainable], list[Retainable]]:
-        """What goes and what stays, of every bucket that holds one of `lagging`: the last, the protected, a stream's edges."""
+        """What goes and what stays, of every bucket that holds one of `lagging`: the chosen, the protected, a stream's edges."""
         gap_us = round(rule.gap_s * US)
         if not lagging or gap_us <= 0:
             return [], list(lagging)
@@ -131,13 +134,23 @@ class AgeTiers:
             buckets[moment.stream_id, moment.t_us // gap_us].append(moment)
         drop: list[Retainable] = []
         keep: list[Retainable] = []
-        for key in touched:
-            *earlier, last = buckets[key]
-            keep.append(last)
-            for moment in earlier:
-                stays = moment.protected or moment.pinned or moment.id in edges
+        crowded = [buckets[key] for key in touched if len(buckets[key]) > 1]
+        worths = self._worths(store, around) if crowded and self._settings.keep == "best" else {}
+        for bucket in (buckets[key] for key in touched):
+            chosen = max(reversed(bucket), key=lambda moment: worths.get(moment.id, 0.0))  # of equals the last
+            for moment in bucket:
+                stays = moment is chosen or moment.protected or moment.pinned or moment.id in edges
                 (keep if stays else drop).append(moment)
         return drop, keep
+
+    @staticmethod
+    def _worths(store: Store, around: Sequence[Retainable]) -> dict[int, float]:
+        """By moment; `around` is in the order of time, and neighbours are those of the same stream."""
+        found: dict[int, float] = {}
+        for stream_id in {moment.stream_id for moment in around}:
+            ids = [moment.id for moment in around if moment.stream_id == stream_id]
+            found.update(zip(ids, store.worth(ids).tolist(), strict=True))
+        return found
 
     @staticmethod
     def _write(store: Store, rule: TierRule, rank: int, drop: Sequence[Retainable], keep: Sequence[Retainable]) -> None:

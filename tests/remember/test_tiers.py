@@ -8,7 +8,7 @@ import simplejpeg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgemem.errors import UsageError
+from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import US
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule, shrink
 
@@ -173,6 +173,66 @@ def test_however_often_it_runs_the_same_is_kept(making, arrivals, pins, breaks):
         kept = times(once)
         assert kept[0] == stream[0] / 1000
         assert kept[-1] == 10**6
+
+
+def glimpse(store, making, at, count=12, **more):
+    """Ordinary moments of one scene, two seconds apart, and one that is unlike them."""
+    scene = making.unit(1)
+    for i in range(count):
+        vector = making.unit(2) if i == at else scene + 0.05 * making.unit(10 + i)
+        add(store, making, [1000 + 2 * i], vector=vector / np.linalg.norm(vector), **(more if i == at else {}))
+    add(store, making, [10_000])
+
+
+@pytest.mark.parametrize("at", [0, 1, 5, 6, 10])
+def test_best_keeps_the_glimpse_of_a_stretch_and_last_the_last(store, making, at):
+    add(store, making, [0])
+    glimpse(store, making, at)
+    tiers = (TierRule("recent", 10), TierRule("long", None, gap_s=24))
+    fade(store, AgeTiers(AgeTiersSettings(tiers=tiers, keep="best")))
+    assert 1000 + 2 * at in times(store)
+    assert len(times(store)) <= 5
+
+
+def test_best_keeps_what_was_seen_once(store, making):
+    scene = making.unit(1)
+    for i in range(12):
+        seen = (making.label("street", 0.9), *([making.label("red fox", 0.5)] if i == 3 else []))
+        add(store, making, [1000 + i], vector=scene, seen=seen)
+    add(store, making, [10_000])
+    tiers = (TierRule("recent", 10), TierRule("long", None, gap_s=2000))
+    fade(store, AgeTiers(AgeTiersSettings(tiers=tiers, keep="best")))
+    assert times(store) == [1000, 1003, 10_000]
+
+
+def test_best_without_anything_to_tell_them_apart_is_the_last(store, making):
+    for i in range(12):
+        add(store, making, [1000 + i], vector=making.unit(1))
+    add(store, making, [10_000])
+    tiers = (TierRule("recent", 10), TierRule("long", None, gap_s=2000))
+    fade(store, AgeTiers(AgeTiersSettings(tiers=tiers, keep="best")))
+    assert times(store) == [1000, 1011, 10_000]
+
+
+def test_the_last_tier_may_be_stubs_that_keep_everything_but_the_picture(store, making):
+    """The stub rule by itself: what is old has no picture, is still found, and protected moments never come to it."""
+    ids = add(store, making, range(0, 60, 10), jpeg=jpeg(64, 64), seen=(making.label("cat", 0.9),))
+    with store.transaction() as tx:
+        tx.add_segment(making.segment(ids[1:3], 10 * US, 20 * US, representative_id=ids[1]))
+        tx.pin(ids[2])
+    add(store, making, [1000])
+    tiers = (TierRule("recent", 10), TierRule("stub", None))
+    steps = fade(store, AgeTiers(AgeTiersSettings(tiers=tiers, step_moments=2)))
+    assert len(steps) == 2  # three loose moments, two a step
+    with store.view() as view:
+        found = {m.t_us // US: m.tier for m in view.moments()}
+        assert found == {0: "recent", 10: "recent", 20: "recent", 30: "stub", 40: "stub", 50: "stub", 1000: "recent"}
+        assert all(view.picture(moment_id) for moment_id in ids[:3])
+        with pytest.raises(MemoryDirError, match="faded"):
+            view.picture(ids[4])
+        assert {posting.moment_id for posting in view.postings(["cat"])} == set(ids)
+        assert {moment_id for moment_id, _ in view.vector_search(making.space.name, making.unit(0), 20)} >= set(ids)
+    assert [step.recoded for step in fade(store, AgeTiers(AgeTiersSettings(tiers=tiers)))] == [0]
 
 
 def test_an_empty_memory_fades_to_nothing(store):

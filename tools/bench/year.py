@@ -20,13 +20,17 @@ Planted each day, and asked for at each age:
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import simplejpeg
@@ -34,8 +38,13 @@ import simplejpeg
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Vector
 from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
-from edgemem.remember.tiers import AgeTiers
+from edgemem.remember.tiers import AgeTiers, AgeTiersSettings
 from edgemem.remember.view import View
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 DAY_S, AWAKE_S = 86_400, 16 * 3600
 START_S = 1_735_718_400  # 2025-01-01 08:00 UTC
@@ -302,22 +311,34 @@ def table(year: Year, days: int, tally: Tally) -> Iterator[str]:
             spent.clear()
 
 
+def age_tiers(recipe: str, keep: str | None) -> AgeTiersSettings:
+    """Those of the recipe; VAM's are the ones that hold without a word."""
+    given: dict[str, Any] = {}
+    if recipe == "default":
+        found = tomllib.loads(resources.files("edgemem.recipes").joinpath("default.toml").read_text())["retain"]
+        given = next(each for each in (found if isinstance(found, list) else [found]) if each.pop("use") == "age_tiers")
+    return msgspec.convert({**given, **({"keep": keep} if keep else {})}, AgeTiersSettings)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cap", type=float, default=4, help="GB of the real disk")
     parser.add_argument("--scale", type=float, default=100, help="of each day 16 h / scale are lived; the cap is divided by it")
     parser.add_argument("--days", type=int, default=365)
+    parser.add_argument("--keep", choices=("last", "best"), help="which of a stretch the age tiers keep, in place of the recipe's")
+    parser.add_argument("--recipe", choices=("default", "vam"), default="default", help="whose age tiers")
     parser.add_argument("--retainer", choices=("age_tiers", "none"), default="age_tiers")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     world, cap_bytes = World(options.seed), round(options.cap * 1e9 / options.scale)
     awake_s = AWAKE_S / options.scale
     print(f"{options.days} days, of each {awake_s / 60:.1f} of 960 minutes; cap {cap_bytes / 1e6:.1f} MB for {options.cap:g} GB; ", end="")
-    print(f"scale {options.scale:g}; retainer {options.retainer}; {resident_mb():.0f} MB of RAM before the memory is opened\n")
+    how = f"{options.retainer} of recipe {options.recipe}, keep {age_tiers(options.recipe, options.keep).keep}"
+    print(f"scale {options.scale:g}; {how}; {resident_mb():.0f} MB of RAM before the memory is opened\n")
     tally: Tally = defaultdict(list)
     with tempfile.TemporaryDirectory() as name, Store.open(Path(name) / "memory", budget_bytes=cap_bytes) as store:
         store.ensure_space(SPACE)
-        tiers = AgeTiers()
+        tiers = AgeTiers(age_tiers(options.recipe, options.keep))
         year = Year(store, world, awake_s, lambda: options.retainer == "age_tiers" and not tiers.apply(store).done)
         for line in table(year, options.days, tally):
             print(line, flush=True)
