@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PLUGINS := onnx convert ocr vam hearing openai gguf
+PLUGINS := onnx convert ocr vam hearing openai gguf egagent
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types contract bench torture setup clean

@@ -1,10 +1,12 @@
-"""EGAgent (Rege et al. 2026) as a plugin: fused captions, the entity scene graph, three search tools, its planner, and the recipe `egagent`."""
+"""EGAgent (Rege et al.) as a plugin: fused captions, the entity scene graph, three search tools, its planner, the recipe `egagent`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from edgemem.extend.hookspecs import Component, Components, hookimpl
+from edgemem.extend.plugins import Context
 
 
 @hookimpl
@@ -25,6 +27,53 @@ def register_writers() -> Components:
             "who did what with whom or what: edges of the entity scene graph",
         ),
     ]
+
+
+@hookimpl
+def register_tools() -> Components:
+    return [
+        Component(
+            "visual_search", lambda _settings, context: _visual(context), summary="pictures by one to three short queries, fused by rank"
+        ),
+        Component("transcript_search", lambda _settings, _context: _transcript(), summary="what was said, by full text"),
+        Component("entity_graph_search", lambda _settings, _context: _graph(), summary="relations, from strict to relaxed"),
+        Component("analyzer", lambda _settings, context: _analyzer(context), summary="judges what a search brought"),
+    ]
+
+
+@hookimpl
+def register_planners() -> Components:
+    from edgemem_egagent.planner import EgagentPlanner, PlannerSettings
+
+    def make(settings: PlannerSettings, context: Context) -> EgagentPlanner:
+        return EgagentPlanner(settings, context.models, (_visual(context), _transcript(), _graph(), _analyzer(context)))
+
+    return [Component("egagent", make, PlannerSettings, "EGAgent: sub-tasks for three search tools, judged one by one")]
+
+
+def _visual(context: Context) -> Any:
+    from edgemem.answer.frames import FrameRetriever
+    from edgemem_egagent.tools import VisualTool
+
+    return VisualTool(FrameRetriever(context.engines))
+
+
+def _transcript() -> Any:
+    from edgemem_egagent.tools import TranscriptTool
+
+    return TranscriptTool()
+
+
+def _graph() -> Any:
+    from edgemem_egagent.tools import GraphTool
+
+    return GraphTool()
+
+
+def _analyzer(context: Context) -> Any:
+    from edgemem_egagent.tools import Analyzer
+
+    return Analyzer(context.models)
 
 
 @hookimpl

@@ -83,5 +83,3 @@ def _object(reply: str) -> str:
     """The outermost braces: models wrap JSON in words and fences."""
     match = re.search(r"\{.*\}", reply, re.DOTALL)
     return match[0] if match else reply
-
-

@@ -59,7 +59,9 @@ def extract(
     """
     data = {
         "visual_record": caption,
-        "transcript": [{"line": i, "speaker": speaker_name(line.speaker, wearer) or "unknown", "said": line.text} for i, line in enumerate(lines)],
+        "transcript": [
+            {"line": i, "speaker": speaker_name(line.speaker, wearer) or "unknown", "said": line.text} for i, line in enumerate(lines)
+        ],
     }
     values = {"kinds": ", ".join(kinds), "relations": ", ".join(relations)}
     drawing = ask_typed(models, "extract", data, Drawing, values=values, max_tokens=3000)

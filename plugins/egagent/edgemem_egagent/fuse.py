@@ -106,4 +106,4 @@ def origin_of(seen: Sequence[Sequence[Observation]], lines: Sequence[Line]) -> O
     """The least trusted of its parts: what was read, what was heard, what was labelled."""
     read = any(o.kind == "text" and o.name.strip() for observations in seen for o in observations)
     parts: list[Origin] = ["caption", *(line.origin for line in lines)]
-    return least_trusted(*parts, *(["ocr"] if read else []))  # type: ignore[list-item]
+    return least_trusted(*parts, "ocr") if read else least_trusted(*parts)

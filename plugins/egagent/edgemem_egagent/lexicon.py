@@ -8,35 +8,36 @@ from functools import lru_cache
 from edgemem.infer.labels import Nouns, singulars
 
 
-def _set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list."""
     return frozenset(text.split())
 
 
 # fmt: off
-FIRST_NAMES = _set("""
+FIRST_NAMES = word_set("""
 adam adrian ahmed aiko alan albert alejandro alex alexander alexandra ali alice alina amanda amelia amir amy ana anders andre andrea
 andreas andrei andrew andy angela anita anja ann anna anne annie anthony antonio arjun arthur astrid audrey barbara beatrice ben benjamin
 bernd beth betty bianca bob boris brandon brenda brian bruno camila carla carlos carmen caroline catherine cecilia charles charlotte chen
-chiara chloe chris christian christina christine claire clara claudia daniel daniela dave david deborah deepa denis dennis diana diego dieter
-dmitri dominik donald donna dorothy edward elena eli elias elif elijah elisa elizabeth ella ellen emil emily emma eric erik erika esther
-ethan eva evelyn fatima felix fernando finn fiona florian fran frances francesca francis frank frederik gabriel gary george georgia gerald
-giulia gordon greg greta gregory hana hanna hannah hans harold harry hasan hassan heather heidi helen helena henri henrik henry hugo ian
-ibrahim ida igor ines ingrid irene isaac isabel isabella ivan jack jacob jake james jamie jan jana jane janet jasmine jason javier jeff
-jeffrey jennifer jenny jeremy jessica jill jim joan joanna joe joel johan johanna john jonas jonathan jordi jorge jose joseph joshua juan
-judith judy julia julian julie karen karim karin karl kate katharina katherine kathy katrina katie kelly ken kenji kevin kim klara klaus
-kristin kyle lara larry laura lauren lea leah lena leo leon leonard leonie lily linda lisa liu liz louis louise lucas lucia lucy luis luke
-lukas magda maja manuel marc marco margaret maria marie marina mario marlene marta martha martin martina mary matt matteo matthew matthias
-mehmet mei mia michael michelle miguel mike mila miriam mohamed mohammed monica monika nadia nancy naomi natalia natalie nathan nicholas
-nick nico nicole nikolai nils nina nora oleg olga oliver olivia omar oscar otto pablo pamela patricia patrick paul paula paulo pavel pedro
-peter petra phil philip pierre priya rachel rafael rahul raj ralph ramona raul rebecca renate ricardo richard rita rob robert roberta robin
-roger roland ronald rosa ruth ryan sabine sally sam samantha samir samuel sandra sara sarah satoshi scott sean sebastian selma sergei
-shannon sharon shure simon sofia sonia sophia sophie stefan stefanie stella stephanie stephen steve steven susan svetlana sven sylvia
-takashi tanja tara tasha tatiana ted teresa theo theresa thomas tim timothy tina tobias todd tom tomas tommy tony tyler ulrich ursula
-valentina vera veronica victor victoria viktor vincent violet vivian vladimir walter wei wendy wolfgang xavier yan yara yasmin yuki yusuf
-zachary zara zoe
+chiara chloe chris christian christina christine claire clara claudia daniel daniela dave david deborah deepa denis dennis diana diego
+dieter dmitri dominik donald donna dorothy edward elena eli elias elif elijah elisa elizabeth ella ellen emil emily emma eric erik erika
+esther ethan eva evelyn fatima felix fernando finn fiona florian fran frances francesca francis frank frederik gabriel gary george georgia
+gerald giulia gordon greg greta gregory hana hanna hannah hans harold harry hasan hassan heather heidi helen helena henri henrik henry
+hugo ian ibrahim ida igor ines ingrid irene isaac isabel isabella ivan jack jacob jake james jamie jan jana jane janet jasmine jason
+javier jeff jeffrey jennifer jenny jeremy jessica jill jim joan joanna joe joel johan johanna john jonas jonathan jordi jorge jose joseph
+joshua juan judith judy julia julian julie karen karim karin karl kate katharina katherine kathy katrina katie kelly ken kenji kevin kim
+klara klaus kristin kyle lara larry laura lauren lea leah lena leo leon leonard leonie lily linda lisa liu liz louis louise lucas lucia
+lucy luis luke lukas magda maja manuel marc marco margaret maria marie marina mario marlene marta martha martin martina mary matt matteo
+matthew matthias mehmet mei mia michael michelle miguel mike mila miriam mohamed mohammed monica monika nadia nancy naomi natalia natalie
+nathan nicholas nick nico nicole nikolai nils nina nora oleg olga oliver olivia omar oscar otto pablo pamela patricia patrick paul paula
+paulo pavel pedro peter petra phil philip pierre priya rachel rafael rahul raj ralph ramona raul rebecca renate ricardo richard rita rob
+robert roberta robin roger roland ronald rosa ruth ryan sabine sally sam samantha samir samuel sandra sara sarah satoshi scott sean
+sebastian selma sergei shannon sharon shure simon sofia sonia sophia sophie stefan stefanie stella stephanie stephen steve steven susan
+svetlana sven sylvia takashi tanja tara tasha tatiana ted teresa theo theresa thomas tim timothy tina tobias todd tom tomas tommy tony
+tyler ulrich ursula valentina vera veronica victor victoria viktor vincent violet vivian vladimir walter wei wendy wolfgang xavier yan
+yara yasmin yuki yusuf zachary zara zoe
 """)
 """Common first names that are not everyday words as well (Mark, Will, Rose and May need another sign that they are names)."""
-PLACES = _set("""
+PLACES = word_set("""
 airport attic backyard balcony bakery bank bar basement bathroom beach bedroom bookshop bridge cafe cafeteria campus canteen castle cellar
 church cinema city classroom clinic corridor courtyard dentist downtown elevator entrance exit factory farm field forest garage garden gym
 hall hallway harbour hospital hostel hotel house island kitchen lab laboratory lake library lift lobby market mall mountain museum office
@@ -44,7 +45,7 @@ park pharmacy platform playground pool port pub reception restaurant restroom ri
 staircase station store street studio supermarket terminal terrace theater theatre toilet tower town university village workshop yard zoo
 """)
 """Nouns that name somewhere one can be."""
-_VAGUE = _set("""
+_VAGUE = word_set("""
 area back base block bottom call case change check clean corner cover cut day deal design edge end face fall feel field form front game
 glad good ground group half hand head heart help hold home hot inside job kind lead left level life light like line list look lot love
 mark matter mean middle minute moment move much name need nice note number order outside own part piece place plan point press problem put
@@ -52,64 +53,66 @@ right roll round rest run set shape share show side sign size sort sound space s
 thing time top touch track turn type use view wait walk way while word work world year one two second third bit couple few pair rest
 minutes hours days try break drop catch trip stuff something nothing everything anything someone person man woman guy girl boy baby kid
 child friend mother father brother sister doctor boss people hands eyes head arm leg body foot finger fingers mouth hair hand well fire
-sharp last short long cold dry wet flat square clear open dark heavy slow fast new old big small little next past free main own ready
-fine great morning evening noon night today will can may might must yes no okay please thanks bye hi hello hey oh wow um uh
+sharp last short long cold dry wet flat square clear open dark heavy slow fast new old big small little next past free main own ready fine
+great morning evening noon night today will can may might must yes no okay please thanks bye hi hello hey oh wow um uh
 """)
 """WordNet knows each as a thing, but in speech they seldom name one."""
-NOT_NAMES = _set("""
-i i'm i'll i've i'd ok okay yes no yeah yep nope well hey hi hello oh ah um uh so and but or the a an my your our his her their its it we you
-he she they what where when who why how which that this these those there here now then please thanks thank sorry sure good great nice fine
-maybe just let can could will would should do does did is are was were am have has had not if as at by for from in of on to with without
-monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november
-december english german french spanish italian chinese japanese russian dutch american british european christmas easter god internet google
-wifi tv dvd usb ai pdf mr mrs ms dr right wait look listen come go stop morning evening afternoon tonight today tomorrow yesterday bye
-welcome hold try take give pass hand bring put open close turn use get make see watch check next first second last everyone everybody
-somebody someone nobody anybody mom mum dad grandma grandpa cheers exactly actually really perfect alright coming got careful only after
-before because also another all one two three four five six seven eight nine ten ask tell call meet help say said show send leave keep start stop wash clean cook add remember don't
+NOT_NAMES = word_set("""
+i i'm i'll i've i'd ok okay yes no yeah yep nope well hey hi hello oh ah um uh so and but or the a an my your our his her their its it we
+you he she they what where when who why how which that this these those there here now then please thanks thank sorry sure good great nice
+fine maybe just let can could will would should do does did is are was were am have has had not if as at by for from in of on to with
+without monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october
+november december english german french spanish italian chinese japanese russian dutch american british european christmas easter god
+internet google wifi tv dvd usb ai pdf mr mrs ms dr right wait look listen come go stop morning evening afternoon tonight today tomorrow
+yesterday bye welcome hold try take give pass hand bring put open close turn use get make see watch check next first second last everyone
+everybody somebody someone nobody anybody mom mum dad grandma grandpa cheers exactly actually really perfect alright coming got careful
+only after before because also another all one two three four five six seven eight nine ten ask tell call meet help say said show send
+leave keep start stop wash clean cook add remember don't
 """)
 """Words that a sentence may write with a capital and that name nobody."""
-EXTRA_THINGS = _set(
-    "ticket receipt recipe email list money report message invoice passport document letter medicine pill song music newspaper wifi password code"
-)
+EXTRA_THINGS = word_set("""
+ticket receipt recipe email list money report message invoice passport document letter medicine pill song music newspaper wifi password
+code
+""")
 """Things that are not in the table of what can be touched, and are asked for."""
-MODIFIERS = _set("living dining waiting meeting washing sewing cutting swimming parking shopping sleeping frying")
+MODIFIERS = word_set("living dining waiting meeting washing sewing cutting swimming parking shopping sleeping frying")
 """First words of names such as "living room"."""
-STOP = _set("""
+STOP = word_set("""
 a an the my your our his her their its this that these those some any no another each every i you he she it we they me him us them and or
 but nor so because if when while as than then of in on at to for from by with without into onto over under near behind beside between
 through around about after before during until is are was were be been being am do does did done have has had having will would can could
-should may might must shall not never just again now please here there very too also only still already always often really quite away back
-down up off out together today tomorrow yesterday tonight first later soon who what where when why how which whose
+should may might must shall not never just again now please here there very too also only still already always often really quite away
+back down up off out together today tomorrow yesterday tonight first later soon who what where when why how which whose
 """)
 """A noun phrase ends before these."""
 _USE = (
-    r"us(?:e|es|ed|ing)|driv(?:e|es|ing)|drove|rid(?:e|es|ing)|rode|wear(?:s|ing)?|wore|drink(?:s|ing)?(?: from)?|drank|eat(?:s|ing)?|ate"
-    r"|play(?:s|ed|ing)?(?! with)(?: on)?|read(?:s|ing)?|typ(?:e|es|ed|ing) on|writ(?:e|es|ing) (?:on|with)|wrote (?:on|with)"
-    r"|(?:turn|switch)(?:s|es|ed|ing)? (?:on|off|up|down)|plug(?:s|ged|ging)? in|charg(?:e|es|ed|ing)|print(?:s|ed|ing)? (?:on|with)"
-    r"|tak(?:e|es|ing) the"
-    r"(?= (?:bus|train|tram|car|lift|elevator|taxi|bike|ferry|metro|subway))|took the(?= (?:bus|train|tram|car|lift|elevator|taxi|bike|ferry"
-    r"|metro|subway))"
+    r"us(?:e|es|ed|ing)|driv(?:e|es|ing)|drove|rid(?:e|es|ing)|rode|wear(?:s|ing)?|wore|drink(?:s|ing)?(?: from)?|drank|eat(?:s"
+    r"|ing)?|ate|play(?:s|ed|ing)?(?! with)(?: on)?|read(?:s|ing)?|typ(?:e|es|ed|ing) on|writ(?:e|es|ing) (?:on|with)|wrote (?:on"
+    r"|with)|(?:turn|switch)(?:s|es|ed|ing)? (?:on|off|up|down)|plug(?:s|ged|ging)? in|charg(?:e|es|ed|ing)|print(?:s|ed"
+    r"|ing)? (?:on|with)|tak(?:e|es|ing) the(?= (?:bus|train|tram|car|lift|elevator|taxi|bike|ferry|metro|subway))"
+    r"|took the(?= (?:bus|train|tram|car|lift|elevator|taxi|bike|ferry|metro|subway))"
 )
 _TOUCH = (
-    r"h[eo]ld(?:s|ing)?|carr(?:y|ies|ied|ying)|grab(?:s|bed|bing)?|tak(?:e|es|ing)|took|pick(?:s|ed|ing)? up|put(?:s|ting)?(?: down| away| back"
-    r"| on)?|open(?:s|ed|ing)?|clos(?:e|es|ed|ing)|lock(?:s|ed|ing)?|mov(?:e|es|ed|ing)|push(?:es|ed|ing)?|pull(?:s|ed|ing)?|wash(?:es|ed|ing)?"
-    r"|clean(?:s|ed|ing)?|fix(?:es|ed|ing)?|repair(?:s|ed|ing)?|cut(?:s|ting)?|chop(?:s|ped|ping)?|peel(?:s|ed|ing)?|pour(?:s|ed|ing)?"
-    r"|fill(?:s|ed|ing)?|mak(?:e|es|ing)|made|build(?:s|ing)?|built|lift(?:s|ed|ing)?|br(?:ing|ings|inging|ought)|thr(?:ow|ows|owing|ew)"
-    r"|drop(?:s|ped|ping)?|feed(?:s|ing)?|fed|pet(?:s|ted|ting)?|pack(?:s|ed|ing)?|wip(?:e|es|ed|ing)|stir(?:s|red|ring)?|mix(?:es|ed|ing)?"
-    r"|water(?:s|ed|ing)?|paint(?:s|ed|ing)?|cook(?:s|ed|ing)?|bak(?:e|es|ed|ing)|buy(?:s|ing)?|bought|s(?:end|ends|ending|ent)"
-    r"|l(?:eave|eaves|eaving|eft)|f(?:ind|inds|inding|ound)|hang(?:s|ing)?(?: up)?|fold(?:s|ed|ing)?|heat(?:s|ed|ing)? up|load(?:s|ed|ing)?"
-    r"|unload(?:s|ed|ing)?|sharpen(?:s|ed|ing)?|tighten(?:s|ed|ing)?|slic(?:e|es|ed|ing)"
+    r"h[eo]ld(?:s|ing)?|carr(?:y|ies|ied|ying)|grab(?:s|bed|bing)?|tak(?:e|es|ing)|took|pick(?:s|ed|ing)? up|put(?:s|ting)?(?: down"
+    r"| away| back| on)?|open(?:s|ed|ing)?|clos(?:e|es|ed|ing)|lock(?:s|ed|ing)?|mov(?:e|es|ed|ing)|push(?:es|ed|ing)?|pull(?:s|ed"
+    r"|ing)?|wash(?:es|ed|ing)?|clean(?:s|ed|ing)?|fix(?:es|ed|ing)?|repair(?:s|ed|ing)?|cut(?:s|ting)?|chop(?:s|ped|ping)?"
+    r"|peel(?:s|ed|ing)?|pour(?:s|ed|ing)?|fill(?:s|ed|ing)?|mak(?:e|es|ing)|made|build(?:s|ing)?|built|lift(?:s|ed|ing)?|br(?:ing"
+    r"|ings|inging|ought)|thr(?:ow|ows|owing|ew)|drop(?:s|ped|ping)?|feed(?:s|ing)?|fed|pet(?:s|ted|ting)?|pack(?:s|ed|ing)?"
+    r"|wip(?:e|es|ed|ing)|stir(?:s|red|ring)?|mix(?:es|ed|ing)?|water(?:s|ed|ing)?|paint(?:s|ed|ing)?|cook(?:s|ed|ing)?|bak(?:e|es"
+    r"|ed|ing)|buy(?:s|ing)?|bought|s(?:end|ends|ending|ent)|l(?:eave|eaves|eaving|eft)|f(?:ind|inds|inding|ound)|hang(?:s"
+    r"|ing)?(?: up)?|fold(?:s|ed|ing)?|heat(?:s|ed|ing)? up|load(?:s|ed|ing)?|unload(?:s|ed|ing)?|sharpen(?:s|ed|ing)?|tighten(?:s"
+    r"|ed|ing)?|slic(?:e|es|ed|ing)"
 )
 _MEET = (
-    r"m(?:eet|eets|eeting|et)(?: with)?|help(?:s|ed|ing)?|hug(?:s|ged|ging)?|visit(?:s|ed|ing)?|call(?:s|ed|ing)?"
-    r"|(?:danc|play|sitt?|walk|work|eat|wait|cook|driv|stay|travel|train|shak)(?:e|es|ed|s|ing)? (?:hands )?(?:with|for)"
+    r"m(?:eet|eets|eeting|et)(?: with)?|help(?:s|ed|ing)?|hug(?:s|ged|ging)?|visit(?:s|ed|ing)?|call(?:s|ed|ing)?|(?:danc|play"
+    r"|sitt?|walk|work|eat|wait|cook|driv|stay|travel|train|shak)(?:e|es|ed|s|ing)? (?:hands )?(?:with|for)"
 )
 TALK = re.compile(r"^(?:talk(?:s|ed|ing)?|sp(?:eak|eaks|eaking|oke)|chat(?:s|ted|ting)?) (?:to|with)\b", re.IGNORECASE)
 # fmt: on
 USE = re.compile(rf"(?:{_USE})\b", re.IGNORECASE)
 TOUCH = re.compile(rf"(?:{_TOUCH})\b", re.IGNORECASE)
 MEET = re.compile(rf"(?:{_MEET})\b", re.IGNORECASE)
-HANDHELD = _set(
+HANDHELD = word_set(
     "bottle cup fork knife spoon bowl book scissors remote toothbrush mouse keyboard laptop phone wrench hammer screwdriver pen camera mug"
 ) | {"cell phone", "wine glass", "hair drier", "tennis racket", "cellular telephone", "hand-held computer", "coffee mug", "remote control"}
 """Detected things that are held when one uses them."""

@@ -7,25 +7,60 @@ from collections.abc import Collection
 
 from edgemem.records import Record
 from edgemem_egagent.graph import Node, person, place, thing
-from edgemem_egagent.lexicon import FIRST_NAMES, MODIFIERS, NOT_NAMES, STOP, is_place, is_thing, one_of
+from edgemem_egagent.lexicon import FIRST_NAMES, MODIFIERS, NOT_NAMES, STOP, is_place, is_thing, one_of, word_set
 
 _TOKEN = re.compile(r"[^\W\d_][\w'’-]*|\d+")
-_DETERMINERS = frozenset("the a an my your our his her their its this that these those some any another".split())
-_SUBJECTS = frozenset("i you we they he she to can could will would should please don't not let's i'll we'll you'll".split())
+_DETERMINERS = word_set("the a an my your our his her their its this that these those some any another")
+_SUBJECTS = word_set("i you we they he she to can could will would should please don't not let's i'll we'll you'll")
 _WHERE = frozenset(("in", "near", "into", "around", "outside"))
 _MOTION = re.compile(
-    r"\b(?:go|going|goes|went|gone|come|came|coming|drive|drove|driving|travel\w*|fl[ye]w?|flying|move[ds]?|moving|back)\W+$", re.I
+    r"\b(?:go|going|goes|went|gone|come|came|coming|drive|drove|driving|travel\w*|fl[ye]w?|flying|move[ds]?|moving|back)\W+$", re.IGNORECASE
 )
 _PERSON_CUE = frozenset(
-    "with and ask asked tell told call called calling meet met meeting see saw seen for from by about thank thanks hi hello hey"
-    " helping help helped visit visited than says said like dear to".split()
+    [
+        "with",
+        "and",
+        "ask",
+        "asked",
+        "tell",
+        "told",
+        "call",
+        "called",
+        "calling",
+        "meet",
+        "met",
+        "meeting",
+        "see",
+        "saw",
+        "seen",
+        "for",
+        "from",
+        "by",
+        "about",
+        "thank",
+        "thanks",
+        "hi",
+        "hello",
+        "hey",
+        "helping",
+        "help",
+        "helped",
+        "visit",
+        "visited",
+        "than",
+        "says",
+        "said",
+        "like",
+        "dear",
+        "to",
+    ]
 )
-_SAYS = frozenset("said says told asked thinks thought wants wanted went came has had is was will would called".split())
+_SAYS = word_set("said says told asked thinks thought wants wanted went came has had is was will would called")
 _GREETING = re.compile(
     r"(?:^|[,.;!]\s*)(?:hi|hello|hey|thanks|thank you|bye|goodbye|sorry|please|good (?:morning|evening|night)|yes|no|okay|ok|sure)[, ]+$",
-    re.I,
+    re.IGNORECASE,
 )
-_ADDRESSED = re.compile(r"^,|^ (?:can|could|would|will|do|did|are|have) you\b|^ (?:please|look|come|wait|pass|hand|give)\b", re.I)
+_ADDRESSED = re.compile(r"^,|^ (?:can|could|would|will|do|did|are|have) you\b|^ (?:please|look|come|wait|pass|hand|give)\b", re.IGNORECASE)
 
 
 class Phrase(Record, frozen=True):

@@ -17,7 +17,7 @@ from edgemem_egagent.lexicon import FIRST_NAMES, MEET, NOT_NAMES, TOUCH, USE
 from edgemem_egagent.phrases import Phrase, phrases, sentences
 
 TURN_GAP_US = 8 * US
-"""An answer comes within this. In the labelled set 4 s lost turns after a pause and 15 s joined talks that were none (tools/eval/graph.py)."""
+"""An answer comes within this. In the labelled set (tools/eval/graph.py) gaps within a talk are up to 3 s, between talks from 15 s on."""
 _FOLLOWS_CHARS = 40
 _UNREAL = re.compile(
     r"\b(?:not|never|won't|don't|didn't|doesn't|isn't|aren't|wasn't|can't|cannot|couldn't|wouldn't|haven't|hasn't|would|could|should|might|may"
@@ -25,8 +25,8 @@ _UNREAL = re.compile(
     re.IGNORECASE,
 )
 _OTHER_DAY = re.compile(
-    r"\b(?:yesterday|tomorrow|ago|last (?:week|month|year|night|time|summer|winter)|next (?:week|month|year|time)|on (?:mon|tues|wednes|thurs"
-    r"|fri|satur|sun)day|later|soon|used to|always|usually|every (?:day|week|morning))\b",
+    r"\b(?:yesterday|tomorrow|ago|last (?:week|month|year|night|time|summer|winter)|next (?:week|month|year|time)"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|later|soon|used to|always|usually|every (?:day|week|morning))\b",
     re.IGNORECASE,
 )
 _ADVERB = r"(?:just|already|still|now|also|really|finally|quickly|only|currently|actually|almost|both|all)"
@@ -43,7 +43,8 @@ _PRESENT_AT = re.compile(
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    r"\b(?:my name is|my name['’]s|I am called|call me|this is|I['’]m|I am) (?P<name>[A-Z][\w-]+(?: [A-Z][\w-]+)*)(?= speaking|[.,!]|$| and)"
+    r"\b(?:my name is|my name['’]s|I am called|call me|this is|I['’]m|I am) (?P<name>[A-Z][\w-]+(?: [A-Z][\w-]+)*)"
+    r"(?= speaking|[.,!]|$| and)"
 )
 
 
@@ -75,7 +76,7 @@ def read_speech(lines: Sequence[Line], known: Collection[str] = (), wearer: str 
         told, it = _told(turn, people, wearer, it)
         edges += told
         edges += _passed(turn, turns[i + 1] if i + 1 < len(turns) else None, people)
-    return Extraction(edges=joined(edges), same=tuple(same for turn in turns for same in _introduced(turn, people)))
+    return Extraction(edges=joined(edges), same=tuple(same for turn in turns for same in _introduced(turn)))
 
 
 def _turn(lines: Sequence[Line], i: int, people: Collection[str], wearer: str) -> Turn:
@@ -105,9 +106,11 @@ def _told(turn: Turn, people: Collection[str], wearer: str, it: Node | None) -> 
             msgspec.structs.replace(p, node=person(_met(speaker_name(p.node.name, wearer), people))) if p.node.kind == "person" else p
             for p in phrases(sentence, people)
         ]
-        for phrase in named:
-            if not phrase.vocative and phrase.node != turn.speaker:
-                edges.append(_edge(turn, turn.speaker, MENTIONS, phrase.node, 0.85 if phrase.node.kind != "object" else 0.75))
+        edges += [
+            _edge(turn, turn.speaker, MENTIONS, phrase.node, 0.85 if phrase.node.kind != "object" else 0.75)
+            for phrase in named
+            if not phrase.vocative and phrase.node != turn.speaker
+        ]
         edges += _done(turn, sentence, [p for p in named if not p.vocative], people, it)
         it = next((p.node for p in reversed(named) if p.node.kind == "object"), it)
     return edges, it
@@ -195,7 +198,35 @@ def _objects(sentence: str, verb: re.Match[str], named: Sequence[Phrase], type_:
 
 
 _BREAKS = frozenset(
-    "in at to for from about because so but that which who when if while you i we he she they is was are were than until".split()
+    [
+        "in",
+        "at",
+        "to",
+        "for",
+        "from",
+        "about",
+        "because",
+        "so",
+        "but",
+        "that",
+        "which",
+        "who",
+        "when",
+        "if",
+        "while",
+        "you",
+        "i",
+        "we",
+        "he",
+        "she",
+        "they",
+        "is",
+        "was",
+        "are",
+        "were",
+        "than",
+        "until",
+    ]
 )
 
 
@@ -215,7 +246,7 @@ def _passed(turn: Turn, following: Turn | None, people: Collection[str]) -> Iter
                     break
 
 
-def _introduced(turn: Turn, people: Collection[str]) -> Iterator[SameAs]:
+def _introduced(turn: Turn) -> Iterator[SameAs]:
     """Such as "my name is Tomas Novak" said by "speaker 3" or "Tomas"."""
     match = _NAMED.search(turn.line.text)
     if match is None or turn.speaker.name == ME:

@@ -162,7 +162,7 @@ class Voices:
             with closing.open_view() as view:
                 for entity in view.entities():
                     if entity.kind in PEOPLE:
-                        self.people.update({name: entity.name for name in (entity.name, *entity.aliases)})
+                        self.people.update(dict.fromkeys((entity.name, *entity.aliases), entity.name))
         for spoken in closing.utterances:
             if spoken.speaker is not None:
                 entity = spoken.speaker

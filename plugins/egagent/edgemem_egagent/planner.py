@@ -1,0 +1,209 @@
+"""The planner `egagent`: plan, look, judge, remember, stop when it suffices, answer (Algorithm 1).
+
+With a language model the question is broken into at most five sub-tasks with tools and arguments at once; each result is judged by the
+analyzer and kept in a working memory; a grader ends the plan as soon as the findings suffice (EGAgent's own grader never does); the
+answer cites what came up. Without one the parsed question gives the sub-tasks and the planner `local` words the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from edgemem.answer.compose import quote, time_text
+from edgemem.answer.local import LocalPlanner
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Refused, Reply
+from edgemem.answer.words import likeness
+from edgemem.errors import ChatError
+from edgemem.records import Status
+from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, ToolName, TranscriptSearch, VisualSearch
+from edgemem_egagent.ask import Completes, ask_typed
+from edgemem_egagent.memory import SECTIONS, Finding, WorkingMemory
+from edgemem_egagent.plan import MAX_STEPS, SubTask, Work, decompose, revise, searches, typed
+
+Thought = Generator[Any, Any, None]
+_AT_ONCE = 64
+"""Questions that one planner can be in the middle of."""
+_TOOLS: dict[type[Any], ToolName] = {VisualSearch: "visual", TranscriptSearch: "transcript", GraphSearch: "graph"}
+_ENOUGH = 0.8
+"""Without a model: a finding this sure answers a question that refers to nothing else."""
+_SPEAKS = 0.6
+"""Without a model: an utterance that holds this share of the words asked about is told when nothing else answers."""
+
+
+class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How EGAgent works through a question."""
+
+    max_steps: Annotated[int, msgspec.Meta(ge=1, le=MAX_STEPS)] = MAX_STEPS
+    route: Literal["one", "all"] = "one"
+    """"one": each sub-task goes to its tool, as the paper says; "all": to all three, as the released code does."""
+    early_exit: bool = True
+    """Stop when the grader says that the findings suffice, as the paper says."""
+    revise: bool = True
+    """Later sub-tasks get their arguments anew from what was found: one more call each."""
+    min_rows: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    """Rows with which a step of the ladder is content: 1 in the paper, 4 in the released code."""
+    retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
+
+
+class Grade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the grader replies."""
+
+    sufficient: Literal["yes", "no"]
+    why: Annotated[str, msgspec.Meta(max_length=400)] = ""
+
+
+class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the answering model replies."""
+
+    answer: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+    evidence: tuple[str, ...] = ()
+    option: int | None = None
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    status: Status = "answered"
+    because: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+
+
+class EgagentPlanner:
+    """One generator per question: yields typed actions, is sent their results, yields the reply."""
+
+    name = "egagent"
+
+    def __init__(self, settings: PlannerSettings | None = None, models: Completes | None = None, tools: Sequence[Any] = ()) -> None:
+        self._settings = settings or PlannerSettings()
+        self._models = models if models is not None and models.there else None
+        self._thoughts: dict[int, Thought] = {}
+        self.tools = tuple(tools)
+        """What carries out its actions; recipes may name others."""
+
+    def next(self, session: Session) -> Any:
+        """The next action or the reply. Raises ChatError when the model does not answer."""
+        last = session.steps[-1] if session.steps else None
+        if last is not None and isinstance(last.action, Reply) and isinstance(last.result, Refused):
+            return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(last.result.why,))
+        thought = self._thoughts.pop(id(session), None)
+        if thought is None or last is None:
+            thought = self._think(session)
+            action = next(thought)
+        else:
+            action = thought.send(last.result)
+        if not isinstance(action, Reply):
+            self._thoughts[id(session)] = thought
+            if len(self._thoughts) > _AT_ONCE:  # what was given up in the middle must not stay for ever
+                self._thoughts.pop(next(iter(self._thoughts)), None)
+        return action
+
+    def _think(self, session: Session) -> Thought:
+        if session.empty or session.span.problem:
+            yield Reply(text=session.span.problem or "This memory is empty.", status="abstained", confidence=0.0)
+            return
+        memory = WorkingMemory()
+        yield from self._gather(session, memory)
+        if self._models is not None:
+            yield self._answer(session, memory, self._models)
+        else:
+            yield (yield from _told_locally(session, memory))
+
+    # Gathering
+
+    def _gather(self, session: Session, memory: WorkingMemory) -> Generator[Any, Any, None]:
+        models, steps = self._models, self._settings.max_steps
+        tasks = typed(session, steps) if models is None else decompose(models, session, steps)
+        for number, task in enumerate(tasks):
+            sub_task = task
+            if models is not None and number and self._settings.revise and memory.findings:
+                sub_task = revise(models, session, task, memory)
+            yield from self._carry_out(searches(sub_task, session, self._settings.route, self._settings.min_rows), memory)
+            if self._settings.early_exit and number + 1 < len(tasks) and self._suffices(session, memory, tasks):
+                return
+
+    def _carry_out(self, work: Work, memory: WorkingMemory) -> Generator[Any, Any, None]:
+        for search in work.searches:
+            tool = _TOOLS[type(search)]
+            found = yield search
+            if not isinstance(found, Pictures | Lines | Edges) or not found.evidence:
+                why = found.why if isinstance(found, Refused) else "; ".join(getattr(found, "notes", ()))
+                memory.add(Finding(tool=tool, task=work.task, text=f"nothing was found{f' ({why})' if why else ''}"))
+                continue
+            judged = yield Analyse(task=work.task[:600], tool=tool, items=found.evidence)
+            if isinstance(judged, Analysed):
+                sure = judged.sure * (found.confidence if isinstance(found, Pictures) and self._models is None else 1.0)
+                memory.add(Finding(tool=tool, task=work.task, text=judged.finding, evidence=judged.evidence, sure=sure))
+            else:
+                memory.add(Finding(tool=tool, task=work.task, text="not judged", evidence=found.evidence[:12]))
+
+    def _suffices(self, session: Session, memory: WorkingMemory, tasks: Sequence[SubTask]) -> bool:
+        """The grader: "yes" ends the plan. Without a model: a sure finding for a question that is about one thing only."""
+        if self._models is None:
+            best = memory.best
+            return best is not None and best.sure >= _ENOUGH and not session.parsed.anchors
+        if not memory.evidence():
+            return False
+        data = {"question": session.question.text, "options": list(session.question.options), "findings": memory.sections(),
+                "plan": [task.task for task in tasks]}  # fmt: skip
+        grade = ask_typed(self._models, "grade", data, Grade, max_tokens=200)
+        return grade.sufficient == "yes"
+
+    # Answering
+
+    def _answer(self, session: Session, memory: WorkingMemory, models: Completes) -> Reply:
+        """Temperature 0; a reply without proof, or with an option that is none, is asked for again."""
+        options = session.question.options
+        data = {"question": session.question.text, "options": list(options), "findings": memory.sections()}
+        values = {"sections": ", ".join(SECTIONS.values())}
+        known, why = memory.evidence(), ""
+        for _ in range(self._settings.retries + 1):
+            asked = {**data, "last_reply_was_refused_because": why} if why else data
+            try:
+                verdict = ask_typed(models, "answer", asked, Verdict, values=values, tries=1)
+            except ChatError as error:
+                if "gave no valid" not in str(error):
+                    raise
+                why = str(error)
+                continue
+            cited = tuple(name for name in dict.fromkeys(verdict.evidence) if name in known)
+            why = _refused(verdict, cited, len(options))
+            if not why:
+                return Reply(
+                    text=verdict.answer, status=verdict.status, option=verdict.option, confidence=verdict.confidence, evidence=cited[:10],
+                    notes=(verdict.because,) if verdict.because else (),
+                )  # fmt: skip
+        return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(why,))
+
+
+def _refused(verdict: Verdict, cited: Sequence[str], options: int) -> str:
+    if verdict.status != "answered":
+        return ""
+    if not cited:
+        return "it cites no evidence that came up"
+    if options and (verdict.option is None or not 0 <= verdict.option < options):
+        return f"option must be a number from 0 to {options - 1}"
+    return "there are no options" if not options and verdict.option is not None else ""
+
+
+def _told_locally(session: Session, memory: WorkingMemory) -> Generator[Any, Any, Reply]:
+    """The words of the local planner; where it knows nothing, the utterance or row that fits the question best, quoted."""
+    local = LocalPlanner()
+    while not isinstance(action := local.next(session), Reply):
+        yield action
+    if action.status == "answered":
+        return action
+    options = session.question.options
+    spoken = [f for f in memory.findings if f.tool != "visual" and f.evidence and f.sure >= _SPEAKS]
+    if not spoken:
+        return action
+    best = max(spoken, key=lambda f: f.sure)
+    first = best.evidence[0]
+    option = None
+    if options:
+        scored = [(likeness(option, e.text), -i, e) for i, option in enumerate(options) for e in best.evidence]
+        score, place, first = max(scored, key=lambda one: one[:2])
+        if score < _SPEAKS:
+            return action
+        option = -place
+    text = f"{quote(first.text, 200)} at {time_text(first.t0_us, session.question.tz)}."
+    others = [e.id for e in best.evidence if e.id != first.id]
+    return Reply(text=text, option=option, confidence=round(0.6 * best.sure, 4), evidence=(first.id, *others)[:10])
