@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -240,9 +240,10 @@ def _plain(message: str) -> str:
 def _keys_at(kind: type[msgspec.Struct], message: str) -> list[str]:
     """Valid keys of the table that the error message points to (`- at `$.budget``)."""
     path = re.search(r"at `\$\.?([^`]*)`", message)
-    for name in filter(None, (path[1] if path else "").split(".")):
+    for name in filter(None, re.sub(r"\[[^\]]*\]", "", path[1] if path else "").split(".")):
         fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
         inner = fields.get(name)
+        inner = next(iter(get_args(inner)), inner)  # of a list of tables
         if not (isinstance(inner, type) and issubclass(inner, msgspec.Struct)):
             return []
         kind = inner

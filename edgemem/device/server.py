@@ -19,6 +19,8 @@ SLOTS = 4
 """Questions at once. Whoever comes while all are taken is told at once, and reads the memory himself."""
 PATIENCE_S = 5.0
 """For a request to arrive whole, for a reply to be taken, and between two requests of one connection."""
+_POLITE_S = 0.1
+"""How long one who is turned away may keep others waiting."""
 _GRACE_S = 2.0
 """How long a stop waits for questions that are being answered."""
 
@@ -99,8 +101,11 @@ class Server:
 
     def _turn_away(self, connection: socket.socket) -> None:
         why = "it answers other questions just now" if self._allowed(connection) else "it serves only the user who runs it"
-        with connection, contextlib.suppress(OSError):
-            Line(connection, REQUEST_BYTES).write(Declined(why=why), 0.1)
+        with connection, contextlib.suppress(OSError, ValueError):
+            line = Line(connection, REQUEST_BYTES)
+            line.write(Declined(why=why), _POLITE_S)
+            connection.shutdown(socket.SHUT_WR)
+            line.read(_POLITE_S)  # closing before the request is read would take our words back
 
     def _serve(self, connection: socket.socket) -> None:
         with self._changed:
