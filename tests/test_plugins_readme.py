@@ -25,7 +25,7 @@ def test_every_block_of_the_tutorial_runs(tmp_path: Path, home: Path) -> None:
         assert (done.returncode != 0) == bool(fails), f"{text}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr
         ran += 1
-    assert ran == 4
+    assert ran == 5
     timeline = subprocess.run(
         ["edgemem", "timeline", "--memory", "memory", "--json"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
