@@ -4,6 +4,9 @@ Composes a stream from the media of `compose.py` (not encoded: the pictures go s
 moments that are kept beside uniform sampling at 1 and at 0.5 frames a second, and at as many frames as VAM kept. Recall: of the
 things that were shown for at least 4 s, how many have a kept picture from the time when they were in view.
 
+Of things that come into a still picture and leave again ("visits", 15 to 30 % of its width) it is told apart: a gate that measures the
+whole picture may not see them.
+
 Two rhythms. "busy" is that of the question streams: something new every 4 to 25 s, all the time. "everyday" is a device that somebody wears
 or that stands somewhere: most of the time is long stretches, still or nearly so, with short things in between.
 """
@@ -14,13 +17,15 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from compose import FPS, Planner, frames, plan
-from media import ensure_media, load_catalog
-from scenes import Sensor, Size
+from media import Item, ensure_media, load_catalog
+from scenes import Sensor, Size, enlarge, load, paste
 from segment import Segment
 from signs import Image
 
@@ -37,6 +42,10 @@ STILL_S = 1.0
 SHOWN_S = 4.0
 """Things that were in view for less than two samples are not asked for."""
 CONTENT = ("scene", "photo", "clip", "sign")
+VISIT_S = (6.0, 20.0)
+VISIT_EVERY_S = 90.0
+VISIT_WIDE = (0.15, 0.3)
+"""Something small comes before a camera that stands still: how long it stays, how often it happens, its share of the picture's width."""
 T0_US = 1_777_881_600 * US
 # Share, shortest and longest stretch in seconds, whether the camera stands still.
 EVERYDAY = ((0.50, 4.0, 25.0, False), (0.30, 60.0, 300.0, True), (0.20, 300.0, 1200.0, True))
@@ -56,13 +65,44 @@ def everyday(rng: random.Random, planner: Planner, seconds: float) -> tuple[list
     return planner.past, still
 
 
+class Visit(NamedTuple):
+    """A cut-out object over a still picture."""
+
+    t0: float
+    t1: float
+    item: Item
+    wide: float
+    x: float
+    y: float
+
+
+def visits(rng: random.Random, segments: list[Segment], still: set[int], catalog: list[Item]) -> list[Visit]:
+    """In stretches before a still camera, one about every `VISIT_EVERY_S`, none at the stretch's ends."""
+    objects, found = [item for item in catalog if item.role == "object"], list[Visit]()
+    for index in sorted(still):
+        t = segments[index].t0 + 20
+        while (t := t + rng.uniform(0.5, 1.5) * VISIT_EVERY_S) + VISIT_S[1] < segments[index].t1 - 10:
+            end = t + rng.uniform(*VISIT_S)
+            found.append(Visit(t, end, rng.choice(objects), rng.uniform(*VISIT_WIDE), rng.uniform(0.05, 0.65), rng.uniform(0.1, 0.5)))
+            t = end
+    return found
+
+
+def with_visitor(picture: Image, visit: Visit) -> Image:
+    """A copy with the object pasted in."""
+    shown = picture.copy()
+    stamp = enlarge(load(visit.item), round(visit.wide * SIZE[0]), SIZE[1] // 3)
+    paste(shown, stamp, round(visit.x * SIZE[0]), round(visit.y * SIZE[1]))
+    return shown
+
+
 class Composed:
     """A source of the composed pictures at `RATE_FPS`, with sensor noise."""
 
     name, live, blind = "composed", False, ""
 
-    def __init__(self, segments: list[Segment], still: set[int], seed: int) -> None:
-        self._segments, self._still, self._seed = segments, still, seed
+    def __init__(self, segments: list[Segment], still: set[int], visited: list[Visit], seed: int) -> None:
+        self._segments, self._still, self._visits, self._seed = segments, still, visited, seed
         self.t0_us = T0_US
         self.duration_us: int | None = round(segments[-1].t1 * US)
         self.identity = f"composed-{seed}-{len(segments)}"
@@ -85,16 +125,17 @@ class Composed:
             for n in due:
                 at = -1 if index in self._still else min(round((n / RATE_FPS - segment.t0) * FPS), len(pictures) - 1)
                 previous, offset_us = pictures[at], round(n / RATE_FPS * US)
+                visitor = next((visit for visit in self._visits if visit.t0 <= n / RATE_FPS < visit.t1), None)
+                previous = with_visitor(previous, visitor) if visitor else previous
                 yield Frame(stream=self.name, seq=n, t_us=T0_US + offset_us, offset_us=offset_us, mono_us=offset_us, image=sensor(previous))
             seq += len(due)
 
 
-def recall(segments: list[Segment], times_s: list[float]) -> float:
-    """Share of the shown things that some picture of `times_s` shows."""
-    wanted = [s for s in segments if s.what in CONTENT and s.t1 - s.t0 >= SHOWN_S]
+def recall(spans: list[tuple[float, float]], times_s: list[float]) -> float | None:
+    """Share of the spans in which one of the times lies; None where there is no span."""
     times = np.sort(np.asarray(times_s))
-    held = [bool(np.searchsorted(times, s.t0) < np.searchsorted(times, s.t1)) for s in wanted]
-    return sum(held) / max(1, len(held))
+    held = [bool(np.searchsorted(times, t0) < np.searchsorted(times, t1)) for t0, t1 in spans]
+    return round(sum(held) / len(held), 4) if held else None
 
 
 def measure(rhythm: str, seed: int, minutes: float, recipe: str, work: Path) -> dict[str, object]:
@@ -105,24 +146,28 @@ def measure(rhythm: str, seed: int, minutes: float, recipe: str, work: Path) -> 
         segments, still = plan(rng, catalog, minutes * 60), set[int]()
     else:
         segments, still = everyday(rng, Planner(rng, catalog), minutes * 60)
+    visited = visits(rng, segments, still, catalog)
     session = Session(None, ())
     parts, _ = make_parts(session.recipes, session.recipes.read(recipe), session.context, session.plugins)
     parts.reader, parts.retainer, parts.segment_closed = None, None, lambda _: None
     begun = time.perf_counter()
-    with Store.open(work / f"{rhythm}-{seed}") as store:
-        report = Pipeline(Composed(segments, still, seed), parts, store).run()
+    with Store.open(work / f"{rhythm}-{seed}-{recipe}") as store:
+        report = Pipeline(Composed(segments, still, visited, seed), parts, store).run()
         with store.view() as view:
             times = [moment.offset_us / US for moment in view.moments()]
     seconds = segments[-1].t1
-    uniform = {fps: [n / fps for n in range(int(seconds * fps))] for fps in (1.0, 0.5)}
+    things = [(s.t0, s.t1) for s in segments if s.what in CONTENT and s.t1 - s.t0 >= SHOWN_S]
+    small = [(visit.t0, visit.t1) for visit in visited]
+    fps_1, fps_half = ([n / fps for n in range(int(seconds * fps))] for fps in (1.0, 0.5))
     as_many = [(n + 0.5) * seconds / len(times) for n in range(len(times))]
+    ways = {"kept": times, "1 fps": fps_1, "0.5 fps": fps_half, "as many, uniform": as_many}
     return {
-        "rhythm": rhythm, "seed": seed, "minutes": round(seconds / 60, 1), "things": sum(s.what in CONTENT for s in segments),
-        "kept": len(times), "uniform_1fps": len(uniform[1.0]), "uniform_0.5fps": len(uniform[0.5]),
-        "times_fewer_than_1fps": round(len(uniform[1.0]) / len(times), 1),
-        "times_fewer_than_0.5fps": round(len(uniform[0.5]) / len(times), 1),
-        "recall": round(recall(segments, times), 4), "recall_1fps": round(recall(segments, uniform[1.0]), 4),
-        "recall_0.5fps": round(recall(segments, uniform[0.5]), 4), "recall_as_many_uniform": round(recall(segments, as_many), 4),
+        "recipe": recipe, "rhythm": rhythm, "seed": seed, "minutes": round(seconds / 60, 1),
+        "things": len(things), "visits": len(small),
+        "frames": {way: len(at) for way, at in ways.items()},
+        "times_fewer": {"1 fps": round(len(fps_1) / len(times), 1), "0.5 fps": round(len(fps_half) / len(times), 1)},
+        "recall_things": {way: recall(things, at) for way, at in ways.items()},
+        "recall_visits": {way: recall(small, at) for way, at in ways.items()},
         "events": report.segments, "dropped": report.dropped, "disk_mib": round(report.disk_bytes / 2**20, 1),
         "wall_s": round(time.perf_counter() - begun, 1),
     }  # fmt: skip
@@ -133,12 +178,11 @@ def main() -> None:
     parser.add_argument("--seeds", default="100")
     parser.add_argument("--minutes", type=float, default=130.0)
     parser.add_argument("--rhythms", default="everyday,busy")
-    parser.add_argument("--recipe", default="vam")
+    parser.add_argument("--recipes", default="vam,default")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        for rhythm in args.rhythms.split(","):
-            for seed in args.seeds.split(","):
-                print(json.dumps(measure(rhythm, int(seed), args.minutes, args.recipe, Path(work))), flush=True)
+        for rhythm, seed, recipe in product(args.rhythms.split(","), args.seeds.split(","), args.recipes.split(",")):
+            print(json.dumps(measure(rhythm, int(seed), args.minutes, recipe, Path(work))), flush=True)
 
 
 if __name__ == "__main__":

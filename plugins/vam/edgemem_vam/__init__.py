@@ -46,7 +46,7 @@ def register_writers() -> Components:
     return [
         Component(
             "vam_event",
-            lambda settings, context: VamEvent(settings, context.models, context.engines),
+            lambda settings, context: VamEvent(settings, context.models),
             VamEventSettings,
             "event documents with passages; by a language model where that is wanted",
         )

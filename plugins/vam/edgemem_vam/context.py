@@ -101,8 +101,8 @@ class Context:
         if seconds is None:
             return None
         if mode == "relative" or (mode == "auto" and abs(seconds) <= ABSOLUTE_FROM):
-            return _bounded(self.base_us + round(seconds * US))
-        return _bounded(_stamp_us(seconds, self.tz) if seconds >= _STAMP_FROM else round(seconds * US))
+            return self.base_us + _us(seconds)
+        return _stamp_us(seconds, self.tz) if seconds >= _STAMP_FROM else _us(seconds)
 
     def seconds(self, t_us: int) -> float:
         """Wall time as relative seconds."""
@@ -184,9 +184,9 @@ def _stamp_us(stamp: float, tz: str) -> int:
     try:
         return round(datetime.strptime(f"{stamp:.0f}", "%Y%m%d%H%M%S").replace(tzinfo=zone(tz)).timestamp()) * US
     except ValueError:
-        return round(stamp * US)
+        return _us(stamp)
 
 
-def _bounded(t_us: int) -> int:
-    """Within what SQLite can compare."""
-    return min(max(t_us, -(2**62)), 2**62)
+def _us(seconds: float) -> int:
+    """Microseconds, within what SQLite can compare: some 30,000 years."""
+    return round(min(max(seconds, -1e12), 1e12) * US)

@@ -20,8 +20,6 @@ from edgemem_vam.roles import EVENT_WRITER, Role, request, say
 
 if TYPE_CHECKING:
     from edgemem.answer.models import Models
-    from edgemem.infer.roles import Space, TextEmbedder
-    from edgemem.infer.runtime import Engines
 
 FRAMES = 8
 """Pictures of one event that the model sees (VAM B.5)."""
@@ -50,22 +48,15 @@ class VamEvent:
 
     name = "vam_event"
 
-    def __init__(self, settings: VamEventSettings | None = None, models: Models | None = None, engines: Engines | None = None) -> None:
+    def __init__(self, settings: VamEventSettings | None = None, models: Models | None = None) -> None:
         self._settings = settings or VamEventSettings()
         self._models = models if self._settings.describe and models is not None and models.there else None
-        self._engines = engines
         self._plain = EventDocument(self._settings.without)
 
     @property
     def slow(self) -> bool:
         """It takes its time when it asks a model."""
         return self._models is not None
-
-    @property
-    def spaces(self) -> tuple[Space, ...]:
-        """Spaces of the passages, which the store must know."""
-        embedder = self._embedder()
-        return () if embedder is None else (embedder.space,)
 
     def write(self, closing: Closing) -> list[NewDocument]:
         """Never raises for a model that fails: that document is put together instead."""
@@ -85,7 +76,8 @@ class VamEvent:
             moment_id=segment.representative_id,
         )
         time_range = f"{to_iso(segment.t0_us)} to {to_iso(segment.t1_us)}"
-        return [msgspec.structs.replace(document, passages=self._passages(text, {"time_range": time_range}))]
+        pieces = passages(text, {"time_range": time_range})
+        return [msgspec.structs.replace(document, passages=tuple(NewPassage(kind=p.kind, text=p.text, vectors={}) for p in pieces))]
 
     def _put_together(self, closing: Closing) -> tuple[str, Origin]:
         plain = self._plain.write(closing)
@@ -113,21 +105,6 @@ class VamEvent:
         except ChatError:
             return None
         return (text, "ocr" if images or '"' in text else "caption") if text else None
-
-    def _passages(self, text: str, fields: dict[str, str]) -> tuple[NewPassage, ...]:
-        """Embedded; none where no engine embeds text: then the document is found by its words."""
-        embedder, pieces = self._embedder(), passages(text, fields)
-        if embedder is None or not pieces:
-            return ()
-        vectors = embedder.embed_text([piece.text for piece in pieces])
-        space = embedder.space.name
-        return tuple(NewPassage(kind=p.kind, text=p.text, vectors={space: v}) for p, v in zip(pieces, vectors, strict=True))
-
-    def _embedder(self) -> TextEmbedder | None:
-        if self._engines is None or self._engines.missing("embed_text"):
-            return None
-        embedder: TextEmbedder = self._engines.role("embed_text")
-        return embedder
 
 
 def _head(closing: Closing) -> str:

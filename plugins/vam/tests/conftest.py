@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cv2
@@ -181,3 +182,12 @@ def put(view: View, question: str, kit: Kit, options: tuple[str, ...] = ()) -> t
 def retrieve(question: str) -> dict[str, Any]:
     """A router that hands on."""
     return {"type": "tool", "name": "retrieve", "args": {"question": question}}
+
+
+@pytest.fixture(scope="session")
+def vam() -> SimpleNamespace:
+    """What the tests of the loop work with; test files cannot import one another."""
+    return SimpleNamespace(
+        Chat=ScriptedChat, kit=make_kit, put=put, retrieve=retrieve, remember=remember, label=label, text=text, walk=WALK,
+        start_us=START_US, search_tool=search_tool,
+    )  # fmt: skip
