@@ -28,16 +28,25 @@ if TYPE_CHECKING:
 @click.option("--recipe", metavar="NAME", help="How to see and what to keep (default: the settings').")
 @click.option("--start", metavar="ISO8601", help="Wall time of a recording's first frame (default: now minus its length).")
 @click.option("--stream", default="", metavar="NAME", help="Name of the stream (default: the file's or camera's name).")
+@click.option(
+    "--subtitles",
+    default="",
+    metavar="FILE",
+    help="What was said: .srt or .vtt (default: the file's own, beside it; none: listen).",
+)
 @json_option
 @common_options
 @pass_session
-def ingest(session: Session, source: str, memory: Path, recipe: str | None, start: str | None, stream: str, as_json: bool) -> None:
-    """Remember SOURCE: a video file, a folder of pictures, a camera (0, /dev/video0) or a URL (rtsp://...), to its end.
+def ingest(
+    session: Session, source: str, memory: Path, recipe: str | None, start: str | None, stream: str, subtitles: str, as_json: bool
+) -> None:
+    """Remember SOURCE to its end: a video file, a recording of sound, a folder of pictures, a camera (0, /dev/video0), a microphone
+    (alsa:default), both (0+alsa:default) or a URL (rtsp://...).
 
     Run again after an interruption, it goes on where it stopped.
     """
     start_us = from_iso(start, session.settings.timezone) if start else None
-    report = run_ingest(session, source, memory, recipe, start_us, stream)
+    report = run_ingest(session, source, memory, recipe, start_us, stream, subtitles)
     for text in report.notes:
         note(f"note: {text}")
     if as_json:
@@ -54,7 +63,9 @@ def ingest(session: Session, source: str, memory: Path, recipe: str | None, star
         )
 
 
-def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, start_us: int | None, stream: str) -> IngestReport:
+def run_ingest(
+    session: Session, source: str, memory: Path, recipe: str | None, start_us: int | None, stream: str, subtitles: str = ""
+) -> IngestReport:
     """See one source to its end into the memory. Everything that can be refused is refused before a byte is written."""
     from edgemem.extend.kit import make_parts
     from edgemem.extend.stats import save_stats
@@ -63,6 +74,7 @@ def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, 
     from edgemem.see.pipeline import Pipeline
     from edgemem.see.privacy import Privacy
     from edgemem.see.source import open_source
+    from edgemem.see.subtitles import Subtitles, beside
 
     if stream and (not stream.strip() or len(stream) > 200):
         raise UsageError("--stream: give a name of 1 to 200 characters")
@@ -70,6 +82,9 @@ def run_ingest(session: Session, source: str, memory: Path, recipe: str | None, 
     budget_bytes = parse_bytes(session.settings.budget.disk)
     parts, notes = make_parts(session.recipes, chosen, session.context, session.plugins)
     opened = open_source(source, rate_fps=chosen.rate_fps, stream=stream, start_us=start_us)
+    said = Path(subtitles) if subtitles not in {"", "none"} else None if subtitles or opened.live else beside(source)
+    if said is not None:
+        parts.ear = Subtitles(said, opened.t0_us)
     rules = session.settings.retention
     parts.privacy = Privacy(session.settings.privacy, rules, memory, opened.name)
     if rules:

@@ -12,10 +12,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from edgemem.errors import EdgememError
-from edgemem.records import US, Record
+from edgemem.records import US, Origin, Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,6 +81,9 @@ class Heard(Record, frozen=True):
     text: str
     speaker: str = ""
     """"speaker 3": the same for the same voice in every stream and after every restart; "" = unknown."""
+    speaker_kind: Literal["voice", "person"] = "voice"
+    """Of the entity that the speaker is: a person where somebody wrote the name down."""
+    origin: Origin = "asr"
     confidence: float = 1.0
     """0..1, how sure the words are."""
     words: tuple[Word, ...] = ()

@@ -1,0 +1,182 @@
+"""Subtitles: what was said according to a file beside the recording (.srt, .vtt), in place of an ear.
+
+Files come from many hands: byte order marks, both line ends, commas or dots, markup, cue settings and comments are taken as they are; a
+cue that cannot be read is skipped and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from edgemem.errors import SourceError
+from edgemem.records import US
+from edgemem.see.hear import NOTHING_LATER_US, NOTHING_YET_US, Heard
+
+SUFFIXES = (".srt", ".vtt")
+MOST_BYTES = 16 << 20
+"""Subtitles of a day of talk are about 2 MB."""
+
+_TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+_TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
+_VOICE = re.compile(r"<v(?:\.[^ >]*)?\s+([^>]+)>")
+_MARKUP = re.compile(r"<[^>]*>|\{\\[^}]*\}")
+_SPEAKER = re.compile(r"\s*-?\s*([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,3}):\s+(?=\S)")
+"""`NAME: ` at the beginning of a line: at most four words, the first not a figure, so that "at 12: 30" is none."""
+_ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&nbsp;": " ", "&lrm;": "", "&rlm;": ""}
+
+
+class Cue(NamedTuple):
+    """One line of one speaker; times in microseconds from the beginning of the recording."""
+
+    t0_us: int
+    t1_us: int
+    speaker: str
+    text: str
+
+
+def beside(recording: str) -> Path | None:
+    """The subtitles that lie beside a recording under its name: `film.srt`, `film.vtt`, else `film.en.srt`. None where there are none."""
+    path = Path(recording)
+    if "://" in recording or not path.is_file():
+        return None
+    exact = [path.with_suffix(suffix) for suffix in SUFFIXES]
+    found = [file for file in path.parent.iterdir() if file.suffix.lower() in SUFFIXES and file.name.startswith(f"{path.stem}.")]
+    return next((file for file in (*exact, *sorted(found)) if file.is_file()), None)
+
+
+def read(path: Path) -> tuple[list[Cue], int]:
+    """(cues in the order of time, how many could not be read). Raises SourceError when nothing in the file is a cue."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise SourceError(f"{path}: larger than {MOST_BYTES >> 20} MiB: these are no subtitles")
+        data = path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error.strerror})") from None
+    found: list[Cue] = []
+    malformed = 0
+    for block in re.split(r"\n[ \t]*\n", _decoded(data).replace("\r\n", "\n").replace("\r", "\n")):
+        cues = _block(block)
+        malformed += cues is None
+        found += cues or ()
+    if not found:
+        raise SourceError(f"{path}: holds no subtitles; give a .srt or .vtt file")
+    return sorted(found, key=lambda cue: cue[:2]), malformed
+
+
+def _decoded(data: bytes) -> str:
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace")
+
+
+def _block(block: str) -> list[Cue] | None:
+    """The cues of one block: none for headers, comments and empty text, None where it should be a cue and is not."""
+    lines = [line for line in block.split("\n") if line.strip()]
+    if not lines or re.match(r"(WEBVTT|NOTE|STYLE|REGION|X-TIMESTAMP-MAP)\b", lines[0]):
+        return []
+    at = next((number for number, line in enumerate(lines[:3]) if "-->" in line), None)
+    times = _TIMES.fullmatch(lines[at]) if at is not None else None
+    if at is None or times is None:
+        return None
+    t0_us, t1_us = _us(times.groups()[:4]), _us(times.groups()[4:])
+    if t1_us <= t0_us:
+        return None
+    return [Cue(t0_us, t1_us, speaker, text) for speaker, text in _spoken(lines[at + 1 :])]
+
+
+def _us(parts: tuple[str | None, ...]) -> int:
+    hours, minutes, seconds, fraction = parts
+    return ((int(hours or 0) * 60 + int(minutes or 0)) * 60 + int(seconds or 0)) * US + int((fraction or "0").ljust(3, "0")) * 1000
+
+
+def _spoken(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """(speaker, text) for each speaker of a cue; lines without a name go on with the one before."""
+    speaker, words = "", list[str]()
+    for line in lines:
+        name, text = _named(line)
+        if name and words:
+            yield speaker, " ".join(words)
+            words = []
+        speaker = name or speaker
+        words += text.split()
+    if words:
+        yield speaker, " ".join(words)
+
+
+def _named(line: str) -> tuple[str, str]:
+    voice = _VOICE.search(line)
+    text = _MARKUP.sub("", line)
+    for entity, plain in _ENTITIES.items():
+        text = text.replace(entity, plain)
+    if voice is not None:
+        return " ".join(voice[1].split()), text
+    match = _SPEAKER.match(text)
+    if match is None:
+        return "", text
+    name = match[1]
+    return (name.title() if name.isupper() else name), text[match.end() :]
+
+
+class Subtitles:
+    """Takes the place of an ear and its `Listener`: gives each cue once the pictures have come to its beginning."""
+
+    name = "subtitles"
+
+    def __init__(self, path: Path, t0_us: int) -> None:
+        """`t0_us`: wall time of the recording's first frame. Raises SourceError."""
+        self._cues, malformed = read(path)
+        self._t0_us = t0_us
+        self._seen_us = self._taken_us = NOTHING_YET_US
+        skipped = f", {malformed} that cannot be read were skipped" if malformed else ""
+        self.notes = (f"what was said is taken from {path.name}: {len(self._cues)} subtitles{skipped}",)
+        self.ear_state = b""
+        self._stopped = False
+
+    @property
+    def heard_until_us(self) -> int:
+        """See `Listener.heard_until_us`."""
+        return self._taken_us
+
+    @property
+    def position_us(self) -> int:
+        """See `Listener.position_us`."""
+        return self._taken_us
+
+    def restore(self, position_us: int, _ear_state: bytes) -> None:
+        """Begin after what an earlier run gave."""
+        self._taken_us = position_us
+
+    def start(self) -> None:
+        """Nothing to start."""
+
+    def seen(self, offset_us: int | None) -> None:
+        """Pictures have come this far; None = to the end."""
+        self._seen_us = NOTHING_LATER_US if offset_us is None else offset_us
+
+    def take(self) -> list[Heard]:
+        """Cues that began since the last call."""
+        until_us, self._taken_us = self._taken_us, max(self._taken_us, self._seen_us)
+        return [
+            Heard(
+                t0_us=self._t0_us + cue.t0_us, t1_us=self._t0_us + cue.t1_us, offset_us=cue.t0_us, text=cue.text, speaker=cue.speaker,
+                speaker_kind="person", origin="document",
+            )
+            for cue in self._cues if until_us < cue.t0_us <= self._taken_us
+        ]  # fmt: skip
+
+    def stop(self) -> None:
+        """What was not seen is not taken."""
+        self._stopped = True
+
+    def finish(self, timeout_s: float | None = None, progress: Callable[[], object] = lambda: None) -> bool:
+        """The pictures have ended: the rest is given by the next `take`, unless `stop` came before."""
+        del timeout_s, progress
+        if not self._stopped:
+            self.seen(None)
+        return not self._stopped
