@@ -89,7 +89,7 @@ def _sentences(visible: Visible, lines: Sequence[Line]) -> list[str]:
             turns[-1][1].append(line.text)
         else:
             turns.append((line.speaker, [line.text]))
-    told += [f"{_who(speaker)} {_quote(' '.join(words))}." for speaker, words in turns]
+    told += [f"{_who(speaker)} {_quote(' '.join(words))}" for speaker, words in turns]
     return told
 
 

@@ -134,7 +134,7 @@ class Triples:
 
 def _same(introduced: Iterable[SameAs], edges: Sequence[Edge], voices: Voices) -> Iterator[Same]:
     """Names that are one person's and that the memory does not know as one yet."""
-    mentioned = [end.name for edge in edges for end in (edge.source, edge.target) if end.kind == "person" and end.name not in voices.spoken]
+    mentioned = [end.name for edge in edges for end in (edge.source, edge.target) if end.kind == "person"]
     for same in (*introduced, *most_complete(mentioned, [*voices.people, *voices.spoken])):
         if voices.people.get(same.other, same.other) != same.name:
             yield Same(short=voices.node(person(same.other)), full=voices.node(person(same.name)))
