@@ -24,7 +24,7 @@ _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
 _VOICE = re.compile(r"<v(?:\.[^ >]*)?\s+([^>]+)>")
 _MARKUP = re.compile(r"<[^>]*>|\{\\[^}]*\}")
 _SPEAKER = re.compile(r"\s*-?\s*([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,3}):\s+(?=\S)")
-"""`NAME: ` at the beginning of a line: at most four words, the first not a figure, so that "at 12: 30" is none."""
+"""`NAME: ` at the beginning of a line: at most four words. See `_is_name`."""
 _ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&nbsp;": " ", "&lrm;": "", "&rlm;": ""}
 
 
@@ -117,10 +117,15 @@ def _named(line: str) -> tuple[str, str]:
     if voice is not None:
         return " ".join(voice[1].split()), text
     match = _SPEAKER.match(text)
-    if match is None:
+    if match is None or not _is_name(match[1], text[match.end()]):
         return "", text
     name = match[1]
     return (name.title() if name.isupper() else name), text[match.end() :]
+
+
+def _is_name(name: str, following: str) -> bool:
+    """Every word begins with a capital ("remember this: ..." is talk), and "At 12: 30" is a time."""
+    return not any(word[0].islower() for word in name.split()) and not (name[-1].isdigit() and following.isdigit())
 
 
 class Subtitles:

@@ -121,20 +121,6 @@ def test_a_file_without_a_single_good_frame_is_refused(tmp_path):
         list(open_source(str(path), rate_fps=1).frames())
 
 
-def test_a_sound_file_is_refused(tmp_path):
-    import av
-
-    path = tmp_path / "a.wav"
-    with av.open(str(path), "w") as out:
-        stream = out.add_stream("pcm_s16le", rate=8000)
-        frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), layout="mono")
-        frame.rate = 8000
-        out.mux(stream.encode(frame))
-        out.mux(stream.encode(None))
-    with pytest.raises(SourceError, match="has no picture track"):
-        open_source(str(path), rate_fps=1)
-
-
 def test_a_missing_file_says_what_could_be_given():
     with pytest.raises(SourceError, match="no such file or folder; give a video"):
         open_source("/nowhere/a.mp4", rate_fps=1)
