@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "edgemem").rglob("*.py"), *(ROOT / "plugins").glob("*/edgemem_*/**/*.py")])
-HEAVY = {"cv2", "av", "onnxruntime", "tensorrt", "onnx", "tokenizers", "rapidocr", "simplejpeg", "PIL"}
+HEAVY = {"cv2", "av", "onnxruntime", "tensorrt", "onnx", "tokenizers", "rapidocr", "simplejpeg", "PIL", "openai", "pydantic", "xllamacpp"}
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:
@@ -62,6 +62,8 @@ def _loaded(script: str, home: Path) -> set[str]:
         ("onnxruntime", {"plugins/onnx", "plugins/convert"}),
         ("onnx", {"plugins/convert"}),
         ("rapidocr", {"plugins/ocr"}),
+        ("openai", {"plugins/openai"}),
+        ("xllamacpp", {"plugins/gguf"}),
         ("av", {"edgemem/see", "edgemem/cli"}),
     ],
 )

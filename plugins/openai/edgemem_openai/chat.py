@@ -29,6 +29,8 @@ T = TypeVar("T")
 LEARNT_DAYS = 7
 """After so long a server may have been updated and is asked anew what it knows."""
 LONGEST_PAUSE_S = 8.0
+_OWN_MARK = "x-stainless-raw-response"
+"""The one header of the client's that it reads again itself."""
 
 
 class OpenAIChat:
@@ -127,6 +129,8 @@ class OpenAIChat:
                 raise ChatError(verdict.text)
 
     def _once(self, server: Server, wanted: dict[str, Any], heard: wire.Heard, deadline: float) -> None:
+        import httpx2
+
         client = self._client(server).with_options(timeout=self._timeout(deadline))
         with client.chat.completions.with_streaming_response.create(**wanted) as reply:
             kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -143,6 +147,9 @@ class OpenAIChat:
                         return
             except ChatError as error:
                 raise ChatError(f"{server.place}: {error}") from None
+            except httpx2.HTTPError:
+                if not heard.finish:  # else the reply was whole, and only the farewell is missing
+                    raise
         if not heard.finish:
             raise ChatError(f"{server.place}: the reply broke off after {len(heard.text)} characters; ask again")
 
@@ -182,10 +189,12 @@ class OpenAIChat:
         key = (server.base_url, server.api_key)
         with self._lock:
             if key not in self._clients:
-                # A redirect or a proxy must not take a memory where nobody said it may go.
-                http = openai.DefaultHttpxClient(follow_redirects=False, trust_env=not server.local)
+                # A redirect or a proxy must not take a memory where nobody said it may go; nor does anybody need to know this machine.
+                http = openai.DefaultHttpxClient(
+                    follow_redirects=False, trust_env=not server.local, event_hooks={"request": [_without_telemetry]}
+                )
                 self._clients[key] = openai.OpenAI(
-                    api_key=server.api_key or "none", base_url=server.base_url, max_retries=0, http_client=http, organization="", project=""
+                    api_key=server.api_key or "none", base_url=server.base_url, max_retries=0, http_client=http
                 )
             return self._clients[key]
 
@@ -223,6 +232,14 @@ class OpenAIChat:
         self._dialects[server.base_url, model] = dialect
         with suppress(ChatError):  # then it is learnt again next time
             self._ledger.learn(server.base_url, model, msgspec.json.encode(dialect))
+
+
+def _without_telemetry(request: Any) -> None:
+    """Take off what the client adds about the system, and about accounts that the environment names for other programs."""
+    for name in list(request.headers):
+        if name.lower().startswith(("x-stainless-", "openai-", "user-agent")) and name.lower() != _OWN_MARK:
+            del request.headers[name]
+    request.headers["User-Agent"] = "edgemem"
 
 
 def _completion(server: Server, model: str, prompt: Prompt, heard: wire.Heard, tokens: tuple[int, int], ms: float) -> Completion:

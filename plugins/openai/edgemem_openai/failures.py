@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -13,6 +14,8 @@ from edgemem_openai.wire import error_text
 
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
+TOO_LONG = re.compile(r"context[ _](length|size|window)|prompt is too long|too many (input )?tokens", re.IGNORECASE)
+"""How servers say it. The word context alone is not enough: complaints about a schema name the place in it as "context=(...)"."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -42,12 +45,13 @@ def judged(error: Exception, server: Server, *, begun: bool) -> Verdict:
 
     if isinstance(error, openai.APIStatusError):
         return _status(error, server)
-    if begun:
-        return Verdict(f"{server.place}: the connection broke in the middle of the reply; ask again")
     if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
         if isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout):
             return Again(f"{server.place} cannot be reached (time-out); check {server.where}.base_url", unreachable=True)
-        return Verdict(f"{server.place} said nothing in time; raise openai.stall_s and openai.call_s, or choose a faster model")
+        silent = "fell silent in the middle of the reply" if begun else "said nothing in time"
+        return Verdict(f"{server.place} {silent}; raise openai.stall_s and openai.call_s, or choose a faster model")
+    if begun:
+        return Verdict(f"{server.place}: the connection broke in the middle of the reply; ask again")
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError | OSError):
         reason = error_text(error.__cause__ or error)
         return Again(f"{server.place} cannot be reached ({reason}); check {server.where}.base_url", unreachable=True)
@@ -67,11 +71,13 @@ def _status(error: object, server: Server) -> Verdict:
     if status in {401, 403}:
         return Verdict(f"{server.place} refuses the key ({said}): set {where}.api_key_file or {KEY_VARIABLE}")
     if status == 404:
-        return Verdict(f"{server.place} knows no such model or address ({said}): check {where}.model and {where}.base_url")
+        return Verdict(
+            f"{server.place} knows no such model or address ({said}): check {where}.model, and that {where}.base_url ends in /v1"
+        )
     if 300 <= status < 400:
         place = error.response.headers.get("location", "elsewhere")
         return Verdict(f"{server.place} sends the request on to {place}: if it may go there, make that {where}.base_url")
-    if status == 413 or "context" in said.lower():
+    if status == 413 or TOO_LONG.search(str(body)):
         return Verdict(f"{server.place}: the prompt is too long ({said}): choose a model with a longer context in {where}.model")
     parameter = body.get("param") if isinstance(body, Mapping) else ""
     complaint = f"{parameter or ''} {said}"

@@ -159,3 +159,5 @@ def _check_url(url: str) -> None:
     parts = urlsplit(url)
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
         raise ValueError("base_url must start with http:// or https://, such as http://127.0.0.1:8080/v1")
+    if parts.username or parts.password:
+        raise ValueError("base_url must not hold a password: give it as api_key_file")

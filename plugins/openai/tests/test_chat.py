@@ -8,8 +8,9 @@ import threading
 import time
 
 import pytest
+from edgemem_openai.settings import OpenAISettings, server_for
 
-from edgemem.errors import ChatError
+from edgemem.errors import ChatError, UsageError
 from edgemem.extend.testing import Reply, ScriptedServer
 from edgemem.infer.chat import Message
 
@@ -20,6 +21,10 @@ SCHEMA = {
     "additionalProperties": False,
 }
 ANSWER = '{"action": "answer"}'
+
+NO_ROOM = b'{"error": {"message": "Input is 9000 tokens.", "code": "context_length_exceeded"}}'
+
+FIRST = b'data: {"choices": [{"index": 0, "delta": {"content": "one "}}]}\n\n'
 
 
 def fails(chat, prompt, words):
@@ -84,6 +89,22 @@ def test_a_server_that_knows_a_parameter_less_is_asked_without_it(make_chat, ask
     assert feature not in server.asked[0].body
     if feature == "max_tokens":
         assert server.asked[0].body["max_completion_tokens"] == 50
+
+
+def test_a_schema_that_a_server_does_not_take_goes_into_the_text(make_chat, asking):
+    complaint = "Invalid schema for response_format 'reply': In context=('properties', 'q'), 'additionalProperties' is required."
+    with ScriptedServer([Reply.failing(400, complaint), ANSWER]) as server:
+        assert make_chat(server).complete(asking(schema=SCHEMA)).text == ANSWER
+    assert server.asked[1].body["response_format"] == {"type": "json_object"}
+
+
+def test_nothing_is_told_about_this_machine(make_chat, asking, monkeypatch):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-another-program")
+    with ScriptedServer(["hello"]) as server:
+        make_chat(server).complete(asking())
+    headers = server.asked[0].headers
+    assert headers["user-agent"] == "edgemem"
+    assert {name for name in headers if name.startswith(("x-stainless", "openai"))} <= {"x-stainless-raw-response"}
 
 
 def test_tokens_are_estimated_where_the_server_states_none(make_chat, asking):
@@ -157,6 +178,7 @@ def test_retry_after_is_kept(make_chat, asking):
         (Reply(body=b'data: {"error": {"message": "overloaded"}}\n\n', content_type="text/event-stream"), "overloaded"),
         (Reply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "broke off"),
         (Reply("one two three four", cut_after=2), "broke"),
+        (Reply(status=400, body=NO_ROOM), "prompt is too long"),
     ],
 )
 def test_what_does_not_pass_is_said_in_one_line_and_not_tried_again(make_chat, asking, reply, words):
@@ -182,6 +204,13 @@ def test_a_silent_server_ends_at_the_stall(make_chat, asking):
         start = time.monotonic()
         fails(make_chat(server, stall_s=0.3), asking(), "raise openai.stall_s")
         assert time.monotonic() - start < 10
+
+
+def test_a_stream_that_falls_silent_ends_at_the_stall(make_chat, asking):
+    with ScriptedServer([Reply("one two", pause_s=0.3)]) as server:
+        fails(make_chat(server, stall_s=0.1), asking(), "said nothing in time")
+    with ScriptedServer([Reply(body=FIRST, headers={"Content-Length": "99999"}, content_type="text/event-stream")]) as server:
+        fails(make_chat(server, stall_s=0.5), asking(), "broke in the middle")
 
 
 def test_a_server_that_is_gone_is_left_alone_for_a_while(make_chat, asking):
@@ -234,3 +263,26 @@ def test_threads_may_ask_at_once(make_chat, asking):
         for thread in threads:
             thread.join()
     assert said == {n: f"QUESTION {n}" for n in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"base_url": "127.0.0.1:8080"}, "must start with http://"),
+        ({"base_url": "https://me:secret@example.org/v1"}, "api_key_file"),
+        ({"usd_per_day": 1.0}, "usd_per_million_in"),
+        ({"retries": -1}, "must not be negative"),
+        ({"roles": {"planner": {"modle": "m"}}}, "modle"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_at_the_start(make_chat, table, words):
+    with pytest.raises(UsageError) as caught:
+        make_chat(**table)
+    assert words in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_key_in_the_environment_alone_switches_nothing_on():
+    assert not OpenAISettings(api_key="k").configured
+    assert OpenAISettings(model="m").configured
+    assert server_for("planner", OpenAISettings(model="m"), {"OPENAI_API_KEY": "k"}).base_url == "https://api.openai.com/v1"
