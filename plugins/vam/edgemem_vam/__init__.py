@@ -5,10 +5,13 @@ with its tools, and the recipe `vam`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 from edgemem.extend.plugins import Context
+
+if TYPE_CHECKING:
+    import click
 
 
 @hookimpl
@@ -93,6 +96,13 @@ def register_planners() -> Components:
     from edgemem_vam.planner import PlannerSettings
 
     return [Component("vam", _planner, PlannerSettings, "search, inspect, summarize, answer: a language model in a bounded loop")]
+
+
+@hookimpl
+def register_commands() -> Iterable[click.Command]:
+    from edgemem_vam.command import habits
+
+    return [habits]
 
 
 @hookimpl

@@ -25,7 +25,9 @@ class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Survey(_Action, frozen=True, tag="survey"):
-    """What is in this memory at all."""
+    """What is in this memory at all, and the conversation that a question of this time stands in."""
+
+    asked_us: int
 
 
 class StreamFacts(Record, frozen=True):

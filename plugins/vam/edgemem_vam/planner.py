@@ -23,9 +23,12 @@ from edgemem_vam.roles import PLANNER, ROUTER, Role, decide, request
 
 if TYPE_CHECKING:
     from edgemem.answer.models import Models
+    from edgemem.infer.chat import Prompt
 
 Thought = Generator[Any, Any, None]
 """What one question does: yields actions and the reply, is sent results."""
+_CHARS_PER_TOKEN = 3
+"""Of English text a token is about 4 characters; `answer.models` counts before sending with 3 as well."""
 _AT_ONCE = 64
 """Questions that one planner can be in the middle of."""
 
@@ -42,7 +45,7 @@ class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inspections: int = 10
     """Candidates that one search has looked at, at most."""
     spare: float = 0.15
-    """Share of the question's tokens and seconds that is kept back: below it the loop answers from what it has."""
+    """Share of the question's tokens and seconds that is kept back: when the rest is used up, the loop answers from what it has."""
     route: bool = True
     """Ask the router first; without it every question is searched for."""
     router: Role = ROUTER
@@ -86,7 +89,7 @@ class VamPlanner:
         if session.empty or session.span.problem:
             yield Reply(text=session.span.problem or "This memory is empty.", status="abstained", confidence=0.0)
             return
-        surveyed = yield Survey()
+        surveyed = yield Survey(asked_us=session.question.asked_us)
         known = surveyed if isinstance(surveyed, Surveyed) else Surveyed()
         context = Context.of(known, session.question.tz)
         route = self._route(session)
@@ -110,10 +113,11 @@ class VamPlanner:
         stale = 0
         for turn in range(1, self._settings.turns + 1):
             left = self._settings.turns - turn + 1
-            if self._spent(session) and context.turns:
-                return from_hits(context, "the question's share of the language model is nearly used up")
             last = left == 1 or (context.found and (left <= self._settings.few_turns or stale >= self._settings.stagnation))
-            action = self._decide(goal, context, known, session, left, only_answer=last)
+            asked = self._prompt(goal, context, known, session, left, only_answer=last)
+            if context.turns and self._spent(session, asked):
+                return from_hits(context, "the question's share of the language model is nearly used up")
+            action = decide(self._models, asked, wire.decode_action)
             if action is None and turn == 1 and not last:
                 action = wire.Search(queries=[wire.Query(q=goal, threshold=0.0)], thought="permissive search: no valid action")
             if isinstance(action, wire.Answer):
@@ -125,9 +129,7 @@ class VamPlanner:
             stale = 0 if context.unique > before else stale + 1
         return from_hits(context, "all turns are used up")
 
-    def _decide(
-        self, goal: str, context: Context, known: Surveyed, session: Session, left: int, *, only_answer: bool
-    ) -> wire.Action | None:
+    def _prompt(self, goal: str, context: Context, known: Surveyed, session: Session, left: int, *, only_answer: bool) -> Prompt:
         body: dict[str, Any] = {
             "request": session.question.text,
             "goal": goal,
@@ -149,18 +151,20 @@ class VamPlanner:
         if session.span.from_us is not None and session.span.to_us is not None:
             body["asked_time"] = {"min": context.seconds(session.span.from_us), "max": context.seconds(session.span.to_us)}
         if known.conversation:
-            body["conversation"] = [{"question": e.question, "text": e.answer} for e in known.conversation]
+            body["conversation"] = [{"user": e.question, "text": e.answer} for e in known.conversation]
         if only_answer:
             body["next_step"] = "Answer now with the best evidence there is."
         schema = wire.ANSWER_SCHEMA if only_answer else wire.ACTION_SCHEMA
-        return decide(self._models, request("planner", self._settings.planner, body, schema=schema), wire.decode_action)
+        return request("planner", self._settings.planner, body, schema=schema)
 
-    def _spent(self, session: Session) -> bool:
-        share = 1 - self._settings.spare
+    def _spent(self, session: Session, asked: Prompt) -> bool:
+        """Whether one more prompt would come near the question's share; asked beyond it, the model would refuse and all be lost."""
         tokens, seconds = self._limits
         used = sum(call.tokens_in + call.tokens_out for call in session.calls)
+        wanted = sum(len(message.text) for message in asked.messages) // _CHARS_PER_TOKEN + asked.max_tokens
         waited_s = sum(call.ms for call in session.calls) / 1000
-        return bool((tokens and used > share * tokens) or (seconds and waited_s > share * seconds))
+        share = 1 - self._settings.spare
+        return bool((tokens and used + wanted > share * tokens) or (seconds and waited_s > share * seconds))
 
     # The actions
 

@@ -57,9 +57,9 @@ class SurveyTool:
     name = "survey"
     action = Survey
 
-    def run(self, _action: Survey, view: View) -> Surveyed:
+    def run(self, action: Survey, view: View) -> Surveyed:
         facts = (StreamFacts(name=s.name, t0_us=s.t0_us, t1_us=s.t1_us, moments=s.moments) for s in view.streams())
-        return Surveyed(streams=tuple(facts), structures=structures(view), conversation=conversation(view))
+        return Surveyed(streams=tuple(facts), structures=structures(view), conversation=conversation(view, action.asked_us))
 
 
 class _Window(Record, frozen=True):

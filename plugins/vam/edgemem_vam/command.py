@@ -1,0 +1,40 @@
+"""`edgemem habits`: what a language model makes of the conversations in the session log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json
+from edgemem.clock import to_iso
+
+
+@click.command()
+@memory_option
+@click.option("--last", type=click.IntRange(1, 100), default=3, show_default=True, help="How many conversations, the latest.")
+@json_option
+@common_options
+@pass_session
+def habits(session: Session, memory: Path, last: int, as_json: bool) -> None:
+    """What was talked about, and which habits of yours your own words show. Nothing of it is stored."""
+    from edgemem.remember.view import View
+    from edgemem_vam.actions import Exchange
+    from edgemem_vam.conversation import conversations, summarise
+
+    with View.open(memory) as view:
+        heads = view.sessions(20 * last)
+    exchanges = [Exchange(asked_us=head.asked_us, question=head.question, answer=head.answer) for head in heads]
+    found = [summarise(talk, session.context.models) for talk in conversations(exchanges)[-last:]]
+    if as_json:
+        print_json({"conversations": [msgspec.to_builtins(one) for one in found]})
+        return
+    for one in found:
+        click.echo(f"{to_iso(one.t0_us)}\n{one.event_document}")
+        for habit in one.habits:
+            click.echo(f'  habit: {habit.habit} ("{habit.quote}")')
+        if one.note:
+            click.echo(f"  ({one.note})")
+    if not found:
+        click.echo("nothing was asked yet")
