@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,7 @@ from edgemem.records import US, Answer, Document, Evidence, Moment, Segment
 
 if TYPE_CHECKING:
     from edgemem.answer.planner import Kit
+    from edgemem.device.keeping import Trace
     from edgemem.remember.view import View
 
 CHANNELS = ("frame", "event", "text", "speech", "entity", "any")
@@ -86,6 +88,7 @@ def make_kit(session: Session, recipe: str | None, planner: str | None) -> Kit:
 @click.option("--option", "options", multiple=True, metavar="TEXT", help="One of the possible answers. Repeatable.")
 @click.option("--recipe", metavar="NAME", help="Recipe to answer with (default: the settings').")
 @click.option("--planner", metavar="NAME", help="Planner to reason with (default: the recipe's).")
+@click.option("--trace", is_flag=True, help="Tell step by step how the answer was found; with --json on stderr.")
 @json_option
 @common_options
 @pass_session
@@ -97,6 +100,7 @@ def ask(
     options: tuple[str, ...],
     recipe: str | None,
     planner: str | None,
+    trace: bool,
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
@@ -115,18 +119,33 @@ def ask(
         tz=tz,
         recipe=recipe or session.settings.recipe,
         planner=planner or "",
+        trace=trace,
     )
-    found = answered(session, memory, request)
+    found, unkept = answered(session, memory, request)
     answer = found.answer
     if as_json:
         print_json(answer_json(answer))
     else:
         _print_answer(answer, tz)
+    if trace:
+        click.echo(found.story, err=as_json)
     cut = [f"only the first {MAX_QUESTION_CHARS} characters of the question were read"] if len(question) > MAX_QUESTION_CHARS else []
     for text in (*answer.notes, *cut, *found.notes):
         note(f"note: {text}")
+    if unkept is not None:
+        _keep(memory, unkept, tell=trace)
     if answer.status != "answered":
         raise click.exceptions.Exit(3)
+
+
+def _keep(memory: Path, trace: Trace, *, tell: bool) -> None:
+    """Keep how the answer was found, now that it stands on the screen; why that cannot be matters only to who asked for it."""
+    from edgemem.device.keeping import keep_if_free
+
+    sys.stdout.flush()
+    why = keep_if_free(memory, trace)
+    if why and tell:
+        note(f"note: this trace was not kept: {why}")
 
 
 def _print_answer(answer: Answer, tz: str) -> None:

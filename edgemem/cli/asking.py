@@ -14,6 +14,7 @@ from edgemem.device.wire import Answered, Ask, Hits, Reply, Search
 
 if TYPE_CHECKING:
     from edgemem.device.desk import Desk
+    from edgemem.device.keeping import Trace
 
 R = TypeVar("R", bound=Reply)
 
@@ -21,10 +22,10 @@ _SEARCH_S = 60.0
 """How long a search of the agent is waited for; a question gets `models.seconds_per_question` besides."""
 
 
-def answered(session: Session, memory: Path, request: Ask) -> Answered:
-    """The answer to a question. Raises EdgememError."""
+def answered(session: Session, memory: Path, request: Ask) -> tuple[Answered, Trace | None]:
+    """The answer to a question, and its trace where nobody has kept it yet. Raises EdgememError."""
     reply = _of_agent(session, memory, request, Answered, _SEARCH_S + session.settings.models.seconds_per_question)
-    return reply or _desk(session, memory).ask(request)[0]
+    return (reply, None) if reply is not None else _desk(session, memory).ask(request)
 
 
 def hits(session: Session, memory: Path, request: Search) -> Hits:

@@ -21,6 +21,7 @@ _COMMANDS = {
     "search": ("edgemem.cli.ask", "search", "Find moments, events and text."),
     "show": ("edgemem.cli.ask", "show", "Open a piece of evidence: its picture and what is known of it."),
     "timeline": ("edgemem.cli.timeline", "timeline", "List what happened, in order."),
+    "sessions": ("edgemem.cli.sessions", "sessions", "What was asked, and how each answer was found."),
     "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask it five questions."),
     "name": ("edgemem.cli.name", "name", "Say whose voice a speaker is, or take it back."),
     "forget": ("edgemem.cli.forget", "forget", "Forget a stretch of time, a name, a stream or a piece of evidence, for good."),

@@ -16,6 +16,7 @@ from edgemem.config import RunSource, Settings, parse_bytes
 from edgemem.device import notify
 from edgemem.device.desk import Desk
 from edgemem.device.eye import Eye
+from edgemem.device.keeping import Clerk
 from edgemem.device.reception import Reception
 from edgemem.device.server import Server
 from edgemem.device.shared import InTurn, SharedStore
@@ -113,7 +114,7 @@ class Agent:
             stack.callback(save_stats, self._shop.home, self._shop.plugins)
             self._eyes = [Eye(label, looks, store, self._say) for label, looks in self._looks.items()]
             stack.callback(self._end_eyes)
-            self._open_socket(stack)
+            self._open_socket(stack, store)
             for eye in self._eyes:
                 eye.start()
             notify.tell("READY=1")
@@ -130,10 +131,12 @@ class Agent:
             self._pet_watchdog()
         return not self._stop.is_set()
 
-    def _open_socket(self, stack: ExitStack) -> None:
+    def _open_socket(self, stack: ExitStack, store: SharedStore) -> None:
         shop = self._shop
+        clerk = Clerk(store)
+        stack.callback(clerk.close)
         desk = Desk(self._memory, shop.recipes, shop.context, shop.plugins)
-        reception = Reception(desk, shop.digest, lambda: tuple(eye.fares for eye in self._eyes))
+        reception = Reception(desk, clerk, shop.digest, lambda: tuple(eye.fares for eye in self._eyes))
         server = Server(self._memory, reception.reply)
         try:
             server.open()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from edgemem.answer.planner import ask as answer_question
 from edgemem.answer.retrieve import search as find
+from edgemem.answer.trace import log_of, story
+from edgemem.device.keeping import Trace
 from edgemem.device.wire import Answered, Ask, Hits, Search
 from edgemem.extend.kit import make_kit
 from edgemem.records import Question
@@ -14,9 +16,9 @@ from edgemem.remember.view import View
 
 if TYPE_CHECKING:
     from edgemem.answer.planner import Kit
-    from edgemem.answer.session import Session
     from edgemem.extend.plugins import Context, Plugins
     from edgemem.extend.recipe import Recipes
+    from edgemem.infer.roles import TextEmbedder
 
 
 class Desk:
@@ -28,21 +30,28 @@ class Desk:
         self._context = context
         self._plugins = plugins
 
-    def ask(self, request: Ask) -> tuple[Answered, Session]:
-        """The answer, and the session that led to it. Raises EdgememError."""
+    def ask(self, request: Ask) -> tuple[Answered, Trace]:
+        """The answer, and what led to it. Raises EdgememError."""
         with View.open(self._memory, request.as_of_us) as view:
             question = Question(
                 text=request.question, asked_us=request.asked_us, as_of_us=view.as_of_us, options=request.options, tz=request.tz
             )
-            answer, session = answer_question(view, question, self._kit(request.recipe, request.planner))
+            kit = self._kit(request.recipe, request.planner)
+            answer, session = answer_question(view, question, kit)
         self._plugins.notify("question_answered", question=question, answer=answer)
-        return Answered(answer=answer), session
+        log = log_of(session, answer, Path(request.recipe).stem, kit.planner.name)
+        told = story(log, request.tz) if request.trace else ""
+        return Answered(answer=answer, story=told), Trace(log, session, self._embedder)
 
     def search(self, request: Search) -> Hits:
         """Evidence, best first. Raises EdgememError."""
         with View.open(self._memory) as view:
             kit = self._kit(request.recipe, "")
             return Hits(evidence=tuple(find(view, request.query, kit, request.channel, request.from_us, request.to_us, request.top_k)))
+
+    def _embedder(self) -> TextEmbedder | None:
+        engines = self._context.engines
+        return engines.role("embed_text") if engines is not None and engines.has("embed_text") else None
 
     def _kit(self, recipe: str, planner: str) -> Kit:
         return make_kit(self._recipes, self._recipes.read(recipe), self._context, planner or None)

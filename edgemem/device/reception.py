@@ -1,4 +1,4 @@
-"""Takes what comes in at the agent's socket to the desk, and its answers back."""
+"""Takes what comes in at the agent's socket to the desk, its answers back, and its traces to the store."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from edgemem.errors import EdgememError
 
 if TYPE_CHECKING:
     from edgemem.device.desk import Desk
+    from edgemem.device.keeping import Clerk
 
 
 class Reception:
     """Replies to requests, several at once; never raises. `streams` tells how the agent's streams fare."""
 
-    def __init__(self, desk: Desk, digest: str, streams: Callable[[], tuple[Seeing, ...]]) -> None:
+    def __init__(self, desk: Desk, clerk: Clerk, digest: str, streams: Callable[[], tuple[Seeing, ...]]) -> None:
         self._desk = desk
+        self._clerk = clerk
         self._digest = digest
         self._streams = streams
         self._answered = itertools.count(1)
@@ -42,6 +44,7 @@ class Reception:
         return self._ask(request) if isinstance(request, Ask) else self._desk.search(request)
 
     def _ask(self, request: Ask) -> Answered:
-        answered, _ = self._desk.ask(request)
+        answered, trace = self._desk.ask(request)
+        self._clerk.take(trace)
         blind = (f"{one.stream} sees nothing just now: {one.blind}" for one in self._streams() if one.state == "blind")
         return Answered(answer=answered.answer, story=answered.story, notes=(*answered.notes, *blind))

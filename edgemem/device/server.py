@@ -16,9 +16,11 @@ import msgspec
 from edgemem.device.wire import REQUEST_BYTES, SOCKET, Declined, Line, Reply, Request, Working, address, decode_request, peer_uid, place
 
 SLOTS = 4
-"""Questions at once. Whoever comes while all are taken is told at once, and reads the memory himself."""
+"""Questions at once. Whoever comes while all are taken is told so soon, and reads the memory himself."""
 PATIENCE_S = 5.0
 """For a request to arrive whole, for a reply to be taken, and between two requests of one connection."""
+_TURN_S = 0.25
+"""How long one may wait for a question to end before he is told that all are busy: who asked just before may not quite have hung up."""
 _POLITE_S = 0.1
 """How long one who is turned away may keep others waiting."""
 _GRACE_S = 2.0
@@ -88,7 +90,7 @@ class Server:
                     return
                 time.sleep(0.1)  # out of file handles: what is open ends some time
                 continue
-            if self._allowed(connection) and self._free.acquire(blocking=False):
+            if self._allowed(connection) and self._free.acquire(timeout=_TURN_S):
                 threading.Thread(target=self._serve, args=(connection,), name="edgemem-answer", daemon=True).start()
             else:
                 self._turn_away(connection)

@@ -60,6 +60,8 @@ class Ask(_Request, frozen=True, tag="ask"):
     recipe: Name = "default"
     planner: Name = ""
     """"" = the recipe's."""
+    trace: bool = False
+    """Tell the story, too."""
     settings: str = ""
     """`digest` of the asking side."""
 

@@ -166,7 +166,7 @@ def test_what_decides_an_answer_decides_the_digest(tmp_path: Path) -> None:
 def test_while_it_sees_every_question_is_answered_and_the_past_stays_as_it_was(start: Start, pictures: Pictures, tmp_path: Path) -> None:
     """From threads and from other processes; no frame is lost, no answer about the past changes."""
     remember_signs(tmp_path / "memory")
-    daemon = start({"door": pictures("a", 60.0), "yard": pictures("bb", 60.0)}).wait_ready()
+    daemon = start({"door": pictures("a", 30.0), "yard": pictures("bb", 30.0)}).wait_ready()
     before = "2026-05-04T08:10:00Z"
     request = Search(
         query=SIGNS[0],
@@ -201,5 +201,5 @@ def test_while_it_sees_every_question_is_answered_and_the_past_stays_as_it_was(s
     assert max(counts) > len(SIGNS), "nothing was seen while it was asked"
     assert daemon.stop() == 0
     with View.open(daemon.memory) as view:
-        assert {stream.name: stream.moments for stream in view.streams()} == {"walk": len(SIGNS), "door": 300, "yard": 300}
+        assert {stream.name: stream.moments for stream in view.streams()} == {"walk": len(SIGNS), "door": 150, "yard": 150}
     assert "dropped" not in daemon.said

@@ -1,0 +1,89 @@
+"""What a question leaves behind: its session, and what its tools wrote. Kept after the answer was given, never in its way."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgemem.answer.written import persist, written
+from edgemem.errors import EdgememError
+from edgemem.remember.directory import is_paused
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+
+if TYPE_CHECKING:
+    from edgemem.answer.session import Session
+    from edgemem.infer.roles import TextEmbedder
+    from edgemem.remember.entries import NewSession
+
+_log = logging.getLogger(__name__)
+
+_WAITING = 64
+"""Sessions that may wait for the store; more are not kept, and that is said."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How one question was answered. `embedder` embeds what its tools wrote; asked for only if they did."""
+
+    log: NewSession
+    session: Session
+    embedder: Callable[[], TextEmbedder | None]
+
+
+def keep(store: Store, trace: Trace) -> None:
+    """Store what the tools wrote, then the session. Raises EdgememError."""
+    if written(trace.session):
+        persist(store, trace.session, trace.embedder())
+    with store.transaction() as tx:
+        tx.add_session(trace.log)
+
+
+def keep_if_free(memory: Path, trace: Trace) -> str:
+    """Keep it if no other process writes the memory just now, under the cap it has; "" or one line on why not."""
+    if is_paused(memory):
+        return "the memory is paused"
+    try:
+        with View.open(memory) as view:
+            budget_bytes = view.stats().budget_bytes
+        with Store.open(memory, create=False, budget_bytes=budget_bytes) as store:
+            keep(store, trace)
+    except EdgememError as error:
+        return str(error)
+    return ""
+
+
+class Clerk:
+    """Keeps the traces of an agent's questions in a thread of its own, so that no answer waits for the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._traces: queue.Queue[Trace | None] = queue.Queue(_WAITING)
+        self._thread = threading.Thread(target=self._run, name="edgemem-clerk", daemon=True)
+        self._thread.start()
+
+    def take(self, trace: Trace) -> None:
+        """Returns at once."""
+        try:
+            self._traces.put_nowait(trace)
+        except queue.Full:
+            _log.warning("too many questions at once: the trace of one is not kept")
+
+    def close(self) -> None:
+        """Keep what still waits. The store must be open until then."""
+        self._traces.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (trace := self._traces.get()) is not None:
+            if is_paused(self._store.directory):
+                continue
+            try:
+                keep(self._store, trace)
+            except EdgememError as error:
+                _log.warning("the trace of a question is not kept: %s", error)
