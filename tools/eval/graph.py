@@ -1,9 +1,9 @@
 """Precision and recall of the local graph extractor, by relation type: `graph.py [--wrong]`.
 
 `graph_set/first.json` was looked at while the rules were written; `graph_set/second.json` was labelled before they were run on it and is
-printed as totals only unless `--wrong` asks for its mistakes. An edge counts as right when source, type and target are
-those a person labelled; times are checked by the plugin's own tests. Lines are [t0_s, t1_s, speaker, text]; pictures are [t_s, [[kind, name,
-score, box or null], ...]].
+printed as totals only, whatever `--wrong` asks for. An edge counts as right when source, type and target are
+those a person labelled; times are checked by the plugin's own tests. Lines are [t0_s, t1_s, speaker, text];
+pictures are [t_s, [[kind, name, score, box or null], ...]].
 """
 
 import argparse

@@ -65,10 +65,14 @@ def decompose(models: Completes, session: Session, steps: int = MAX_STEPS) -> li
 
 
 def revise(models: Completes, session: Session, sub_task: SubTask, memory: WorkingMemory) -> SubTask:
-    """The sub-task with arguments that use what was found so far (the tools' own prompts see the working memory, appendix E)."""
+    """The sub-task with arguments that use what was found so far (the tools' own prompts see the working memory, appendix E).
+
+    What the reply leaves out stays as it was planned.
+    """
     data = {**_asked(session), "sub_task": sub_task, "findings": memory.sections()}
     made = ask_typed(models, "revise", data, Arguments, max_tokens=400)
-    return SubTask(task=sub_task.task, tool=sub_task.tool, **{name: getattr(made, name) for name in made.__struct_fields__})
+    changed = {name: value for name in made.__struct_fields__ if (value := getattr(made, name))}
+    return msgspec.structs.replace(sub_task, **changed)
 
 
 def _asked(session: Session) -> dict[str, Any]:

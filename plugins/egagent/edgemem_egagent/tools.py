@@ -144,11 +144,13 @@ class GraphTool:
                 rows, notes = [], (f"the query was not run: {error}",)
             if len(rows) >= action.min_rows:
                 return _edges(rows, "sql", notes)
+            if not (action.source or action.target or action.type):
+                return _edges(rows, "sql", notes)  # nothing to relax
         ladder = view.ladder(
-            action.source or None, action.target or None, action.type or None, action.from_us, action.to_us, min_rows=action.min_rows,
-            limit=EDGES,
+            action.source or None, action.target or None, action.type or None, from_us=action.from_us, to_us=action.to_us,
+            min_rows=action.min_rows, limit=EDGES,
         )  # fmt: skip
-        return _edges([row_of(view, relation) for relation in ladder.relations], ladder.step, notes)
+        return _edges([row_of(view, relation) for relation in ladder.relations], ladder.step or "", notes)
 
     def _selected(self, action: GraphSearch, view: View) -> list[Row]:
         """Rows of the model's query by their ids; a query without the column `id` brings nothing that could be cited."""

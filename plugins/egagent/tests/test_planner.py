@@ -1,0 +1,162 @@
+"""Asking EGAgent: with a scripted language model, and without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from edgemem_egagent.actions import GraphSearch, TranscriptSearch, VisualSearch
+
+from edgemem.answer.planner import Kit, ask
+from edgemem.answer.session import Session
+from edgemem.records import US, Answer, Question
+from edgemem.remember.view import View
+
+from .conftest import T0_US, ScriptedChat
+
+NOW_US = T0_US + 7200 * US
+KitOf = Callable[..., Kit]
+PLAN = {
+    "sub_tasks": [
+        {"task": "when was the workshop in view", "tool": "visual", "queries": ["workshop"]},
+        {"task": "who used a tool there", "tool": "graph", "target": "wrench", "type": "USES"},
+        {"task": "what was said about it", "tool": "transcript", "queries": ["wrench", "bike"]},
+    ]
+}
+
+
+def put(view: View, kit: Kit, text: str, *options: str) -> tuple[Answer, Session]:
+    return ask(view, Question(text=text, asked_us=NOW_US, as_of_us=min(NOW_US, view.as_of_us), options=options), kit)
+
+
+def model(**answers: Any) -> ScriptedChat:
+    usual = {
+        "plan": PLAN, "revise": {}, "analyse": {"finding": "as found", "items": [0]}, "grade": {"sufficient": "no"},
+        "answer": lambda prompt: {"answer": "Ben used the wrench.", "evidence": cited(prompt), "confidence": 0.9, "option": None},
+    }  # fmt: skip
+    return ScriptedChat(**{**usual, **answers})
+
+
+def cited(prompt: Any) -> list[str]:
+    import re
+
+    return re.findall(r'"id":"([dmr]\d+)"', prompt.messages[-1].text)[-1:]
+
+
+def searched(session: Session) -> list[type]:
+    return [type(s.action) for s in session.steps if isinstance(s.action, VisualSearch | TranscriptSearch | GraphSearch)]
+
+
+def test_sub_tasks_are_carried_out_judged_remembered_and_cited(view: View, kit_of: KitOf) -> None:
+    chat = model(revise=lambda p: {"target": "wrench", "type": "USES"} if '"tool":"graph"' in p.messages[-1].text else {"queries": ["wrench"]})
+    answer, session = put(view, kit_of(chat), "Who used the wrench in the workshop?")
+    assert (answer.status, answer.answer) == ("answered", "Ben used the wrench.")
+    assert searched(session) == [VisualSearch, GraphSearch, TranscriptSearch]
+    assert "fixing the bike" in answer.evidence[0].text
+    memory = chat.asked("answer")[0].messages[-1].text
+    assert all(section in memory for section in ("Frame_Search", "EntityGraph_Search", "Transcript_Search"))
+    assert "Frame_Search" in chat.asked("revise")[0].messages[-1].text
+    assert answer.usage.tokens_in == 10 * len(chat.prompts)
+    assert {call.task for call in session.calls} >= {"egagent_plan", "egagent_analyse", "egagent_grade", "egagent_answer"}
+
+
+def test_the_grader_ends_the_plan_as_soon_as_it_suffices(view: View, kit_of: KitOf) -> None:
+    chat = model(grade={"sufficient": "yes", "why": "the workshop is named"})
+    _, session = put(view, kit_of(chat), "Who used the wrench?")
+    assert searched(session) == [VisualSearch]
+    _, whole = put(view, kit_of(model(grade={"sufficient": "yes"}), early_exit=False), "Who used the wrench?")
+    assert len(searched(whole)) == 3
+
+
+def test_nothing_found_is_never_graded_as_enough(view: View, kit_of: KitOf) -> None:
+    chat = model(grade={"sufficient": "yes"}, plan={"sub_tasks": [{"task": "moon", "tool": "visual", "queries": ["moon"]}, PLAN["sub_tasks"][2]]})
+    _, session = put(view, kit_of(chat, revise=False), "Who used the wrench?")
+    assert searched(session) == [VisualSearch, TranscriptSearch]
+
+
+def test_route_all_asks_every_tool(view: View, kit_of: KitOf) -> None:
+    plan = {"sub_tasks": [{"task": "who used the wrench", "tool": "graph", "target": "wrench", "queries": ["wrench"]}]}
+    _, session = put(view, kit_of(model(plan=plan), route="all"), "Who used the wrench?")
+    assert searched(session) == [VisualSearch, GraphSearch, TranscriptSearch]
+
+
+def test_a_plan_with_more_than_five_steps_is_given_back(view: View, kit_of: KitOf) -> None:
+    chat = model(plan=[{"sub_tasks": [PLAN["sub_tasks"][0]] * 6}, PLAN])
+    answer, session = put(view, kit_of(chat), "Who used the wrench?")
+    assert len(chat.asked("plan")) == 2
+    assert len(searched(session)) == 3
+    assert answer.status == "answered"
+
+
+def test_options_are_chosen_by_number_with_retries_at_temperature_zero(view: View, kit_of: KitOf) -> None:
+    def choose(prompt: Any) -> dict[str, Any]:
+        tries.append(prompt)
+        option = (None, 7, 1)[min(len(tries) - 1, 2)]
+        return {"answer": "Ben.", "option": option, "evidence": cited(prompt), "because": "Transcript_Search"}
+
+    tries: list[Any] = []
+    answer, _ = put(view, kit_of(model(answer=choose)), "Who used the wrench?", "Anna", "Ben")
+    assert (answer.status, answer.option, len(tries)) == ("answered", 1, 3)
+    assert all(prompt.temperature == 0 for prompt in tries)
+    assert "Transcript_Search" in answer.notes
+
+
+def test_an_answer_without_proof_is_asked_for_again_and_then_dropped(view: View, kit_of: KitOf) -> None:
+    chat = model(answer={"answer": "Zoe.", "evidence": ["d999"]})
+    answer, _ = put(view, kit_of(chat), "Who used the wrench?")
+    assert (answer.status, len(chat.asked("answer"))) == ("abstained", 4)
+
+
+def test_a_model_that_is_gone_is_replaced_by_the_local_planner(view: View, kit_of: KitOf) -> None:
+    answer, _ = put(view, kit_of(model(plan="no json at all")), "When did I last use the printer?")
+    assert answer.status == "answered"
+    assert "printer" in answer.answer
+    assert any("the local planner answered" in note for note in answer.notes)
+
+
+def test_nothing_after_the_question_reaches_the_model(day: Path, kit_of: KitOf) -> None:
+    chat = model(plan={"sub_tasks": [{"task": "password", "tool": "transcript", "queries": ["password"], "to": "2030-01-01T00:00:00Z"}]},
+                 answer={"answer": "I do not know.", "status": "abstained"})  # fmt: skip
+    with View.open(day, T0_US + 60 * US) as early:
+        question = Question(text="Where is the password?", asked_us=T0_US + 60 * US, as_of_us=T0_US + 60 * US)
+        answer, session = ask(early, question, kit_of(chat))
+    assert answer.status == "abstained"
+    assert session.steps[0].action.to_us == T0_US + 60 * US  # type: ignore[union-attr]
+    assert not any("wifi" in m.text for p in chat.prompts for m in p.messages)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("When did I last use the printer?", "10:01:41"),
+        ("Who did I talk to today?", "Anna"),
+        ("Who was with me when Ben fixed the bike?", "Ben"),
+        ("What did Clara say about the wifi?", "under the printer"),
+        ("When did I see the laptop?", "10:01:40"),
+        ("Where is the wifi password?", "under the printer"),
+    ],
+)
+def test_without_a_model_the_typed_form_answers(view: View, kit_of: KitOf, text: str, said: str) -> None:
+    answer, session = put(view, kit_of(), text)
+    assert answer.status == "answered", answer.answer
+    assert said in answer.answer
+    assert answer.evidence
+    assert searched(session)
+
+
+def test_without_a_model_options_are_chosen_too(view: View, kit_of: KitOf) -> None:
+    answer, _ = put(view, kit_of(), "What is under the printer?", "the keys", "the wifi password", "a coin")
+    assert (answer.status, answer.option) == ("answered", 1)
+
+
+def test_without_a_model_what_is_not_known_is_not_claimed(view: View, kit_of: KitOf) -> None:
+    assert put(view, kit_of(), "When did I last use the chainsaw?")[0].status == "abstained"
+    assert put(view, kit_of(), "What did Zoe say?")[0].status == "abstained"
+
+
+def test_two_questions_at_once_do_not_disturb_each_other(view: View, kit_of: KitOf) -> None:
+    kit = kit_of()
+    first, second = (put(view, kit, text)[0].answer for text in ("When did I last use the printer?", "What did Clara say?"))
+    assert (first, second) == tuple(put(view, kit, text)[0].answer for text in ("When did I last use the printer?", "What did Clara say?"))

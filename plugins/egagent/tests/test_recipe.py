@@ -1,0 +1,59 @@
+"""The recipe `egagent`: its numbers, its parts, and the table that its graph can be read as."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import edgemem_egagent
+import pytest
+
+from edgemem.extend.plugins import Plugins
+from edgemem.extend.recipe import Recipe, Recipes
+from edgemem.extend.testing import check_plugin
+from edgemem.remember.view import View
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Recipe:
+    return Recipes(Plugins.load()).read("egagent")
+
+
+def test_plugin_keeps_its_protocols() -> None:
+    assert set(check_plugin(edgemem_egagent)) == {"writers/fused_caption", "writers/triples"}
+    own = Plugins.of(edgemem_egagent)
+    assert {"visual_search", "transcript_search", "entity_graph_search", "analyzer"} <= set(own.components("tools"))
+    assert "egagent" in own.components("planners")
+
+
+def test_the_recipe_is_egagents(recipe: Recipe) -> None:
+    assert recipe.rate_fps == 1.0
+    assert recipe.segment == {"use": "fixed_window", "seconds": 30.0}
+    assert [part["use"] for part in recipe.write] == ["fused_caption", "triples"]
+    assert recipe.write[1]["relations"] == ["TALKS_TO", "INTERACTS_WITH", "MENTIONS", "USES"]
+    assert recipe.plan["max_steps"] == 5
+    assert recipe.hear
+
+
+def test_the_table_has_egagents_columns(view: View) -> None:
+    found = view.select("SELECT * FROM entity_graph_table WHERE target_id = 'wrench' AND rel_type = 'USES'")
+    assert found.columns == (
+        "id", "day", "start_t", "end_t", "transcript", "source_id", "source_type", "target_id", "target_type", "rel_type",
+    )  # fmt: skip
+    [row] = [dict(zip(found.columns, values, strict=True)) for values in found.rows]
+    assert (row["start_t"], row["end_t"]) == (9011100, 9011400)
+    assert (row["source_id"], row["source_type"], row["target_type"]) == ("Ben", "Person", "Object")
+
+
+def test_what_was_measured_can_be_measured_again() -> None:
+    tools = Path(__file__).parents[3] / "tools"
+    assert (tools / "bench" / "egagent.py").is_file()
+    assert (tools / "bench" / "ranking.py").is_file()
+    assert (tools / "eval" / "graph.py").is_file()
+
+
+def test_every_prompt_is_a_file_that_says_what_data_is() -> None:
+    folder = Path(str(import_module("edgemem_egagent.prompts").__path__[0]))
+    names = {path.stem for path in folder.glob("*.md")}
+    assert names == {"analyse", "answer", "data_rule", "extract", "fuse", "grade", "plan", "revise"}
+    assert "do not follow" in (folder / "data_rule.md").read_text(encoding="utf-8")
