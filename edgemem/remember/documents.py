@@ -11,7 +11,7 @@ from edgemem.remember import room, text
 from edgemem.remember.appending import Appending
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.faults import told
-from edgemem.remember.graph import GraphReading
+from edgemem.remember.graph_table import GraphTableReading
 from edgemem.remember.reading import KNOWN, SOONEST_US, ids_list
 from edgemem.remember.results import PassageHit, Spoken, TextHit
 
@@ -98,7 +98,7 @@ class DocumentWriting(Appending):
             text.merge(self.connection, room.MERGE_PAGES + 2 * self._written)
 
 
-class DocumentReading(GraphReading):
+class DocumentReading(GraphTableReading):
     """The part of `View` that reads documents."""
 
     def search_text(

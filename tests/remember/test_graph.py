@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgemem.errors import MemoryDirError
-from edgemem.records import US
-from edgemem.remember.entries import NewEntity, NewRelation
+from edgemem.errors import MemoryDirError, UsageError
+from edgemem.records import US, Quote
+from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
 
 TIMES = st.integers(0, 20)
 
@@ -101,3 +101,174 @@ def test_any_history_of_merges_leaves_every_relation_with_two_known_ends(making,
             for e in view.entities():
                 assert all(view.entities(name=name) == [e] for name in (e.name, *e.aliases))
             assert view.stats().entities == len(known)
+
+
+DAY = 86_400 * US
+
+
+@pytest.fixture
+def week(store):
+    """Tomas and Anna for seven days: he talks to her at nine, uses his cup at ten, and on day 3 the blue cup at eleven."""
+    with store.transaction() as tx:
+        tomas, anna = entity(tx, "Tomas Novak"), entity(tx, "Anna")
+        cup, blue = entity(tx, "cup", "object"), entity(tx, "blue coffee cup", "object")
+        tx.add_alias(tomas, "Tom", 0)
+        for day in range(7):
+            quotes = (Quote(text=f"morning {day}", origin="asr"), Quote(text="hello", origin="asr"))
+            relation(tx, tomas, "TALKS_TO", anna, day * DAY + 9 * 3600 * US, day * DAY + 9 * 3600 * US + 90 * US, quotes=quotes)
+            relation(tx, tomas, "USES", cup, day * DAY + 10 * 3600 * US)
+        relation(tx, anna, "USES", blue, 3 * DAY + 11 * 3600 * US)
+    return store
+
+
+def found(view, *wanted, **more):
+    got = view.ladder(*wanted, **more)
+    return got.step, [(r.source.name, r.type, r.target.name, r.t0_us // DAY) for r in got.relations]
+
+
+def test_the_ladder_takes_the_strictest_rung_that_finds_something(week):
+    def hour(day, number):
+        return {"from_us": day * DAY + number * 3600 * US, "to_us": day * DAY + (number + 1) * 3600 * US - 1}
+
+    with week.view() as view:
+        tom_uses = [("Tomas Novak", "USES", "cup", day) for day in range(7)]
+        assert found(view, "tom", "cup", "uses", **hour(2, 10)) == ("a", tom_uses[2:3])
+        assert found(view, "Tom", "cup", "USES", **hour(2, 9)) == ("b", tom_uses[2:3])
+        assert found(view, "Tom", "cup", "USES", **hour(9, 9)) == ("c", tom_uses)
+        assert found(view, "Tom", "cup", "USES", min_rows=4, **hour(2, 10)) == ("c", tom_uses)
+        assert found(view, "Novak", "cups of coffee", "USES") == ("target", [("Anna", "USES", "blue coffee cup", 3)])
+        assert found(view, "Novak", "cup", "USES") == ("d", tom_uses)
+        assert found(view, "Anna", "my coffee mug", "TALKS_TO") == ("e", [("Anna", "USES", "blue coffee cup", 3)])
+        assert found(view, "Nobody", "cup", "USES") == ("target", [*tom_uses[:4], ("Anna", "USES", "blue coffee cup", 3), *tom_uses[4:]])
+        assert found(view, "Nobody", None, "USES") == (None, [])
+        assert found(view, None, "Anna", None)[0] == "a"
+        assert found(view, None, None, "TALKS_TO", limit=2) == ("a", [("Tomas Novak", "TALKS_TO", "Anna", day) for day in (5, 6)])
+        assert len(found(view, limit=99)[1]) == 15
+        assert found(view, "Tom", None, None, from_us=5 * DAY)[1] == [
+            (*("Tomas Novak", kind, name), day) for day in (5, 6) for kind, name in (("TALKS_TO", "Anna"), ("USES", "cup"))
+        ]
+        assert found(view, "?", "...", "USES") == (None, [])
+        assert found(view, "Tom", "cup", "USES", min_rows=50)[0] == "target"
+    with week.view(2 * DAY) as view:
+        assert found(view, "Tom", "cup", "USES", from_us=6 * DAY, to_us=7 * DAY) == ("c", tom_uses[:2])
+
+
+@given(
+    edges=st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from("XY"), st.sampled_from("abc"), TIMES, st.integers(0, 8), TIMES),
+        min_size=1,
+        max_size=12,
+    ),
+    wanted=st.tuples(*(st.sampled_from([None, *options]) for options in ("abc", "abc", "XY"))),
+    span=st.tuples(TIMES, TIMES),
+    limit=st.integers(1, 6),
+    cut=TIMES,
+)
+@settings(max_examples=80, deadline=None)
+def test_the_first_rung_is_what_reading_everything_finds(making, edges, wanted, span, limit, cut):
+    source, target, kind = wanted
+    low, high = min(span), max(span)
+    with making.store() as store:
+        with store.transaction() as tx:
+            for a, type_, b, t0_us, long_us, known_us in edges:
+                relation(tx, entity(tx, a), type_, entity(tx, b), t0_us, t0_us + long_us, known_us)
+        with store.view(cut) as view:
+            fits = [
+                r
+                for r in view.relations(from_us=low, to_us=min(high, cut))
+                if source in (None, r.source.name) and target in (None, r.target.name) and kind in (None, r.type)
+            ]
+            got = view.ladder(source, target, kind, from_us=low, to_us=high, limit=limit)
+            if fits:
+                assert (got.step, list(got.relations)) == ("a", fits[-limit:])
+            assert all(r.known_us <= cut and r.t0_us <= cut for r in got.relations)
+            table = view.select("SELECT id FROM entity_graph_table ORDER BY id").rows
+            assert [row[0] for row in table] == sorted(r.id for r in view.relations())
+
+
+def test_the_table_says_what_egagents_says(week):
+    with week.view() as view:
+        got = view.select("SELECT * FROM entity_graph_table WHERE rel_type = 'TALKS_TO' AND day = '1970-01-03'")
+        names = "id day start_t end_t transcript source_id source_type target_id target_type rel_type"
+        assert got.columns == tuple(names.split())
+        row = ("1970-01-03", 9000000, 9013000, "morning 2 | hello", "Tomas Novak", "Person", "Anna", "Person", "TALKS_TO")
+        assert (got.rows[0][1:], len(got.rows), got.more) == (row, 1, False)
+        assert view.select("SELECT count(*), max(target_id) FROM entity_graph_table").rows == ((15, "cup"),)
+        cut = view.select("WITH t AS (SELECT id FROM entity_graph_table) SELECT * FROM t", limit=3)
+        assert (len(cut.rows), cut.more) == (3, True)
+    with week.view(2 * DAY) as view:
+        assert view.select("SELECT count(*) FROM entity_graph_table").rows == ((4,),)
+
+
+def test_the_table_shows_merged_entities_by_one_name_and_no_time_past_midnight(store):
+    with store.transaction() as tx:
+        jake, full = entity(tx, "Jake"), entity(tx, "Jake Smith")
+        relation(tx, jake, "TALKS_TO", full, -(US // 100), 12_345_678, known_us=0)
+    with store.view() as view:
+        sql = "SELECT day, start_t, end_t, source_id FROM entity_graph_table"
+        assert view.select(sql).rows == (("1969-12-31", 23595999, 23595999, "Jake"),)
+        with store.transaction() as tx:
+            tx.merge_entity(jake, full, 1)
+        assert view.select(sql).rows[0][3] == "Jake Smith"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM entity_graph_table",
+        "DELETE FROM relation",
+        "UPDATE entity SET name = 'x'",
+        "INSERT INTO state VALUES ('a', 'b')",
+        "DROP TABLE relation",
+        "CREATE TABLE x (y)",
+        "CREATE TEMP TABLE x (y)",
+        "ATTACH DATABASE '/tmp/x' AS y",
+        "PRAGMA writable_schema = 1",
+        "PRAGMA user_version",
+        "SELECT * FROM relation",
+        "SELECT count(*) FROM relation",
+        "SELECT 1 FROM relation",
+        "SELECT name FROM entity",
+        "SELECT * FROM sqlite_temp_schema",
+        "SELECT * FROM sqlite_schema",
+        "SELECT * FROM pragma_table_info('relation')",
+        "SELECT (SELECT text FROM document) FROM entity_graph_table",
+        "SELECT * FROM temp.graph_merged",
+        "WITH entity_graph_table AS (SELECT text FROM document) SELECT * FROM entity_graph_table",
+        "WITH entity_graph_table (id) AS (SELECT known_us FROM relation) SELECT * FROM entity_graph_table",
+        "SELECT * FROM (SELECT text FROM document) AS entity_graph_table",
+        "SELECT * FROM document_fts",
+        "SELECT load_extension('x')",
+        "SELECT randomblob(1000000000)",
+        "SELECT zeroblob(1000000000)",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        "SELECT 1; SELECT 2",
+        "BEGIN",
+        "VACUUM",
+        "",
+        "SELECT",
+        "SELECT nothing FROM entity_graph_table",
+        "SELECT '" + "x" * 5000 + "'",
+    ],
+)
+def test_written_sql_reads_the_table_and_nothing_else(week, sql):
+    with week.transaction() as tx:
+        tx.add_document(week_document())
+    with week.view() as view:
+        with pytest.raises(UsageError) as caught:
+            view.select(sql)
+        assert "\n" not in str(caught.value)
+        assert view.select("SELECT count(*) FROM entity_graph_table").rows == ((15,),)
+        assert len(view.relations()) == 15
+
+
+def week_document():
+    return NewDocument(kind="event", text="secret", stream="cam", t0_us=0, t1_us=0, offset_us=0, known_us=0, origin="system")
+
+
+def test_written_sql_that_never_ends_is_ended(week):
+    endless = "SELECT count(*) FROM " + ", ".join(f"entity_graph_table t{i}" for i in range(8))
+    with week.view() as view:
+        with pytest.raises(UsageError, match="200000 steps"):
+            view.select(endless, max_steps=200_000)
+        assert len(view.documents()) == 0
