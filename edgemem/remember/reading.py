@@ -68,7 +68,9 @@ class Reading:
         }
 
     def _stream_id(self, name: str | None) -> int:
-        """0, which no stream has, for an unknown one."""
+        """0, which no stream has, for none and for an unknown one."""
+        if name is None:
+            return 0
         found = self._all("SELECT id FROM stream WHERE name = :name", name=name)
         return found[0][0] if found else 0
 
