@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from edgemem.cli.main import main
 from edgemem.extend.testing import Reply, ScriptedServer
 
 RETRIEVE = {"type": "tool", "name": "retrieve", "args": {"question": "Where is the red coffee mug?"}}
@@ -72,6 +73,17 @@ def test_the_caps_of_a_question_and_of_a_day_end_in_the_local_planner(ask):
         _, answer, notes = ask(QUESTION, f"openai.base_url={server.base_url}", "openai.tokens_per_day=100")
         assert ("openai.tokens_per_day" in notes, answer["status"]) == (True, "answered")
     assert server.asked == []
+
+
+def test_what_was_spent_can_be_looked_up(ask, capsys):
+    with ScriptedServer([RETRIEVE, SEARCH, ANSWER]) as server:
+        ask(QUESTION, f"openai.base_url={server.base_url}")
+    for extra in ([], ["--json"]):
+        with pytest.raises(SystemExit):
+            main(["spent", *extra])
+    table, _, json = capsys.readouterr().out.partition("{")
+    assert [line.split()[1:3] for line in table.splitlines()[1:]] == [["planner", "scripted"], ["router", "scripted"]]
+    assert '"calls":2,"tokens_in":200,"tokens_out":40' in json
 
 
 @pytest.mark.slow
