@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,3 +62,49 @@ def attacked(reader, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
             report = Pipeline(wall, parts, store).run()
             assert not report.notes
     return Attacked(directory, T0_US + 3 * DAY_US)
+
+
+_WATCHED = (
+    "socket.connect",
+    "socket.sendto",
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "shutil.rmtree",
+)
+_seen: list[tuple[str, str]] = []
+_watching: list[bool] = []
+
+
+def _audit(event: str, arguments: tuple[object, ...]) -> None:
+    if not _watching:
+        return
+    written = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+    if written or event in _WATCHED:
+        _seen.append((event, repr(arguments)[:200]))
+
+
+sys.addaudithook(_audit)
+
+
+@contextmanager
+def watched() -> Iterator[list[tuple[str, str]]]:
+    """Every connection, program, deletion and opened-for-writing file of this process within the block, as the interpreter reports it."""
+    _seen.clear()
+    _watching.append(True)
+    try:
+        yield _seen
+    finally:
+        _watching.clear()
+
+
+def contents(directory: Path) -> dict[str, str]:
+    """Digest of every file that holds anything; readers of SQLite make an empty log and shared memory, which holds no content."""
+    return {
+        p.name: hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in directory.rglob("*")
+        if p.is_file() and p.stat().st_size and not p.name.endswith("-shm")
+    }

@@ -6,16 +6,11 @@ The attacks are drawn into frames, read by the real reader, and given to a model
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from attacks import ATTACKS
-from conftest import DAY_US, SECRET, TRUTH
+from conftest import DAY_US, SECRET, TRUTH, contents, watched
 from obedient import Obedient, ObedientPlanner, wishes
 from wall import EVERY_US, T0_US, medium_of
 
@@ -28,47 +23,6 @@ from edgemem.answer.tools import Count, Inspect, Read, Refused, Search
 from edgemem.clock import to_iso
 from edgemem.records import Question
 from edgemem.remember.view import View
-
-_WATCHED = (
-    "socket.connect",
-    "socket.sendto",
-    "subprocess.Popen",
-    "os.system",
-    "os.exec",
-    "os.remove",
-    "os.rename",
-    "os.rmdir",
-    "shutil.rmtree",
-)
-_seen: list[tuple[str, str]] = []
-_watching: list[bool] = []
-
-
-def _audit(event: str, arguments: tuple[object, ...]) -> None:
-    if not _watching:
-        return
-    written = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
-    if written or event in _WATCHED:
-        _seen.append((event, repr(arguments)[:200]))
-
-
-sys.addaudithook(_audit)
-
-
-@contextmanager
-def watched() -> Iterator[list[tuple[str, str]]]:
-    """Every connection, program, deletion and opened-for-writing file of this process within the block, as the interpreter reports it."""
-    _seen.clear()
-    _watching.append(True)
-    try:
-        yield _seen
-    finally:
-        _watching.clear()
-
-
-def contents(directory: Path) -> dict[str, str]:
-    """Digest of every file; readers of SQLite may touch its shared memory, which holds no content."""
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in directory.rglob("*") if p.is_file() and not p.name.endswith("-shm")}
 
 
 def asked(memory, text: str, as_of_us: int):
