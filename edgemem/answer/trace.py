@@ -55,10 +55,7 @@ def log_of(session: Session, answer: Answer, recipe: str, planner: str) -> NewSe
         usd=sum(call.usd for call in session.calls),
         ms=answer.usage.ms,
         notes=answer.notes,
-        steps=(
-            *(_stored(step, planner) for step in session.steps),
-            NewStep(actor=planner, action_json=_json(last), result_json="{}", ms=0.0),
-        ),
+        steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json="{}", ms=0.0)),
         calls=tuple(_json(call) for call in session.calls),
         evidence=tuple(session.evidence()),
     )
@@ -119,7 +116,8 @@ def _decoded(text: str) -> Plain:
 def _reply_line(action: Plain, result: Plain) -> str:
     option = f", option {action['option']}" if action.get("option") is not None else ""
     cites = ", ".join(action.get("evidence") or ()) or "nothing"
-    said = f'{action.get("status", "answered")}: "{_short(action.get("text", ""))}"{option}, citing {cites}'
+    status = action.get("status", "answered")
+    said = f'{status}: "{_short(action.get("text", ""))}"{option}, {"citing" if status == "answered" else "having looked at"} {cites}'
     return f"{said}; refused: {result['why']}" if result.get("why") else said
 
 
@@ -144,7 +142,7 @@ def _result(result: Plain, tz: str) -> str:
     parts += [f"{result['count']} counted"] if result.get("count") else []
     parts += [f"surely {result['confidence']:.2f}"] if result.get("confidence") else []
     parts += [f"saw {_names(result['sights'])}"] if result.get("sights") else []
-    known = {"why", "counts", "evidence", "count", "confidence", "sights", "readings", "episodes", "notes"}
+    known = {"why", "counts", "evidence", "count", "confidence", "sights", "readings", "episodes", "searched", "notes"}
     parts += [f"{number} {key}" for key, number in counts.items() if key not in known and number]
     return "; ".join(parts)
 

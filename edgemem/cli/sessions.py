@@ -33,16 +33,10 @@ def list_(session: Session, memory: Path, limit: int, as_json: bool) -> None:
         print_json({"sessions": [{**msgspec.to_builtins(one), "asked": to_iso(one.asked_us)} for one in found]})
         return
     tz = session.settings.timezone
+    asked = [to_local(one.asked_us, tz).strftime("%Y-%m-%d %H:%M") for one in found]
     rows = [
-        (
-            str(one.id),
-            to_local(one.asked_us, tz).strftime("%Y-%m-%d %H:%M"),
-            one.planner,
-            one.status,
-            _short(one.question),
-            _short(one.answer),
-        )
-        for one in found
+        (str(one.id), when, one.planner, one.status, _short(one.question), _short(one.answer))
+        for one, when in zip(found, asked, strict=True)
     ]
     if rows:
         table(rows, ("session", "asked", "planner", "status", "question", "answer"))
