@@ -14,7 +14,10 @@ from edgemem.infer.chat import Completion, Prompt
 
 
 class GgufChat:
-    """Loads the model when first asked. Replies keep a prompt's schema: llama.cpp samples only what the schema allows."""
+    """Loads the model when first asked. Replies keep a prompt's schema: llama.cpp samples only what the schema allows.
+
+    The time is looked at with every piece of a reply; a prompt that was begun is read to its end first.
+    """
 
     name = "gguf"
     vision = False
@@ -49,7 +52,10 @@ class GgufChat:
             late = time.monotonic() - start > self._call_s
             return late
 
-        server.handle_chat_completions(_request(prompt), hear)
+        try:
+            server.handle_chat_completions(_request(prompt), hear)
+        except (ValueError, RuntimeError) as error:
+            raise ChatError(f"gguf: the model cannot be asked this: {' '.join(str(error).split())[-200:]}") from None
         if "error" in facts:
             raise ChatError(f"gguf: {facts['error'].get('message', 'failed')}; raise gguf.context_tokens if the prompt was too long")
         if "finish" not in facts:

@@ -45,6 +45,12 @@ def test_it_says_only_what_the_schema_allows(models):
 
 
 @pytest.mark.slow
+def test_a_schema_that_is_none_is_said(models):
+    with pytest.raises(ChatError, match="unrecognized type"):
+        models.complete(asking(schema={"type": "object", "properties": {"a": {"type": "nonsense"}}, "required": ["a"]}))
+
+
+@pytest.mark.slow
 def test_length_and_time_are_limits(models, session):
     assert models.complete(asking("Tell me a long story.", max_tokens=4)).finish == "length"
     with pytest.raises(ChatError, match=r"raise gguf\.context_tokens"):
