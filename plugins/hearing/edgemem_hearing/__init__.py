@@ -45,11 +45,11 @@ class EarSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Live sound: seconds of work per second of sound that hearing may take. Above it a lighter model is taken, then speech is left out."""
     max_rtf_recorded: float = 4.0
     """The same for recordings, which can wait."""
-    same_voice: float = 0.75
+    same_voice: float = 0.78
     """Cosine to a known speaker above which it is the same (see `voices.py` for the measurement)."""
-    new_voice: float = 0.66
+    new_voice: float = 0.72
     """Cosine to all known speakers below which it is somebody new; between the two it is the nearest."""
-    new_voice_s: float = 2.0
+    new_voice_s: float = 1.6
     """Shorter utterances never make a new speaker."""
     max_voices: int = 64
 

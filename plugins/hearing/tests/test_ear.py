@@ -1,0 +1,140 @@
+"""The ear with its real models, on real speech."""
+
+from __future__ import annotations
+
+import re
+
+import edgemem_hearing
+import numpy as np
+import pytest
+from edgemem_hearing import EarSettings
+from edgemem_hearing.ear import WhisperEar, believable
+
+from edgemem.errors import EngineError
+from edgemem.infer.roles import Phrase
+from edgemem.infer.runtime import Engines
+from edgemem.records import US
+from edgemem.see.hear import RATE_HZ, Sound
+
+PAUSE = np.zeros(RATE_HZ, np.float32)
+
+
+@pytest.fixture(scope="module")
+def ear(session):
+    return WhisperEar(EarSettings(), session.engines)
+
+
+def heard(ear, parts, *, offset_us=0, live=False, step=4000):
+    """What is heard in the parts, one after the other, given in chunks of a quarter of a second."""
+    samples = np.concatenate(parts)
+    found = []
+    for at in range(0, len(samples), step):
+        us = offset_us + at * US // RATE_HZ
+        found += ear.hear(Sound(stream="a", t_us=10**15 + us, offset_us=us, samples=samples[at : at + step], live=live))
+    return found + ear.flush()
+
+
+def words(text):
+    return re.findall(r"[a-z']+", text.lower().replace("mr.", "mister"))
+
+
+def test_sentences_are_heard_apart_where_they_were_said_by_whom_they_were_said(session, clips):
+    ear = WhisperEar(EarSettings(), session.engines)
+    names = ["0870", "0930", "card", "0920"]
+    begins = np.cumsum([0] + [len(clips[name][0]) + len(PAUSE) for name in names[:-1]]) / RATE_HZ
+    found = heard(ear, [part for name in names for part in (clips[name][0], PAUSE)])
+    assert len(found) == 4
+    for one, name, begin in zip(found, names, begins, strict=True):
+        assert one.offset_us / US == pytest.approx(begin, abs=0.3)
+        assert one.t0_us - one.offset_us == 10**15
+        assert one.t1_us - one.t0_us == pytest.approx(len(clips[name][0]) * US / RATE_HZ, abs=0.5 * US)
+    wanted = words(clips["0870"][1])
+    assert sum(a == b for a, b in zip(words(found[0].text), wanted, strict=False)) >= 0.8 * len(wanted)
+    assert found[0].confidence > 0.6
+    assert [one.speaker for one in found] == ["speaker 1", "speaker 1", "speaker 2", "speaker 1"]
+    again = WhisperEar(EarSettings(), session.engines)
+    again.restore(ear.state())
+    assert heard(again, [clips["0890"][0], PAUSE])[0].speaker == "speaker 1"  # after a restart, with words never heard before
+
+
+def test_silence_noise_and_music_say_nothing_and_silence_needs_no_recogniser(session):
+    ear = WhisperEar(EarSettings(), _without_transcriber(session))
+    assert heard(ear, [np.zeros(20 * RATE_HZ, np.float32)]) == []
+    assert ear.until_us == pytest.approx(20 * US, abs=0.3 * US)
+    rng = np.random.default_rng(0)
+    assert heard(ear, [rng.normal(0, 0.05, 5 * RATE_HZ).astype(np.float32)], offset_us=30 * US) == []
+    t = np.arange(8 * RATE_HZ) / RATE_HZ
+    notes = 220 * 2 ** (np.array([0, 4, 7, 12, 7, 4, 2, 5])[(t % 8).astype(int)] / 12)
+    music = sum(0.2 / k * np.sin(2 * np.pi * k * np.cumsum(notes) / RATE_HZ) for k in (1, 2, 3, 5)).astype(np.float32)
+    assert heard(WhisperEar(EarSettings(), session.engines), [music]) == []
+
+
+def _without_transcriber(session):
+    class Deaf(Engines):
+        def play(self, name):
+            raise AssertionError(f"{name} was loaded")
+
+    return Deaf(session.engines.cards, session.plugins.components("runtimes"), session.plugins.components("decoders"), session.home)
+
+
+def test_beyond_its_budget_live_speech_is_left_out_and_said(session, clips):
+    ticks = iter(range(10**9))
+    ear = WhisperEar(EarSettings(max_rtf=0.1, language="en"), session.engines, clock=lambda: float(next(ticks) * 30))
+    found = heard(ear, [clips["0880"][0], PAUSE] * 3, live=True, step=8000)
+    assert len(found) < 3
+    assert any("left out" in line for line in ear.notes)
+
+
+def test_a_recording_may_take_its_time(session, clips):
+    ear = WhisperEar(EarSettings(max_rtf=0.01), session.engines)
+    assert len(heard(ear, [clips["0880"][0], PAUSE] * 2)) == 2
+    assert ear.notes == {}
+
+
+def test_a_gap_ends_what_was_being_said(ear, clips):
+    samples, _ = clips["0930"]
+    half = len(samples) // 2
+    first = ear.hear(Sound(stream="b", t_us=0, offset_us=0, samples=samples[:half]))
+    later = ear.hear(Sound(stream="b", t_us=60 * US, offset_us=60 * US, samples=samples[half:]))
+    assert first == []
+    assert [one.offset_us < 2 * US for one in later + ear.flush()][:1] == [True]
+
+
+def test_words_have_times_when_asked_for(session, clips):
+    ear = WhisperEar(EarSettings(words=True), session.engines)
+    (one,) = heard(ear, [clips["0930"][0], PAUSE], offset_us=100 * US)
+    assert " ".join(word.text for word in one.words) == one.text
+    assert all(one.offset_us <= word.t0_us <= word.t1_us <= one.offset_us + one.t1_us - one.t0_us + US // 2 for word in one.words)
+
+
+def test_a_missing_model_says_what_to_fetch(session, tmp_path):
+    engines = Engines(session.cards, session.plugins.components("runtimes"), session.plugins.components("decoders"), tmp_path)
+    with pytest.raises(EngineError, match="edgemem engines fetch"):
+        WhisperEar(EarSettings(), engines)
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence", "no_speech", "compression", "speech", "believed"),
+    [
+        ("I will bring the key.", 0.8, 0.05, 1.0, 0.9, "I will bring the key."),
+        ("(sighs) I will [Music] bring it ♪", 0.8, 0.05, 1.0, 0.9, "I will bring it"),
+        ("[Music]", 0.9, 0.05, 1.0, 0.9, ""),
+        ("...", 0.9, 0.05, 1.0, 0.9, ""),
+        ("Thank you.", 0.8, 0.3, 1.0, 0.5, ""),
+        ("Thank you.", 0.8, 0.1, 1.0, 0.95, "Thank you."),
+        ("no no no no no no", 0.9, 0.05, 1.5, 0.9, ""),
+        ("I am here. I am here. I am here. I am here. I am here.", 0.9, 0.05, 2.0, 0.9, ""),
+        ("over and over and over again", 0.9, 0.05, 3.0, 0.9, ""),
+        ("a murmur", 0.3, 0.8, 1.0, 0.9, ""),
+        ("a murmur", 0.1, 0.1, 1.0, 0.9, ""),
+    ],
+)
+def test_invented_text_is_not_believed(text, confidence, no_speech, compression, speech, believed):
+    phrase = Phrase(text=text, confidence=confidence, no_speech=no_speech, compression=compression)
+    assert believable(phrase, speech, "", EarSettings()) == believed
+
+
+def test_the_plugin_keeps_the_contract():
+    from edgemem.extend.testing import check_plugin
+
+    check_plugin(edgemem_hearing)
