@@ -23,6 +23,23 @@ def test_a_model_finds_the_answer_and_its_cost_is_shown(ask):
     assert "red coffee mug" in server.asked[-1].text, "the model was shown what the search brought"
 
 
+def test_a_model_that_sees_is_shown_pictures_and_one_that_may_not_is_not(ask):
+    look = {**SEARCH, "queries": [{"q": "red coffee mug", "inspect_k": 2, "threshold": 0.0}]}
+
+    def answer(asked):
+        if asked.images:
+            return "It shows a red mug on a table."
+        return ANSWER if "red coffee mug, kitchen table" in asked.text else look if "retrieve" not in asked.messages[0][1] else RETRIEVE
+
+    with ScriptedServer(answer) as server:
+        ask(QUESTION, f"openai.base_url={server.base_url}", "openai.vision=true")
+        shown = [picture for asked in server.asked for picture in asked.images]
+        before = len(server.asked)
+        ask(QUESTION, f"openai.base_url={server.base_url}", "openai.vision=true", "models.send_pictures=false")
+    assert {(picture.width_px, picture.height_px) for picture in shown} == {(160, 120)}
+    assert not [picture for asked in server.asked[before:] for picture in asked.images]
+
+
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_server_that_goes_away_in_the_middle_leaves_the_rest_to_the_local_planner(ask, left):
     lines = [RETRIEVE, SEARCH, ANSWER]
