@@ -145,20 +145,12 @@ class HearTool:
 def _about(view: View, action: Hear, speakers: set[int]) -> list[Said]:
     wanted = content_words(action.about)
     hits = view.search_text(action.about, 4 * action.limit, kinds=("utterance",), from_us=action.from_us, to_us=action.to_us)
-    found = []
-    for hit in hits:
-        score = held(wanted, hit.document.text)
-        if score < _SHARE:
-            continue
-        spoken = spoken_in(view, hit.document.id, hit.document.t0_us, hit.document.t1_us)
-        if spoken is not None and (not speakers or (spoken.speaker is not None and spoken.speaker.id in speakers)):
-            found.append(said_of(spoken, score))
-    return found
-
-
-def spoken_in(view: View, document_id: int, t0_us: int, t1_us: int) -> Spoken | None:
-    """The utterance that is stored as this document."""
-    return next((one for one in view.utterances(from_us=t0_us, to_us=t1_us) if one.document.id == document_id), None)
+    scores = {hit.document.id: score for hit in hits if (score := held(wanted, hit.document.text)) >= _SHARE}
+    return [
+        said_of(spoken, scores[spoken.document.id])
+        for spoken in view.spoken(list(scores))
+        if not speakers or (spoken.speaker is not None and spoken.speaker.id in speakers)
+    ]
 
 
 def held(wanted: Sequence[str], text: str) -> float:

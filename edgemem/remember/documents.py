@@ -215,6 +215,11 @@ class DocumentReading(GraphTableReading):
         )
         return self._spoken(documents)
 
+    def spoken(self, document_ids: Sequence[int]) -> list[Spoken]:
+        """Those of these documents that were said, in the order given."""
+        found = {document.id: document for document in self._documents(f"d.id IN {ids_list(document_ids)}")}
+        return self._spoken([found[key] for key in document_ids if key in found])
+
     def _spoken(self, documents: Sequence[Document]) -> list[Spoken]:
         sql = "SELECT document_id, speaker_id, confidence FROM utterance WHERE document_id IN "
         said = {row[0]: row[1:] for row in self._all(sql + ids_list([document.id for document in documents]))}

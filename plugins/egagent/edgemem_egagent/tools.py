@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -99,7 +99,7 @@ class TranscriptTool:
             hits = view.search_text(text, action.per_query, kinds=("utterance",), from_us=action.from_us, to_us=action.to_us)
             for hit in hits:
                 documents[hit.document.id] = max(documents.get(hit.document.id, 0.0), held(wanted, hit.document.text))
-        said = [said_of(one, documents[one.document.id]) for one in spoken_as(view, documents) if _by(one, speakers)]
+        said = [said_of(one, documents[one.document.id]) for one in view.spoken(list(documents)) if _by(one, speakers)]
         return _lines(said)
 
     def _all(self, action: TranscriptSearch, view: View, speakers: set[int]) -> Lines:
@@ -107,16 +107,6 @@ class TranscriptTool:
             return Lines()
         spoken = [one for one in view.utterances(from_us=action.from_us, to_us=action.to_us, limit=READ_LINES + 1) if _by(one, speakers)]
         return msgspec.structs.replace(_lines([said_of(one, 0.5) for one in spoken[:READ_LINES]]), cut=max(0, len(spoken) - READ_LINES))
-
-
-def spoken_as(view: View, document_ids: Iterable[int]) -> list[Spoken]:
-    """The utterances that are stored as these documents, with their speakers."""
-    documents = [document for id_ in document_ids if (document := view.document(id_)) is not None]
-    found: dict[int, Spoken] = {}
-    for document in documents:
-        if document.id not in found:
-            found.update((one.document.id, one) for one in view.utterances(from_us=document.t0_us, to_us=document.t1_us))
-    return [found[document.id] for document in documents if document.id in found]
 
 
 def _by(spoken: Spoken, speakers: set[int]) -> bool:

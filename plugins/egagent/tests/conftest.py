@@ -143,7 +143,9 @@ class LabelRetriever:
         best = {p.moment_id: p for p in sorted(postings, key=lambda p: p.score)}
         ranked = sorted(best.values(), key=lambda p: (-p.score, p.moment_id))[:k]
         moments = [(view.moment(p.moment_id), p) for p in ranked]
-        return Hits(evidence=tuple(moment_evidence(m, "frame", p.score, p.name) for m, p in moments if m), confidence=0.7 if ranked else 0.0)
+        return Hits(
+            evidence=tuple(moment_evidence(m, "frame", p.score, p.name) for m, p in moments if m), confidence=0.7 if ranked else 0.0
+        )
 
 
 class ScriptedChat:

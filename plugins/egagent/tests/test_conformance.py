@@ -1,4 +1,4 @@
-"""What an implementation of EGAgent must have, and the test that shows each of it here. A test that is renamed or removed fails this one."""
+"""What an implementation of EGAgent must have, and the test that shows each of it. A test that is renamed or removed fails this one."""
 
 from __future__ import annotations
 

@@ -50,7 +50,9 @@ def searched(session: Session) -> list[type]:
 
 
 def test_sub_tasks_are_carried_out_judged_remembered_and_cited(view: View, kit_of: KitOf) -> None:
-    chat = model(revise=lambda p: {"target": "wrench", "type": "USES"} if '"tool":"graph"' in p.messages[-1].text else {"queries": ["wrench"]})
+    chat = model(
+        revise=lambda p: {"target": "wrench", "type": "USES"} if '"tool":"graph"' in p.messages[-1].text else {"queries": ["wrench"]}
+    )
     answer, session = put(view, kit_of(chat), "Who used the wrench in the workshop?")
     assert (answer.status, answer.answer) == ("answered", "Ben used the wrench.")
     assert searched(session) == [VisualSearch, GraphSearch, TranscriptSearch]
@@ -71,7 +73,9 @@ def test_the_grader_ends_the_plan_as_soon_as_it_suffices(view: View, kit_of: Kit
 
 
 def test_nothing_found_is_never_graded_as_enough(view: View, kit_of: KitOf) -> None:
-    chat = model(grade={"sufficient": "yes"}, plan={"sub_tasks": [{"task": "moon", "tool": "visual", "queries": ["moon"]}, PLAN["sub_tasks"][2]]})
+    chat = model(
+        grade={"sufficient": "yes"}, plan={"sub_tasks": [{"task": "moon", "tool": "visual", "queries": ["moon"]}, PLAN["sub_tasks"][2]]}
+    )
     _, session = put(view, kit_of(chat, revise=False), "Who used the wrench?")
     assert searched(session) == [VisualSearch, TranscriptSearch]
 

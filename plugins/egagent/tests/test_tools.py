@@ -85,7 +85,10 @@ def test_a_speaker_narrows_and_an_unknown_one_finds_nothing(view: View) -> None:
 
 def test_a_bounded_stretch_is_read_as_a_whole_an_unbounded_one_is_not(view: View) -> None:
     span = {"from_us": T0_US + 120 * US, "to_us": T0_US + 180 * US}
-    assert [s.text for s in transcript.run(TranscriptSearch(**span), view).said] == ["The wifi password is under the printer.", "Thanks, Clara."]
+    assert [s.text for s in transcript.run(TranscriptSearch(**span), view).said] == [
+        "The wifi password is under the printer.",
+        "Thanks, Clara.",
+    ]
     assert not transcript.run(TranscriptSearch(), view).said
 
 

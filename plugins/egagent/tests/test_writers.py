@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from .conftest import SEEN, T0_US, ScriptedChat, remember, window_writers
 from edgemem_egagent import graph
 from edgemem_egagent.speech import read_speech
 from edgemem_egagent.writers import Triples, TriplesSettings
@@ -16,6 +15,8 @@ from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
+from .conftest import SEEN, T0_US, ScriptedChat, remember, window_writers
+
 Rows = set[tuple[str, str, str]]
 
 
@@ -24,7 +25,10 @@ def rows(view: View) -> Rows:
 
 
 def lines(*said: tuple[float, str, str]) -> list[graph.Line]:
-    return [graph.Line(speaker=s, text=text, t0_us=round(t * US), t1_us=round((t + 2) * US), document_id=i) for i, (t, s, text) in enumerate(said)]
+    return [
+        graph.Line(speaker=s, text=text, t0_us=round(t * US), t1_us=round((t + 2) * US), document_id=i)
+        for i, (t, s, text) in enumerate(said)
+    ]
 
 
 def test_a_window_becomes_one_paragraph_that_quotes_what_was_read_and_said(view: View) -> None:
@@ -122,7 +126,9 @@ def test_the_wearer_under_another_name_is_me(tmp_path: Path) -> None:
     with Store.open(tmp_path / "memory") as store:
         remember(store, SEEN, [(2, 4, "Jake", "I'm using the kettle.")], [Triples(TriplesSettings(wearer="Jake"))])
         with store.view() as view:
-            assert {r.source.id for r in view.relations(type="USES") if r.target.name in {"kettle", "cup"}} == {view.entities(name="me")[0].id}
+            assert {r.source.id for r in view.relations(type="USES") if r.target.name in {"kettle", "cup"}} == {
+                view.entities(name="me")[0].id
+            }
 
 
 def test_wishes_questions_and_other_days_are_mentions_only() -> None:
