@@ -62,6 +62,7 @@ def _loaded(script: str, home: Path) -> set[str]:
         ("onnxruntime", {"plugins/onnx", "plugins/convert"}),
         ("onnx", {"plugins/convert"}),
         ("rapidocr", {"plugins/ocr"}),
+        ("faster_whisper", {"plugins/hearing"}),
         ("openai", {"plugins/openai"}),
         ("xllamacpp", {"plugins/gguf"}),
         ("av", {"edgemem/see", "edgemem/cli"}),
