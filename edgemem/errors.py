@@ -38,6 +38,12 @@ class MemoryDirError(EdgememError):
     """A memory directory that is not one, is locked, too new, read-only, corrupt or on a full disk."""
 
 
+class MemoryKeyError(MemoryDirError):
+    """A key that is missing, wrong, unreadable or one too many: exit code 2, because the configuration is to be put right."""
+
+    exit_code = 2
+
+
 class BudgetError(MemoryDirError):
     """A write that cannot fit into the byte budget, or a budget that is too small. Nothing of it was written."""
 

@@ -14,6 +14,7 @@ import msgspec
 
 from edgemem.config import Settings, home_dir, load
 from edgemem.errors import EdgememError
+from edgemem.remember import keys
 
 if TYPE_CHECKING:
     from edgemem.device.agent import Workshop
@@ -33,6 +34,7 @@ class Session:
         self._config = config
         self._overrides = overrides
         self._plugins_dirs = plugins_dirs
+        keys.follow(lambda: self.settings.store)
 
     def add(self, option: str, value: Any) -> None:
         """Take a common option that stood behind the command's name."""

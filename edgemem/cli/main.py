@@ -25,7 +25,7 @@ _COMMANDS = {
     "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask it five questions."),
     "name": ("edgemem.cli.name", "name", "Say whose voice a speaker is, or take it back."),
     "forget": ("edgemem.cli.forget", "forget", "Forget a stretch of time, a name, a stream or a piece of evidence, for good."),
-    "memory": ("edgemem.cli.memory", "memory", "Look after a memory: stats, check, backup, export, import, compact, pause, resume."),
+    "memory": ("edgemem.cli.memory", "memory", "Look after a memory: stats, check, backup, export, import, compact, encrypt ..."),
     "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),
     "recipes": ("edgemem.cli.extend", "recipes", "List the recipes, or print one."),
     "plugins": ("edgemem.cli.extend", "plugins", "List the plugins, their hooks, failures and time."),

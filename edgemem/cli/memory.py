@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json, progress
+from edgemem.cli.keys import decrypt, encrypt, keygen, rekey
 from edgemem.clock import to_iso
 from edgemem.config import parse_bytes
+from edgemem.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
 
 @click.group()
 def memory() -> None:
-    """Look after a memory: stats, check, backup, export, import, compact, pause, resume."""
+    """Look after a memory: stats, check, backup, export, import, compact, pause, resume; keygen, encrypt, decrypt, rekey."""
+
+
+for command in (keygen, encrypt, decrypt, rekey):
+    memory.add_command(command)
 
 
 @memory.command()
@@ -31,7 +37,7 @@ def stats(session: Session, memory: Path, as_json: bool) -> None:
     from edgemem.remember.view import View
 
     with View.open(memory) as view:
-        s = view.stats()
+        s, encrypted = view.stats(), view.encrypted
     facts = {
         "disk_bytes": s.disk_bytes,
         "budget_bytes": s.budget_bytes or parse_bytes(session.settings.budget.disk),
@@ -49,6 +55,7 @@ def stats(session: Session, memory: Path, as_json: bool) -> None:
         return
     for key, value in facts.items():
         click.echo(f"{key}: {value if not isinstance(value, dict) else ', '.join(f'{k} {v}' for k, v in value.items()) or 'none'}")
+    click.echo(f"encrypted: {'yes' if encrypted else 'no'}")
 
 
 @memory.command()
@@ -87,15 +94,20 @@ def _steps(label: str) -> Iterator[Callable[[int, int], None]]:
 @memory.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @memory_option
+@click.option("--key-file", type=click.Path(path_type=Path), metavar="KEY", help="Encrypt the copy with this key (default: the memory's).")
 @json_option
 @common_options
 @pass_session
-def backup(session: Session, file: Path, memory: Path, as_json: bool) -> None:  # noqa: ARG001
-    """Copy the memory into one new FILE, while it may go on being written. `edgemem memory import FILE` makes a memory of it again."""
+def backup(session: Session, file: Path, memory: Path, key_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
+    """Copy the memory into one new FILE, while it may go on being written. `edgemem memory import FILE` makes a memory of it again.
+
+    The copy of an encrypted memory is encrypted too.
+    """
+    from edgemem.remember.keys import read
     from edgemem.remember.upkeep import backup as copy
 
     with _steps("backup") as step:
-        size = copy(memory, file, step)
+        size = copy(memory, file, step, key=None if key_file is None else read(key_file))
     if as_json:
         print_json({"file": str(file), "bytes": size})
     else:
@@ -105,13 +117,18 @@ def backup(session: Session, file: Path, memory: Path, as_json: bool) -> None:  
 @memory.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @memory_option
+@click.option("--plain", is_flag=True, help="Yes, write what is encrypted into files that anybody can read.")
 @json_option
 @common_options
 @pass_session
-def export(session: Session, folder: Path, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+def export(session: Session, folder: Path, memory: Path, plain: bool, as_json: bool) -> None:  # noqa: ARG001
     """Write everything that is remembered into a new DIR as JSON Lines and JPEG files, for any tool to read."""
     from edgemem.remember.export import export as write
+    from edgemem.remember.view import View
 
+    with View.open(memory) as view:
+        if view.encrypted and not plain:
+            raise UsageError("an export is readable without the key: say --plain if that is meant, or use `edgemem memory backup`")
     with _steps("export") as step:
         moments = write(memory, folder, step)
     if as_json:

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from edgemem.remember.database import is_cipher
 from edgemem.remember.faults import told
-from edgemem.remember.forget import WIPE_DUE, digest
+from edgemem.remember.forget import digest
 from edgemem.remember.reading import connect
 from edgemem.remember.sidecar import Sidecar
+from edgemem.remember.tidy import WIPE_DUE
 from edgemem.remember.view import View
 
 _COUNTS = (
@@ -60,6 +62,10 @@ def check_memory(directory: Path) -> list[str]:
     """
     View.open(directory).close()  # says what cannot be opened, and why
     with told(directory), closing(connect(directory)) as connection:
+        if is_cipher(connection):
+            found = [f"memory.db: {row[0]}" for row in connection.execute("PRAGMA cipher_integrity_check")]
+            if found:
+                return found  # what follows would meet that page and end
         found = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
         found += [
             f"table {row[0]}, row {row[1]}: refers to {row[2]}, which has no such row"
@@ -94,7 +100,11 @@ def _forgotten(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _sidecars(connection: sqlite3.Connection, directory: Path) -> Iterator[str]:
-    """A sidecar that is wrong is no loss: the next ingest rebuilds it; until then searches read SQLite."""
+    """A sidecar that is wrong is no loss: the next ingest rebuilds it; until then searches read SQLite. Encrypted memories have none."""
+    if is_cipher(connection):
+        if any((directory / "vectors").glob("*")):
+            yield "vectors of an encrypted memory lie in plain files: the next ingest removes them"
+        return
     memory_id = bytes.fromhex(connection.execute("SELECT value FROM meta WHERE key = 'memory_id'").fetchone()[0])
     for name, dim, rows in connection.execute("SELECT name, dim, rows FROM vec_space").fetchall():
         mapped = Sidecar(directory, name, dim, memory_id).map()

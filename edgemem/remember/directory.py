@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from edgemem.errors import MemoryDirError
@@ -47,6 +48,20 @@ def disk_bytes(directory: Path) -> int:
     return sum(path.stat().st_size for path in files if path.is_file())
 
 
+def remove_vectors(directory: Path) -> None:
+    """Remove the vector files: a plain memory's writer makes them anew, an encrypted memory has none."""
+    for path in (directory / "vectors").glob("*"):
+        path.unlink()
+    with suppress(FileNotFoundError):
+        (directory / "vectors").rmdir()
+
+
+def remove_part(part: Path) -> None:
+    """Remove a database that was not completed, and whatever belongs to it."""
+    for kind in ("", "-journal", "-wal", "-shm"):
+        part.with_name(part.name + kind).unlink(missing_ok=True)
+
+
 def is_paused(directory: Path) -> bool:
     """Whether nothing may be written here until `set_paused(directory, paused=False)`."""
     return (directory / PAUSE).exists()
@@ -70,6 +85,13 @@ def prepare(directory: Path, *, create: bool) -> None:
     if not create:
         raise MemoryDirError(f"no memory at {directory}: make one with `edgemem ingest SOURCE --memory {directory}`")
     directory.mkdir(parents=True, exist_ok=True)
-    ours = {"lock", "vectors", PAUSE, f"{schema.DATABASE}-wal", f"{schema.DATABASE}-shm"}
+    ours = {
+        "lock",
+        "vectors",
+        PAUSE,
+        schema.PART,
+        f"{schema.PART}-journal",
+        *(f"{schema.DATABASE}-{kind}" for kind in ("wal", "shm", "journal")),
+    }
     if any(path.name not in ours for path in directory.iterdir()):
         raise MemoryDirError(f"{directory} is not a memory and not empty: name an empty or a new directory")

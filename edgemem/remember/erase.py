@@ -10,10 +10,9 @@ from functools import partial
 
 from edgemem.remember.observations import COLOUR_WORD
 from edgemem.remember.pieces import Step
+from edgemem.remember.tidy import ERASE_DUE
 from edgemem.remember.transaction import Transaction
 
-ERASE_DUE = "erase_due"
-"""Key in `meta`: something is to be forgotten, and not all of it is gone yet."""
 _WINDOW = 64
 _TERMS = 256
 """Words looked up and deleted at a time; each may lie on a page of its own in the table and in its index."""

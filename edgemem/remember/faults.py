@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from edgemem.errors import MemoryDirError
+from edgemem.remember.database import errors
 
 _SQLITE = (
     ("disk is full", "the disk is full: free some space or lower budget.disk; what was acknowledged is safe"),
@@ -29,8 +29,8 @@ _ERRNO = {
 }
 
 
-def explain(directory: Path, error: sqlite3.Error | OSError) -> MemoryDirError:
-    """The user's one line for `error`, met in the memory at `directory`."""
+def explain(directory: Path, error: Exception) -> MemoryDirError:
+    """The user's one line for `error`, of SQLite, SQLCipher or the file system, met in the memory at `directory`."""
     if isinstance(error, OSError):
         said = _ERRNO.get(error.errno or 0, error.strerror or str(error))
     else:
@@ -41,10 +41,10 @@ def explain(directory: Path, error: sqlite3.Error | OSError) -> MemoryDirError:
 
 @contextmanager
 def told(directory: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the file system into `MemoryDirError`. Programming errors pass through."""
+    """Turn errors of SQLite, encrypted or not, and of the file system into `MemoryDirError`. Programming errors pass through."""
     try:
         yield
-    except (sqlite3.ProgrammingError, sqlite3.IntegrityError, sqlite3.InterfaceError):
+    except errors("ProgrammingError", "IntegrityError", "InterfaceError"):
         raise
-    except (sqlite3.Error, OSError) as error:
+    except errors() + (OSError,) as error:  # noqa: RUF005 - mypy knows this form
         raise explain(directory, error) from error

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -18,27 +17,22 @@ from pathlib import Path
 from typing import Protocol
 
 from edgemem.clock import now_us
-from edgemem.errors import MemoryDirError
 from edgemem.records import Moment, Observation, Record, Segment
-from edgemem.remember import room, schema
+from edgemem.remember import room
 from edgemem.remember.directory import WriterLock, prepare
-from edgemem.remember.erase import ERASE_DUE, erasing
+from edgemem.remember.erase import erasing
 from edgemem.remember.faults import told
 from edgemem.remember.pieces import Step, cap_in_force, in_pieces
 from edgemem.remember.reading import connect
 from edgemem.remember.results import Spoken
 from edgemem.remember.selection import Selection, Wanted, runs, select
 from edgemem.remember.store import Store
+from edgemem.remember.tidy import ERASE_DUE, WIPE_DUE, wipe_files
 from edgemem.remember.transaction import Transaction
 from edgemem.remember.view import View
-from edgemem.remember.wipe import wipe
 
 __all__ = ["Receipt", "Wanted", "forget", "tidy_up"]
 
-WIPE_DUE = "wipe_due"
-"""Key in `meta`: something was forgotten, and the files still have to be wiped. Its value is the receipt."""
-READER_PATIENCE_S = 5.0
-"""How long the wiping waits for a reader that keeps the log from being cut."""
 _TOMBSTONES_A_PAGE = 64
 
 
@@ -112,10 +106,11 @@ def _deciding(
             yield partial(_described, describe, segment, left, seen, said)
 
 
-def tidy_up(directory: Path) -> bool:
+def tidy_up(directory: Path, *, beyond_budget: bool = False) -> bool:
     """End a forgetting that left something to do, if only to wipe the files; True if one did.
 
-    Raises MemoryDirError while a writer or reader is in the way.
+    Wiping an encrypted memory takes a second copy of it for a while, within the budget unless `beyond_budget`. Raises MemoryDirError while
+    a writer or reader is in the way, or when there is no room.
     """
     prepare(directory, create=False)
     with told(directory):
@@ -127,17 +122,13 @@ def tidy_up(directory: Path) -> bool:
         if unfinished:
             with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store:
                 in_pieces(store, erasing(due[0]))
-        cap_bytes = cap_in_force(directory)
+        cap_bytes = None if beyond_budget else cap_in_force(directory)
         lock = WriterLock(directory)
         try:
-            _empty(directory, room.log_bytes(cap_bytes))
-            wipe(directory / schema.DATABASE)
-            for path in (directory / "vectors").glob("*"):
-                path.unlink()
+            wipe_files(directory, cap_bytes)
         finally:
             lock.close()
-    with Store.open(directory, create=False) as store, store.transaction() as tx:  # rebuilds the vector files
-        tx.connection.execute("DELETE FROM meta WHERE key = ?", (WIPE_DUE,))
+    Store.open(directory, create=False).close()  # rebuilds the vector files
     return True
 
 
@@ -207,20 +198,3 @@ def _clear_states(tx: Transaction, selection: Selection, clear: Callable[[bytes]
             tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (clear(found[0]), key))
         else:
             tx.connection.execute("DELETE FROM state WHERE key = ?", (key,))
-
-
-def _empty(directory: Path, log_bytes: int) -> None:
-    """Give every free page back to the disk and cut the log to nothing; until then it stays below `log_bytes`."""
-    with closing(sqlite3.connect(directory / schema.DATABASE, isolation_level=None)) as connection:
-        schema.configure(connection)
-        connection.execute(f"PRAGMA busy_timeout={round(READER_PATIENCE_S * 1000)}")
-        free, before = 1, None
-        while free and free != before:
-            before = free
-            connection.executescript(f"PRAGMA incremental_vacuum({max(1, log_bytes // 2 // room.FRAME_BYTES)})")
-            busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            if busy:
-                raise MemoryDirError(
-                    f"memory {directory}: it is forgotten, but a reader still holds old pages: end it, then run `edgemem memory compact`",
-                )
-            free = connection.execute("PRAGMA freelist_count").fetchone()[0]

@@ -6,13 +6,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from edgemem.errors import MemoryDirError
 from edgemem.records import Document, Moment, Segment
+from edgemem.remember import database, keys, schema
 from edgemem.remember import observations as packing
-from edgemem.remember import schema
 from edgemem.remember.faults import told
+from edgemem.remember.resident import ResidentReader
 from edgemem.remember.vectors import SpaceReader, space_row
 
 FOREVER_US = 2**63 - 1
@@ -55,6 +56,11 @@ class Reading:
         self._spaces: dict[str, SpaceReader] = {}
         self._hidden: tuple[int, Counter[int]] | None = None
 
+    @property
+    def encrypted(self) -> bool:
+        """Whether the memory is encrypted on the disk."""
+        return database.is_cipher(self._connection)
+
     def _all(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
         with told(self.directory):
             return self._connection.execute(sql, {"as_of": self.as_of_us, **values}).fetchall()
@@ -91,7 +97,8 @@ class Reading:
                 row = space_row(self._connection, name)
             if row is None:
                 return None
-            self._spaces[name] = SpaceReader(self._connection, self.directory, row, self._memory_id)
+            kind = ResidentReader if database.is_cipher(self._connection) else SpaceReader
+            self._spaces[name] = kind(self._connection, self.directory, row, self._memory_id)
         return self._spaces[name]
 
     def _postings_of_few(
@@ -209,11 +216,10 @@ def ids_list(ids: Sequence[int]) -> str:
 
 
 def connect(directory: Path) -> sqlite3.Connection:
-    """A connection that cannot write. In a directory that cannot be written either it reads the database as it stands."""
-    uri = (directory / schema.DATABASE).resolve().as_uri()
+    """A connection that cannot write, with the configured key. In a directory that cannot be written it reads the database as it stands."""
     try:
-        return _probe(f"{uri}?mode=ro")
-    except sqlite3.OperationalError as error:
+        return _probe(directory, "ro")
+    except database.errors("OperationalError") as error:
         # WAL needs its shared-memory file; where that cannot be made, no writer can be at work either.
         if not any(sign in str(error) for sign in ("unable to open", "readonly")):
             raise
@@ -222,15 +228,15 @@ def connect(directory: Path) -> sqlite3.Connection:
             raise MemoryDirError(
                 f"memory {directory} was not closed and cannot be written: make it writable once, or read a copy of the whole directory",
             ) from error
-        return _probe(f"{uri}?immutable=1")
+        return _probe(directory, "immutable")
 
 
-def _probe(uri: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+def _probe(directory: Path, mode: Literal["ro", "immutable"]) -> sqlite3.Connection:
+    opened = database.connect(directory / schema.DATABASE, keys.configured(), mode=mode)
     try:
-        schema.configure(connection)
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        schema.configure(opened)
+        opened.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except BaseException:
-        connection.close()
+        opened.close()
         raise
-    return connection
+    return opened

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sqlite_utils.migrations import Migrations
 
 DATABASE = "memory.db"
+PART = f"{DATABASE}-part"
+"""What becomes memory.db once it is complete."""
 APPLICATION_ID = 0x45444D4D
 """ASCII "EDMM": how `file` and we tell a memory from any other SQLite database."""
 VERSION = 3

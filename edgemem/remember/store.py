@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from edgemem.errors import BudgetError, EngineError
+from edgemem.errors import BudgetError, EngineError, MemoryDirError
 from edgemem.records import Tier
-from edgemem.remember import ledger, room, schema, text
+from edgemem.remember import database, keys, ledger, room, schema, text, tidy
 from edgemem.remember.budget import Fader
-from edgemem.remember.directory import WriterLock, disk_bytes, prepare
+from edgemem.remember.directory import WriterLock, disk_bytes, prepare, remove_part, remove_vectors
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
 from edgemem.remember.faults import explain, told
+from edgemem.remember.pieces import cap_in_force
 from edgemem.remember.transaction import Transaction
 from edgemem.remember.vectors import Holds, SpaceWriter, space_row
 from edgemem.remember.view import View
@@ -92,7 +93,7 @@ class Store:
     def open(
         cls, directory: Path, *, create: bool = True, budget_bytes: int | None = None, durability: Literal["normal", "full"] = "normal"
     ) -> Store:
-        """Lock the memory at `directory`, bring its schema up to date and repair its sidecars.
+        """Lock the memory at `directory`, bring its schema up to date, repair its sidecars and end a wipe that was interrupted.
 
         With `durability` "full" every transaction is synced to the disk; a power cut then loses none that was acknowledged.
 
@@ -105,6 +106,10 @@ class Store:
             lock = WriterLock(directory)
             try:
                 connection = _connect(directory)
+                if tidy.is_due(connection):
+                    connection.close()
+                    _end_wiping(directory)
+                    connection = _connect(directory)
                 try:
                     connection.execute(f"PRAGMA synchronous={durability}")
                     return cls(directory, connection, lock, budget_bytes)
@@ -152,7 +157,7 @@ class Store:
         except BaseException as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.OperationalError):
+            if isinstance(error, database.errors("OperationalError")):
                 raise explain(self.directory, error) from error
             raise
         if len(self._names) > _MOST_NAMES:
@@ -385,6 +390,8 @@ class Store:
         return value
 
     def _add_space(self, name: str) -> None:
+        if database.is_cipher(self._connection):
+            return  # its vectors lie nowhere but in the database
         row = space_row(self._connection, name)
         assert row is not None
         self._spaces[name] = SpaceWriter(self._connection, self.directory, row, self._memory_id)
@@ -401,9 +408,10 @@ class Store:
                     space.rebuild()
                 return
             for name, (owner_ids, epoch) in tx.erased.items():
-                self._spaces[name].erase(owner_ids, epoch)
+                if name in self._spaces:
+                    self._spaces[name].erase(owner_ids, epoch)
             for name, rows in tx.appended.items():
-                if rows.owner_ids:
+                if name in self._spaces and rows.owner_ids:
                     self._spaces[name].append(rows.owner_ids, rows.times_us, rows.stream_ids, rows.matrix())
         except OSError as error:
             _log.warning("memory %s: vectors could not be written beside the database (%s); searches are slower", self.directory, error)
@@ -421,15 +429,28 @@ def _retainable(row: tuple[Any, ...]) -> Retainable:
 
 
 def _connect(directory: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(directory / schema.DATABASE, isolation_level=None, check_same_thread=False)
+    connection = database.connect(directory / schema.DATABASE, keys.configured())
     try:
         schema.configure(connection, cache_bytes=16 << 20)
         version = schema.version_of(connection, directory)
         connection.execute(f"PRAGMA wal_autocheckpoint={_BACKSTOP_PAGES}")
         schema.migrate(connection, version)
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a change of its key was interrupted
+            connection.execute("PRAGMA journal_mode=WAL")
         text.bound_merges(connection)
         connection.execute("INSERT INTO meta (key, value) VALUES ('memory_id', ?) ON CONFLICT DO NOTHING", (uuid.uuid4().hex,))
+        if database.is_cipher(connection):
+            remove_vectors(directory)
+        remove_part(directory / schema.PART)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _end_wiping(directory: Path) -> None:
+    """Wipe what an interrupted forgetting left to be wiped. What is in the way is said, and no reason not to open."""
+    try:
+        tidy.wipe_files(directory, cap_in_force(directory), patience_s=0.2)
+    except MemoryDirError as error:
+        _log.warning("%s", error)

@@ -10,13 +10,15 @@ from contextlib import closing
 from pathlib import Path
 
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.remember import schema
+from edgemem.remember import database, keys, schema
 from edgemem.remember.directory import disk_bytes
 from edgemem.remember.erase import drop_unused_terms, merging
 from edgemem.remember.faults import told
 from edgemem.remember.forget import tidy_up
+from edgemem.remember.keys import Key
 from edgemem.remember.pieces import cap_in_force, in_pieces
 from edgemem.remember.reading import connect
+from edgemem.remember.rewrite import copy_into
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
@@ -28,21 +30,27 @@ _COPY_PAGES = 2048
 _VACUUM_STEPS = 16
 
 
-def backup(directory: Path, file: Path, progress: Progress | None = None) -> int:
+def backup(directory: Path, file: Path, progress: Progress | None = None, *, key: Key | None = None) -> int:
     """Copy the memory at `directory` as it is now into one new SQLite file; returns its bytes. A writer may go on meanwhile.
 
     The vector files are not in it: they are rebuilt when the copy is first written to. The copy is of one instant, so until it is
-    done the writer's log cannot be cut. Raises UsageError when `file` exists, MemoryDirError when it cannot be read or written.
+    done the writer's log cannot be cut. The copy has the memory's key, or `key`. Raises UsageError when `file` exists, MemoryDirError when
+    it cannot be read or written.
     """
     View.open(directory).close()  # says what cannot be opened, and why
     if file.exists():
         raise UsageError(f"{file} exists: name a new file, or delete it first")
     part = file.with_name(f"{file.name}.part")
     try:
-        with told(directory), closing(connect(directory)) as source:
-            source.execute("BEGIN")
-            source.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # from here on it reads one instant, so no commit restarts it
-            _copy(source, part, progress)
+        with told(directory):
+            own = keys.configured()
+            if key is not None and own is None:
+                _encrypt(directory, part, key)
+            else:
+                with closing(connect(directory)) as source:
+                    source.execute("BEGIN")  # from the next line on it reads one instant, so no commit restarts it
+                    source.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+                    _copy(source, part, key or own, progress)
         part.replace(file)
     except OSError as error:
         raise MemoryDirError(f"{file} cannot be written: {error.strerror or error}") from None
@@ -55,12 +63,12 @@ def restore(file: Path, directory: Path) -> None:
     """Make a new memory at `directory` from a backup. Raises UsageError when something is there, MemoryDirError if it is no backup."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UsageError(f"{directory} is not empty: a backup becomes a new memory; name a new directory")
-    with told(file), closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+    with told(file), closing(database.connect(file, keys.configured(), mode="immutable")) as connection:
         if schema.version_of(connection, file) == 0:
             raise MemoryDirError(f"{file} is not a backup of a memory")
     with told(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        part = directory / f"{schema.DATABASE}-part"
+        part = directory / schema.PART
         shutil.copyfile(file, part)
         part.replace(directory / schema.DATABASE)
     Store.open(directory, create=False).close()  # migrates it, and rebuilds the vector files
@@ -69,7 +77,8 @@ def restore(file: Path, directory: Path) -> None:
 def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int]:
     """Give free space back to the disk and end a wipe that was interrupted; returns bytes before and after.
 
-    Pages are moved to the front of the file a few at a time, so that it needs no room for a second copy.
+    Pages are moved to the front of the file a few at a time, so that it needs no room for a second copy. Only the wipe of an encrypted
+    memory does, and may for that time take more than the budget.
     """
     before = disk_bytes(directory) if directory.is_dir() else 0
     with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store:
@@ -82,17 +91,24 @@ def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int
             total = max(total, left)
             if progress is not None:
                 progress(total - left, total)
-    tidy_up(directory)
+    tidy_up(directory, beyond_budget=True)
     return before, disk_bytes(directory)
 
 
-def _copy(source: sqlite3.Connection, part: Path, progress: Progress | None) -> None:
+def _encrypt(directory: Path, part: Path, key: Key) -> None:
+    """An encrypted copy of a plain memory, of one instant: its pages are other ones, so it goes row by row, in one step."""
+    with closing(database.connect_any(directory / schema.DATABASE, None)) as source:
+        schema.configure(source)
+        copy_into(source, part, key)
+
+
+def _copy(source: sqlite3.Connection, part: Path, key: Key | None, progress: Progress | None) -> None:
     def step(_status: int, remaining: int, total: int) -> None:
         if progress is not None:
             progress(total - remaining, total)
 
     part.unlink(missing_ok=True)
-    with closing(sqlite3.connect(part)) as target:
+    with closing(database.connect(part, key)) as target:
         source.backup(target, pages=_COPY_PAGES, progress=step, sleep=0)
     descriptor = os.open(part, os.O_RDONLY)
     try:

@@ -198,6 +198,7 @@ class SpaceReader:
     def __init__(self, connection: sqlite3.Connection, directory: Path, space: SpaceRow, memory_id: bytes) -> None:
         self.space = space
         self._connection = connection
+        self._memory_id = memory_id
         self._files = Sidecar(directory, space.name, space.dim, memory_id)
         self._mapped: Mapped | None = None
         self._truth: tuple[SpaceRow, Columns] | None = None
@@ -232,9 +233,9 @@ class SpaceReader:
             low, high = int(np.searchsorted(times, from_us, "left")), int(np.searchsorted(times, to_us, "right"))
             parts.append(mapped.columns[low:high])
             if ordered < mapped.header.count:
-                parts.append(_within(mapped.columns[ordered:], from_us, to_us))
+                parts.append(within(mapped.columns[ordered:], from_us, to_us))
         if extra:
-            parts.append(_within(extra, from_us, to_us))
+            parts.append(within(extra, from_us, to_us))
         return [part for part in parts if len(part)]
 
     def _current(self) -> tuple[Mapped | None, Columns | None]:
@@ -262,7 +263,8 @@ class SpaceReader:
         return None, self._truth[1]
 
 
-def _within(part: Columns, from_us: int, to_us: int) -> Columns:
+def within(part: Columns, from_us: int, to_us: int) -> Columns:
+    """The rows of that time."""
     inside = (part.t_us >= from_us) & (part.t_us <= to_us)
     return part if inside.all() else part[inside]
 

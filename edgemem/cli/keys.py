@@ -1,0 +1,88 @@
+"""`edgemem memory keygen | encrypt | decrypt | rekey`: the key of a memory on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json
+from edgemem.errors import MemoryKeyError
+
+_CONFIGURE = "configure one with --set store.key_file=FILE, EDGEMEM_KEY_FILE or EDGEMEM_KEY (`edgemem memory keygen FILE` makes one)"
+_BLOCKS = "note: blocks of the plain files may stay on the medium until it writes over them"
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+@common_options
+@pass_session
+def keygen(session: Session, file: Path, as_json: bool) -> None:  # noqa: ARG001 - every command takes the session
+    """Make a new random key in a new FILE that only you can read. Keep a copy of it elsewhere: without it a memory is lost."""
+    from edgemem.remember.keys import generate
+
+    generate(file)
+    _said(as_json, {"key_file": str(file)}, f"{file}: a new key; keep a copy of it elsewhere, without it the memory is lost")
+
+
+@click.command()
+@memory_option
+@json_option
+@common_options
+@pass_session
+def encrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+    """Encrypt a plain memory with the configured key. Takes as much free disk as the memory for a while; a crash loses nothing."""
+    from edgemem.remember import keys, rewrite
+
+    key = keys.configured()
+    if key is None:
+        raise MemoryKeyError(f"there is no key to encrypt with: {_CONFIGURE}")
+    with keys.using(None):
+        rewrite.change_key(memory, None, key)
+    note(_BLOCKS)
+    _said(as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: encrypted; from now on it opens with {key.source} only")
+
+
+@click.command()
+@memory_option
+@json_option
+@common_options
+@pass_session
+def decrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+    """Make an encrypted memory plain again. Takes as much free disk as the memory for a while; a crash loses nothing."""
+    from edgemem.remember import keys, rewrite
+    from edgemem.remember.store import Store
+
+    key = keys.configured()
+    if key is None:
+        raise MemoryKeyError("there is no key to decrypt with: configure the memory's with --set store.key_file=FILE or EDGEMEM_KEY_FILE")
+    rewrite.change_key(memory, key, None)
+    with keys.using(None):
+        Store.open(memory, create=False).close()  # makes the vector files
+    _said(as_json, {"memory": str(memory), "encrypted": False}, f"{memory}: plain; configure no key for it any more")
+
+
+@click.command()
+@memory_option
+@click.option("--new-key-file", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The key from now on.")
+@json_option
+@common_options
+@pass_session
+def rekey(session: Session, memory: Path, new_key_file: Path, as_json: bool) -> None:  # noqa: ARG001
+    """Give an encrypted memory another key. Takes as much free disk as the memory for a while; a crash loses nothing."""
+    from edgemem.remember import keys, rewrite
+
+    old, new = keys.configured(), keys.read(new_key_file)
+    if old is None:
+        raise MemoryKeyError("the memory's present key is wanted too: configure it with --set store.key_file=FILE or EDGEMEM_KEY_FILE")
+    rewrite.require_new_key(old, new)
+    rewrite.change_key(memory, old, new)
+    _said(as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: from now on it opens with {new.source} only; configure that")
+
+
+def _said(as_json: bool, facts: dict[str, object], text: str) -> None:
+    if as_json:
+        print_json(facts)
+    else:
+        click.echo(text)
