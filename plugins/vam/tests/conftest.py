@@ -23,10 +23,12 @@ from edgemem.answer.readings import TextRetriever
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.session import Session
 from edgemem.answer.words import content_words
+from edgemem.cli.app import Session as CliSession
 from edgemem.clock import from_iso
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
+from edgemem.infer.runtime import Engines
 from edgemem.records import US, Answer, Box, Observation, Question
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.store import Store
@@ -139,6 +141,16 @@ def remember(store: Store, seen: dict[int, tuple[Observation, ...]], stream: str
                     origin=origin, segment_id=segment_id, moment_id=moment_id,
                 )
             )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def engines() -> Engines:
+    """Every model that can be had here, fetched when first run on a machine."""
+    from edgemem.cli.engines import fetch_all
+
+    session = CliSession(None, ("engines.threads=2",))
+    fetch_all(session)
+    return session.engines
 
 
 @pytest.fixture(scope="session")
