@@ -74,10 +74,15 @@ def _speakers(text: str, view: View) -> list[str]:
         for entity in view.entities(kind=kind):
             for name in (entity.name, *entity.aliases):
                 parts = words(name)
-                if parts and (_holds(own, parts) or (kind == "person" and len(parts[0]) > 2 and parts[0] in own)):
+                if parts and (_holds(own, parts) or (kind == "person" and _is_first_name(parts[0], name) and parts[0] in own)):
                     found.append(entity.name)
                     break
     return list(dict.fromkeys(found))
+
+
+def _is_first_name(word: str, name: str) -> bool:
+    """ "speaker" of "speaker 3" is none."""
+    return len(word) > 2 and not any(letter.isdigit() for letter in name)
 
 
 def _holds(own: Sequence[str], parts: Sequence[str]) -> bool:
