@@ -81,7 +81,7 @@ def _speakers(text: str, view: View) -> list[str]:
 
 
 def _is_first_name(word: str, name: str) -> bool:
-    """ "speaker" of "speaker 3" is none."""
+    """The word "speaker" of "speaker 3" is none."""
     return len(word) > 2 and not any(letter.isdigit() for letter in name)
 
 
