@@ -38,7 +38,7 @@ class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     with every transaction. A crash of the process takes nothing either way."""
     key_file: str = ""
     """File with the key of an encrypted memory: 64 hexadecimal digits (`edgemem memory keygen FILE`) or a passphrase."""
-    key_tpm: str = ""
+    key_tpm: str | int = ""
     """Instead of a file: context file or persistent handle of the key that a TPM keeps, as `tpm2_unseal -c` takes it."""
     key_tpm_auth: str = ""
     """Password or policy of that object, as `tpm2_unseal -p` takes it, such as "pcr:sha256:0,7"."""

@@ -11,5 +11,5 @@ if ! "$python" -m venv "$venv" 2>/dev/null; then
     || { echo "cannot make a virtual environment; install it first: apt-get install python3-venv" >&2; exit 2; }
   "$python" -m virtualenv --quiet "$venv"
 fi
-set -- -e '.' $(for plugin in "$@"; do printf ' -e plugins/%s' "$plugin"; done)
+set -- -e '.[encrypted]' $(for plugin in "$@"; do printf ' -e plugins/%s' "$plugin"; done)
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt --requirement tools/requirements-dev.txt "$@"

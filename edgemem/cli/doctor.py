@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 @pass_session
 def doctor(session: Session, as_json: bool) -> None:
     """Say what this machine can do, what is missing, and how to get it. Exit code 1: edgemem cannot work here."""
-    findings = [*_machine(), *_vectors(), *_runtimes(session), *_roles(session), _home(session)]
+    findings = [*_machine(), *_vectors(), *_runtimes(session), *_roles(session), _encryption(), _home(session)]
     if as_json:
         print_json({"version": __version__, "findings": [finding._asdict() for finding in findings]})
     else:
@@ -80,6 +80,23 @@ def _role(session: Session, role: str) -> list[Finding]:
         return [Finding("missing", role, problem)]
     notes = [Finding("note", role, note) for note in session.engines.notes(role)]
     return [Finding("ok", role, session.engines.card(role).name), *notes]
+
+
+def _encryption() -> Finding:
+    """Whether memories can be encrypted here, and whether a configured key can be had."""
+    from edgemem.remember import keys
+
+    try:
+        key = keys.configured()
+    except EdgememError as error:
+        return Finding("missing", "encryption", str(error))
+    try:
+        from sqlcipher3 import dbapi2
+    except ImportError:
+        level = "note" if key is None else "missing"
+        return Finding(level, "encryption", "sqlcipher3 is not installed; for encrypted memories: pip install 'edgemem-agent[encrypted]'")
+    said = "off: no key is configured" if key is None else f"on, with {key.source}"
+    return Finding("ok", "encryption", f"{said}; SQLCipher on SQLite {dbapi2.sqlite_version}")
 
 
 def _home(session: Session) -> Finding:

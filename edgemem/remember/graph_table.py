@@ -12,6 +12,7 @@ from typing import Any
 
 from edgemem.errors import UsageError
 from edgemem.records import Record
+from edgemem.remember.database import errors
 from edgemem.remember.ladder import LadderReading
 
 TABLE = "entity_graph_table"
@@ -91,7 +92,7 @@ class GraphTableReading(LadderReading):
             rows = cursor.fetchmany(limit + 1)
             columns = tuple(column[0] for column in cursor.description)
             cursor.close()
-        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        except errors("Error", "Warning") + (ValueError,) as error:  # noqa: RUF005 - mypy knows this form
             raise UsageError(f"the statement over {TABLE} failed: {_said(error, max_steps)}") from None
         finally:
             self._connection.set_progress_handler(None, 0)

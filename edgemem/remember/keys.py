@@ -83,9 +83,10 @@ def configured() -> Key | None:
     if _given:
         return _given[-1]
     settings = _settings()
+    tpm = settings.key_tpm  # 0x81010001 is a number in TOML
     ways: dict[str, tuple[str, Callable[[str], Key]]] = {
         "store.key_file": (settings.key_file, read),
-        "store.key_tpm": (settings.key_tpm, lambda name: unseal(name, settings.key_tpm_auth)),
+        "store.key_tpm": (hex(tpm) if isinstance(tpm, int) else tpm, lambda name: unseal(name, settings.key_tpm_auth)),
         ENVIRONMENT_KEY_FILE: (os.environ.get(ENVIRONMENT_KEY_FILE, ""), read),
         ENVIRONMENT_KEY: (os.environ.get(ENVIRONMENT_KEY, ""), lambda text: _parse(text, ENVIRONMENT_KEY)),
     }

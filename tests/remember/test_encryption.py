@@ -383,6 +383,15 @@ def test_an_older_schema_is_brought_up_to_date_under_encryption(tmp_path):
             assert check_memory(memory) == []
 
 
+def test_written_sql_reads_the_entity_graph_only(directory):
+    with keys.using(raw_key()), Store.open(directory) as store, store.view() as view:
+        assert view.select("SELECT count(*) FROM entity_graph_table").rows == ((0,),)
+        for forbidden in ("SELECT * FROM document", "SELECT sqlcipher_export('main')", "PRAGMA cipher_salt", "ATTACH 'x' AS x KEY ''"):
+            with pytest.raises(UsageError, match=r"failed|only SELECT"):
+                view.select(forbidden)
+        assert view.documents() == []
+
+
 def test_the_budget_holds(directory, making):
     cap = 8 << 20
     with keys.using(raw_key()), Store.open(directory, budget_bytes=cap) as store:
