@@ -91,10 +91,16 @@ class OpenAIChat:
 
     def _ask(self, server: Server, model: str, prompt: Prompt, heard: wire.Heard, deadline: float) -> None:
         """Ask until an answer is whole, in a weaker dialect where the server knows no better."""
+        import httpx2
+        import openai
 
         def once() -> None:
             wanted = wire.parameters(prompt, model, self._dialect(server, model), *self._limits)
-            self._once(server, wanted, heard, deadline)
+            try:
+                self._once(server, wanted, heard, deadline)
+            except openai.APITimeoutError as error:  # who was given the request and is not waited for may charge for it
+                heard.charged = not isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout)
+                raise
 
         def adapt(verdict: Weaker) -> bool:
             weaker = self._dialect(server, model).without(verdict.complaint, structured=prompt.schema is not None)

@@ -145,6 +145,8 @@ class Heard:
         self.text = ""
         self.refusal = ""
         self.finish = ""
+        self.charged = False
+        """The server has worked on it, whether or not anything was heard."""
         self._usage: _Usage | None = None
         self._thought = 0
         self._pieces = 0
@@ -161,11 +163,11 @@ class Heard:
         return self._pieces > self._max_tokens + 8 or said > CHARS_PER_TOKEN * self._max_tokens + 200
 
     def tokens(self, prompt_tokens: int) -> tuple[int, int]:
-        """(in, out) as stated, else estimated from above; (0, 0) when nothing came."""
+        """(in, out) as stated, else estimated from above; (0, 0) when the server did no work."""
         if self._usage is not None:
             return self._usage.prompt_tokens, self._usage.completion_tokens
         said = len(self.text) + len(self.refusal) + self._thought
-        return (prompt_tokens, max(self._pieces, said // CHARS_PER_TOKEN_LOW)) if self.any else (0, 0)
+        return (prompt_tokens, max(self._pieces, said // CHARS_PER_TOKEN_LOW)) if self.any or self.charged else (0, 0)
 
     def add(self, data: bytes) -> None:
         """Take in one event, or one whole completion. Raises ChatError when it is neither."""

@@ -106,3 +106,14 @@ def test_a_reply_that_broke_off_is_counted_as_far_as_it_came(make_chat, asking, 
         make_chat(server).complete(asking())
     (line,) = Ledger(tmp_path / "openai.db").lines(1)
     assert (line.calls, line.tokens_out >= 3, line.tokens_in > 0) == (1, True, True)
+
+
+def test_a_server_that_is_not_waited_for_may_charge_and_one_that_fails_does_not(make_chat, asking, tmp_path):
+    with ScriptedServer([Reply.failing(500)] * 3 + [Reply("late", wait_s=20)]) as server:
+        with pytest.raises(ChatError, match="500"):
+            make_chat(server).complete(asking())
+        assert Ledger(tmp_path / "openai.db").lines(1) == []
+        with pytest.raises(ChatError, match="stall_s"):
+            make_chat(server, stall_s=0.2).complete(asking("x" * 3000))
+    (line,) = Ledger(tmp_path / "openai.db").lines(1)
+    assert (line.tokens_in >= 1000, line.tokens_out) == (True, 0)
