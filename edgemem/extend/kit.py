@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from edgemem.infer.runtime import Engines
     from edgemem.see.hear import Ear
     from edgemem.see.pipeline import Parts
+    from edgemem.see.tracks import Track
 
 DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "event"})
 DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_question"}, {"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
@@ -58,7 +59,6 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: Context, planner: str | 
 def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plugins) -> tuple[Parts, list[str]]:
     """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine is said, not hidden."""
     from edgemem.see.pipeline import Parts
-    from edgemem.see.tracks import Track
 
     notes: list[str] = []
 
@@ -82,19 +82,24 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plug
         joint=role("embed_joint", "pictures are kept without being named or embedded") if recipe.joint else None,  # type: ignore[arg-type]
         reader=role("read_text", "signs and screens are not read") if recipe.read_text else None,  # type: ignore[arg-type]
         selector=recipes.make(recipe, "selectors", recipe.select, context),
-        tracks=[
-            Track(
-                recipes.make(recipe, "segmenters", track.segment, context),
-                recipes.make_all(recipe, "writers", track.write, context),
-            )
-            for track in (TrackPart(segment=recipe.segment, write=recipe.write), *recipe.track)
-        ],
+        tracks=_tracks(recipes, recipe, context),
         embedder=role("embed_text", "documents and speech are found by their words alone") if recipe.embed_text else None,  # type: ignore[arg-type]
         ear=_ear(recipes, recipe, context, notes),
         retainer=recipes.make(recipe, "retainers", recipe.retain, context),
         segment_closed=observe,
     )
     return parts, notes
+
+
+def _tracks(recipes: Recipes, recipe: Recipe, context: Context) -> list[Track]:
+    """The recipe's notions of a segment; a further one without any writer that is installed is left out."""
+    from edgemem.see.tracks import Track
+
+    def track(part: TrackPart) -> Track:
+        return Track(recipes.make(recipe, "segmenters", part.segment, context), recipes.make_all(recipe, "writers", part.write, context))
+
+    first = track(TrackPart(segment=recipe.segment, write=recipe.write))
+    return [first, *(more for part in recipe.track if (more := track(part)).writers)]
 
 
 def _ear(recipes: Recipes, recipe: Recipe, context: Context, notes: list[str]) -> Ear | None:

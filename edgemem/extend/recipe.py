@@ -15,7 +15,10 @@ from edgemem.errors import UsageError, nearest
 from edgemem.extend.plugins import Context, Plugins
 
 Part = dict[str, Any]
-"""`use` names a component, or a list of which the first installed one is taken; the other keys are its parameters."""
+"""`use` names a component, or a list of which the first installed one is taken; the other keys are its parameters.
+
+With `optional = true` a component that no installed plugin has is left out instead of refused.
+"""
 
 _EMPTY: Part = {}
 
@@ -93,13 +96,16 @@ class Recipes:
         names = [use] if isinstance(use, str) else use
         if not names or not all(isinstance(name, str) for name in names):
             raise UsageError(f'{where}: each {place[:-1]} needs use = "NAME"')
-        chosen = next((name for name in names if self._plugins.has(place, name)), names[0])
+        chosen = next((name for name in names if self._plugins.has(place, name)), None)
+        if chosen is None and part.get("optional") is True:
+            return None
+        chosen = chosen or names[0]
         own = part.get(chosen)
-        parameters = {key: value for key, value in part.items() if key != "use" and key not in names}
+        parameters = {key: value for key, value in part.items() if key not in {"use", "optional", *names}}
         if isinstance(own, dict):
             parameters |= own
         return self._plugins.make(place, chosen, parameters, context, where)
 
     def make_all(self, recipe: Recipe, place: str, parts: Iterable[Part], context: Context) -> list[Any]:
-        """The objects of a place that takes several, in order."""
-        return [self.make(recipe, place, part, context) for part in parts]
+        """The objects of a place that takes several, in order, without those that are optional and absent."""
+        return [made for part in parts if (made := self.make(recipe, place, part, context)) is not None]

@@ -71,9 +71,13 @@ class View(DocumentReading, SessionReading):
         return [Stream(name=name, t0_us=t0_us, t1_us=t1_us, moments=moments) for name, t0_us, t1_us, moments in found]
 
     def bounds(self) -> tuple[int, int] | None:
-        """Times of the oldest and the newest moment; None when there is none."""
-        oldest, newest = self._all("SELECT (SELECT min(t_us) FROM moment), (SELECT max(t_us) FROM moment WHERE t_us <= :as_of)")[0]
-        return None if newest is None else (oldest, newest)
+        """Times of the oldest and the newest thing that was seen or heard; None when there is none."""
+        seen = self._all("SELECT (SELECT min(t_us) FROM moment), (SELECT max(t_us) FROM moment WHERE t_us <= :as_of)")[0]
+        ends = [(t_us, t_us) for t_us in seen if seen[1] is not None and t_us is not None]
+        if self._all("SELECT 1 FROM utterance LIMIT 1"):
+            first_or_last = "SELECT t0_us, t1_us FROM document WHERE kind = 'utterance' AND known_us <= :as_of ORDER BY t0_us {} LIMIT 1"
+            ends += [*self._all(first_or_last.format("ASC")), *self._all(first_or_last.format("DESC"))]  # by the index on time
+        return (min(end[0] for end in ends), max(end[1] for end in ends)) if ends else None
 
     def moment(self, moment_id: int) -> Moment | None:
         """The moment with this id; None if it is unknown, forgotten or later than the cut-off."""

@@ -30,6 +30,7 @@ from edgemem.see.resume import Run
 from edgemem.see.segment import Mark
 from edgemem.see.select import Candidate, Kept, Selector
 from edgemem.see.source import Source
+from edgemem.see.subtitles import Subtitles
 from edgemem.see.tracks import Track, Tracks
 from edgemem.see.utterances import Hearing
 from edgemem.see.write import text_document
@@ -69,7 +70,7 @@ class Parts:
     selector: Selector
     tracks: Sequence[Track]
     gates: Sequence[Gate] = ()
-    ear: Ear | None = None
+    ear: Ear | Subtitles | None = None
     embedder: TextEmbedder | None = None
     """Of passages: without it documents and speech are found by their words alone."""
     joint: JointEmbedder | None = None

@@ -10,6 +10,7 @@ from edgemem.remember.entries import NewDocument, NewEntity, NewPassage
 from edgemem.remember.results import Spoken
 from edgemem.see.hear import NOTHING_LATER_US, Ear, Heard, Listener, Sound
 from edgemem.see.operations import embedded
+from edgemem.see.subtitles import Subtitles
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 class Hearing:
     """The sound of one run's source. A source without sound is silent from the start."""
 
-    def __init__(self, source: Source, ear: Ear, store: Store, run: Run, embedder: TextEmbedder | None, paused: Callable[[], bool]) -> None:
+    def __init__(
+        self, source: Source, ear: Ear | Subtitles, store: Store, run: Run, embedder: TextEmbedder | None, paused: Callable[[], bool]
+    ) -> None:
         self._store, self._run, self._ear, self._embedder = store, run, ear, embedder
-        self._own_us = 0
         sounds: Callable[[int], Iterator[Sound]] = getattr(source, "sounds", _silence)
-        self._listener = Listener(sounds, ear, live=source.live, paused=paused)
+        self._listener = ear if isinstance(ear, Subtitles) else Listener(sounds, ear, live=source.live, paused=paused)
         self.utterances = 0
 
     @property
@@ -68,11 +70,11 @@ class Hearing:
         t1_us = t0_us + heard.t1_us - heard.t0_us
         speaker = None
         if heard.speaker:
-            speaker_id = tx.add_entity(NewEntity(kind="voice", name=heard.speaker, known_us=t1_us))
-            speaker = Entity(id=speaker_id, kind="voice", name=heard.speaker)
+            speaker_id = tx.add_entity(NewEntity(kind=heard.speaker_kind, name=heard.speaker, known_us=t1_us))
+            speaker = Entity(id=speaker_id, kind=heard.speaker_kind, name=heard.speaker)
         new = NewDocument(
             kind="utterance", text=heard.text, stream=self._run.stream, t0_us=t0_us, t1_us=t1_us, offset_us=offset_us, known_us=t1_us,
-            origin="asr", speaker_id=speaker.id if speaker else None, confidence=heard.confidence,
+            origin=heard.origin, speaker_id=speaker.id if speaker else None, confidence=heard.confidence,
             passages=(NewPassage(kind="document", text=heard.text, vectors={}),),
         )  # fmt: skip
         document_id = tx.add_document(embedded(new, self._embedder))
