@@ -63,11 +63,12 @@ def register_retainers() -> Components:
 
 @hookimpl
 def register_retrievers() -> Components:
-    from edgemem.answer import readings, retrieve, speech
+    from edgemem.answer import entities, readings, retrieve, speech
 
     return [
         Component("frame", _frames, summary="pictures by what they show"),
         Component("event", lambda _settings, _context: retrieve.EventRetriever(), summary="what was written about events"),
+        Component("entity", lambda _settings, _context: entities.EntityRetriever(), summary="who did what with what"),
         Component("speech", lambda _settings, _context: speech.SpeechRetriever(), summary="what was said, and by whom"),
         Component("text", lambda _settings, _context: readings.TextRetriever(), summary="what was read in pictures"),
     ]

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from edgemem.answer.asked import ME, read_asked
+from edgemem.answer.entities import EntityRetriever
 from edgemem.answer.frames import FrameRetriever
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import Kit, ask
 from edgemem.answer.question import parse
 from edgemem.answer.readings import TextRetriever
-from edgemem.answer.retrieve import EventRetriever
+from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.clock import from_iso
 from edgemem.records import US, Answer, Question, Quote
 from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
@@ -188,3 +189,30 @@ def test_i_is_the_one_who_carries_the_camera() -> None:
     asked = read_asked("who did i talk to")
     assert asked is not None
     assert (asked.source, asked.wanted) == (ME, "who")
+
+
+def test_searching_the_graph_finds_relations_by_their_ends_and_words(view: View, days: Path) -> None:
+    channel = EntityRetriever()
+    assert "toolbox" in channel.retrieve(Query(text="Clara toolbox"), view, 5).evidence[0].text
+    assert any("cordless drill" in e.text for e in channel.retrieve(Query(text="drill"), view, 5).evidence)
+    assert {e.channel for e in channel.retrieve(Query(text="drill"), view, 5).evidence} == {"entity"}
+    assert channel.retrieve(Query(text="coffee", from_us=DAY_US + 24 * H * US), view, 5).evidence[0].t0_us == DAY_US + (48 + 10) * H * US
+    assert not channel.retrieve(Query(text="submarine"), view, 5).evidence
+    with View.open(days, DAY_US + 12 * H * US) as early:
+        assert not channel.retrieve(Query(text="Clara"), early, 5).evidence
+
+
+def test_a_word_that_was_only_said_is_not_taken_for_a_sight(tmp_path: Path, kit: Kit) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, "days", DAY_US, {9 * H: (label("cat", 0.1),), 9 * H + 1: (label("sofa"),)})
+        with store.transaction() as tx:
+            tell(tx, 0, 9 * H, "Anna", ME, "The cat ran away.", [("MENTIONS", "object", "cat")])
+            span = {
+                "stream": "days",
+                "t0_us": DAY_US + 9 * H * US,
+                "t1_us": DAY_US + (9 * H + 1) * US,
+                "known_us": DAY_US + (9 * H + 1) * US,
+            }
+            tx.add_document(NewDocument(kind="fused", text='Anna says "The cat ran away."', offset_us=0, origin="asr", **span))
+    with View.open(tmp_path / "memory") as view:
+        assert put(view, kit, "Did I see the cat?", now_us=DAY_US + 10 * H * US).status == "abstained"
