@@ -132,10 +132,9 @@ class Segment(Record, frozen=True):
     """The moment that stands for it."""
 
 
-class Document(Record, frozen=True):
-    """Text written about a segment or a window. Versioned: `known_us` is when it became known, `until_us` when replaced."""
+class Text(Record, frozen=True, kw_only=True):
+    """What is written about a segment or a window, or was said then."""
 
-    id: int
     kind: str
     """"event", "caption", "summary", "text" ..."""
     text: str
@@ -148,6 +147,12 @@ class Document(Record, frozen=True):
     segment_id: int | None = None
     moment_id: int | None = None
     """The moment whose picture proves it."""
+
+
+class Document(Text, frozen=True, kw_only=True):
+    """A text that is stored. Versioned: `known_us` is when it became known, `until_us` when replaced."""
+
+    id: int
     until_us: int | None = None
 
 

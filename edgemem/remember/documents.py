@@ -204,12 +204,12 @@ class DocumentReading(GraphTableReading):
         newest_first: bool = False,
     ) -> list[Spoken]:
         """What was said, in the order of its beginning."""
-        where, values = self._documents_where((UTTERANCE,), from_us, to_us, stream)
+        where, values = self._documents_where(None, from_us, to_us, stream)
         way = "DESC" if newest_first else "ASC"
         speakers = "" if speaker_id is None else ids_list(self._cluster(speaker_id))
         by = f"AND d.id IN (SELECT document_id FROM utterance WHERE speaker_id IN {speakers})" if speakers else ""  # noqa: S608
         documents = self._documents(
-            f"{where} {by} ORDER BY d.t0_us {way}, d.id {way} LIMIT :limit",
+            f"d.kind = 'utterance' AND {where} {by} ORDER BY d.t0_us {way}, d.id {way} LIMIT :limit",
             limit=-1 if limit is None else limit,
             **values,
         )

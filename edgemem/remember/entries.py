@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from edgemem.records import Observation, Origin, Quote, Record, Status, Tier, Vector
+from edgemem.records import Observation, Quote, Record, Status, Text, Tier, Vector
 
 
 class NewMoment(Record, frozen=True, kw_only=True):
@@ -60,22 +60,12 @@ class NewPassage(Record, frozen=True, kw_only=True):
     vectors: dict[str, Vector]
 
 
-class NewDocument(Record, frozen=True, kw_only=True):
+class NewDocument(Text, frozen=True, kw_only=True):
     """Text about a stretch of time. It exists for views whose cut-off is `known_us` or later.
 
     One of kind "utterance" was said; `speaker_id` is the entity who said it, and `confidence` how sure its words are.
     """
 
-    kind: str
-    text: str
-    stream: str
-    t0_us: int
-    t1_us: int
-    offset_us: int
-    known_us: int
-    origin: Origin
-    segment_id: int | None = None
-    moment_id: int | None = None
     passages: tuple[NewPassage, ...] = ()
     speaker_id: int | None = None
     confidence: float = 1.0

@@ -1,12 +1,15 @@
 """A memory as plain files: JSON Lines and JPEG, for any tool to read and for another memory to take in.
 
     memory.json       format, version, spaces of vectors
-    streams.jsonl segments.jsonl documents.jsonl entities.jsonl aliases.jsonl mentions.jsonl relations.jsonl
-    moments.jsonl     with what was seen in each, the name of its picture, and its vectors as base64 of little-endian float16
+    streams.jsonl segments.jsonl entities.jsonl aliases.jsonl merges.jsonl mentions.jsonl relations.jsonl
+    documents.jsonl   with who said them, and their passages with vectors
+    sessions.jsonl    questions as they were answered, with what came up
+    moments.jsonl     with what was seen in each, the name of its picture, and its vectors
     pictures/m1.jpg   one for each moment whose picture has not faded
 
 Times are microseconds since 1970 UTC. Ids are those of this memory; every reference between files uses them. Documents and relations
-are there in every version. What components keep for themselves (saved states) and receipts are not.
+are there in every version. Vectors are base64 of little-endian float16. What components keep for themselves (saved states) and
+receipts are not there.
 """
 
 from __future__ import annotations
@@ -26,10 +29,12 @@ from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember import observations as packing
 from edgemem.remember.faults import told
 from edgemem.remember.reading import connect
+from edgemem.remember.vectors import Holds, vec_id
 from edgemem.remember.view import View
 
 FORMAT = "edgemem-export"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2 brought passages, utterances, merges and sessions."""
 
 TABLES = {
     "streams": "SELECT name, t0_us FROM stream ORDER BY id",
@@ -43,20 +48,36 @@ TABLES = {
         " (SELECT json_group_array(moment_id) FROM segment_moment WHERE segment_id = g.id) AS moments"
         " FROM segment g JOIN stream s ON s.id = g.stream_id ORDER BY g.id"
     ),
+    "entities": "SELECT id, kind, name, known_us, segment_id FROM entity ORDER BY id",
     "documents": (
         "SELECT d.id, d.kind, d.text, s.name AS stream, d.t0_us, d.t1_us, d.offset_us, d.known_us, d.until_us, d.origin, d.segment_id,"
-        " d.moment_id FROM document d JOIN stream s ON s.id = d.stream_id ORDER BY d.id"
+        " d.moment_id, u.speaker_id, ifnull(u.confidence, 1.0) AS confidence FROM document d JOIN stream s ON s.id = d.stream_id"
+        " LEFT JOIN utterance u ON u.document_id = d.id ORDER BY d.id"
     ),
-    "entities": "SELECT id, kind, name, known_us, segment_id FROM entity ORDER BY id",
     "aliases": "SELECT entity_id, name, known_us, until_us FROM alias ORDER BY id",
+    "merges": "SELECT from_id, into_id, known_us, until_us FROM entity_merge ORDER BY id",
     "mentions": "SELECT entity_id, document_id, moment_id, score, known_us FROM mention ORDER BY id",
     "relations": (
         "SELECT r.id, r.type, r.source_id, r.target_id, s.name AS stream, r.t0_us, r.t1_us, r.confidence, r.known_us, r.until_us,"
         " (SELECT json_group_array(json_object('text', quote, 'origin', origin, 'document_id', document_id, 'moment_id', moment_id))"
         " FROM relation_evidence WHERE relation_id = r.id) AS quotes FROM relation r JOIN stream s ON s.id = r.stream_id ORDER BY r.id"
     ),
+    "sessions": (
+        "SELECT q.question, q.recipe, q.planner, q.asked_us, q.as_of_us, q.status, q.answer, q.option, q.confidence, q.tokens_in,"
+        " q.tokens_out, q.usd, q.ms, q.notes,"
+        " (SELECT json_group_array(json_object('actor', actor, 'action_json', action, 'result_json', result, 'ms', ms))"
+        " FROM (SELECT * FROM step WHERE session_id = q.id ORDER BY id)) AS steps,"
+        " (SELECT json_group_array(data) FROM (SELECT * FROM call WHERE session_id = q.id ORDER BY id)) AS calls,"
+        " (SELECT json_group_array(json_object('kind', e.kind, 'id', e.ref_id, 'stream', s.name, 't0_us', e.t0_us, 't1_us', e.t1_us))"
+        " FROM session_evidence e LEFT JOIN stream s ON s.id = e.stream_id WHERE e.session_id = q.id) AS came_up"
+        " FROM session q ORDER BY q.id"
+    ),
 }
-_JSON = frozenset({("segments", "moments"), ("relations", "quotes")})
+ADDED = {"merges": 2, "sessions": 2}
+"""Since which version of the format there is such a file."""
+_JSON = frozenset(
+    {("segments", "moments"), ("relations", "quotes"), *(("sessions", name) for name in ("notes", "steps", "calls", "came_up"))}
+)
 """Columns that SQLite gives as JSON."""
 
 
@@ -92,7 +113,9 @@ class _Exporting:
         self._connection = connection
         self._target = target
         self._progress = progress
-        self._spaces: dict[int, str] = dict(connection.execute("SELECT id, name FROM vec_space"))
+        self._spaces: dict[int, tuple[str, Holds]] = {
+            key: (name, holds) for key, name, holds in connection.execute("SELECT id, name, holds FROM vec_space")
+        }
         self._terms: dict[int, tuple[str, str]] = {}
 
     def run(self) -> int:
@@ -100,15 +123,17 @@ class _Exporting:
         for table, sql in TABLES.items():
             with (self._target / f"{table}.jsonl").open("w", encoding="utf-8") as file:
                 for number, row in enumerate(self._rows(table, sql), 1):
+                    if table == "documents":
+                        self._add_passages(row)
                     if table == "moments":
                         self._add_sight(row)
                         if self._progress is not None:
                             self._progress(number, moments)
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
         spaces = [
-            {"name": name, "dim": dim, "metric": metric, "calibration": json.loads(calibration)}
-            for name, dim, metric, calibration in self._connection.execute(
-                "SELECT name, dim, metric, calibration FROM vec_space ORDER BY id"
+            {"name": name, "dim": dim, "metric": metric, "calibration": json.loads(calibration), "holds": holds}
+            for name, dim, metric, calibration, holds in self._connection.execute(
+                "SELECT name, dim, metric, calibration, holds FROM vec_space ORDER BY id"
             )
         ]
         about = {"format": FORMAT, "version": FORMAT_VERSION, "spaces": spaces}
@@ -127,13 +152,33 @@ class _Exporting:
         blob_id, key = row.pop("blob_id"), row["id"]
         found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (key,)).fetchone()
         row["observations"] = [msgspec.to_builtins(seen) for seen in packing.unpack(found[0], self._term)] if found else []
-        vectors = self._connection.execute("SELECT id & 255, data FROM vec WHERE id BETWEEN ? AND ?", (key << 8, (key << 8) + 255))
-        row["vectors"] = {self._spaces[space_id]: base64.b64encode(data).decode() for space_id, data in vectors}
+        row["vectors"] = self._vectors("moment", key)
         row["picture"] = None
         if blob_id is not None:
             row["picture"] = f"pictures/m{key}.jpg"
             data = self._connection.execute("SELECT data FROM blob WHERE id = ?", (blob_id,)).fetchone()[0]
             (self._target / row["picture"]).write_bytes(data)
+
+    def _add_passages(self, row: dict[str, Any]) -> None:
+        """Passages with their vectors; one that is a part of its document is written out."""
+        found = self._connection.execute(
+            "SELECT id, kind, start, length, text FROM passage WHERE document_id = ? ORDER BY id", (row["id"],)
+        )
+        row["passages"] = [
+            {
+                "kind": kind,
+                "text": row["text"][start : start + length] if text is None else text,
+                "vectors": self._vectors("passage", key),
+            }
+            for key, kind, start, length, text in found.fetchall()
+        ]
+
+    def _vectors(self, holds: Holds, owner_id: int) -> dict[str, str]:
+        span = (vec_id(owner_id, 0), vec_id(owner_id + 1, 0) - 1)
+        found = self._connection.execute("SELECT id & 255, data FROM vec WHERE id BETWEEN ? AND ?", span)
+        return {
+            self._spaces[space_id][0]: base64.b64encode(data).decode() for space_id, data in found if self._spaces[space_id][1] == holds
+        }
 
     def _term(self, term_id: int) -> tuple[str, str]:
         if term_id not in self._terms:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.records import Observation, Origin, Quote, Record, Tier, Vector
-from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewMoment, NewRelation, NewSegment
-from edgemem.remember.export import FORMAT, FORMAT_VERSION, TABLES
+from edgemem.records import Observation, Record, Tier, Vector
+from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewMoment, NewRelation, NewSegment, NewSession
+from edgemem.remember.export import ADDED, FORMAT, FORMAT_VERSION, TABLES
+from edgemem.remember.sessions import renumbered
 from edgemem.remember.store import Store, Transaction
+from edgemem.remember.vectors import Holds
 
 _BATCH = 32
 """Rows in one transaction: an import under a byte budget goes in like what is seen."""
@@ -26,6 +29,7 @@ class _Space(Record, frozen=True):
     dim: int
     metric: str = "cosine"
     calibration: dict[str, float] = msgspec.field(default_factory=dict)
+    holds: Holds = "moment"
 
 
 class _About(Record, frozen=True):
@@ -71,27 +75,15 @@ class _Segment(Record, frozen=True):
     moments: tuple[int, ...]
 
 
-class _Document(Record, frozen=True):
+class _Document(NewDocument, frozen=True):
+    """Vectors of passages are base64 here."""
+
     id: int
-    kind: str
-    text: str
-    stream: str
-    t0_us: int
-    t1_us: int
-    offset_us: int
-    known_us: int
-    origin: Origin
     until_us: int | None = None
-    segment_id: int | None = None
-    moment_id: int | None = None
 
 
-class _Entity(Record, frozen=True):
+class _Entity(NewEntity, frozen=True):
     id: int
-    kind: str
-    name: str
-    known_us: int
-    segment_id: int | None = None
 
 
 class _Alias(Record, frozen=True):
@@ -101,26 +93,28 @@ class _Alias(Record, frozen=True):
     until_us: int | None = None
 
 
-class _Mention(Record, frozen=True):
-    entity_id: int
-    known_us: int
-    document_id: int | None = None
-    moment_id: int | None = None
-    score: float = 1.0
-
-
-class _Relation(Record, frozen=True):
-    id: int
-    type: str
-    source_id: int
-    target_id: int
-    stream: str
-    t0_us: int
-    t1_us: int
-    confidence: float
+class _Merge(Record, frozen=True):
+    from_id: int
+    into_id: int
     known_us: int
     until_us: int | None = None
-    quotes: tuple[Quote, ...] = ()
+
+
+class _Relation(NewRelation, frozen=True):
+    id: int
+    until_us: int | None = None
+
+
+class _CameUp(Record, frozen=True):
+    kind: Literal["m", "d", "s", "r"]
+    id: int
+    stream: str | None = None
+    t0_us: int | None = None
+    t1_us: int | None = None
+
+
+class _Session(NewSession, frozen=True):
+    came_up: tuple[_CameUp, ...] = ()
 
 
 _KINDS: dict[str, type[Record]] = {
@@ -130,8 +124,10 @@ _KINDS: dict[str, type[Record]] = {
     "documents": _Document,
     "entities": _Entity,
     "aliases": _Alias,
-    "mentions": _Mention,
+    "merges": _Merge,
+    "mentions": NewMention,
     "relations": _Relation,
+    "sessions": _Session,
 }
 
 
@@ -144,13 +140,14 @@ def import_into(
     Raises UsageError that names the file and the line, MemoryDirError.
     """
     about = _about(source)
-    total = sum(1 for table in TABLES for _ in _lines(source, table))
+    tables = [table for table in TABLES if about.version >= ADDED.get(table, 1)]
+    total = sum(1 for table in tables for _ in _lines(source, table))
     with Store.open(directory, budget_bytes=budget_bytes) as store:
         for space in about.spaces:
-            store.ensure_space(space)
+            store.ensure_space(space, space.holds)
         importing = _Importing(source)
         done = 0
-        for table in TABLES:
+        for table in tables:
             add = getattr(importing, f"add_{table}")
             batch: list[Any] = []
             for row in _lines(source, table):
@@ -207,6 +204,7 @@ class _Importing:
         self._segments: dict[int, int] = {}
         self._documents: dict[int, int] = {}
         self._entities: dict[int, int] = {}
+        self._relations: dict[int, int] = {}
 
     def add_streams(self, tx: Transaction, row: _Stream) -> None:
         tx.connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (row.name, row.t0_us))
@@ -215,15 +213,12 @@ class _Importing:
         given = {
             name: getattr(row, name) for name in ("stream", "seq", "t_us", "offset_us", "mono_us", "width_px", "height_px", "sharpness")
         }
-        vectors: dict[str, Vector] = {
-            space: np.frombuffer(base64.b64decode(data), "<f2").astype(np.float32) for space, data in row.vectors.items()
-        }
         moment_id = tx.add_moment(
             NewMoment(
                 **given,
                 boot_id=row.boot_id or "",
                 jpeg=self._picture(row.picture),
-                vectors=vectors,
+                vectors=_vectors(row.vectors),
                 observations=row.observations,
                 role=row.role,
             )
@@ -247,42 +242,66 @@ class _Importing:
         new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id))
         self._segments[row.id] = tx.add_segment(new)
 
+    def add_entities(self, tx: Transaction, row: _Entity) -> None:
+        self._entities[row.id] = tx.add_entity(replace(row, segment_id=_of(self._segments, row.segment_id)))
+
     def add_documents(self, tx: Transaction, row: _Document) -> None:
-        given = {name: getattr(row, name) for name in ("kind", "text", "stream", "t0_us", "t1_us", "offset_us", "known_us", "origin")}
-        new = NewDocument(**given, segment_id=_of(self._segments, row.segment_id), moment_id=_of(self.moments, row.moment_id))
+        new = replace(
+            row,
+            segment_id=_of(self._segments, row.segment_id),
+            moment_id=_of(self.moments, row.moment_id),
+            speaker_id=None if row.speaker_id is None else self._entity(row.speaker_id),
+            passages=tuple(replace(passage, vectors=_vectors(passage.vectors)) for passage in row.passages),
+        )
         self._documents[row.id] = tx.add_document(new)
         if row.until_us is not None:
             tx.connection.execute("UPDATE document SET until_us = ? WHERE id = ?", (row.until_us, self._documents[row.id]))
-
-    def add_entities(self, tx: Transaction, row: _Entity) -> None:
-        segment_id = _of(self._segments, row.segment_id)
-        self._entities[row.id] = tx.add_entity(NewEntity(kind=row.kind, name=row.name, known_us=row.known_us, segment_id=segment_id))
 
     def add_aliases(self, tx: Transaction, row: _Alias) -> None:
         alias_id = tx.add_alias(self._entity(row.entity_id), row.name, row.known_us)
         if row.until_us is not None:
             tx.retract_alias(alias_id, row.until_us)
 
-    def add_mentions(self, tx: Transaction, row: _Mention) -> None:
+    def add_merges(self, tx: Transaction, row: _Merge) -> None:
+        from_id, into_id = self._entity(row.from_id), self._entity(row.into_id)
+        if row.until_us is None:
+            tx.merge_entity(from_id, into_id, row.known_us)
+        elif from_id != into_id:
+            sql = "INSERT INTO entity_merge (from_id, into_id, known_us, until_us) VALUES (?, ?, ?, ?)"
+            tx.connection.execute(sql, (from_id, into_id, row.known_us, row.until_us))
+
+    def add_mentions(self, tx: Transaction, row: NewMention) -> None:
         document_id, moment_id = _of(self._documents, row.document_id), _of(self.moments, row.moment_id)
         if document_id is not None or moment_id is not None:
-            entity_id = self._entity(row.entity_id)
-            tx.add_mention(
-                NewMention(entity_id=entity_id, known_us=row.known_us, document_id=document_id, moment_id=moment_id, score=row.score)
-            )
+            tx.add_mention(replace(row, entity_id=self._entity(row.entity_id), document_id=document_id, moment_id=moment_id))
 
     def add_relations(self, tx: Transaction, row: _Relation) -> None:
-        given = {name: getattr(row, name) for name in ("type", "stream", "t0_us", "t1_us", "confidence", "known_us")}
         quotes = tuple(
-            msgspec.structs.replace(
-                quote, document_id=_of(self._documents, quote.document_id), moment_id=_of(self.moments, quote.moment_id)
-            )
+            replace(quote, document_id=_of(self._documents, quote.document_id), moment_id=_of(self.moments, quote.moment_id))
             for quote in row.quotes
         )
-        source_id, target_id = self._entity(row.source_id), self._entity(row.target_id)
-        relation_id = tx.add_relation(NewRelation(**given, source_id=source_id, target_id=target_id, quotes=quotes))
+        new = replace(row, source_id=self._entity(row.source_id), target_id=self._entity(row.target_id), quotes=quotes)
+        self._relations[row.id] = tx.add_relation(new)
         if row.until_us is not None:
-            tx.end_relation(relation_id, row.until_us)
+            tx.end_relation(self._relations[row.id], row.until_us)
+
+    def add_sessions(self, tx: Transaction, row: _Session) -> None:
+        ids = {"m": self.moments, "d": self._documents, "u": self._documents, "s": self._segments, "r": self._relations}
+        steps = tuple(
+            replace(step, action_json=renumbered(step.action_json, ids), result_json=renumbered(step.result_json, ids))
+            for step in row.steps
+        )
+        there = tuple(f"{seen.kind}{ids[seen.kind][seen.id]}" for seen in row.came_up if seen.id in ids[seen.kind])
+        session_id = tx.add_session(replace(row, steps=steps, evidence=there))
+        # What had faded keeps its time, under a number that nothing has: forgetting that time takes the answer along.
+        tx.connection.executemany(
+            "INSERT INTO session_evidence VALUES (?, ?, ?, (SELECT id FROM stream WHERE name = ?), ?, ?)",
+            [
+                (session_id, seen.kind, -abs(seen.id), seen.stream, seen.t0_us, seen.t1_us)
+                for seen in row.came_up
+                if seen.id not in ids[seen.kind]
+            ],
+        )
 
     def _entity(self, old: int) -> int:
         if old not in self._entities:
@@ -300,6 +319,10 @@ class _Importing:
             return path.read_bytes()
         except OSError as error:
             raise MemoryDirError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _vectors(encoded: Mapping[str, Any]) -> dict[str, Vector]:
+    return {space: np.frombuffer(base64.b64decode(data), "<f2").astype(np.float32) for space, data in encoded.items()}
 
 
 def _of(ids: dict[int, int], old: int | None) -> int | None:

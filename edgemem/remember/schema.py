@@ -199,6 +199,7 @@ _V3 = (
     """CREATE TABLE utterance (
         document_id INTEGER PRIMARY KEY REFERENCES document ON DELETE CASCADE,
         speaker_id INTEGER REFERENCES entity ON DELETE SET NULL, confidence REAL NOT NULL) STRICT""",
+    "CREATE INDEX document_said ON document (t0_us) WHERE kind = 'utterance'",
     "CREATE INDEX utterance_speaker ON utterance (speaker_id) WHERE speaker_id IS NOT NULL",
     # Names in lower case of any script, which SQLite's lower() does not know.
     "ALTER TABLE entity ADD COLUMN folded TEXT NOT NULL DEFAULT ''",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -139,11 +139,16 @@ def _fields(row: tuple[Any, ...]) -> dict[str, Any]:
     return {**dict(zip((*names, *more), row[1:-1], strict=True)), "notes": tuple(json.loads(row[-1]))}
 
 
+def renumbered(text: str, ids: Mapping[str, Mapping[int, int]]) -> str:
+    """JSON of a step with other ids in the place of those it quotes; 0 for what has none."""
+    return _QUOTED_ID.sub(lambda found: f'"{found[1][0]}{ids[found[1][0]].get(int(found[1][1:]), 0)}"', text)
+
+
 def _came_up(new: NewSession) -> list[tuple[str, int]]:
     """Kinds and ids, each once; an utterance is a document."""
     told = [*new.evidence, *(found for step in new.steps for found in _QUOTED_ID.findall(step.result_json))]
     parts = [match.groups() for name in told if (match := _ID.fullmatch(name))]
-    return sorted({("d" if kind == "u" else kind, int(number)) for kind, number in parts})
+    return sorted({("d" if kind == "u" else kind, int(number)) for kind, number in parts if int(number)})
 
 
 def _weight(new: NewSession) -> int:

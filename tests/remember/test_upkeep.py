@@ -6,15 +6,18 @@ import json
 import subprocess
 import sys
 
+import msgspec
 import numpy as np
 import pytest
 
 from edgemem.errors import MemoryDirError, UsageError
+from edgemem.infer.roles import Space
 from edgemem.records import US, Box, Observation, Quote
 from edgemem.remember.check import check_memory
 from edgemem.remember.directory import disk_bytes
-from edgemem.remember.entries import NewEntity, NewMention, NewRelation
+from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession, NewStep
 from edgemem.remember.export import export
+from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
 from edgemem.remember.store import Store
 from edgemem.remember.upkeep import backup, compact, restore
@@ -49,6 +52,7 @@ def memory(directory, making):
     rng = np.random.default_rng(1)
     with Store.open(directory) as store:
         store.ensure_space(making.space)
+        store.ensure_space(Space(name="words/8", dim=8), holds="passage")
         for stream in ("cam", "door"):
             with store.transaction() as tx:
                 box = Box(0.1, 0.25, 0.5, 1.0)
@@ -80,9 +84,40 @@ def memory(directory, making):
                     "t1_us": US,
                     "quotes": quotes,
                 }
+                words = NewPassage(kind="chunk", text="keys", vectors={"words/8": making.unit(len(stream), 8)})
+                voice = tx.add_entity(NewEntity(kind="voice", name=f"speaker at {stream}", known_us=US))
+                heard = making.document(
+                    "the keys are here", 2 * US, 3 * US, 4 * US, kind="utterance", origin="asr", stream=stream, speaker_id=voice,
+                    confidence=0.5, passages=(words, msgspec.structs.replace(words, kind="field", text=f"place: {stream}")),
+                )  # fmt: skip
+                keys = tx.add_document(heard)
+                tx.unmerge(tx.merge_entity(voice, anna, 5 * US), 7 * US)
+                tx.merge_entity(voice, anna, 9 * US)
                 edge_id = tx.add_relation(NewRelation(known_us=5 * US, **edge))
                 tx.replace_relation(edge_id, NewRelation(known_us=8 * US, confidence=0.5, **edge))
+                step = NewStep(actor="planner", action_json="{}", result_json=f'[{{"id":"d{keys}"}}]', ms=1.0)
+                faded = tx.add_moment(making.moment(15 * US, stream=stream, jpeg=rng.bytes(100)))
+                asked = NewSession(
+                    question="where are the keys?", recipe="r", planner="p", asked_us=20 * US, as_of_us=20 * US, status="answered",
+                    answer="here", confidence=0.5, notes=("a note",), steps=(step,), calls=("{}",), evidence=(f"m{ids[2]}", f"m{faded}"),
+                )  # fmt: skip
+                tx.add_session(asked)
+                tx.drop_moment(faded)
     return directory
+
+
+def making_unit():
+    return np.eye(8, dtype=np.float32)[0]
+
+
+def answered(view, session_id, pictures):
+    """A session with texts and pictures in the place of ids."""
+    log = view.session(session_id)
+    keys = [(key[0], int(key[1:])) for key in log.evidence]
+    came_up = {pictures.get(number) if kind == "m" else view.document(number).text for kind, number in keys}
+    quoted = [view.document(int(json.loads(step.result_json)[0]["id"][1:])).text for step in log.steps]
+    fields = ("question", "recipe", "planner", "asked_us", "as_of_us", "status", "answer", "option", "confidence", "notes", "calls")
+    return [getattr(log, name) for name in fields], came_up, quoted
 
 
 def told(directory, as_of_us=None):
@@ -109,6 +144,10 @@ def told(directory, as_of_us=None):
             sorted((p.name, p.kind, p.score, p.colour, p.t_us) for p in view.postings(["cat", "GATE 3"])),
             view.names("text"),
             [(s.name, s.t0_us, s.t1_us, s.moments) for s in view.streams()],
+            [(s.document.text, entity(s.speaker), s.confidence) for s in view.utterances()],
+            [(h.document.stream, h.passage_kind, h.text, h.score) for h in view.search_passages("words/8", making_unit(), 9)],
+            [[(r.source.name, r.target.name) for r in view.ladder("speaker at door").relations]],
+            [answered(view, head.id, pictures) for head in view.sessions()],
         ]
 
 
@@ -118,8 +157,23 @@ def test_an_export_taken_in_again_answers_the_same_at_every_time(memory, tmp_pat
         tx.add_entity(NewEntity(kind="person", name="somebody before, so that ids differ", known_us=10**15))
     assert import_into(tmp_path / "second", tmp_path / "plain") == 24
     assert check_memory(tmp_path / "second") == []
-    for as_of_us in (0, 3 * US, 6 * US, 8 * US, 20 * US):
+    for as_of_us in (0, 3 * US, 5 * US, 6 * US, 8 * US, 20 * US):
         assert told(tmp_path / "second", as_of_us) == told(memory, as_of_us)
+    forget(tmp_path / "second", Wanted(from_us=15 * US, to_us=15 * US))  # of a time whose pictures had faded before the export
+    with View.open(tmp_path / "second") as view:
+        assert view.sessions() == []
+
+
+def test_an_export_of_before_there_were_passages_and_sessions_is_taken_in(memory, tmp_path):
+    export(memory, tmp_path / "plain")
+    for name in ("merges", "sessions"):
+        (tmp_path / "plain" / f"{name}.jsonl").unlink()
+    about = tmp_path / "plain" / "memory.json"
+    about.write_text(about.read_text().replace('"version": 2', '"version": 1').replace('"holds": "moment"', '"other": 1'))
+    assert import_into(tmp_path / "second", tmp_path / "plain") == 24
+    about.write_text(about.read_text().replace('"version": 1', '"version": 2'))
+    with pytest.raises(UsageError, match=r"merges\.jsonl"):
+        import_into(tmp_path / "third", tmp_path / "plain")
 
 
 def test_an_export_is_plain_files(memory, tmp_path):
@@ -195,7 +249,7 @@ def test_a_backup_harms_nothing_that_is_there(memory, tmp_path):
 
 def test_compacting_gives_back_what_was_dropped_and_loses_nothing(memory):
     with Store.open(memory) as store, store.transaction() as tx:
-        for moment_id in (*range(2, 8), 14):
+        for moment_id in (*range(2, 8), 15):
             tx.drop_moment(moment_id)
     with View.open(memory) as view:
         left = {m.id: view.picture(m.id) for m in view.moments()}
