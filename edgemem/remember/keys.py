@@ -140,7 +140,7 @@ def unseal(name: str, auth: str = "") -> Key:
     command = ["tpm2_unseal", "-c", name, *(["-p", auth] if auth else [])]
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=_TPM_PATIENCE_S)
-    except FileNotFoundError:
+    except OSError:
         raise MemoryKeyError("store.key_tpm needs the program tpm2_unseal: install tpm2-tools (apt-get install tpm2-tools)") from None
     except subprocess.TimeoutExpired:
         raise MemoryKeyError(f"store.key_tpm {name}: no answer for {_TPM_PATIENCE_S:.0f} s; try `tpm2_unseal -c {name}`") from None

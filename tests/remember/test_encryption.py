@@ -383,6 +383,16 @@ def test_an_older_schema_is_brought_up_to_date_under_encryption(tmp_path):
             assert check_memory(memory) == []
 
 
+def test_kills_under_load_lose_nothing():
+    """`make torture` on encrypted memories, in short: readers, fading, upkeep and forgetting go on while the writer is killed."""
+    tool = Path(__file__).parents[2] / "tools" / "torture.py"
+    environment = {**os.environ, keys.ENVIRONMENT_KEY: raw_key().secret}
+    command = [sys.executable, str(tool), "--cycles", "12"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "nothing lost" in run.stdout
+
+
 def test_written_sql_reads_the_entity_graph_only(directory):
     with keys.using(raw_key()), Store.open(directory) as store, store.view() as view:
         assert view.select("SELECT count(*) FROM entity_graph_table").rows == ((0,),)
