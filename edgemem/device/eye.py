@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +19,9 @@ from edgemem.see.source import Source
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 """Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen calls again by
 itself (`see.camera`) before it is given up and comes here."""
+
+_YIELDS = 5
+"""Steps of niceness by which seeing yields to asking: a person waits for an answer, a frame has its slot until the next one comes."""
 
 
 class Looks(Protocol):
@@ -48,6 +53,8 @@ class Eye(threading.Thread):
         self._moved_s = time.monotonic()
 
     def run(self) -> None:
+        with contextlib.suppress(OSError):  # threads made from here on inherit it, those of the models too
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _YIELDS)
         wait_s = _FIRST_WAIT_S
         while not self._stopped.is_set():
             before = self._frames
