@@ -47,6 +47,11 @@ class Models:
         return self._chat is not None
 
     @property
+    def name(self) -> str:
+        """Of the chat; empty where there is none."""
+        return self._chat.name if self._chat is not None else ""
+
+    @property
     def vision(self) -> bool:
         """It can be shown pictures."""
         return self._chat is not None and self._chat.vision and self._settings.send_pictures

@@ -44,6 +44,13 @@ def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
 
 
 @config.command()
-def schema() -> None:
-    """Print the JSON Schema of the settings file."""
-    print_json(msgspec.json.schema(Settings))
+@common_options
+@pass_session
+def schema(session: Session) -> None:
+    """Print the JSON Schema of the settings file, tables of the plugins included."""
+    claimed = session.plugins.claimed_tables()
+    (own, *_), parts = msgspec.json.schema_components([Settings, *claimed.values()], ref_template="#/$defs/{name}")
+    properties = parts[own["$ref"].rpartition("/")[2]]["properties"]
+    del properties["tables"]
+    properties |= {name: {"$ref": f"#/$defs/{kind.__name__}"} for name, kind in claimed.items()}
+    print_json({**own, "$defs": parts})

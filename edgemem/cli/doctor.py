@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 @pass_session
 def doctor(session: Session, as_json: bool) -> None:
     """Say what this machine can do, what is missing, and how to get it. Exit code 1: edgemem cannot work here."""
-    findings = [*_machine(), *_vectors(), *_runtimes(session), *_roles(session), _encryption(), _home(session)]
+    findings = [*_machine(), *_vectors(), *_runtimes(session), *_roles(session), _chat(session), _encryption(), _home(session)]
     if as_json:
         print_json({"version": __version__, "findings": [finding._asdict() for finding in findings]})
     else:
@@ -80,6 +80,20 @@ def _role(session: Session, role: str) -> list[Finding]:
         return [Finding("missing", role, problem)]
     notes = [Finding("note", role, note) for note in session.engines.notes(role)]
     return [Finding("ok", role, session.engines.card(role).name), *notes]
+
+
+def _chat(session: Session) -> Finding:
+    """Which language model would reason; without one the local planner answers."""
+    known = sorted(session.plugins.components("chats"))
+    try:
+        models = session.context.models
+    except EdgememError as error:
+        return Finding("missing", "language model", str(error))
+    if models.there:
+        pictures = "with pictures" if models.vision else "in words only"
+        return Finding("ok", "language model", f"{models.name}, {pictures}; not asked yet whether it answers")
+    how = f"configure one of: {', '.join(known)}, such as --set openai.base_url=..." if known else "no plugin brings one"
+    return Finding("note", "language model", f"none: the local planner answers; {how}")
 
 
 def _encryption() -> Finding:

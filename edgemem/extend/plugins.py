@@ -184,8 +184,8 @@ class Plugins:
         made = component.factory(settings, context)
         return None if made is None else guarded(made, self.guards[place, name])
 
-    def tables(self, settings: Settings) -> tuple[msgspec.Struct, ...]:
-        """Every plugin's settings table, checked. Raises UsageError for a table that no plugin claims and for a key it does not know."""
+    def claimed_tables(self) -> dict[str, type[msgspec.Struct]]:
+        """The settings tables that plugins declare, by name. Raises PluginError where two claim one name, or the core's."""
         claimed: dict[str, type[msgspec.Struct]] = {}
         for caller in self._manager.hook.register_settings.get_hookimpls():
             declared: Iterable[SettingsTable] = caller.function()  # type: ignore[assignment]
@@ -193,6 +193,11 @@ class Plugins:
                 if table.name in claimed or table.name in Settings.__struct_fields__:
                     raise PluginError(f'plugin "{caller.plugin_name}": settings table "{table.name}" is taken already; rename it')
                 claimed[table.name] = table.type
+        return claimed
+
+    def tables(self, settings: Settings) -> tuple[msgspec.Struct, ...]:
+        """Every plugin's settings table, checked. Raises UsageError for a table that no plugin claims and for a key it does not know."""
+        claimed = self.claimed_tables()
         for name in settings.tables:
             if name not in claimed:
                 own = [key for key in Settings.__struct_fields__ if key != "tables"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from edgemem.cli.main import main
 from edgemem.config import Settings, dump, load
 from edgemem.errors import ChatError, UsageError
 from edgemem.extend.kit import make_context
@@ -86,3 +88,13 @@ def test_keys_are_never_shown(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         load(None, ["budget.disk=many", "echo.api_key=top-secret", "budget.dsk=1", "echo.api_key=top-secret"])
     assert "top-secret" not in str(caught.value)
+
+
+def test_the_schema_of_the_settings_knows_the_plugins_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["config", "schema"])
+    schema = json.loads(capsys.readouterr().out)
+    whole = schema["$defs"][schema["$ref"].rpartition("/")[2]]["properties"]
+    assert {"budget", "models", "openai"} <= set(whole)
+    assert "tables" not in whole
+    assert "base_url" in schema["$defs"][whole["openai"]["$ref"].rpartition("/")[2]]["properties"]
