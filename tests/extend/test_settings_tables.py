@@ -82,7 +82,7 @@ def test_without_a_model_the_call_says_so(plugins: Plugins, tmp_path: Path) -> N
         off.complete(HELLO)
 
 
-def test_keys_are_never_shown(tmp_path: Path) -> None:
+def test_keys_are_never_shown() -> None:
     settings = load(None, ["echo.api_key=top-secret", "echo.roles.planner.api_key=top-secret", "echo.model=m"])
     assert dump(settings)["echo"] == {"api_key": "***", "roles": {"planner": {"api_key": "***"}}, "model": "m"}
     with pytest.raises(UsageError) as caught:
