@@ -55,6 +55,10 @@ _LATEST_SESSIONS = 8
 """Else a full memory could never tell why it gave an answer: something fades there before each write."""
 _EMPTY = "NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = d.id) AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = d.id)"
 _UNPROVEN = "NOT EXISTS (SELECT 1 FROM relation_evidence WHERE relation_id = d.id AND (document_id OR moment_id))"
+_UNKNOWN = (
+    "NOT EXISTS (SELECT 1 FROM relation WHERE source_id = d.id) AND NOT EXISTS (SELECT 1 FROM relation WHERE target_id = d.id)"
+    " AND NOT EXISTS (SELECT 1 FROM mention WHERE entity_id = d.id) AND NOT EXISTS (SELECT 1 FROM utterance WHERE speaker_id = d.id)"
+)
 
 
 class Hands(msgspec.Struct):
@@ -234,8 +238,8 @@ class Fader:
         return True
 
     def _forget_documents(self) -> bool:
-        """The oldest documents that no moment stands behind; relations without evidence; segments of which nothing is left."""
-        oldest = (("document", "d.moment_id IS NULL"), ("relation", _UNPROVEN), ("segment", _EMPTY))
+        """The oldest documents that no moment stands behind; relations without evidence; segments and entities of which nothing is left."""
+        oldest = (("document", "d.moment_id IS NULL"), ("relation", _UNPROVEN), ("segment", _EMPTY), ("entity", _UNKNOWN))
         found = [
             (kind, row[0])
             for kind, which in oldest
@@ -244,7 +248,7 @@ class Fader:
         if not found:
             return False
         with self._store.unbounded() as tx:
-            drop = {"document": tx.drop_document, "relation": tx.drop_relation, "segment": tx.drop_segment}
+            drop = {"document": tx.drop_document, "relation": tx.drop_relation, "segment": tx.drop_segment, "entity": tx.drop_entity}
             for kind, row_id in found:
                 drop[kind](row_id)
                 if tx.full:

@@ -122,6 +122,11 @@ class GraphWriting(Writing):
         self._allowance.claim(room.relation_pages(0))
         self.connection.execute("DELETE FROM relation WHERE id = ?", (relation_id,))
 
+    def drop_entity(self, entity_id: int) -> None:
+        """Remove an entity with its aliases, merges, mentions and relations."""
+        self._allowance.claim(room.relation_pages(0))
+        self.connection.execute("DELETE FROM entity WHERE id = ?", (entity_id,))
+
     def replace_relation(self, relation_id: int, new: NewRelation) -> int:
         """Store a new version; views before `new.known_us` go on seeing the old one."""
         self.end_relation(relation_id, new.known_us)

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from edgemem.errors import BudgetError, MemoryDirError
 from edgemem.extend.testing import T0_US
-from edgemem.records import US
+from edgemem.infer.roles import Space
+from edgemem.records import US, Quote
 from edgemem.remember.check import check_memory
+from edgemem.remember.entries import NewEntity, NewPassage, NewRelation
 from edgemem.remember.room import MINIMUM_BYTES
 from edgemem.remember.store import NewDocument, NewMoment, Store
 from edgemem.remember.tiers import AgeTiers
@@ -264,3 +266,39 @@ def test_words_outlive_pictures_when_age_alone_empties_the_young_tiers(tmp_path:
         assert store.disk_bytes() <= 8 << 20
         with store.view() as view:
             assert len(view.documents(kinds=["event"])) == 220
+
+
+def test_speech_and_what_people_did_keep_to_the_cap(making):
+    """More than the cap in words, passages, people and relations, with hardly a picture: the oldest go, the latest stay."""
+    rng = np.random.default_rng(0)
+    space = Space(name="words/64", dim=64)
+    with memory(making, MINIMUM_BYTES) as store:
+        store.ensure_space(space, holds="passage")
+        written = 0
+        for number in range(240):
+            with store.transaction() as tx:
+                tx.add_moment(making.moment(number * US, jpeg=unlike(PICTURES[8], number)))
+            with store.transaction() as tx:
+                people = [tx.add_entity(NewEntity(kind="person", name=f"person {number} {i} {'x' * 200}", known_us=number)) for i in (0, 1)]
+                text = " ".join(f"w{word}" for word in rng.integers(0, 10**6, 2500))
+                parts = tuple(
+                    NewPassage(kind="field", text=f"{i} {text[:1000]}", vectors={space.name: making.unit(i, 64)}) for i in range(3)
+                )
+                span = {"t0_us": number * US, "t1_us": number * US, "known_us": number * US, "kind": "utterance", "origin": "asr"}
+                said = tx.add_document(making.document(text, **span, passages=parts, speaker_id=people[0]))
+                edge = {"source_id": people[0], "target_id": people[1], "stream": "cam", "t0_us": number * US, "t1_us": number * US}
+                quotes = (Quote(text=text[:2000], origin="asr", document_id=said),)
+                tx.add_relation(NewRelation(type="TALKS_TO", known_us=number * US, quotes=quotes, **edge))
+            written += 2 * len(text)  # its words stand in the full text once more
+            assert used(store.directory) <= MINIMUM_BYTES
+        assert written > MINIMUM_BYTES
+        with store.view() as view:
+            kept = view.utterances()
+            assert kept[-1].document.t0_us == 239 * US
+            assert [s.document.t0_us // US for s in kept] == list(range(240 - len(kept), 240))
+            assert len(kept) < 239
+            assert view.relations()[-1].t0_us == 239 * US
+            assert len(view.entities()) < 2 * 240
+            assert len(view.search_passages(space.name, making.unit(1, 64), 999)) == 3 * len(kept)
+        directory = store.directory
+        assert check_memory(directory) == []

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgemem.errors import MemoryDirError, UsageError
+from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Quote
 from edgemem.remember.check import check_memory
-from edgemem.remember.entries import NewEntity, NewMention, NewRelation
+from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation
 from edgemem.remember.forget import Wanted, forget, tidy_up
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -192,6 +193,53 @@ def test_a_person_goes_with_aliases_mentions_relations_and_what_only_they_knew(m
     with pytest.raises(UsageError, match="nothing called"):
         forget(memory, Wanted(entity="Quisty"))
     assert check_memory(memory) == []
+
+
+def test_what_was_said_and_who_said_it_is_in_no_file_any_more(memory, making):
+    words = Space(name="words/64", dim=64)
+
+    def said(i, speaker_id):
+        text = f"{word(300 + i)} was said"
+        passages = tuple(
+            NewPassage(kind=kind, text=part, vectors={words.name: making.unit(900 + i, 64)})
+            for kind, part in (("document", text), ("field", f"heard {word(400 + i)}"))
+        )
+        span = (i * 10 * US, i * 10 * US + US, i * 10 * US + US)
+        return making.document(text, *span, kind="utterance", origin="asr", speaker_id=speaker_id, passages=passages)
+
+    with Store.open(memory) as store:
+        store.ensure_space(words, holds="passage")
+        with store.transaction() as tx:
+            voices = [tx.add_entity(NewEntity(kind="voice", name=f"voice {word(500 + i)}", known_us=0)) for i in range(3)]
+            full = tx.add_entity(NewEntity(kind="person", name=f"Zoe {word(600)}", known_us=0))
+            tx.merge_entity(voices[2], full, 0)
+            for i in range(12):
+                tx.add_document(said(i, voices[i % 3]))
+    vectors = [np.asarray(making.unit(900 + i, 64), np.float16).tobytes() for i in range(12)]
+
+    def left():
+        data = everything(memory)
+        low = data.lower()
+        assert check_memory(memory) == []
+        spoken = [i for i in range(12) if word(300 + i).encode() in low]
+        assert spoken == [i for i in range(12) if word(400 + i).encode() in low] == [i for i in range(12) if vectors[i] in data]
+        return spoken, [i for i in range(3) if word(500 + i).encode() in low]
+
+    assert left() == (list(range(12)), [0, 1, 2])
+    forget(memory, Wanted(from_us=25 * US, to_us=55 * US))
+    assert left() == ([0, 1, 2, 6, 7, 8, 9, 10, 11], [0, 1, 2])
+    forget(memory, Wanted(entity=f"zoe {word(600)}"))
+    assert left() == ([0, 1, 6, 7, 9, 10], [0, 1])
+    assert word(600).encode() not in everything(memory).lower()
+    for i in (0, 6, 9):
+        with View.open(memory) as view:
+            (hit,) = view.search_text(word(300 + i), 9, kinds=["utterance"])
+        forget(memory, Wanted(evidence=(f"d{hit.document.id}",)))
+    assert left() == ([1, 7, 10], [1])
+    with View.open(memory) as view:
+        assert {h.document.text for h in view.search_passages(words.name, making.unit(1, 64), 99)} == {
+            f"{word(300 + i)} was said" for i in (1, 7, 10)
+        }
 
 
 def test_a_word_that_was_read_is_forgotten_as_a_name(memory):
