@@ -54,6 +54,7 @@ def forget(
     """
     from edgemem.remember.forget import forget as forget_it
     from edgemem.remember.forget import tidy_up
+    from edgemem.see.hear import without_voices
     from edgemem.see.operations import anew
     from edgemem.see.resume import without_pictures
 
@@ -65,7 +66,8 @@ def forget(
         writers = [] if dry_run else session.recipes.make_all(chosen, "writers", chosen.write, session.context)
         if not dry_run:
             tidy_up(memory)
-        receipt = forget_it(memory, wanted, dry_run=dry_run, describe=anew(writers) if writers else None, clear=without_pictures)
+        describe = anew(writers) if writers else None
+        receipt = forget_it(memory, wanted, dry_run=dry_run, describe=describe, clear=without_pictures, unlearn=without_voices)
         receipt_id = receipt.id or None
         counts = {name: getattr(receipt, name) for name in ("moments", "documents", "relations", "bytes")}
     if as_json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -23,7 +23,7 @@ from edgemem.remember.directory import WriterLock, prepare
 from edgemem.remember.erase import erasing
 from edgemem.remember.faults import told
 from edgemem.remember.pieces import Step, cap_in_force, in_pieces
-from edgemem.remember.reading import connect
+from edgemem.remember.reading import connect, ids_list
 from edgemem.remember.results import Spoken
 from edgemem.remember.selection import Selection, Wanted, runs, select
 from edgemem.remember.store import Store
@@ -46,6 +46,10 @@ class Receipt(Record, frozen=True, kw_only=True):
     bytes: int
 
 
+Unlearn = Callable[[bytes, Collection[str]], bytes]
+"""The state of an ear, and the speakers that it shall know no more -> what stays of it."""
+
+
 class Describer(Protocol):
     """Puts into words, and into the open transaction, what is left of a segment; `see.operations.anew` makes one of a recipe's writers."""
 
@@ -66,11 +70,13 @@ def forget(
     dry_run: bool = False,
     describe: Describer | None = None,
     clear: Callable[[bytes], bytes] | None = None,
+    unlearn: Unlearn | None = None,
 ) -> Receipt:
     """Forget `wanted` in the memory at `directory`; a dry run only counts, and changes nothing.
 
     `describe` puts what is left of a segment into words. `clear` takes the pictures out of a stream's saved state (by default all of the
-    state goes). Raises UsageError for what the memory does not have, MemoryDirError when it is being written or cannot be wiped.
+    state goes), `unlearn` the voices of forgotten speakers out of an ear's. Raises UsageError for what the memory does not have,
+    MemoryDirError when it is being written or cannot be wiped.
     """
     View.open(directory).close()  # says what cannot be opened, and why
     if dry_run:
@@ -80,7 +86,7 @@ def forget(
         with store.transaction() as tx:
             selection = select(tx.connection, wanted)
         receipt = _receipt(secrets.token_hex(6), selection)
-        in_pieces(store, chain(_deciding(receipt, wanted, selection, view, describe, clear), erasing(receipt.id)))
+        in_pieces(store, chain(_deciding(receipt, wanted, selection, view, describe, (clear, unlearn)), erasing(receipt.id)))
     tidy_up(directory)
     return receipt
 
@@ -91,11 +97,12 @@ def _deciding(
     selection: Selection,
     view: View,
     describe: Describer | None,
-    clear: Callable[[bytes], bytes] | None,
+    clear: tuple[Callable[[bytes], bytes] | None, Unlearn | None],
 ) -> Iterator[Step]:
     """Say what goes, and put right and into words what stays of the segments that lose something."""
     yield lambda tx: _note(tx, receipt, wanted, selection)
-    yield lambda tx: _clear_states(tx, selection, clear)
+    yield lambda tx: _clear_states(tx, selection, clear[0])
+    yield lambda tx: _unlearn_voices(tx, selection, clear[1])
     for segment in selection.trimmed:
         yield partial(_put_right, segment)
         if describe is not None:
@@ -198,3 +205,15 @@ def _clear_states(tx: Transaction, selection: Selection, clear: Callable[[bytes]
             tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (clear(found[0]), key))
         else:
             tx.connection.execute("DELETE FROM state WHERE key = ?", (key,))
+
+
+def _unlearn_voices(tx: Transaction, selection: Selection, unlearn: Unlearn | None) -> None:
+    """Ears keep what they know speakers by in states `hear/<ear>`: it goes with the speaker."""
+    ids = ids_list(sorted(selection.entities))
+    names = {row[0] for row in tx.connection.execute(f"SELECT name FROM entity WHERE kind = 'voice' AND id IN {ids}")}  # noqa: S608
+    if not names:
+        return
+    for key, value in tx.connection.execute("SELECT key, value FROM state WHERE key GLOB 'hear/*'").fetchall():
+        tx.claim(room.picture_pages(len(value)))
+        left = unlearn(value, names) if unlearn is not None else b""
+        tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (left, key))

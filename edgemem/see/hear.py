@@ -10,9 +10,11 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
 
 from edgemem.errors import EdgememError
 from edgemem.records import US, Origin, Record
@@ -89,6 +91,42 @@ class Heard(Record, frozen=True):
     words: tuple[Word, ...] = ()
 
 
+class VoicePrint(msgspec.Struct):
+    """What is kept of a voice to know it again: enough to tell who speaks, so it goes when its speaker is forgotten."""
+
+    number: int
+    seconds: float
+    """Speech behind its vector."""
+    heard: int
+    """When it was heard last, in utterances since the beginning."""
+    vector: bytes
+    """float16 [dim], unit length."""
+
+    @property
+    def name(self) -> str:
+        return f"speaker {self.number}"
+
+
+class VoicesState(msgspec.Struct):
+    """`Ear.state`, in MessagePack. `last` is the highest number ever given: none is given twice."""
+
+    space: str
+    """Of the vectors: those of two embedders cannot be compared."""
+    count: int
+    last: int
+    voices: list[VoicePrint]
+
+
+def without_voices(state: bytes, names: Collection[str]) -> bytes:
+    """The state of an ear that does not know these speakers any more; nothing of a state that is not understood."""
+    try:
+        found = msgspec.msgpack.decode(state, type=VoicesState)
+    except msgspec.MsgspecError:
+        return b""
+    found.voices = [voice for voice in found.voices if voice.name not in names]
+    return msgspec.msgpack.encode(found)
+
+
 class Ear(Protocol):
     """Hook `register_ears`. Called from one thread at a time, not the one that sees."""
 
@@ -113,7 +151,7 @@ class Ear(Protocol):
         ...
 
     def state(self) -> bytes:
-        """What is known of voices: of the memory, not of one stream. No sound is in it."""
+        """What is known of voices (a `VoicesState`): of the memory, not of one stream. No sound is in it."""
         ...
 
     def restore(self, state: bytes) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from edgemem.records import US
 from edgemem.remember.entries import NewDocument, NewEntity
 from edgemem.remember.store import Store
+from edgemem.see.hear import VoicePrint, VoicesState
 
 T0_US = 1_777_881_600 * US
 
@@ -68,3 +70,24 @@ def test_what_cannot_be_is_refused_in_one_line(run, talk, arguments, says):
     assert says in err
     assert err.count("\n") == 1
     assert speakers(talk) == ["speaker 1", "speaker 2", "speaker 1"]
+
+
+def test_who_is_forgotten_is_not_known_by_voice_either(run, talk, recipe):
+    def print_of(number):
+        return VoicePrint(number=number, seconds=3.0, heard=number, vector=bytes(8))
+
+    with Store.open(talk) as store, store.transaction() as tx:
+        state = VoicesState(space="s", count=3, last=2, voices=[print_of(1), print_of(2)])
+        tx.set_state("hear/whisper", msgspec.msgpack.encode(state))
+        tx.set_state("hear/other", b"not understood")
+    assert run("name", "speaker:2", "Tomas", "--memory", talk)[0] == 0
+    code, _, err = run("forget", "--entity", "Tomas", "--memory", talk, "--recipe", recipe)
+    assert code == 0, err
+    with Store.open(talk) as store:
+        left = msgspec.msgpack.decode(store.state("hear/whisper"), type=VoicesState)
+        assert not store.state("hear/other")
+    assert [voice.name for voice in left.voices] == ["speaker 1"]
+    assert left.last == 2  # the next new voice is speaker 3
+    assert run("forget", "--stream", "a", "--memory", talk, "--recipe", recipe)[0] == 0
+    with Store.open(talk) as store:
+        assert msgspec.msgpack.decode(store.state("hear/whisper"), type=VoicesState).voices == []

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from edgemem.records import Vector
+from edgemem.see.hear import VoicePrint, VoicesState
 
 if TYPE_CHECKING:
     from edgemem_hearing import EarSettings
@@ -23,29 +24,12 @@ _SETTLED_S = 60.0
 """A voice's vector is a mean over at most so much speech: then it slowly follows its owner (a cold, another microphone)."""
 
 
-class _Voice(msgspec.Struct):
-    number: int
-    seconds: float
-    """Speech behind its vector, at most `_SETTLED_S`."""
-    heard: int
-    """When it was heard last, in utterances since the beginning."""
-    vector: bytes
-    """float16 [dim], unit length."""
-
-
-class _State(msgspec.Struct):
-    space: str
-    count: int
-    last: int
-    voices: list[_Voice]
-
-
 class Voices:
     """Online clustering by cosine to the mean of each voice. At most `max_voices`: then the one heard longest ago is given up."""
 
     def __init__(self, settings: EarSettings, space: str) -> None:
         self._settings, self._space = settings, space
-        self._voices: list[_Voice] = []
+        self._voices: list[VoicePrint] = []
         self._count = self._last = 0
         self._lock = threading.Lock()
 
@@ -59,39 +43,35 @@ class Voices:
                 return self._heard_again(self._voices[best], vector, seconds)
             if best >= 0 and scores[best] >= self._settings.new_voice:
                 self._voices[best].heard = self._count
-                return _name(self._voices[best])
+                return self._voices[best].name
             return self._somebody_new(vector, seconds) if seconds >= self._settings.new_voice_s else ""
 
-    def _heard_again(self, voice: _Voice, vector: Vector, seconds: float) -> str:
+    def _heard_again(self, voice: VoicePrint, vector: Vector, seconds: float) -> str:
         mean = _unpacked(voice.vector) * voice.seconds + vector * seconds
         voice.vector = _packed(mean / np.linalg.norm(mean))
         voice.seconds = min(_SETTLED_S, voice.seconds + seconds)
         voice.heard = self._count
-        return _name(voice)
+        return voice.name
 
     def _somebody_new(self, vector: Vector, seconds: float) -> str:
         if len(self._voices) >= self._settings.max_voices:
             self._voices.remove(min(self._voices, key=lambda voice: voice.heard))
         self._last += 1
-        self._voices.append(_Voice(self._last, seconds, self._count, _packed(vector)))
-        return _name(self._voices[-1])
+        self._voices.append(VoicePrint(self._last, seconds, self._count, _packed(vector)))
+        return self._voices[-1].name
 
     def state(self) -> bytes:
         """About 600 bytes a voice."""
         with self._lock:
-            return msgspec.msgpack.encode(_State(self._space, self._count, self._last, self._voices))
+            return msgspec.msgpack.encode(VoicesState(self._space, self._count, self._last, self._voices))
 
     def restore(self, state: bytes) -> None:
         """Raises ValueError for a state of another embedder: voices of two spaces cannot be compared."""
-        found = msgspec.msgpack.decode(state, type=_State)
+        found = msgspec.msgpack.decode(state, type=VoicesState)
         if found.space != self._space:
             raise ValueError(f"they were told apart by {found.space}, this is {self._space}")
         with self._lock:
             self._count, self._last, self._voices = found.count, found.last, found.voices
-
-
-def _name(voice: _Voice) -> str:
-    return f"speaker {voice.number}"
 
 
 def _packed(vector: Vector) -> bytes:
