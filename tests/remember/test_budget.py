@@ -204,7 +204,7 @@ def test_what_was_seen_once_outlives_what_is_always_there(making):
 
 
 def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeypatch):
-    monkeypatch.setattr("edgemem.remember.store._READER_PATIENCE_S", 0.1)
+    monkeypatch.setattr("edgemem.remember.housekeeping._READER_PATIENCE_S", 0.1)
     with memory(making, MINIMUM_BYTES) as store:
         writing = events(store, making, 1000)
         next(writing)

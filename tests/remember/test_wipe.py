@@ -6,6 +6,12 @@ import random
 import sqlite3
 from contextlib import closing
 
+import pytest
+
+from edgemem.records import US
+from edgemem.remember.check import check_memory
+from edgemem.remember.forget import Wanted, forget
+from edgemem.remember.store import Store
 from edgemem.remember.wipe import wipe_pages
 
 
@@ -38,3 +44,21 @@ def test_words_that_moved_between_pages_before_they_were_deleted_are_gone(tmp_pa
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert dict(connection.execute("SELECT id, name FROM term")) == {i: words[i] for i in range(8_000) if i not in deleted}
         assert connection.execute("SELECT count(*) FROM posting").fetchone() == (4_000,)
+
+
+def test_the_next_writer_ends_a_wipe_that_was_interrupted(directory, making, monkeypatch):
+    with Store.open(directory) as store:
+        store.ensure_space(making.space)
+        for i in range(5):
+            with store.transaction() as tx:
+                tx.add_moment(making.moment(i * US))
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("edgemem.remember.tidy.wipe", interrupted)
+        forget(directory, Wanted(from_us=0, to_us=US))
+    assert any("not wiped" in line for line in check_memory(directory))
+    Store.open(directory).close()
+    assert check_memory(directory) == []
+
+
+def interrupted(_):
+    raise KeyboardInterrupt
