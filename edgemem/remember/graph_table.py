@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 from edgemem.errors import UsageError
@@ -18,7 +19,11 @@ from edgemem.remember.ladder import LadderReading
 TABLE = "entity_graph_table"
 _CHECK_STEPS = 1000
 _MOST_CHARS = 4000
-"""Longer statements could build values beyond all memory by doubling them again and again."""
+_MOST_VALUE_BYTES = 1 << 20
+_LENGTH = 0
+"""SQLITE_LIMIT_LENGTH: text can be joined to itself again and again until it takes all memory, in few steps."""
+_MOST_JOINS = 8
+"""Signs `||` in a statement where that limit cannot be set, which Python can since 3.11; there is no group_concat then."""
 _FUNCTION_NAMES = (
     "count sum avg min max total group_concat lower upper length substr substring instr like glob trim ltrim rtrim abs round coalesce"
     " ifnull nullif iif date time datetime strftime julianday row_number rank dense_rank lag lead first_value last_value"
@@ -81,7 +86,11 @@ class GraphTableReading(LadderReading):
         """
         if len(sql) > _MOST_CHARS:
             raise UsageError(f"the statement has {len(sql)} characters: write one with at most {_MOST_CHARS}")
+        bound: Callable[[int, int], int] | None = getattr(self._connection, "setlimit", None)
+        if bound is None and sql.count("||") > _MOST_JOINS:
+            raise UsageError(f"the statement joins text {sql.count('||')} times: write one that does it at most {_MOST_JOINS} times")
         self._make_table()
+        before = bound(_LENGTH, _MOST_VALUE_BYTES) if bound else 0
         budget = iter(range(max_steps // _CHECK_STEPS))
         self._connection.set_authorizer(self._allow)
         self._connection.set_progress_handler(lambda: next(budget, None) is None, _CHECK_STEPS)
@@ -96,7 +105,9 @@ class GraphTableReading(LadderReading):
             raise UsageError(f"the statement over {TABLE} failed: {_said(error, max_steps)}") from None
         finally:
             self._connection.set_progress_handler(None, 0)
-            self._connection.set_authorizer(None)
+            self._connection.set_authorizer(_everything)
+            if bound:
+                bound(_LENGTH, before)
         return Rows(columns=columns, rows=tuple(rows[:limit]), more=len(rows) > limit)
 
     def _allow(self, action: int, first: str | None, second: str | None, _database: str | None, through: str | None) -> int:
@@ -107,7 +118,9 @@ class GraphTableReading(LadderReading):
         elif action == sqlite3.SQLITE_READ:
             allowed = inside or first in (TABLE, self._secret)
         else:
-            allowed = action == sqlite3.SQLITE_FUNCTION and (inside or (second or "").lower() in _FUNCTIONS)
+            name = (second or "").lower()
+            harmless = name in _FUNCTIONS and (name != "group_concat" or hasattr(self._connection, "setlimit"))
+            allowed = action == sqlite3.SQLITE_FUNCTION and (inside or harmless)
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     def _make_table(self) -> None:
@@ -126,6 +139,11 @@ class GraphTableReading(LadderReading):
             self._connection.executemany(
                 "INSERT INTO temp.graph_merged VALUES (?, ?, ?)", [(key, entity.name, entity.kind) for key, entity in shown.items()]
             )
+
+
+def _everything(*_: object) -> int:
+    """To take an authorizer away: before Python 3.11 None would forbid all."""
+    return sqlite3.SQLITE_OK
 
 
 def _said(error: Exception, max_steps: int) -> Any:

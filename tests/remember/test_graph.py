@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import US, Quote
+from edgemem.remember import keys
 from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
+from edgemem.remember.store import Store
 
 TIMES = st.integers(0, 20)
 
@@ -272,3 +274,32 @@ def test_written_sql_that_never_ends_is_ended(week):
         with pytest.raises(UsageError, match="200000 steps"):
             view.select(endless, max_steps=200_000)
         assert len(view.documents()) == 0
+
+
+def test_written_sql_cannot_fill_the_memory_of_the_machine(week):
+    joining = "SELECT source_id AS x FROM entity_graph_table"
+    for _ in range(10):
+        joining = f"SELECT {' || '.join('x' * 8)} AS x FROM ({joining} LIMIT 1)"
+    gathering = "SELECT group_concat(transcript) AS x FROM entity_graph_table"
+    for _ in range(5):
+        gathering = f"SELECT group_concat(t.x) AS x FROM ({gathering}) t, entity_graph_table a, entity_graph_table b"
+    with week.view() as view:
+        for sql in (joining, gathering):
+            with pytest.raises(UsageError, match=r"too big|too long|joins text|not authorized"):
+                view.select(sql)
+        assert len(view.relations()) == 15
+
+
+def test_written_sql_runs_over_an_encrypted_memory_as_over_a_plain_one(directory):
+    pytest.importorskip("sqlcipher3")
+    with keys.using(keys.Key("00" * 32, "a test")), Store.open(directory) as store:
+        with store.transaction() as tx:
+            a, b = entity(tx, "Jake"), entity(tx, "Jake Smith")
+            relation(tx, a, "TALKS_TO", b)
+            tx.merge_entity(a, b, 0)
+        with store.view() as view:
+            assert view.select("SELECT source_id, target_id FROM entity_graph_table").rows == (("Jake Smith", "Jake Smith"),)
+            for wrong in ("SELECT * FROM relation", "DELETE FROM relation", "SELECT 1; SELECT 2"):
+                with pytest.raises(UsageError):
+                    view.select(wrong)
+            assert len(view.relations()) == 1
