@@ -67,6 +67,9 @@ class Eye(threading.Thread):
             except EdgememError as error:
                 self.failed = error
                 return
+            except Exception as error:  # noqa: BLE001 - a thread that dies in silence would be a camera that nobody misses
+                self.failed = EdgememError(f"{self.label}: {type(error).__name__}: {error}")
+                return
             wait_s = _FIRST_WAIT_S if self._frames > before else wait_s
             self._stopped.wait(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)

@@ -44,7 +44,7 @@ def pictures(tmp_path: Path) -> Callable[[str, float], Path]:
         folder = tmp_path / name
         folder.mkdir()
         for frame in SyntheticCamera(seconds, rate_fps=5.0, seed=len(name)).frames():
-            cv2.imwrite(str(folder / f"{frame.seq:04}.png"), frame.image)
+            cv2.imwrite(str(folder / f"{frame.seq:04}.jpg"), frame.image)
         return folder
 
     return make

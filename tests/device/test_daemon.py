@@ -37,7 +37,7 @@ def test_two_streams_are_seen_into_one_memory_and_a_stop_leaves_it_whole(start: 
 
 
 def test_a_recording_goes_on_where_a_stop_left_it_and_is_not_seen_twice(start: Start, pictures: Pictures) -> None:
-    folder = pictures("walk", 60.0)
+    folder = pictures("walk", 40.0)
     daemon = start({"walk": folder}).wait_ready()
     wait_until(lambda: moments(daemon.memory).get("walk", 0))
     assert daemon.stop() == 0
@@ -45,23 +45,25 @@ def test_a_recording_goes_on_where_a_stop_left_it_and_is_not_seen_twice(start: S
     again = start({"walk": folder}).wait_ready().wait_seen()
     again.process.send_signal(signal.SIGINT)
     assert again.process.wait(20.0) == 0
-    assert 0 < part <= moments(daemon.memory)["walk"] == 300
+    assert 0 < part <= moments(daemon.memory)["walk"] == 200
     third = start({"walk": folder}).wait_ready().wait_seen()
     third.stop()
-    assert moments(daemon.memory) == {"walk": 300}
+    assert moments(daemon.memory) == {"walk": 200}
     assert "seen to its end before" in third.said
 
 
 def test_a_killed_daemon_is_followed_by_another(start: Start, pictures: Pictures) -> None:
-    folder = pictures("walk", 60.0)
+    folder = pictures("walk", 40.0)
     daemon = start({"walk": folder}).wait_ready()
     wait_until(lambda: moments(daemon.memory).get("walk", 0))
     daemon.process.kill()
     daemon.process.wait()
     assert (daemon.memory / SOCKET).exists()
+    checked = subprocess.run([*PROGRAM, "memory", "check", "--memory", daemon.memory], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
     again = start({"walk": folder}).wait_ready().wait_seen()
     assert again.stop() == 0
-    assert moments(daemon.memory) == {"walk": 300}
+    assert moments(daemon.memory) == {"walk": 200}
 
 
 def test_a_camera_that_is_not_there_yet_or_no_more_is_said_and_waited_for(start: Start) -> None:
@@ -69,6 +71,14 @@ def test_a_camera_that_is_not_there_yet_or_no_more_is_said_and_waited_for(start:
         daemon = start({"yard": url}).wait_ready()
         wait_until(lambda: "yard: blind" in daemon.said)
         assert [one.state for one in daemon.fares.streams] == ["blind"]
+        asked = subprocess.run(
+            [*PROGRAM, "ask", "What did I see?", "--memory", daemon.memory, "--config", daemon.settings],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "note: yard sees nothing just now: " in asked.stderr
+        assert "secret" not in asked.stderr
         there.set()
         wait_until(lambda: "yard: sees again" in daemon.said)
         there.clear()
