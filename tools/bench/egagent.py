@@ -59,6 +59,8 @@ def speak(directory: Path, megabytes: float) -> tuple[int, list[str]]:
     vocabulary = words(rng)
     weights = 1 / np.arange(3, len(vocabulary) + 3)
     weights /= weights.sum()
+    spoken = [vocabulary[i] for i in rng.choice(len(vocabulary), round(megabytes * 250_000), p=weights)]
+    ends = np.cumsum(rng.integers(6, 15, len(spoken) // 6))
     stored, number = 0, 0
     with Store.open(directory) as store:
         store.ensure_stream("day", 0)
@@ -66,7 +68,7 @@ def speak(directory: Path, megabytes: float) -> tuple[int, list[str]]:
             with store.transaction() as tx:
                 speakers = [tx.add_entity(NewEntity(kind="person", name=name, known_us=0)) for name in ("me", "Anna", "Ben", "Clara")]
                 for _ in range(_BATCH):
-                    text = " ".join(rng.choice(vocabulary, rng.integers(6, 15), p=weights))
+                    text = " ".join(spoken[ends[number] : ends[number + 1]])
                     t0_us = number * 5 * US
                     tx.add_document(
                         NewDocument(
