@@ -12,7 +12,7 @@ from edgemem.remember.appending import Appending
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.faults import told
 from edgemem.remember.graph_table import GraphTableReading
-from edgemem.remember.reading import KNOWN, SOONEST_US, ids_list
+from edgemem.remember.reading import FOREVER_US, KNOWN, SOONEST_US, ids_list
 from edgemem.remember.results import PassageHit, Spoken, TextHit
 
 UTTERANCE = "utterance"
@@ -163,12 +163,13 @@ class DocumentReading(GraphTableReading):
             return []
         where, values = self._documents_where(kinds, from_us, to_us, stream)
         stream_id = None if stream is None else self._stream_id(stream)
+        latest_us = FOREVER_US if to_us is None else to_us
         for wanted in (*(k * times for times in _GENEROUS), None):
             # A passage begins with its document; when that was known and when it ends only SQLite can tell.
             among = self._passage_ids(where, values) if wanted is None else None
             limit = k if wanted is None else wanted
             with told(self.directory):
-                found = reader.search(query, limit, from_us=SOONEST_US, to_us=int(str(values["to_us"])), stream_id=stream_id, among=among)
+                found = reader.search(query, limit, from_us=SOONEST_US, to_us=latest_us, stream_id=stream_id, among=among)
             hits = self._passages(found, where, values)
             if len(hits) >= k or len(found) < limit:
                 break
