@@ -31,6 +31,7 @@ from signs import Image
 
 from edgemem.cli.app import Session
 from edgemem.extend.kit import make_parts
+from edgemem.infer.roles import JointEmbedder, Sight
 from edgemem.records import US, Frame
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
@@ -131,6 +132,17 @@ class Composed:
             seq += len(due)
 
 
+class GlanceOnly:
+    """The joint embedder without its dear second look, which names what is kept and decides nothing about what is."""
+
+    def __init__(self, joint: JointEmbedder) -> None:
+        self.space, self.glance, self.embed_text = joint.space, joint.glance, joint.embed_text
+
+    def look(self, image: Image) -> Sight:
+        """The vector alone."""
+        return Sight(vector=self.glance([image])[0])
+
+
 def recall(spans: list[tuple[float, float]], times_s: list[float]) -> float | None:
     """Share of the spans in which one of the times lies; None where there is no span."""
     times = np.sort(np.asarray(times_s))
@@ -149,6 +161,8 @@ def measure(rhythm: str, seed: int, minutes: float, recipe: str, work: Path) -> 
     visited = visits(rng, segments, still, catalog)
     session = Session(None, ())
     parts, _ = make_parts(session.recipes, session.recipes.read(recipe), session.context, session.plugins)
+    assert parts.joint is not None
+    parts.joint = GlanceOnly(parts.joint)
     parts.reader, parts.retainer, parts.segment_closed = None, None, lambda _: None
     begun = time.perf_counter()
     with Store.open(work / f"{rhythm}-{seed}-{recipe}") as store:
