@@ -64,8 +64,10 @@ class FrameRetriever:
             joint = self._engines.role("embed_joint")
             self._matcher = LabelMatcher(joint) if isinstance(joint, NamesLabels) else VectorMatcher(joint)
         matches = self._matcher.match(query, view, k)
-        moments = [(view.moment(sighting.moment_id), sighting) for sighting in matches.sightings]
-        evidence = tuple(moment_evidence(moment, self.name, s.score, s.why) for moment, s in moments if moment)
+        moments = view.moments_of(s.moment_id for s in matches.sightings)
+        evidence = tuple(
+            moment_evidence(moments[s.moment_id], self.name, s.score, s.why) for s in matches.sightings if s.moment_id in moments
+        )
         return Hits(evidence=evidence, confidence=matches.confidence)
 
 

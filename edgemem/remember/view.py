@@ -84,6 +84,10 @@ class View(DocumentReading, SessionReading):
         found = self._moments("m.id = :id", id=moment_id)
         return found[0] if found else None
 
+    def moments_of(self, ids: Iterable[int]) -> dict[int, Moment]:
+        """These moments by id; those that are unknown, forgotten or later than the cut-off are left out."""
+        return {moment.id: moment for moment in self._moments(f"m.id IN {ids_list(list(ids))}")}
+
     def moments(
         self,
         *,

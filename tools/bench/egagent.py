@@ -42,8 +42,8 @@ class ByVector:
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
         """Exact order of the best k."""
         found = view.vector_search(SPACE, self.queries[int(query.text)], k, from_us=query.from_us, to_us=query.to_us)
-        moments = [(view.moment(moment_id), score) for moment_id, score in found]
-        return Hits(evidence=tuple(moment_evidence(m, "frame", score, "") for m, score in moments if m), confidence=0.5)
+        moments = view.moments_of(moment_id for moment_id, _ in found)
+        return Hits(evidence=tuple(moment_evidence(moments[id_], "frame", score, "") for id_, score in found), confidence=0.5)
 
 
 def words(rng: np.random.Generator) -> list[str]:

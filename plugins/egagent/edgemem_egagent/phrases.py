@@ -16,45 +16,10 @@ _WHERE = frozenset(("in", "near", "into", "around", "outside"))
 _MOTION = re.compile(
     r"\b(?:go|going|goes|went|gone|come|came|coming|drive|drove|driving|travel\w*|fl[ye]w?|flying|move[ds]?|moving|back)\W+$", re.IGNORECASE
 )
-_PERSON_CUE = frozenset(
-    [
-        "with",
-        "and",
-        "ask",
-        "asked",
-        "tell",
-        "told",
-        "call",
-        "called",
-        "calling",
-        "meet",
-        "met",
-        "meeting",
-        "see",
-        "saw",
-        "seen",
-        "for",
-        "from",
-        "by",
-        "about",
-        "thank",
-        "thanks",
-        "hi",
-        "hello",
-        "hey",
-        "helping",
-        "help",
-        "helped",
-        "visit",
-        "visited",
-        "than",
-        "says",
-        "said",
-        "like",
-        "dear",
-        "to",
-    ]
-)
+_PERSON_CUE = word_set("""
+with and ask asked tell told call called calling meet met meeting see saw seen for from by about thank thanks hi hello hey helping help
+helped visit visited than says said like dear to
+""")
 _SAYS = word_set("said says told asked thinks thought wants wanted went came has had is was will would called")
 _GREETING = re.compile(
     r"(?:^|[,.;!]\s*)(?:hi|hello|hey|thanks|thank you|bye|goodbye|sorry|please|good (?:morning|evening|night)|yes|no|okay|ok|sure)[, ]+$",

@@ -13,7 +13,7 @@ import msgspec
 
 from edgemem.records import US, Record
 from edgemem_egagent.graph import INTERACTS_WITH, ME, MENTIONS, TALKS_TO, USES, Edge, Extraction, Line, Node, SameAs, joined, person, quoted
-from edgemem_egagent.lexicon import FIRST_NAMES, MEET, NOT_NAMES, TOUCH, USE
+from edgemem_egagent.lexicon import FIRST_NAMES, MEET, NOT_NAMES, TOUCH, USE, word_set
 from edgemem_egagent.phrases import Phrase, phrases, sentences
 
 TURN_GAP_US = 8 * US
@@ -197,37 +197,9 @@ def _objects(sentence: str, verb: re.Match[str], named: Sequence[Phrase], type_:
         at = phrase.end
 
 
-_BREAKS = frozenset(
-    [
-        "in",
-        "at",
-        "to",
-        "for",
-        "from",
-        "about",
-        "because",
-        "so",
-        "but",
-        "that",
-        "which",
-        "who",
-        "when",
-        "if",
-        "while",
-        "you",
-        "i",
-        "we",
-        "he",
-        "she",
-        "they",
-        "is",
-        "was",
-        "are",
-        "were",
-        "than",
-        "until",
-    ]
-)
+_BREAKS = word_set("""
+in at to for from about because so but that which who when if while you i we he she they is was are were than until
+""")
 
 
 def _passed(turn: Turn, following: Turn | None, people: Collection[str]) -> Iterator[Edge]:
