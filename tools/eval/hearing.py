@@ -253,7 +253,8 @@ def main() -> None:
         rates = ", ".join(f"{group} {rate:.1%}" for group, rate in found["wer"].items())
         print(
             f"    word error rate {found['wer_all']:.1%} of {found['words']} words ({rates}); real-time factor {found['rtf_clock']:.2f}"
-            f" by the clock, {found['rtf_cpu']:.2f} in processor seconds; starts within {found['start_error_s']:.2f} s; {found['speakers']};"
+            f" by the clock, {found['rtf_cpu']:.2f} in processor seconds; starts within {found['start_error_s']:.2f} s;"
+            f" {found['speakers']};"
             f" peak memory {found['rss_mib']} MiB"
         )
     results["silence"] = silence(session)
