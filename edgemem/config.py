@@ -20,6 +20,9 @@ else:
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+SECRET = ("_key", "_auth")
+"""How the names of keys end whose values are never shown."""
+
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
@@ -211,7 +214,7 @@ def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
         if not equals or not key.strip():
             raise UsageError(f'--set "{item}": write it as KEY=VALUE, such as budget.disk=64MiB')
         _put(data, key.strip().split("."), _value(value.strip()), item)
-        shown = f"{key}=***" if key.strip().endswith("_key") else item
+        shown = f"{key}=***" if key.strip().endswith(SECRET) else item
         where = f"--set {shown}" if not path else f"{path} with --set"
     if "tables" in data:
         raise UsageError(f'{where}: unknown key "tables"')
@@ -259,12 +262,12 @@ def _keys_at(kind: type[msgspec.Struct], message: str) -> list[str]:
 def dump(settings: Settings) -> Mapping[str, Any]:
     """Settings as plain data, plugins' tables beside the core's own, for `edgemem config show`."""
     plain: dict[str, Any] = msgspec.to_builtins(settings)
-    tables: dict[str, Any] = _without_keys(plain.pop("tables"))
-    return plain | tables
+    tables: dict[str, Any] = plain.pop("tables")
+    return _without_keys(plain | tables)  # type: ignore[no-any-return]
 
 
 def _without_keys(value: Any) -> Any:
     """The same with asterisks for everything that is called `..._key`: what is shown may be pasted into a report."""
     if not isinstance(value, dict):
         return value
-    return {name: "***" if name.endswith("_key") and inner else _without_keys(inner) for name, inner in value.items()}
+    return {name: "***" if name.endswith(SECRET) and inner else _without_keys(inner) for name, inner in value.items()}

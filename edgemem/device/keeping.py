@@ -51,7 +51,7 @@ def keep_if_free(memory: Path, trace: Trace) -> str:
     try:
         with View.open(memory) as view:
             budget_bytes = view.stats().budget_bytes
-        with Store.open(memory, create=False, budget_bytes=budget_bytes) as store:
+        with Store.open(memory, create=False, budget_bytes=budget_bytes, patience_s=0.0) as store:
             keep(store, trace)
     except EdgememError as error:
         return str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,16 +15,20 @@ PAUSE = "pause"
 """While this file is there nothing is seen: a file, so that it holds for every process at once and needs no writer."""
 
 
+PATIENCE_S = 1.0
+"""A question that was just answered holds the lock for a moment, to keep its session: a writer that starts then waits so long."""
+
+
 class WriterLock:
     """A lock of the operating system, so that no crash leaves it behind.
 
     Held from construction to `close`. The file names the holder's process, for the error of the second comer.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, patience_s: float = PATIENCE_S) -> None:
         self._file = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take(time.monotonic() + patience_s)
         except BlockingIOError:
             holder = os.pread(self._file, 32, 0).decode(errors="replace").strip() or "unknown"
             os.close(self._file)
@@ -35,6 +40,15 @@ class WriterLock:
             raise
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+
+    def _take(self, until_s: float) -> None:
+        while True:
+            try:
+                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= until_s:
+                    raise
+                time.sleep(0.02)
 
     def close(self) -> None:
         if self._file >= 0:
