@@ -15,7 +15,7 @@ from edgemem.errors import EdgememError
 
 # command -> (module, attribute, one line of help). The help stands here so that `edgemem --help` imports no command.
 _COMMANDS = {
-    "ingest": ("edgemem.cli.ingest", "ingest", "Remember a video file, a folder of pictures, a camera or a URL."),
+    "ingest": ("edgemem.cli.ingest", "ingest", "Remember a video, a recording of sound, pictures, a camera, a microphone or a URL."),
     "run": ("edgemem.cli.run", "run", "The daemon: see the configured cameras until told to stop, and answer meanwhile."),
     "ask": ("edgemem.cli.ask", "ask", "Answer a question with the evidence that proves it."),
     "search": ("edgemem.cli.ask", "search", "Find moments, events and text."),

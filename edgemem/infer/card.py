@@ -85,7 +85,8 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
 
     name: str
     role: str
-    """What it is for: `classify`, `detect`, `embed_text`, `embed_joint`, `read_text`, `detect_face`, `embed_face`, `chat`."""
+    """What it is for: `classify`, `detect`, `embed_text`, `embed_joint`, `read_text`, `detect_face`, `embed_face`,
+    `detect_speech`, `transcribe`, `embed_voice`, `chat`."""
     decoder: str
     """Component that gives the arrays meaning."""
     runtime: str = "onnx"

@@ -222,8 +222,7 @@ def _film(clips: Sequence[Clip], path: Path) -> Path:
         for number, frame in enumerate(street.decode(video=0)):
             if number == 400:
                 break
-            frame.pts, frame.time_base = None, None
-            out.mux(pictures.encode(frame.reformat(768, 576, "yuv420p")))
+            out.mux(pictures.encode(av.VideoFrame.from_ndarray(frame.to_ndarray(format="bgr24"), format="bgr24")))
         out.mux(pictures.encode(None))
         for at in range(0, len(sound), 1024):
             block = av.AudioFrame.from_ndarray(np.ascontiguousarray(sound[None, at : at + 1024]), format="fltp", layout="mono")
