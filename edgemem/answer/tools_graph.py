@@ -84,8 +84,10 @@ class Talk(Record, frozen=True):
 
 PEOPLE = frozenset(("person", "voice", "face"))
 """Kinds of entities that are somebody; a voice is a person whom nobody has named yet."""
-_ROWS = 20_000
+_ROWS = 5_000
 """Relations of one name that are read at most; the newest count where there are more."""
+_TOLD = 500
+"""Rows that are given back, the newest: each is looked up with its proof."""
 _SHARE = 0.5
 """An utterance must hold this share of the words asked about."""
 
@@ -107,11 +109,13 @@ class RelateTool:
         ids: list[int | None] = [entity.id for entity in ends]
         for entity_id in ids or [None]:
             for type_ in action.types or (None,):
-                some = view.relations(entity_id=entity_id, type=type_, from_us=action.from_us, to_us=action.to_us, limit=_ROWS)
+                some = view.relations(
+                    entity_id=entity_id, type=type_, from_us=action.from_us, to_us=action.to_us, limit=_ROWS, newest_first=True
+                )
                 found.update((relation.id, relation) for relation in some)
         kept = [relation for relation in found.values() if _fits(relation, action, sources, targets)]
         kept.sort(key=lambda relation: (relation.t0_us, relation.id))
-        rows = tuple(row_of(view, relation) for relation in kept)
+        rows = tuple(row_of(view, relation) for relation in kept[-_TOLD:])
         return Related(rows=rows, evidence=_distinct(row.evidence for row in rows), known=True)
 
 

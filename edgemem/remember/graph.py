@@ -165,8 +165,10 @@ class GraphReading(Reading):
         from_us: int | None = None,
         to_us: int | None = None,
         limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Relation]:
         """Relations known at the cut-off that overlap the range, in the order of their beginning; `entity_id` may be either end."""
+        way = "DESC" if newest_first else "ASC"
         ends = "" if entity_id is None else ids_list(self._cluster(entity_id))
         where = (
             f"{RELATION_KNOWN} AND r.t1_us >= :from_us AND r.t0_us <= :to_us {in_stream('r', stream)}"
@@ -174,7 +176,7 @@ class GraphReading(Reading):
             + ("" if type is None else " AND r.type = :type")
         )
         return self._relations(
-            f"{where} ORDER BY r.t0_us, r.id LIMIT :limit",
+            f"{where} ORDER BY r.t0_us {way}, r.id {way} LIMIT :limit",
             type=type,
             limit=-1 if limit is None else limit,
             **{**self._range(from_us, None, stream), "to_us": FOREVER_US if to_us is None else to_us},
