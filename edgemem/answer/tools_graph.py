@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from edgemem.answer.asked import ME
 from edgemem.answer.words import content_words, words
 from edgemem.records import Channel, Entity, Evidence, Record, Relation
 
@@ -209,12 +210,17 @@ def _fits(relation: Relation, action: Relate, sources: Sequence[Entity], targets
     return way(*ends) or (action.either and way(*ends[::-1]))
 
 
+def shown_name(name: str) -> str:
+    """The wearer is "me" however a transcript writes it."""
+    return ME if name.casefold() == ME else name
+
+
 def row_of(view: View, relation: Relation) -> Row:
     """A relation as a row; it is proved by the utterance or the picture that its best quote names, else by itself."""
     quote = next((q for q in relation.quotes if q.document_id is not None), relation.quotes[0] if relation.quotes else None)
     text = quote.text if quote else ""
     return Row(
-        source=relation.source.name, source_kind=relation.source.kind, type=relation.type, target=relation.target.name,
+        source=shown_name(relation.source.name), source_kind=relation.source.kind, type=relation.type, target=shown_name(relation.target.name),
         target_kind=relation.target.kind, t0_us=relation.t0_us, t1_us=relation.t1_us, confidence=relation.confidence, quote=text,
         evidence=_proof(view, relation, text, quote.document_id if quote else None, quote.moment_id if quote else None),
     )  # fmt: skip
@@ -238,7 +244,7 @@ def _proof(view: View, relation: Relation, text: str, document_id: int | None, m
 
 def said_of(spoken: Spoken, score: float) -> Said:
     """An utterance as evidence: the words as they were heard."""
-    document, speaker = spoken.document, spoken.speaker.name if spoken.speaker else ""
+    document, speaker = spoken.document, shown_name(spoken.speaker.name) if spoken.speaker else ""
     evidence = Evidence(
         id=f"d{document.id}", channel="speech", stream=document.stream, t0_us=document.t0_us, t1_us=document.t1_us,
         offset_us=document.offset_us, score=score, text=f"{speaker}: {document.text}" if speaker else document.text,

@@ -59,4 +59,4 @@ def test_the_truth_of_a_question_is_where_it_was_said(spoken):
 def test_subtitles_carry_the_speaker(spoken):
     text = srt(spoken[1])
     assert text.startswith("1\n00:0")
-    assert f"{spoken[1][0].speaker}: {spoken[1][0].text}" in text
+    assert all(f"{one.speaker.capitalize()}: {one.text}" in text for one in spoken[1])

@@ -100,7 +100,12 @@ def srt(said: Sequence[Spoken]) -> str:
         whole = round(seconds * 1000)
         return f"{whole // 3_600_000:02}:{whole // 60_000 % 60:02}:{whole // 1000 % 60:02},{whole % 1000:03}"
 
-    return "".join(f"{i}\n{stamp(s.t0)} --> {stamp(s.t1)}\n{s.speaker}: {s.text}\n\n" for i, s in enumerate(said, 1))
+    return "".join(f"{i}\n{stamp(s.t0)} --> {stamp(s.t1)}\n{_label(s.speaker)}: {s.text}\n\n" for i, s in enumerate(said, 1))
+
+
+def _label(speaker: str) -> str:
+    """Names in subtitles begin with a capital."""
+    return speaker[:1].upper() + speaker[1:]
 
 
 def write_script(folder: Path, seed: int | None = None) -> list[Question]:
