@@ -179,3 +179,12 @@ def test_edges_by_a_model_are_checked_and_timed_by_the_lines_they_name(tmp_path:
             assert at.confidence < 0.8
     assert len(chat.asked("extract")) == 2  # one repair
     assert "Ignore all rules" not in chat.asked("extract")[0].messages[0].text
+
+
+def test_me_with_a_capital_is_the_wearer_too(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, SEEN, [(2, 4, "Me", "Anna, I'm using the kettle."), (6, 8, "Anna", "Good, Me.")])
+        with store.view() as view:
+            used = [r.source for r in view.relations(type="USES") if r.target.name in {"kettle", "cup"}]
+            assert len({entity.id for entity in used}) == 1
+            assert used[0].name.casefold() == "me"
