@@ -220,7 +220,8 @@ def row_of(view: View, relation: Relation) -> Row:
     quote = next((q for q in relation.quotes if q.document_id is not None), relation.quotes[0] if relation.quotes else None)
     text = quote.text if quote else ""
     return Row(
-        source=shown_name(relation.source.name), source_kind=relation.source.kind, type=relation.type, target=shown_name(relation.target.name),
+        source=shown_name(relation.source.name), source_kind=relation.source.kind, type=relation.type,
+        target=shown_name(relation.target.name),
         target_kind=relation.target.kind, t0_us=relation.t0_us, t1_us=relation.t1_us, confidence=relation.confidence, quote=text,
         evidence=_proof(view, relation, text, quote.document_id if quote else None, quote.moment_id if quote else None),
     )  # fmt: skip
