@@ -31,13 +31,17 @@ def register_writers() -> Components:
 
 @hookimpl
 def register_tools() -> Components:
+    from edgemem_egagent.tools import Analyzer, AnalyzerSettings
+
     return [
         Component(
             "visual_search", lambda _settings, context: _visual(context), summary="pictures by one to three short queries, fused by rank"
         ),
         Component("transcript_search", lambda _settings, _context: _transcript(), summary="what was said, by full text"),
         Component("entity_graph_search", lambda _settings, _context: _graph(), summary="relations, from strict to relaxed"),
-        Component("analyzer", lambda _settings, context: _analyzer(context), summary="judges what a search brought"),
+        Component(
+            "analyzer", lambda settings, context: Analyzer(context.models, settings), AnalyzerSettings, "judges what a search brought"
+        ),
     ]
 
 

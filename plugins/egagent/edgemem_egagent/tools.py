@@ -12,7 +12,7 @@ from edgemem.answer.retrieve import Query, Retriever
 from edgemem.answer.tools_graph import Row, Said, held, match_entities, row_of, said_of
 from edgemem.answer.words import content_words, similar_texts
 from edgemem.clock import to_iso
-from edgemem.errors import EdgememError
+from edgemem.errors import ChatError, EdgememError
 from edgemem.records import US, Evidence
 from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed
@@ -32,6 +32,8 @@ EDGES = 60
 """Rows of the graph that are given back; the newest count where there are more."""
 MAX_IMAGES = 50
 """Frames with timestamps that the analyzer is shown (EGAgent, section 3.3)."""
+_FEW_IMAGES = 8
+"""So many are shown when all of them are more than the question may spend."""
 _SAME = 0.92
 """Texts more alike than this say the same."""
 
@@ -171,15 +173,22 @@ class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     items: tuple[int, ...] = ()
 
 
+class AnalyzerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one analysis is shown."""
+
+    images: Annotated[int, msgspec.Meta(ge=0, le=MAX_IMAGES)] = MAX_IMAGES
+    """Pictures with their times; each costs about 1,000 tokens of `models.tokens_per_question`."""
+
+
 class Analyzer:
     """Relevance, evidence and repetitions of what one search brought (Algorithm 1, step 2b)."""
 
     name = "analyzer"
     action = Analyse
 
-    def __init__(self, models: Completes | None = None, *, images: int = MAX_IMAGES) -> None:
+    def __init__(self, models: Completes | None = None, settings: AnalyzerSettings | None = None) -> None:
         self._models = models if models is not None and models.there else None
-        self._images = min(images, MAX_IMAGES)
+        self._images = (settings or AnalyzerSettings()).images
 
     def run(self, action: Analyse, view: View) -> Analysed:
         """By the language model where there is one, else by words. Raises ChatError when the model fails."""
@@ -189,11 +198,21 @@ class Analyzer:
         return self._by_model(action, items, view) if self._models is not None else by_words(action, items)
 
     def _by_model(self, action: Analyse, items: Sequence[Evidence], view: View) -> Analysed:
+        """With as many pictures as the question's share of the model allows: all, a few, none."""
+        for images in sorted({self._images, min(_FEW_IMAGES, self._images)} - {0}, reverse=True):
+            try:
+                return self._judged(action, items, view, images)
+            except ChatError as error:
+                if "tokens_per_question" not in str(error):
+                    raise
+        return self._judged(action, items, view, 0)
+
+    def _judged(self, action: Analyse, items: Sequence[Evidence], view: View, most: int) -> Analysed:
         assert self._models is not None
         images: list[bytes] = []
         shown: list[dict[str, Any]] = []
         for number, item in enumerate(items[:MAX_IMAGES]):
-            picture = self._picture(item, view) if self._models.vision and len(images) < self._images else None
+            picture = self._picture(item, view) if self._models.vision and len(images) < most else None
             images += [picture] if picture else []
             shown.append({"item": number, "time": to_iso(item.t0_us), "text": item.text, **({"picture": len(images)} if picture else {})})
         data = {"sub_task": action.task, "tool": action.tool, "items": shown}

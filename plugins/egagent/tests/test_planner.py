@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from edgemem_egagent.actions import GraphSearch, TranscriptSearch, VisualSearch
 
@@ -164,3 +165,10 @@ def test_two_questions_at_once_do_not_disturb_each_other(view: View, kit_of: Kit
     kit = kit_of()
     first, second = (put(view, kit, text)[0].answer for text in ("When did I last use the printer?", "What did Clara say?"))
     assert (first, second) == tuple(put(view, kit, text)[0].answer for text in ("When did I last use the printer?", "What did Clara say?"))
+
+
+def test_every_step_can_be_written_down(view: View, kit_of: KitOf) -> None:
+    for kit in (kit_of(), kit_of(model())):
+        for step in put(view, kit, "Who used the wrench?")[1].steps:
+            assert msgspec.json.decode(msgspec.json.encode(step.action))
+            assert msgspec.json.decode(msgspec.json.encode(step.result)) is not None

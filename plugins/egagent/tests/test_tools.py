@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from edgemem_egagent.actions import Analyse, GraphSearch, TranscriptSearch, VisualSearch
 from edgemem_egagent.fusion import best_rank_first
-from edgemem_egagent.tools import Analyzer, GraphTool, TranscriptTool, VisualTool
+from edgemem_egagent.tools import Analyzer, AnalyzerSettings, GraphTool, TranscriptTool, VisualTool
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.answer.models import Models
-from edgemem.records import US, Evidence
+from edgemem.answer.planner import Kit, ask
+from edgemem.config import ModelSettings
+from edgemem.infer.chat import Prompt
+from edgemem.records import US, Evidence, Question
 from edgemem.remember.view import View
 
 from .conftest import T0_US, LabelRetriever, ScriptedChat
@@ -162,9 +167,26 @@ def test_what_says_the_same_is_said_once(view: View) -> None:
 def test_a_model_chooses_items_and_sees_pictures_with_their_times(view: View) -> None:
     chat = ScriptedChat(vision=True, analyse={"finding": "A kitchen with a cup.", "items": [1, 1, 99]})
     found = visual.run(VisualSearch(queries=("kitchen", "cup")), view)
-    judged = Analyzer(Models(chat), images=2).run(Analyse(task="where was I", tool="visual", items=found.evidence), view)
+    judged = Analyzer(Models(chat), AnalyzerSettings(images=2)).run(Analyse(task="where was I", tool="visual", items=found.evidence), view)
     assert judged.evidence == (found.evidence[1],)
     message = chat.prompts[0].messages[-1]
     assert len(message.images) == 2
     assert message.text.count('"picture"') == 2
     assert "2026-05-04T09:00" in message.text
+
+
+def test_fewer_pictures_are_shown_when_all_are_more_than_the_question_may_spend(view: View, kit_of: Callable[..., Kit]) -> None:
+    plan = {"sub_tasks": [{"task": "where was I", "tool": "visual", "queries": ["kitchen", "office", "workshop"]}]}
+    found = {"finding": "A kitchen.", "items": [0]}
+    chat = ScriptedChat(vision=True, plan=plan, analyse=found, grade={"sufficient": "yes"}, answer=_first)
+    kit = kit_of(chat)
+    kit.models = Models(chat, ModelSettings(tokens_per_question=8000))
+    kit.tools = tuple(Analyzer(kit.models) if tool.name == "analyzer" else tool for tool in kit.tools)
+    now_us = T0_US + 7200 * US
+    answer, _ = ask(view, Question(text="Where was I?", asked_us=now_us, as_of_us=now_us), kit)
+    assert answer.status == "answered"
+    assert [len(p.messages[-1].images) for p in chat.asked("analyse")] == [0]
+
+
+def _first(prompt: Prompt) -> dict[str, object]:
+    return {"answer": "In the kitchen.", "evidence": re.findall(r'"id":"(m\d+)"', prompt.messages[-1].text)[:1]}
