@@ -71,6 +71,8 @@ def relation(s: Session) -> Maybe:
 
 def _done(s: Session, asked: Asked) -> Maybe:
     found, rows, notes = yield from _rows(asked, window_of(s))
+    if not found.known and TALKS_TO in asked.types:
+        return (yield from _heard_nearby(s, asked))
     if not found.known or (not rows and asked.wanted != "how_often" and not _about_people(asked) and not s.parsed.time and not found.rows):
         seen = None if not found.known else (yield from _only_seen(s, asked))
         return seen
@@ -139,6 +141,21 @@ def _ends(s: Session, asked: Asked, rows: Sequence[Row], notes: tuple[str, ...])
     verb = {"who": "talked to" if asked.source else "talked"}.get(asked.wanted, "")
     lead = _lead(asked, verb)
     return answered(f"{lead}{said}{time_said(s)}.", sure_of(rows), ids_of(item.proofs[-1] for item in items), option_of(s, items), notes)
+
+
+def _heard_nearby(s: Session, asked: Asked) -> Maybe:
+    """Who talked to whom where no relations are kept: those who were heard, if they are the ones asked about."""
+    other = next((name for name in (asked.source, asked.target) if name not in {"", ME}), "")
+    window = window_of(s)
+    said = sorted(as_talk((yield Hear(speaker=other[:100], from_us=window[0], to_us=window[1]))).said, key=when_said)
+    names = grouped((one.speaker, one) for one in said if one.speaker not in NOBODY | {ME})
+    if not names or asked.wanted == "how_often":
+        return None
+    last = said[0] if asked.ordinal == 1 else said[-1]
+    notes = ("no relations are kept; this is who was heard",)
+    text = f"{listed(names)} spoke near you{time_said(s)}, last at {time_text(last.t0_us, s.question.tz)}: {quote(last.text, 160)}."
+    items = [Item(name=n, confidence=0.5, proofs=tuple(o.evidence for o in ones), t0_us=ones[0].t0_us) for n, ones in names.items()]
+    return answered(text, 0.5, ids_of([last.evidence, *(ones[-1].evidence for ones in names.values())]), option_of(s, items), notes)
 
 
 def _open_end(row: Row, asked: Asked) -> str:

@@ -223,3 +223,14 @@ def test_a_word_that_was_only_said_is_not_taken_for_a_sight(tmp_path: Path, kit:
             tx.add_document(NewDocument(kind="fused", text='Anna says "The cat ran away."', offset_us=0, origin="asr", **span))
     with View.open(tmp_path / "memory") as view:
         assert put(view, kit, "Did I see the cat?", now_us=DAY_US + 10 * H * US).status == "abstained"
+
+
+def test_where_no_relations_are_kept_those_who_were_heard_are_named(tmp_path: Path, kit: Kit) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, "days", DAY_US, {9 * H: (label("room"),)})
+        with store.transaction() as tx:
+            tell(tx, 0, 9 * H, "Anna", "", "Good morning.", [])
+    with View.open(tmp_path / "memory") as view:
+        answer = put(view, kit, "Who did I talk to today?", now_us=DAY_US + 10 * H * US)
+        assert "Anna spoke near you" in answer.answer
+        assert put(view, kit, "Did I talk to Ben today?", now_us=DAY_US + 10 * H * US).status == "abstained"
