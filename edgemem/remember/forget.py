@@ -27,7 +27,7 @@ from edgemem.remember.reading import connect, ids_list
 from edgemem.remember.results import Spoken
 from edgemem.remember.selection import Selection, Wanted, runs, select
 from edgemem.remember.store import Store
-from edgemem.remember.tidy import ERASE_DUE, WIPE_DUE, wipe_files
+from edgemem.remember.tidy import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
 from edgemem.remember.transaction import Transaction
 from edgemem.remember.view import View
 
@@ -122,13 +122,11 @@ def tidy_up(directory: Path, *, beyond_budget: bool = False) -> bool:
     prepare(directory, create=False)
     with told(directory):
         with closing(connect(directory)) as connection:
-            due = connection.execute("SELECT value FROM meta WHERE key = ?", (WIPE_DUE,)).fetchone()
-            if not due:
+            if not connection.execute("SELECT 1 FROM meta WHERE key = ?", (WIPE_DUE,)).fetchone():
                 return False
-            unfinished = connection.execute("SELECT 1 FROM meta WHERE key = ?", (ERASE_DUE,)).fetchone()
+            unfinished = erasing_due(connection) is not None
         if unfinished:
-            with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store:
-                in_pieces(store, erasing(due[0]))
+            Store.open(directory, create=False, budget_bytes=cap_in_force(directory)).close()
         cap_bytes = None if beyond_budget else cap_in_force(directory)
         lock = WriterLock(directory)
         try:

@@ -30,7 +30,9 @@ ROW = np.dtype([("t_us", "<i8"), ("moment_id", "<i8"), ("stream_id", "<i4"), ("s
 Rows = npt.NDArray[Any]
 """Structured array of `ROW`. `moment_id` 0 = a row that was erased."""
 _HEADER = struct.Struct("<8s16sIqqqqqI")
-_MAGIC = b"EDGEMEM2"
+_MAGIC = b"EDGEMEM3"
+_FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD6E8FEB9, 0xA0761D65], np.uint32)
+"""One odd number for each word of a row, of no meaning."""
 _READ_ROWS = 65536
 """Rows turned into columns at a time: at a million rows the file as a whole would take 36 MB more."""
 
@@ -48,7 +50,8 @@ class Header:
     epoch: int = 0
     last_id: int = 0
     """Largest moment id in it."""
-    rows_crc: int = 0
+    rows_sum: int = 0
+    """`total` of all rows."""
 
     @property
     def live(self) -> int:
@@ -64,7 +67,7 @@ class Header:
             self.erased,
             self.epoch,
             self.last_id,
-            self.rows_crc,
+            self.rows_sum,
         )
         return body + struct.pack("<I", zlib.crc32(body))
 
@@ -118,6 +121,17 @@ def checks(matrix: Int8, bits: Signs) -> npt.NDArray[np.int32]:
     """Checksum of each row and its sign bits."""
     pattern = (np.arange(matrix.shape[1]) * 73 % 127 + 1).astype(np.int8)
     return scan(matrix, pattern).astype(np.int32) + scan(bits.view(np.int8), pattern[: bits.shape[1]]).astype(np.int32)
+
+
+def total(rows: Rows, positions: npt.NDArray[np.integer[Any]]) -> int:
+    """Checksum of rows at these positions, so made that a row can change without reading the others.
+
+    The sum, modulo 2^32, over all 32-bit words, each times an odd factor of its column and one of its row. An odd factor can be
+    divided out modulo 2^32, so any one wrong word shows; and rows that changed places do.
+    """
+    words = np.ascontiguousarray(rows).view(np.uint32).reshape(len(rows), ROW.itemsize // 4)
+    sums = (words * _FACTORS).sum(axis=1, dtype=np.uint32)
+    return int((sums * (2 * positions + 1).astype(np.uint32)).sum(dtype=np.uint32))
 
 
 class Sidecar:
@@ -198,7 +212,7 @@ class Sidecar:
                 count=count,
                 ordered=count if in_order else header.ordered,
                 last_id=max(header.last_id, int(rows["moment_id"].max())),
-                rows_crc=zlib.crc32(rows.tobytes(), header.rows_crc),
+                rows_sum=(header.rows_sum + total(rows, np.arange(header.count, count))) % 2**32,
             )
             file.seek(HEADER_BYTES + (count - len(rows)) * ROW.itemsize)
             file.write(rows.tobytes())
@@ -208,21 +222,22 @@ class Sidecar:
         return header
 
     def erase(self, moment_ids: npt.NDArray[np.int64], header: Header) -> Header:
-        """Zero the rows of these moments, in all files."""
+        """Zero the rows of these moments in place, in all files; the header is written last."""
         with self.rows_path.open("r+b") as file, self.matrix_path.open("r+b") as matrix, self.signs_path.open("r+b") as bits:
-            file.seek(HEADER_BYTES)
-            rows = np.frombuffer(file.read(header.count * ROW.itemsize), ROW).copy()
-            dead = np.flatnonzero(np.isin(rows["moment_id"], moment_ids))
-            for position in dead:
-                matrix.seek(int(position) * self.dim)
-                matrix.write(bytes(self.dim))
-                bits.seek(int(position) * self.signs_bytes)
-                bits.write(bytes(self.signs_bytes))
-            for column in ("moment_id", "scale", "check"):
-                rows[column][dead] = 0
-            header = replace(header, erased=header.erased + len(dead), rows_crc=zlib.crc32(rows.tobytes()))
-            file.seek(0)
-            file.write(header.encode() + rows.tobytes())
+            with mmap.mmap(file.fileno(), HEADER_BYTES + header.count * ROW.itemsize) as mapped:
+                rows = np.frombuffer(mapped, ROW, header.count, HEADER_BYTES)
+                dead = np.flatnonzero(np.isin(rows["moment_id"], moment_ids))
+                before = total(rows[dead], dead)
+                for column in ("moment_id", "scale", "check"):
+                    rows[column][dead] = 0
+                changed = total(rows[dead], dead) - before
+                del rows  # or the mapping could not be closed
+            for other, width in ((matrix, self.dim), (bits, self.signs_bytes)):
+                for position in dead.tolist():
+                    other.seek(position * width)
+                    other.write(bytes(width))
+            header = replace(header, erased=header.erased + len(dead), rows_sum=(header.rows_sum + changed) % 2**32)
+            file.write(header.encode())
         return header
 
     def rewrite(self, rows: Rows, matrix: Int8, epoch: int) -> Header:
@@ -231,7 +246,7 @@ class Sidecar:
         rows["check"] = checks(matrix, bits)
         data = rows.tobytes()
         last_id = int(rows["moment_id"].max()) if len(rows) else 0
-        header = Header(self.memory_id, self.dim, len(rows), len(rows), 0, epoch, last_id, zlib.crc32(data))
+        header = Header(self.memory_id, self.dim, len(rows), len(rows), 0, epoch, last_id, total(rows, np.arange(len(rows))))
         self.matrix_path.parent.mkdir(exist_ok=True)
         # A header that names no rows comes first: a crash between the two renames must not pair the new matrix with old rows.
         self.rows_path.unlink(missing_ok=True)
@@ -253,14 +268,13 @@ def _replace(path: Path, data: bytes | memoryview) -> None:
 def _read_columns(file: BinaryIO, header: Header) -> dict[str, npt.NDArray[Any]] | None:
     """The rows of the file as one array a field; None if they are not what was written."""
     columns = {name: np.empty(header.count, ROW[name]) for name in ROW.names or ()}
-    crc = 0
+    found = 0
     for start in range(0, header.count, _READ_ROWS):
-        data = file.read(min(_READ_ROWS, header.count - start) * ROW.itemsize)
-        crc = zlib.crc32(data, crc)
-        rows = np.frombuffer(data, ROW)
+        rows = np.frombuffer(file.read(min(_READ_ROWS, header.count - start) * ROW.itemsize), ROW)
+        found += total(rows, np.arange(start, start + len(rows)))
         for name, column in columns.items():
             column[start : start + _READ_ROWS] = rows[name]
-    return columns if crc == header.rows_crc else None
+    return columns if found % 2**32 == header.rows_sum else None
 
 
 def _map_file(path: Path, count: int, width: int) -> npt.NDArray[np.uint8] | None:

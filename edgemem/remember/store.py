@@ -23,11 +23,12 @@ from edgemem.errors import EngineError, MemoryDirError
 from edgemem.records import Tier
 from edgemem.remember import database, keys, ledger, room, schema, text, tidy
 from edgemem.remember.budget import Fader
-from edgemem.remember.directory import WriterLock, disk_bytes, prepare, remove_part, remove_vectors
+from edgemem.remember.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
+from edgemem.remember.erase import erasing
 from edgemem.remember.faults import explain, told
 from edgemem.remember.housekeeping import Housekeeping
-from edgemem.remember.pieces import cap_in_force
+from edgemem.remember.pieces import cap_in_force, in_pieces
 from edgemem.remember.transaction import Transaction
 from edgemem.remember.vectors import Holds, SpaceWriter, space_row
 from edgemem.remember.view import View
@@ -82,11 +83,18 @@ class Store(Housekeeping):
 
     @classmethod
     def open(
-        cls, directory: Path, *, create: bool = True, budget_bytes: int | None = None, durability: Literal["normal", "full"] = "normal"
+        cls,
+        directory: Path,
+        *,
+        create: bool = True,
+        budget_bytes: int | None = None,
+        durability: Literal["normal", "full"] = "normal",
+        patience_s: float = PATIENCE_S,
     ) -> Store:
-        """Lock the memory at `directory`, bring its schema up to date, repair its sidecars and end a wipe that was interrupted.
+        """Lock the memory at `directory`, bring its schema up to date, repair its sidecars and end a forgetting that was interrupted.
 
-        With `durability` "full" every transaction is synced to the disk; a power cut then loses none that was acknowledged.
+        It waits `patience_s` for a lock that another process holds. With `durability` "full" every transaction is synced to the disk; a
+        power cut then loses none that was acknowledged.
 
         Raises MemoryDirError when it is missing (and `create` is false), no memory, locked, too new, read-only or damaged.
         """
@@ -94,7 +102,7 @@ class Store(Housekeeping):
             room.Division.of(budget_bytes)
         with told(directory):
             prepare(directory, create=create)
-            lock = WriterLock(directory)
+            lock = WriterLock(directory, patience_s)
             try:
                 connection = _connect(directory)
                 if tidy.is_due(connection):
@@ -103,13 +111,19 @@ class Store(Housekeeping):
                     connection = _connect(directory)
                 try:
                     connection.execute(f"PRAGMA synchronous={durability}")
-                    return cls(directory, connection, lock, budget_bytes)
+                    store = cls(directory, connection, lock, budget_bytes)
+                    due = tidy.erasing_due(connection)
+                    if due is None:
+                        return store
+                    in_pieces(store, erasing(due))
                 except BaseException:
                     connection.close()
                     raise
             except BaseException:
                 lock.close()
                 raise
+        store.close()
+        return cls.open(directory, create=False, budget_bytes=budget_bytes, durability=durability)  # what was erased is wiped now
 
     def __enter__(self) -> Self:
         return self

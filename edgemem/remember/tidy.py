@@ -32,6 +32,12 @@ def is_due(connection: sqlite3.Connection) -> bool:
     return found == [(WIPE_DUE,)]
 
 
+def erasing_due(connection: sqlite3.Connection) -> str | None:
+    """The receipt of a forgetting that was interrupted before all of it was out of the tables."""
+    found = connection.execute("SELECT value FROM meta WHERE key = ?", (ERASE_DUE,)).fetchone()
+    return found[0] if found else None
+
+
 def wipe_files(directory: Path, cap_bytes: int | None, *, patience_s: float | None = None) -> None:
     """Wipe what was forgotten out of the files, and note that it is done. For a caller that holds the writer's lock and no connection.
 
