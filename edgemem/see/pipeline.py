@@ -328,16 +328,16 @@ class Pipeline:
         return self._run.encode()
 
     def _end(self, *, finished: bool) -> None:
-        if self._stop.is_set():
-            self._care.note("interrupted; run the same command again to go on" if not self._source.live else "stopped")
         for kept in self._care.attempt("selector", [], self._parts.selector.flush):
             self._keep(kept)
         if self._counts["frames"] and not self._counts["moments"] and not self._ready:  # sound needs no pictures
             reason, times = next(iter(self._dropped.most_common(1)), ("too little new", self._counts["frames"]))
             self._care.note(f"nothing was kept: {times} of {self._counts['frames']} frames were dropped as {reason}")
-        self._run.saved.finished = finished
         if self._hearing is not None:
-            self._hearing.finish(self._commit_if_due, stopped=self._stop.is_set())
+            self._hearing.finish(self._commit_if_due, self._stop.is_set)
+        if self._stop.is_set():
+            self._care.note("interrupted; run the same command again to go on" if not self._source.live else "stopped")
+        self._run.saved.finished = finished and not self._stop.is_set()  # not before all was heard: a killed run goes on hearing
         if self._counts["frames"] or self._run.resumed or self._hearing is not None:
             self._commit(ending=True)
             if self._tracks.finish():

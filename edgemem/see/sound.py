@@ -122,7 +122,6 @@ class SoundTrack:
 
         self.lost = 0
         """Packets that could not be decoded."""
-        self._closed = False
         try:
             self._container = open_container(path)
         except (av.error.FFmpegError, OSError, ValueError) as error:
@@ -140,7 +139,7 @@ class SoundTrack:
         return int(self._container.duration) if self._container.duration else None
 
     def chunks(self, after_us: int) -> Iterator[tuple[int, Samples]]:
-        """Sound later than `after_us`, in order. Ends early after `close`."""
+        """Sound later than `after_us`, in order."""
         if self.track is None:
             return
         self._skip_to(after_us)
@@ -148,14 +147,8 @@ class SoundTrack:
         for frame in self._frames():
             offset_us = self._offset_us(frame)
             yield from self._later(cutter.add(offset_us, resampler.samples(frame)), after_us)
-            if self._closed:
-                return
         yield from self._later(cutter.add(None, resampler.rest()), after_us)
         yield from self._later(cutter.rest(), after_us)
-
-    def close(self) -> None:
-        """End `chunks`, from any thread."""
-        self._closed = True
 
     def _skip_to(self, after_us: int) -> None:
         import av
@@ -212,7 +205,6 @@ class SoundFile:
         self.duration_us = track.duration_us
         self.t0_us = start_us if start_us is not None else clock.now_us() - (self.duration_us or 0)
         self.identity = identity_of(path)
-        self._track: SoundTrack | None = None
 
     def skip_to(self, offset_us: int) -> None:
         """There are no frames to skip; `sounds` is told by its own argument."""
@@ -222,16 +214,15 @@ class SoundFile:
         return iter(())
 
     def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
-        """The sound later than an offset, once."""
-        self._track = SoundTrack(self._path)
-        for offset_us, samples in self._track.chunks(after_us):
+        """The sound later than an offset. It goes on after `close`, which ends the (missing) pictures."""
+        track = SoundTrack(self._path)
+        for offset_us, samples in track.chunks(after_us):
             yield Sound(stream=self.name, t_us=self.t0_us + offset_us, offset_us=offset_us, samples=samples)
-        if self._track.lost:
-            self.dropped["corrupt"] = self._track.lost
+        if track.lost:
+            self.dropped["corrupt"] = track.lost
 
     def close(self) -> None:
-        if self._track is not None:
-            self._track.close()
+        """Nothing is open between calls."""
 
 
 class Microphone:

@@ -48,11 +48,16 @@ class Hearing:
         """The pictures have come this far in the stream."""
         self._listener.seen(offset_us - self._run.stamp(0, 0)[1])
 
-    def finish(self, waiting: Callable[[], object], *, stopped: bool) -> None:
-        """The pictures have ended: hear a recording to its end, or only what was said already when the run was stopped."""
-        if stopped:
-            self._listener.stop()
-        self._listener.finish(progress=waiting)
+    def finish(self, waiting: Callable[[], object], stopped: Callable[[], bool]) -> None:
+        """The pictures have ended: hear a recording to its end, or only what was said already once the run is stopped."""
+
+        def progress() -> None:
+            if stopped():
+                self._listener.stop()
+            waiting()
+
+        progress()
+        self._listener.finish(progress=progress)
 
     def write(self, tx: Transaction, told: Callable[[Spoken], object]) -> int:
         """Store what was heard, tell each utterance; returns the offset in the stream up to which nothing more will come."""

@@ -23,7 +23,6 @@ from edgemem.see.source import SIDE_PX
 
 if TYPE_CHECKING:
     from edgemem.records import Image
-    from edgemem.see.sound import SoundTrack
 
 _KEY_SLACK = 0.25
 """A key frame stands for a wanted time that is at most this part of a period away."""
@@ -78,7 +77,6 @@ class VideoFile:
         self._base_us = (self._stamp_us(self._head) if self._head is not None else None) or 0
         self._end_us = 0
         self._closed = False
-        self._track: SoundTrack | None = None
 
     def _length_us(self) -> int | None:
         if self._video.duration:
@@ -241,17 +239,17 @@ class VideoFile:
             self._count("truncated", missing_us // self._period_us)
 
     def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
-        """The sound later than an offset, once; nothing where there is no sound track. Offsets count from the first picture."""
+        """The sound later than an offset; nothing where there is no sound track. Offsets count from the first picture.
+
+        It is read over a file handle of its own: `close` ends the pictures, not the sound, which may still be listened to.
+        """
         from edgemem.see.sound import SoundTrack
 
-        self._track = SoundTrack(self._path, base_us=self._base_us)
-        for offset_us, samples in self._track.chunks(after_us):
+        for offset_us, samples in SoundTrack(self._path, base_us=self._base_us).chunks(after_us):
             yield Sound(stream=self.name, t_us=self.t0_us + offset_us, offset_us=offset_us, samples=samples)
 
     def close(self) -> None:
         self._closed = True
-        if self._track is not None:
-            self._track.close()
 
 
 def open_container(url: str, **options: Any) -> Any:

@@ -140,3 +140,14 @@ def test_live_sound_is_counted_on_and_its_loss_noticed(tmp_path):
     assert all(sound.live and sound.stream == "kitchen" for sound in heard)
     assert all(a.end_us <= b.offset_us for a, b in pairwise(heard))
     assert abs(heard[0].t_us - heard[0].offset_us - microphone.t0_us) < US
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.wav"])
+def test_sound_can_be_heard_to_its_end_after_the_pictures_have_ended(tmp_path, name):
+    film = name == "a.mp4"
+    path = beeps(tmp_path / name, [1.0, 5.5], video_from_s=0.0 if film else None, codec="aac" if film else "pcm_s16le")
+    source = open_source(str(path), rate_fps=1)
+    reading = source.sounds()
+    first = next(reading)
+    source.close()
+    assert heard_beeps([first, *reading]) == pytest.approx([1.0, 5.5], abs=0.06)
