@@ -3,7 +3,8 @@
     .venv/bin/python tools/bench/steps.py --memory DIR [--delay-ms 300] [QUESTION...]
 
 The server is real HTTP on this machine and plays a sensible conversation: a router, a search with a look at the best hit, an answer. It
-waits `--delay-ms` before each reply, as a model would think. What is left of a question's time after the model's own is the loop's overhead.
+waits `--delay-ms` before each reply, as a model would think. What is left of a question's time after the model's own
+is the overhead of the loop. Tokens are counted as characters / 4 of what was really sent and said; pictures are not counted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from edgemem.answer.planner import ask
 from edgemem.answer.session import Session as Asking
 from edgemem.cli.app import Session
 from edgemem.extend.kit import make_kit
-from edgemem.extend.testing import Asked, ScriptedServer
+from edgemem.extend.testing import Asked, Reply, ScriptedServer
 from edgemem.records import Question
 from edgemem.remember.view import View
 
@@ -36,8 +37,7 @@ QUESTIONS = (
 def player(delay_ms: float) -> Any:
     """A model that routes, searches for the question's words, looks at one hit and answers."""
 
-    def play(asked: Asked) -> Any:
-        time.sleep(delay_ms / 1000)
+    def say(asked: Asked) -> Any:
         task = asked.messages[0][1].splitlines()[0]
         body = json.loads(asked.messages[1][1])
         if task == "# Router":
@@ -47,6 +47,11 @@ def player(delay_ms: float) -> Any:
         if not body["context"]:
             return {"action": "search", "queries": [{"q": body["goal"], "top_k": 5, "inspect_k": 1}]}
         return {"action": "answer", "response": "It is there.", "best_ref": {"turn_idx": 1, "result_idx": 0}}
+
+    def play(asked: Asked) -> Reply:
+        said = say(asked)
+        text = said if isinstance(said, str) else json.dumps(said)
+        return Reply(text, usage=(sum(len(words) for _, words in asked.messages) // 4, len(text) // 4), wait_s=delay_ms / 1000)
 
     return play
 
