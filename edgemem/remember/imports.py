@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -136,8 +139,8 @@ def import_into(
 ) -> int:
     """Take the export at `source` into the memory at `directory`, made if it is not there; returns the number of moments.
 
-    Every line is read and checked before the first is written. What was interrupted is not continued: begin again with a new memory.
-    Raises UsageError that names the file and the line, MemoryDirError.
+    Every line is read and checked before the first is written. What was interrupted goes on where it stopped when the same export is
+    taken in again. Raises UsageError that names the file and the line, MemoryDirError.
     """
     about = _about(source)
     tables = [table for table in TABLES if about.version >= ADDED.get(table, 1)]
@@ -145,31 +148,27 @@ def import_into(
     with Store.open(directory, budget_bytes=budget_bytes) as store:
         for space in about.spaces:
             store.ensure_space(space, space.holds)
-        importing = _Importing(source)
-        done = 0
+        importing, mark = _Importing(source), _mark(source, tables)
+        written = importing.resume(store, mark)
+        done = sum(written.values())
         for table in tables:
-            add = getattr(importing, f"add_{table}")
-            batch: list[Any] = []
-            for row in _lines(source, table):
-                batch.append(row)
-                if len(batch) == _BATCH:
-                    _write(store, add, batch)
-                    done += len(batch)
-                    batch.clear()
-                    if progress is not None:
-                        progress(done, total)
-            _write(store, add, batch)
-            done += len(batch)
+            rows = islice(_lines(source, table), written[table], None)
+            while batch := list(islice(rows, _BATCH)):
+                importing.write(store, table, batch, f"{mark}/{table}/{done:012}")
+                done += len(batch)
+                if progress is not None:
+                    progress(done, total)
+        with store.transaction() as tx:
+            tx.connection.execute("DELETE FROM state WHERE key GLOB ? || '/*'", (mark,))
         if progress is not None:
             progress(done, total)
     return len(importing.moments)
 
 
-def _write(store: Store, add: Callable[[Transaction, Any], None], batch: list[Any]) -> None:
-    if batch:
-        with store.transaction() as tx:
-            for row in batch:
-                add(tx, row)
+def _mark(source: Path, tables: Sequence[str]) -> str:
+    """Where the state of taking in this very export is kept while it lasts."""
+    sizes = "".join(f" {(source / f'{table}.jsonl').stat().st_size}" for table in tables)
+    return "import/" + hashlib.sha256((source / "memory.json").read_bytes() + sizes.encode()).hexdigest()[:16]
 
 
 def _about(source: Path) -> _About:
@@ -205,6 +204,35 @@ class _Importing:
         self._documents: dict[int, int] = {}
         self._entities: dict[int, int] = {}
         self._relations: dict[int, int] = {}
+        self._given = {
+            "moments": self.moments,
+            "segments": self._segments,
+            "documents": self._documents,
+            "entities": self._entities,
+            "relations": self._relations,
+        }
+
+    def resume(self, store: Store, mark: str) -> Counter[str]:
+        """Take up the ids that an interrupted import gave; how many rows of each table it wrote."""
+        written = Counter[str]()
+        with store.transaction() as tx:
+            found = tx.connection.execute("SELECT key, value FROM state WHERE key GLOB ? || '/*'", (mark,)).fetchall()
+        for key, value in found:
+            table = key.split("/")[2]
+            rows, given = msgspec.msgpack.decode(value, type=tuple[int, dict[int, int]])
+            written[table] += rows
+            self._given.get(table, {}).update(given)
+        return written
+
+    def write(self, store: Store, table: str, batch: Sequence[Any], key: str) -> None:
+        """Rows of a table in one transaction, with the ids they got: what is interrupted is found again by these."""
+        add, given = getattr(self, f"add_{table}"), self._given.get(table, {})
+        before = len(given)
+        with store.transaction() as tx:
+            for row in batch:
+                add(tx, row)
+            new = dict(islice(reversed(given.items()), len(given) - before))
+            tx.set_state(key, msgspec.msgpack.encode((len(batch), new)))
 
     def add_streams(self, tx: Transaction, row: _Stream) -> None:
         tx.connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (row.name, row.t0_us))

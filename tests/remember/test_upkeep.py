@@ -176,6 +176,27 @@ def test_an_export_of_before_there_were_passages_and_sessions_is_taken_in(memory
         import_into(tmp_path / "third", tmp_path / "plain")
 
 
+@pytest.mark.parametrize("batches", [1, 5, 9, 14])
+def test_an_import_that_was_interrupted_goes_on_where_it_stopped(memory, tmp_path, monkeypatch, batches):
+    export(memory, tmp_path / "plain")
+    monkeypatch.setattr("edgemem.remember.imports._BATCH", 5)
+    written = iter(range(1000))
+
+    def interrupted(_done, _total):
+        if next(written) == batches:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_into(tmp_path / "second", tmp_path / "plain", progress=interrupted)
+    steps = []
+    assert import_into(tmp_path / "second", tmp_path / "plain", progress=lambda done, _: steps.append(done)) == 24
+    assert steps[0] > 5
+    assert check_memory(tmp_path / "second") == []
+    assert told(tmp_path / "second", 20 * US) == told(memory, 20 * US)
+    with Store.open(tmp_path / "second") as store, store.transaction() as tx:
+        assert tx.connection.execute("SELECT count(*) FROM state WHERE key GLOB 'import/*'").fetchone() == (0,)
+
+
 def test_an_export_is_plain_files(memory, tmp_path):
     export(memory, tmp_path / "plain")
     moments = [json.loads(line) for line in (tmp_path / "plain" / "moments.jsonl").read_text().splitlines()]
