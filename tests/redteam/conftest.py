@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,3 +110,9 @@ def contents(directory: Path) -> dict[str, str]:
         for p in directory.rglob("*")
         if p.is_file() and p.stat().st_size and not p.name.endswith("-shm")
     }
+
+
+def like(read: str, text: str) -> float:
+    """How alike the letters and digits of two texts are, 0..1."""
+    letters = [re.sub(r"[^a-z0-9]", "", t.casefold()) for t in (read, text)]
+    return difflib.SequenceMatcher(None, *letters, autojunk=False).ratio()

@@ -5,12 +5,11 @@ The attacks are drawn into frames, read by the real reader, and given to a model
 
 from __future__ import annotations
 
-import difflib
 import re
 
 import pytest
 from attacks import ATTACKS
-from conftest import DAY_US, SECRET, TRUTH, contents, watched
+from conftest import DAY_US, SECRET, TRUTH, contents, like, watched
 from obedient import Obedient, ObedientPlanner, wishes
 from wall import EVERY_US, T0_US, medium_of
 
@@ -32,11 +31,6 @@ def asked(memory, text: str, as_of_us: int):
         kit = Kit(planner=planner, retrievers=(FrameRetriever(None), TextRetriever(), EventRetriever()), models=models)
         answer, session = ask(view, Question(text=text, asked_us=as_of_us, as_of_us=view.as_of_us), kit)
     return answer, session, planner
-
-
-def like(read: str, text: str) -> float:
-    letters = [re.sub(r"[^a-z0-9]", "", t.casefold()) for t in (read, text)]
-    return difflib.SequenceMatcher(None, *letters, autojunk=False).ratio()
 
 
 def test_the_attacks_are_really_read(attacked):
