@@ -330,9 +330,11 @@ class Pipeline:
     def _end(self, *, finished: bool) -> None:
         for kept in self._care.attempt("selector", [], self._parts.selector.flush):
             self._keep(kept)
-        if self._counts["frames"] and not self._counts["moments"] and not self._ready:  # sound needs no pictures
+        if self._counts["frames"] and not self._counts["moments"] and not self._ready:
             reason, times = next(iter(self._dropped.most_common(1)), ("too little new", self._counts["frames"]))
             self._care.note(f"nothing was kept: {times} of {self._counts['frames']} frames were dropped as {reason}")
+        if self._hearing is None and hasattr(self._source, "sounds") and not self._counts["frames"]:
+            self._care.note("it is sound alone, and nothing hears here: take a recipe with an ear, and install edgemem-hearing")
         if self._hearing is not None:
             self._hearing.finish(self._commit_if_due, self._stop.is_set)
         if self._stop.is_set():
