@@ -181,8 +181,10 @@ class Plugins:
             raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._components[place])}')
         component, plugin = self._components[place][name]
         settings = convert(dict(parameters), component.settings, f'{where}: {place[:-1]} "{name}" of plugin "{plugin}"')
-        made = component.factory(settings, context)
-        return None if made is None else guarded(made, self.guards[place, name])
+        made, guard = component.factory(settings, context), self.guards[place, name]
+        if getattr(made, "tools", ()):  # those that a planner brings along are the plugin's too
+            made.tools = tuple(guarded(tool, guard) for tool in made.tools)
+        return None if made is None else guarded(made, guard)
 
     def claimed_tables(self) -> dict[str, type[msgspec.Struct]]:
         """The settings tables that plugins declare, by name. Raises PluginError where two claim one name, or the core's."""
