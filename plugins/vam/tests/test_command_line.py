@@ -73,7 +73,7 @@ def test_a_question_is_answered_through_a_server_with_evidence_that_can_be_shown
     with ScriptedServer(planner) as server:
         code, out, err = run(
             capsys, "ask", "when did I see the sign MARKET HALL?", "--memory", str(memory), "--recipe", "vam", "--planner", "vam", "--json",
-            "--set", f"openai.base_url={server.base_url}", "--set", "openai.model=scripted",
+            "--set", f"openai.base_url={server.base_url}", "--set", "openai.model=scripted", "--set", "openai.vision=true",
         )  # fmt: skip
     said = json.loads(out)
     assert code == 0, err
