@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from edgemem.answer.session import Session
 from edgemem.records import Document
-from edgemem.remember.entries import NewDocument, NewPassage
+from edgemem.remember.entries import NewDocument, embedded
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
@@ -34,7 +32,7 @@ def persist(store: Store, session: Session, embedder: TextEmbedder | None = None
     A document takes the place of the version that the memory holds, unless that one is newer or says the same. Passages without vectors
     are embedded; without an embedder they are left out, and the document is found by its words. Raises BudgetError.
     """
-    proposed = [_embedded(document, embedder) for document in written(session)]
+    proposed = [embedded(document, embedder) for document in written(session)]
     if not proposed:
         return 0
     if embedder is not None:
@@ -62,15 +60,3 @@ def _version(document: NewDocument, view: View) -> Document | None:
     """What the memory holds of it now."""
     near = view.documents(kinds=(document.kind,), stream=document.stream, from_us=document.t0_us, to_us=document.t1_us)
     return next((known for known in near if _identity(known) == _identity(document)), None)
-
-
-def _embedded(document: NewDocument, embedder: TextEmbedder | None) -> NewDocument:
-    bare = [passage for passage in document.passages if not passage.vectors]
-    if not bare:
-        return document
-    if embedder is None:
-        return msgspec.structs.replace(document, passages=tuple(p for p in document.passages if p.vectors))
-    vectors = iter(embedder.embed_text([passage.text for passage in bare]))
-    space = embedder.space.name
-    passages = tuple(p if p.vectors else NewPassage(kind=p.kind, text=p.text, vectors={space: next(vectors)}) for p in document.passages)
-    return msgspec.structs.replace(document, passages=passages)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from edgemem.config import RunSource, Settings, parse_bytes
@@ -30,6 +28,7 @@ from edgemem.remember.rules import KeepRules, Retainers
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.privacy import Privacy
+from edgemem.see.signals import stop_on_signals
 from edgemem.see.source import Source, open_source
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Agent:
 
     def run(self) -> None:
         """Until told to stop. Raises MemoryDirError when the memory cannot be written (any more), UsageError."""
-        with self._signals(), ExitStack() as stack:
+        with stop_on_signals(self._stop.set), ExitStack() as stack:
             if not self._wait_while_paused():
                 return
             settings = self._shop.settings
@@ -175,23 +174,6 @@ class Agent:
                 eye.join(max(0.0, deadline - time.monotonic()))
             if eye.is_alive():
                 self._say(f"{eye.label}: did not end within {_STOP_S:.0f} s; its last second is lost")
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """SIGTERM and SIGINT stop cleanly; a second one ends the process at once."""
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-        def stop(number: int, _: FrameType | None) -> None:
-            signal.signal(number, signal.SIG_DFL)
-            self._stop.set()
-
-        for number in before:
-            signal.signal(number, stop)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def _label(spec: RunSource) -> str:

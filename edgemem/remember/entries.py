@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, Protocol
 
-from edgemem.records import Observation, Quote, Record, Status, Text, Tier, Vector
+import msgspec
+
+from edgemem.records import Matrix, Observation, Quote, Record, Status, Text, Tier, Vector
 
 
 class NewMoment(Record, frozen=True, kw_only=True):
@@ -69,6 +72,35 @@ class NewDocument(Text, frozen=True, kw_only=True):
     passages: tuple[NewPassage, ...] = ()
     speaker_id: int | None = None
     confidence: float = 1.0
+
+
+class Embeds(Protocol):
+    """What turns texts into vectors of one space, such as an engine with the role `embed_text`."""
+
+    @property
+    def space(self) -> Named: ...
+
+    def embed_text(self, texts: Sequence[str]) -> Matrix: ...
+
+
+class Named(Protocol):
+    """A vector space, of which only the name matters here."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def embedded(new: NewDocument, embedder: Embeds | None) -> NewDocument:
+    """The document with a vector for each of its passages that has none; without an embedder it keeps only those that have one."""
+    bare = [passage for passage in new.passages if not passage.vectors]
+    if not bare:
+        return new
+    if embedder is None:
+        return msgspec.structs.replace(new, passages=tuple(passage for passage in new.passages if passage.vectors))
+    vectors = iter(embedder.embed_text([passage.text for passage in bare]))
+    name = embedder.space.name
+    filled = (p if p.vectors else msgspec.structs.replace(p, vectors={name: next(vectors)}) for p in new.passages)
+    return msgspec.structs.replace(new, passages=tuple(filled))
 
 
 class NewEntity(Record, frozen=True, kw_only=True):

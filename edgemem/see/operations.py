@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from edgemem.records import Moment, Observation, Origin, Quote, Record, Segment, least_trusted
-from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewRelation
+from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewRelation, embedded
 from edgemem.remember.results import Spoken
 
 if TYPE_CHECKING:
@@ -72,19 +72,6 @@ class Same(Record, frozen=True):
 
 
 Operation = NewDocument | Triple | Mentioned | Same
-
-
-def embedded(new: NewDocument, embedder: TextEmbedder | None) -> NewDocument:
-    """The document with a vector for each of its passages that has none; without an embedder it keeps only those that have one."""
-    bare = [passage for passage in new.passages if not passage.vectors]
-    if not bare:
-        return new
-    if embedder is None:
-        return msgspec.structs.replace(new, passages=tuple(passage for passage in new.passages if passage.vectors))
-    vectors = iter(embedder.embed_text([passage.text for passage in bare]))
-    name = embedder.space.name
-    filled = (p if p.vectors else msgspec.structs.replace(p, vectors={name: next(vectors)}) for p in new.passages)
-    return msgspec.structs.replace(new, passages=tuple(filled))
 
 
 def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> int:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
-from types import FrameType
 
 import numpy as np
 
@@ -29,6 +27,7 @@ from edgemem.see.privacy import PAUSED, Privacy
 from edgemem.see.resume import Run
 from edgemem.see.segment import Mark
 from edgemem.see.select import Candidate, Kept, Selector
+from edgemem.see.signals import stop_on_signals
 from edgemem.see.source import Source
 from edgemem.see.subtitles import Subtitles
 from edgemem.see.tracks import Track, Tracks
@@ -122,7 +121,7 @@ class Pipeline:
         started = time.monotonic()
         self._begin()
         lost: SourceError | None = None
-        with self._stop_on_signals(), self._beside:
+        with stop_on_signals(self.stop), self._beside:
             try:
                 with closing(self._handover.frames()) as frames:
                     for frame in frames:
@@ -364,23 +363,3 @@ class Pipeline:
             dropped=dict(dropped),
             notes=(*self._care.lines, *(self._hearing.notes if self._hearing is not None else ())),
         )
-
-    @contextmanager
-    def _stop_on_signals(self) -> Iterator[None]:
-        """SIGINT and SIGTERM end the run cleanly; a second one ends it at once. Only the main thread can take signals."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-        def stop(number: int, _: FrameType | None) -> None:
-            signal.signal(number, before[number])
-            self.stop()
-
-        for number in before:
-            signal.signal(number, stop)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from edgemem.records import Document, Entity
-from edgemem.remember.entries import NewDocument, NewEntity, NewPassage
+from edgemem.remember.entries import NewDocument, NewEntity, NewPassage, embedded
 from edgemem.remember.results import Spoken
 from edgemem.see.hear import NOTHING_LATER_US, Ear, Heard, Listener, Sound
-from edgemem.see.operations import embedded
 from edgemem.see.subtitles import Subtitles
 
 if TYPE_CHECKING:

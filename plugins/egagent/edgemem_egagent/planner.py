@@ -15,6 +15,7 @@ import msgspec
 from edgemem.answer.compose import quote, time_text
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.session import Session
+from edgemem.answer.thinking import Thinking, Thought
 from edgemem.answer.tools import Refused, Reply
 from edgemem.answer.words import likeness
 from edgemem.errors import ChatError
@@ -24,9 +25,6 @@ from edgemem_egagent.ask import Completes, ask_typed
 from edgemem_egagent.memory import SECTIONS, Finding, WorkingMemory
 from edgemem_egagent.plan import MAX_STEPS, SubTask, Work, decompose, revise, searches, typed
 
-Thought = Generator[Any, Any, None]
-_AT_ONCE = 64
-"""Questions that one planner can be in the middle of."""
 _TOOLS: dict[type[Any], ToolName] = {VisualSearch: "visual", TranscriptSearch: "transcript", GraphSearch: "graph"}
 _ENOUGH = 0.8
 """Without a model: a finding this sure answers a question that refers to nothing else."""
@@ -67,39 +65,19 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     because: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
 
-class EgagentPlanner:
+class EgagentPlanner(Thinking):
     """One generator per question: yields typed actions, is sent their results, yields the reply."""
 
     name = "egagent"
 
     def __init__(self, settings: PlannerSettings | None = None, models: Completes | None = None, tools: Sequence[Any] = ()) -> None:
+        super().__init__()
         self._settings = settings or PlannerSettings()
         self._models = models if models is not None and models.there else None
-        self._thoughts: dict[int, Thought] = {}
         self.tools = tuple(tools)
         """What carries out its actions; recipes may name others."""
 
-    def next(self, session: Session) -> Any:
-        """The next action or the reply. Raises ChatError when the model does not answer."""
-        last = session.steps[-1] if session.steps else None
-        if last is not None and isinstance(last.action, Reply) and isinstance(last.result, Refused):
-            return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(last.result.why,))
-        thought = self._thoughts.pop(id(session), None)
-        if thought is None or last is None:
-            thought = self._think(session)
-            action = next(thought)
-        else:
-            action = thought.send(last.result)
-        if not isinstance(action, Reply):
-            self._thoughts[id(session)] = thought
-            if len(self._thoughts) > _AT_ONCE:  # what was given up in the middle must not stay for ever
-                self._thoughts.pop(next(iter(self._thoughts)), None)
-        return action
-
-    def _think(self, session: Session) -> Thought:
-        if session.empty or session.span.problem:
-            yield Reply(text=session.span.problem or "This memory is empty.", status="abstained", confidence=0.0)
-            return
+    def think(self, session: Session) -> Thought:
         memory = WorkingMemory()
         yield from self._gather(session, memory)
         if self._models is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from edgemem.answer.session import Session
+from edgemem.answer.thinking import Thinking, Thought
 from edgemem.answer.tools import Refused, Reply
 from edgemem.clock import to_iso
 from edgemem_vam import wire
@@ -25,12 +26,8 @@ if TYPE_CHECKING:
     from edgemem.answer.models import Models
     from edgemem.infer.chat import Prompt
 
-Thought = Generator[Any, Any, None]
-"""What one question does: yields actions and the reply, is sent results."""
 _CHARS_PER_TOKEN = 3
 """Of English text a token is about 4 characters; `answer.models` counts before sending with 3 as well."""
-_AT_ONCE = 64
-"""Questions that one planner can be in the middle of."""
 
 
 class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,43 +49,21 @@ class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     planner: Role = PLANNER
 
 
-class VamPlanner:
+class VamPlanner(Thinking):
     """Needs a language model: without one `next` raises ChatError and the local planner answers."""
 
     name = "vam"
 
     def __init__(self, settings: PlannerSettings | None, models: Models, *, tokens_limit: int = 0, seconds_limit: float = 0.0) -> None:
         """`tokens_limit`, `seconds_limit`: what one question may spend on the model; 0 = no limit is known."""
+        super().__init__()
         self._settings = settings or PlannerSettings()
         self._models = models
         self._limits = (tokens_limit, seconds_limit)
-        self._thoughts: dict[int, Thought] = {}
         self.tools: tuple[Any, ...] = ()
         """What carries out its actions; recipes may name others."""
 
-    def next(self, session: Session) -> Any:
-        """The next action or the reply. Raises ChatError when the model does not answer."""
-        last = session.steps[-1] if session.steps else None
-        if last is not None and isinstance(last.action, Reply) and isinstance(last.result, Refused):
-            return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(last.result.why,))
-        key = id(session)
-        thought = self._thoughts.pop(key, None)
-        if thought is None or last is None:
-            thought, action = (new := self._think(session)), next(new)
-        else:
-            action = thought.send(last.result)
-        if not isinstance(action, Reply):
-            self._thoughts[key] = thought
-            if len(self._thoughts) > _AT_ONCE:  # what was given up in the middle must not stay for ever
-                self._thoughts.pop(next(iter(self._thoughts)), None)
-        return action
-
-    # The loop
-
-    def _think(self, session: Session) -> Thought:
-        if session.empty or session.span.problem:
-            yield Reply(text=session.span.problem or "This memory is empty.", status="abstained", confidence=0.0)
-            return
+    def think(self, session: Session) -> Thought:
         surveyed = yield Survey(asked_us=session.question.asked_us)
         known = surveyed if isinstance(surveyed, Surveyed) else Surveyed()
         context = Context.of(known, session.question.tz)

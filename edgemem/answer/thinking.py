@@ -1,0 +1,51 @@
+"""A planner written as one generator per question: it yields actions, is sent what they brought, and yields the reply.
+
+class MyPlanner(Thinking):
+name = "mine"
+
+def think(self, session):
+found = yield Search(query=session.question.text)
+yield Reply(text=..., evidence=...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Refused, Reply
+
+Thought = Generator[Any, Any, None]
+
+_AT_ONCE = 64
+"""Questions that one planner may be in the middle of; what was given up must not stay for ever."""
+
+
+class Thinking:
+    """Base of such planners. One object may answer several questions at once, each in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._thoughts: dict[int, Thought] = {}
+
+    def think(self, session: Session) -> Thought:
+        """Yields actions, the last of them a `Reply`. A refused action brings a `Refused`."""
+        raise NotImplementedError
+
+    def next(self, session: Session) -> Any:
+        """The next action or the reply. An empty memory, a time that is none and a reply that was refused end the question here."""
+        last = session.steps[-1] if session.steps else None
+        if last is not None and isinstance(last.action, Reply) and isinstance(last.result, Refused):
+            return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(last.result.why,))
+        if session.empty or session.span.problem:
+            return Reply(text=session.span.problem or "This memory is empty.", status="abstained", confidence=0.0)
+        thought = self._thoughts.pop(id(session), None)
+        result = last.result if last is not None and thought is not None else None  # `None` starts a generator
+        if thought is None or result is None:
+            thought = self.think(session)
+        action = thought.send(result)
+        if not isinstance(action, Reply):
+            self._thoughts[id(session)] = thought
+            if len(self._thoughts) > _AT_ONCE:
+                self._thoughts.pop(next(iter(self._thoughts)), None)
+        return action
