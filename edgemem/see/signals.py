@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], object]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM within the block calls `stop`, a second one does what it did before. Only the main thread takes signals."""
+    """The first SIGINT or SIGTERM within the block calls `stop`, a second one does as before. Only the main thread takes signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
