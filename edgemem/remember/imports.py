@@ -24,7 +24,7 @@ from edgemem.remember.store import Store, Transaction
 from edgemem.remember.vectors import Holds
 
 _BATCH = 32
-"""Rows in one transaction: an import under a byte budget goes in like what is seen."""
+"""Rows in one transaction at most; large pictures fill one sooner. An import under a byte budget goes in like what is seen."""
 
 
 class _Space(Record, frozen=True):
@@ -153,9 +153,8 @@ def import_into(
         done = sum(written.values())
         for table in tables:
             rows = islice(_lines(source, table), written[table], None)
-            while batch := list(islice(rows, _BATCH)):
-                importing.write(store, table, batch, f"{mark}/{table}/{done:012}")
-                done += len(batch)
+            while count := importing.write(store, table, rows, f"{mark}/{table}/{done:012}"):
+                done += count
                 if progress is not None:
                     progress(done, total)
         with store.transaction() as tx:
@@ -224,15 +223,20 @@ class _Importing:
             self._given.get(table, {}).update(given)
         return written
 
-    def write(self, store: Store, table: str, batch: Sequence[Any], key: str) -> None:
-        """Rows of a table in one transaction, with the ids they got: what is interrupted is found again by these."""
+    def write(self, store: Store, table: str, rows: Iterator[Any], key: str) -> int:
+        """The next rows of a table in one transaction, with the ids they got: what is interrupted is found again by these. 0 at the end."""
         add, given = getattr(self, f"add_{table}"), self._given.get(table, {})
-        before = len(given)
+        before, count = len(given), 0
         with store.transaction() as tx:
-            for row in batch:
+            for row in islice(rows, _BATCH):
                 add(tx, row)
-            new = dict(islice(reversed(given.items()), len(given) - before))
-            tx.set_state(key, msgspec.msgpack.encode((len(batch), new)))
+                count += 1
+                if tx.full:
+                    break
+            if count:
+                new = dict(islice(reversed(given.items()), len(given) - before))
+                tx.set_state(key, msgspec.msgpack.encode((count, new)))
+        return count
 
     def add_streams(self, tx: Transaction, row: _Stream) -> None:
         tx.connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (row.name, row.t0_us))

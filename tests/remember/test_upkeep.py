@@ -197,6 +197,18 @@ def test_an_import_that_was_interrupted_goes_on_where_it_stopped(memory, tmp_pat
         assert tx.connection.execute("SELECT count(*) FROM state WHERE key GLOB 'import/*'").fetchone() == (0,)
 
 
+def test_large_pictures_go_in_under_a_budget_that_has_room_for_them(directory, making, tmp_path):
+    with Store.open(directory) as store:
+        store.ensure_space(making.space)
+        with store.transaction() as tx:
+            for number in range(40):
+                tx.add_moment(making.moment(number * US, jpeg=bytes([number]) * 250_000))
+    export(directory, tmp_path / "plain")
+    assert import_into(tmp_path / "second", tmp_path / "plain", budget_bytes=4 << 30) == 40
+    with View.open(tmp_path / "second") as view:
+        assert [view.picture(moment.id)[0] for moment in view.moments()] == list(range(40))
+
+
 def test_an_export_is_plain_files(memory, tmp_path):
     export(memory, tmp_path / "plain")
     moments = [json.loads(line) for line in (tmp_path / "plain" / "moments.jsonl").read_text().splitlines()]
