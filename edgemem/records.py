@@ -193,7 +193,7 @@ class Relation(Record, frozen=True):
 
 
 class Evidence(Record, frozen=True):
-    """A pointer to what proves an answer. `id` is `m<moment>`, `d<document>` or `u<utterance>`; `edgemem show` opens it."""
+    """A pointer to what proves an answer. `id` is `m<moment>`, `d<document>` or `r<relation>`; `edgemem show` opens it."""
 
     id: str
     channel: Channel

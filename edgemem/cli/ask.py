@@ -13,13 +13,17 @@ from edgemem.cli.app import Session, common_options, json_option, memory_option,
 from edgemem.clock import from_iso, now_us, offset_text, to_iso, to_local
 from edgemem.device.wire import MAX_QUESTION_CHARS
 from edgemem.errors import UsageError
-from edgemem.records import US, Answer, Document, Evidence, Moment, Segment
+from edgemem.records import US, Answer, Document, Evidence, Moment, Quote, Relation, Segment
 
 if TYPE_CHECKING:
     from edgemem.answer.planner import Kit
     from edgemem.device.keeping import Trace
     from edgemem.remember.view import View
 
+BESIDE_US = 5 * US
+"""What was said is shown with a moment that is no further from it than this."""
+WRITTEN = ("event", "fused")
+"""Kinds of documents that tell what happened in a segment."""
 CHANNELS = ("frame", "event", "text", "speech", "entity", "any")
 
 
@@ -229,32 +233,41 @@ def show(_session: Session, evidence_id: str, memory: Path, out: Path | None, as
         print_json(facts)
         return
     for key, value in facts.items():
-        click.echo(f"{key}: {value if not isinstance(value, list) else ', '.join(map(str, value))}")
+        if value not in ("", []):
+            click.echo(f"{key}: {value if not isinstance(value, list) else ', '.join(map(str, value))}")
     if picture is None:
-        click.echo("its picture has faded; only the text is left")
+        click.echo("there is no picture of it, or it has faded; this is what is left")
 
 
 def describe(view: View, evidence_id: str) -> tuple[dict[str, Any], bytes | None]:
-    """(what is known, JPEG or None) of `m<moment>`, `d<document>` or `s<segment>`. Raises UsageError for anything else."""
-    kind, number = evidence_id[:1], evidence_id[1:]
-    if kind not in {"m", "d", "s"} or not number.isdecimal():
-        raise UsageError(f'"{evidence_id[:40]}" is not an evidence id; take one from ask or search, such as m12 or d3')
-    key = int(number[:18])
-    known: Moment | Document | Segment | None
-    known = {"m": view.moment, "d": view.document, "s": view.segment}[kind](key)
-    if known is None:
-        raise UsageError(f"this memory has no {evidence_id}: it was never there, or it has faded")
+    """(what is known, JPEG or None) of `m<moment>`, `d<document>`, `s<segment>` or `r<relation>`. Raises UsageError for anything else.
+
+    What was said has no picture of its own: it is shown with what was seen while it was said.
+    """
+    known = _known(view, evidence_id)
     facts: dict[str, Any] = {"id": evidence_id, "kind": type(known).__name__.lower(), "stream": known.stream}
     if isinstance(known, Moment):
         moment_id: int | None = known.id
         facts |= {"t0": to_iso(known.t_us), "tier": known.tier}
     elif isinstance(known, Document):
         moment_id = known.moment_id
-        facts |= {"kind": known.kind, "t0": to_iso(known.t0_us), "t1": to_iso(known.t1_us), "origin": known.origin, "text": known.text}
+        facts |= {"kind": known.kind, "t0": to_iso(known.t0_us), "t1": to_iso(known.t1_us), "origin": known.origin}
+        for spoken in view.spoken([known.id]):
+            moment_id = _seen_at(view, known)
+            facts["speaker"] = spoken.speaker.name if spoken.speaker else ""
+        facts["text"] = known.text
+    elif isinstance(known, Relation):
+        moment_id = next((quote.moment_id for quote in known.quotes if quote.moment_id is not None), None) or _seen_at(view, known)
+        facts |= {"t0": to_iso(known.t0_us), "t1": to_iso(known.t1_us)}
+        facts |= {"source": known.source.name, "type": known.type, "target": known.target.name, "confidence": round(known.confidence, 3)}
+        facts["quotes"] = [_quoted(quote) for quote in known.quotes]
     else:
         moment_id = known.representative_id
         facts |= {"t0": to_iso(known.t0_us), "t1": to_iso(known.t1_us), "segmenter": known.segmenter}
-    facts["offset_s"] = known.offset_us / US
+        written = view.documents(kinds=WRITTEN, stream=known.stream, from_us=known.t0_us, to_us=known.t1_us)
+        facts["text"] = " ".join(document.text for document in written if document.segment_id == known.id)
+    if not isinstance(known, Relation):
+        facts["offset_s"] = known.offset_us / US
     if moment_id is None:
         return facts, None
     seen = view.observations([moment_id]).get(moment_id, ())
@@ -262,4 +275,29 @@ def describe(view: View, evidence_id: str) -> tuple[dict[str, Any], bytes | None
         f"{o.colour + ' ' if o.colour else ''}{o.name} {o.score:.2f}" for o in sorted(seen, key=lambda o: -o.score) if o.kind != "text"
     ][:12]
     facts["read"] = [o.name for o in seen if o.kind == "text"]
-    return facts, view.picture(moment_id)
+    shown = view.moment(moment_id)
+    return facts, None if shown is None or shown.tier == "stub" else view.picture(moment_id)
+
+
+def _known(view: View, evidence_id: str) -> Moment | Document | Segment | Relation:
+    kind, number = evidence_id[:1], evidence_id[1:]
+    if kind not in {"m", "d", "s", "r"} or not number.isdecimal():
+        raise UsageError(f'"{evidence_id[:40]}" is not an evidence id; take one from ask or search, such as m12 or d3')
+    find = {"m": view.moment, "d": view.document, "s": view.segment, "r": view.relation}[kind]
+    known: Moment | Document | Segment | Relation | None = find(int(number[:18]))
+    if known is None:
+        raise UsageError(f"this memory has no {evidence_id}: it was never there, or it has faded")
+    return known
+
+
+def _quoted(quote: Quote) -> str:
+    """Its words, and where they stand."""
+    number = quote.document_id if quote.document_id is not None else quote.moment_id
+    where = "" if number is None else f" ({'d' if quote.document_id is not None else 'm'}{number})"
+    return f'"{quote.text}"{where}'
+
+
+def _seen_at(view: View, known: Document | Relation) -> int | None:
+    """The moment nearest to the middle of what was said or done, if it was not long before or after."""
+    near = view.nearest((known.t0_us + known.t1_us) // 2, known.stream)
+    return near.id if near and known.t0_us - BESIDE_US <= near.t_us <= known.t1_us + BESIDE_US else None

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json, table
+from edgemem.cli.ask import WRITTEN
 from edgemem.clock import from_iso, offset_text, to_iso, to_local
 from edgemem.records import US
 
@@ -31,9 +32,7 @@ def timeline(
     with View.open(memory) as view:
         segments = view.segments(from_us=from_us, to_us=to_us, stream=stream)
         documents = {
-            d.segment_id: d
-            for d in view.documents(kinds=["event"], from_us=from_us, to_us=to_us, stream=stream)
-            if d.segment_id is not None
+            d.segment_id: d for d in view.documents(kinds=WRITTEN, from_us=from_us, to_us=to_us, stream=stream) if d.segment_id is not None
         }
         counts = {s.id: len(view.segment_moments(s.id)) for s in segments}
         if sheet is not None:
