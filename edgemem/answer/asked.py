@@ -45,6 +45,7 @@ _SAID = r"(?:sa(?:y|id|ying|ys)|tell|told|mention(?:ed|s|ing)?|explain(?:ed|s)?|
 _SPOKE_OF = (
     rf"(?:(?:{_SAID}|{_TALK})(?: (?:to )?(?:me|us|anything|something))? about|mention(?:ed|s|ing)?|sp(?:eak|oke) of|bring up|brought up)"
 )
+_SPOKEN_OF = r"(?:ever |already )?(?:mentioned|discussed|brought up|(?:talked|spoken) (?:about|of))"
 _FORMS: dict[str, tuple[str, str]] = {
     "use": (USES, r"us(?:e|es|ed|ing)"),
     "drive": (USES, r"dr(?:i?ve|ives|ove|iven|iving)"),
@@ -98,11 +99,16 @@ _WORDINGS: tuple[tuple[str, Wanted, str], ...] = (
     # saying something
     (rf"what (?:else )?{_AUX} (?P<p>{_P}) {_MORE}(?:{_SAID}|{_TALK})(?: (?:to )?(?P<q>me|us))?{_OF_WHAT}", "said", ""),
     (rf"what {_AUX} (?P<p>{_P}) {_MORE}(?:tell|told|sa(?:y|id) to) (?P<q>(?!(?:me|us|about)\b){_P})(?: about (?P<about>.+))?", "said", ""),
-    (r"what (?:was|has been|is) said (?:about|of) (?P<about>.+)", "said", ""),
+    (rf"what (?:else )?(?:was|has been|is) (?:being )?said{_OF_WHAT}", "said", ""),
+    (rf"what (?:else )?{_AUX} (?:i|we) {_MORE}hear(?:d)?(?: from (?P<p>(?!the ){_P}))?{_OF_WHAT}", "said", ""),
     (rf"who (?:{_AUX} )?{_MORE}{_SPOKE_OF} (?P<about>.+)", "who", "spoke"),
     (rf"when {_AUX} (?P<p>{_P}) {_MORE}{_SPOKE_OF} (?P<about>.+)", "when", "spoke"),
     (rf"(?:how often|how many times) {_AUX} (?P<p>{_P}) {_MORE}{_SPOKE_OF} (?P<about>.+)", "how_often", "spoke"),
     (rf"{_AUX} (?P<p>{_P}) {_MORE}{_SPOKE_OF} (?P<about>.+)", "did", "spoke"),
+    (rf"{_AUX} (?:i|we) {_MORE}hear(?:d)? (?:(?:anything|something) )?(?:about|of) (?P<about>.+)", "did", "spoke"),
+    (rf"when (?:was|were) (?P<about>.+?) {_SPOKEN_OF}", "when", "spoke"),
+    (rf"(?:how often|how many times) (?:was|were) (?P<about>.+?) {_SPOKEN_OF}", "how_often", "spoke"),
+    (rf"(?:was|were) (?P<about>.+?) {_SPOKEN_OF}", "did", "spoke"),
     # doing something with something
     (rf"when {_AUX} (?P<p>{_P}) {_MORE}(?P<v>{_DOES}) {_OF}", "when", "do"),
     (rf"when (?P<p>i|we) (?P<v>{_DOES}) {_OF}", "when", "do"),
@@ -124,7 +130,7 @@ def read_asked(body: str) -> Asked | None:
     if match := _LAST.search(body):
         ordinal = 1 if match[1] == "first" else -1
         plain = " ".join(f"{body[: match.start()]} {body[match.end() :]}".split())
-        plain = re.sub(r"^when (?:was|is) (?=i |we |\w+ )", "when did ", plain)
+        plain = re.sub(rf"^when (?:was|is) (?=i |we |\w+ )(?!.* {_SPOKEN_OF}$)", "when did ", plain)
     for pattern, wanted, kind in _RULES:
         if match := pattern.match(plain):
             return _asked(match, wanted, kind, ordinal)

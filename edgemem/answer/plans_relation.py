@@ -105,8 +105,8 @@ def _rows(asked: Asked, window: Window) -> Steps[tuple[Related, list[Row], tuple
         source, target = asked.source, asked.target
         found = as_related((yield _relate(source, target, (type_,), window, either=type_ == TALKS_TO)))
         rows = [row for row in found.rows if row.confidence >= LEAST]
-        if not rows and type_ == TALKS_TO and ME in {source, target} and not (source and target):
-            rows, notes = yield from _near_me(window)
+        if not rows and type_ == TALKS_TO and ME in {source, target}:
+            rows, notes = yield from _near_me(window, target if source == ME else source)
         if rows and asked.verb and any(same_verb(asked.verb, row.quote) for row in rows):
             rows = [row for row in rows if same_verb(asked.verb, row.quote)]
         elif rows and asked.verb:
@@ -116,13 +116,14 @@ def _rows(asked: Asked, window: Window) -> Steps[tuple[Related, list[Row], tuple
     return found, [], notes
 
 
-def _near_me(window: Window) -> Steps[tuple[list[Row], tuple[str, ...]]]:
-    """Who talked, when the wearer's voice is not known: everybody heard near the camera."""
+def _near_me(window: Window, other: str) -> Steps[tuple[list[Row], tuple[str, ...]]]:
+    """Who talked, when the wearer's voice is not known: everybody heard near the camera, or the one who is asked about."""
     mine = as_related((yield _relate(ME, "", (TALKS_TO,), (None, None), either=True)))
     if mine.rows:
         return [], ()
-    everyone = as_related((yield _relate("", "", (TALKS_TO,), window)))
-    return list(everyone.rows), ("I do not know which voice is yours; these people talked near you",) if everyone.rows else ()
+    heard = as_related((yield _relate(other, "", (TALKS_TO,), window, either=True)))
+    rows = [row for row in heard.rows if row.confidence >= LEAST]
+    return rows, (f"I do not know which voice is yours; {'this was said' if other else 'these people talked'} near you",) if rows else ()
 
 
 def _relate(source: str, target: str, types: tuple[str, ...], window: Window, *, either: bool = False) -> Relate:
@@ -190,8 +191,11 @@ def _about_people(asked: Asked) -> bool:
 def _none(s: Session, asked: Asked) -> Reply:
     """Nothing is known of it; that proves nothing."""
     when = f" {s.parsed.time.said}" if s.parsed.time else ""
-    what = {"who": "anybody", "what": "anything"}.get(asked.wanted, object_text(asked.target) or "that")
-    deed = "talking to" if TALKS_TO in asked.types and asked.wanted != "what" else f"that {subject_text(asked.source).lower()} used"
+    talking = TALKS_TO in asked.types and asked.wanted != "what"
+    target = subject_text(asked.target) if talking and asked.target != ME else object_text(asked.target)
+    what = {"who": "anybody", "what": "anything"}.get(asked.wanted, target or "that")
+    who = subject_text(asked.source) if asked.source not in {"", ME} else subject_text(asked.source).lower()
+    deed = "talking to" if talking else f"that {who} used"
     return Reply(text=f"I know nothing of {deed} {what}{when}.", status="abstained", confidence=0.0)
 
 
@@ -270,7 +274,7 @@ def _said(s: Session, asked: Asked) -> Maybe:
     window = window_of(s)
     talk = as_talk((yield Hear(about=asked.about[:400], speaker=asked.source[:100], from_us=window[0], to_us=window[1])))
     if not talk.said:
-        return None
+        return (yield from _said_by_another(s, asked))
     best = max(one.score for one in talk.said)
     chosen = [one for one in talk.said if one.score >= 0.8 * best] if asked.about else list(talk.said)
     chosen.sort(key=when_said, reverse=asked.ordinal != 1)
@@ -281,6 +285,24 @@ def _said(s: Session, asked: Asked) -> Maybe:
     confidence = _ANY_ROW * best * (1.0 if asked.source or not asked.about else 0.95)
     items = [Item(name=one.text, confidence=one.score, proofs=(one.evidence,), t0_us=one.t0_us) for one in chosen]
     return answered(text, confidence, ids_of(one.evidence for one in [*shown, *chosen]), option_of(s, items, phrases=True))
+
+
+def _said_by_another(s: Session, asked: Asked) -> Maybe:
+    """Somebody spoke of it, but not the one asked about, or under no name: say who, and claim nothing."""
+    if asked.source in {"", ME} or not asked.about:
+        return None
+    window = window_of(s)
+    talk = as_talk((yield Hear(about=asked.about[:400], from_us=window[0], to_us=window[1])))
+    said = sorted((one for one in talk.said if one.score >= 0.99), key=when_said)
+    if not said:
+        return None
+    one, name = said[-1], subject_text(asked.source)
+    at = time_text(one.t0_us, s.question.tz)
+    text = f"I know of nothing that {name} said about that; {speaker_text(one)} said {quote(one.text, 200)} at {at}."
+    number = one.speaker.removeprefix("speaker ")
+    notes = (f'if that was {name}, say so: edgemem name speaker:{number} "{name}" --memory DIR',) if number.isdecimal() else ()
+    ids = ids_of(each.evidence for each in reversed(said))
+    return Reply(text=text, status="abstained", confidence=0.5 * SURE, evidence=ids, notes=notes)
 
 
 def _spoke_of(s: Session, asked: Asked) -> Maybe:

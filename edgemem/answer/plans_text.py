@@ -59,7 +59,8 @@ def read_text(s: Session) -> Plan:
     if s.parsed.relation in {"before", "after"} and place.near_us is not None and ranked:
         ranked = _nearest(ranked, place.near_us)
     if not ranked or ranked[0].score < _SURE_SCORE:
-        return abstain("I have read nothing that answers this.")
+        heard = s.parsed.asked is not None and s.parsed.asked.wanted == "said"
+        return abstain(f"I have {'heard or read' if heard else 'read'} nothing that answers this.")
     return reply_with(s, ranked)
 
 

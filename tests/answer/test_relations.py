@@ -97,6 +97,14 @@ def put(view: View, kit: Kit, text: str, *options: str, now_us: int = NOW_US) ->
         ("What did Anna say about the printer?", "out of paper", "out of paper"),
         ("What did Tomas say?", "wifi password", "wifi"),
         ("What was said about the garage?", "Ben", "paint the garage"),
+        ("What was said at 14:00 on Monday?", "wifi password", "wifi"),
+        ("What did I hear about the garage?", "Ben", "paint the garage"),
+        ("What did I hear from Tomas?", "wifi password", "wifi"),
+        ("When was the garage mentioned?", "16:00:00 on 2026-05-06", "garage"),
+        ("When was the drill last mentioned?", "08:00:40 on 2026-05-07", "drill"),
+        ("How often was the drill mentioned?", "2 times", "drill"),
+        ("Was the wifi password mentioned?", "Yes", "wifi"),
+        ("Did I hear anything about the garage?", "Yes", "garage"),
         ("Who mentioned the garage?", "Ben", "paint the garage"),
         ("When did Ben mention the garage?", "16:00:00 on 2026-05-06", "garage"),
         ("Did anyone mention the wifi password?", "Yes", "wifi"),
@@ -143,6 +151,14 @@ def test_what_is_not_known_is_not_claimed(view: View, kit: Kit, text: str) -> No
     assert answer.confidence < 0.25
 
 
+def test_who_said_it_instead_is_told_without_a_claim(view: View, kit: Kit) -> None:
+    answer = put(view, kit, "What did Anna say about the garage?")
+    assert answer.status == "abstained"
+    assert "Anna said" in answer.answer
+    assert 'Ben said "We should paint the garage' in answer.answer
+    assert not answer.notes
+
+
 def test_having_seen_a_thing_is_not_having_used_it(view: View, kit: Kit) -> None:
     answer = put(view, kit, "When did I last use the scanner?")
     assert (answer.status, "saw the scanner" in answer.answer) == ("abstained", True)
@@ -164,9 +180,20 @@ def test_without_a_known_voice_of_the_wearer_those_heard_nearby_are_named(tmp_pa
             tell(tx, 0, 9 * H, "Anna", "speaker 2", "Good morning.", [])
             tell(tx, 0, 9 * H + 3, "speaker 2", "Anna", "Morning!", [])
     with View.open(tmp_path / "memory") as view:
-        answer = put(view, kit, "Who did I talk to today?", now_us=DAY_US + 10 * H * US)
-    assert "Anna" in answer.answer
-    assert any("which voice is yours" in note for note in answer.notes)
+        now_us = DAY_US + 10 * H * US
+        for text, told in (
+            ("Who did I talk to today?", "Anna"),
+            ("How often did I talk to Anna?", "1 time"),
+            ("Did I talk to Anna today?", "Yes"),
+        ):
+            answer = put(view, kit, text, now_us=now_us)
+            assert (answer.status, told in answer.answer) == ("answered", True), answer.answer
+            assert any("which voice is yours" in note for note in answer.notes)
+        answer = put(view, kit, "Did I talk to Clara today?", now_us=now_us)
+        assert (answer.status, "Clara" in answer.answer) == ("abstained", True)
+        answer = put(view, kit, "What did Clara say about the morning?", now_us=now_us)
+        assert answer.status == "abstained"
+        assert any('edgemem name speaker:2 "Clara"' in note for note in answer.notes)
 
 
 def test_a_memory_of_pictures_alone_answers_as_it_did(walk: Path, kit: Kit) -> None:
