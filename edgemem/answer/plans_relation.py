@@ -83,9 +83,7 @@ def _done(s: Session, asked: Asked) -> Maybe:
     occasions = occasions_of(rows)
     if asked.wanted == "how_often":
         times = f"{len(occasions)} time{'s' if len(occasions) != 1 else ''}"
-        text = (
-            f"{deed_text(asked).capitalize()} {times}{time_said(s)}: {listed(time_text(o[0].t0_us, s.question.tz) for o in occasions[:6])}."
-        )
+        text = f"{deed_text(asked)} {times}{time_said(s)}: {listed(time_text(o[0].t0_us, s.question.tz) for o in occasions[:6])}."
         return answered(text, sure_of(rows), ids_of(o[0].evidence for o in occasions), notes=notes)
     chosen = occasions[0][0] if asked.ordinal == 1 else occasions[-1][-1]
     order = {1: " first", -1: " last"}.get(asked.ordinal, "")
@@ -169,7 +167,7 @@ def _open_end(row: Row, asked: Asked) -> str:
 def _lead(asked: Asked, verb: str) -> str:
     if TALKS_TO in asked.types:
         return f"{subject_text(asked.source)} {verb} " if asked.source else f"To {object_text(asked.target)} {verb} "
-    return f"{deed_text(asked)}: ".capitalize() if asked.source else ""
+    return f"{deed_text(asked)}: " if asked.source else ""
 
 
 def _only_seen(s: Session, asked: Asked) -> Maybe:
@@ -288,10 +286,13 @@ def _said(s: Session, asked: Asked) -> Maybe:
 
 
 def _said_by_another(s: Session, asked: Asked) -> Maybe:
-    """Somebody spoke of it, but not the one asked about, or under no name: say who, and claim nothing."""
+    """Somebody spoke of it, but not the one asked about, or under no name, or at another time: say so, and claim nothing."""
+    window = window_of(s)
+    if not asked.source and not asked.about and window != (None, None):
+        ever = as_talk((yield Hear(to_us=s.question.as_of_us, limit=1)))
+        return Reply(text=f"I heard nothing being said{time_said(s)}.", status="abstained", confidence=0.0) if ever.said else None
     if asked.source in {"", ME} or not asked.about:
         return None
-    window = window_of(s)
     talk = as_talk((yield Hear(about=asked.about[:400], from_us=window[0], to_us=window[1])))
     said = sorted((one for one in talk.said if one.score >= 0.99), key=when_said)
     if not said:

@@ -159,6 +159,12 @@ def test_who_said_it_instead_is_told_without_a_claim(view: View, kit: Kit) -> No
     assert not answer.notes
 
 
+def test_a_silent_hour_is_not_filled_with_what_was_read(view: View, kit: Kit) -> None:
+    answer = put(view, kit, "What was said at 11:00 on Monday?")
+    assert (answer.status, answer.evidence) == ("abstained", ())
+    assert "heard nothing" in answer.answer
+
+
 def test_having_seen_a_thing_is_not_having_used_it(view: View, kit: Kit) -> None:
     answer = put(view, kit, "When did I last use the scanner?")
     assert (answer.status, "saw the scanner" in answer.answer) == ("abstained", True)
@@ -183,7 +189,7 @@ def test_without_a_known_voice_of_the_wearer_those_heard_nearby_are_named(tmp_pa
         now_us = DAY_US + 10 * H * US
         for text, told in (
             ("Who did I talk to today?", "Anna"),
-            ("How often did I talk to Anna?", "1 time"),
+            ("How often did I talk to Anna?", "You talked to Anna 1 time"),
             ("Did I talk to Anna today?", "Yes"),
         ):
             answer = put(view, kit, text, now_us=now_us)
