@@ -85,7 +85,7 @@ def test_an_installed_wheel_finds_its_cards_recipes_and_plugins(wheels: list[Pat
     subprocess.run([*install, *map(str, wheels)], check=True)
     script = (
         "import sys; sys.path[:] = [p for p in sys.path if 'edgemem' not in p and not p.endswith('/main')]\n"
-        "import edgemem, edgemem.infer.card as card, edgemem_vam\n"
+        "import edgemem, edgemem.infer.card as card, edgemem_vam, edgemem_hearing, edgemem_openai, edgemem_gguf, edgemem_egagent\n"
         "from edgemem.cli.app import Session\n"
         "session = Session(None, ())\n"
         "assert edgemem.__file__.startswith(sys.argv[1]), edgemem.__file__\n"
@@ -99,4 +99,4 @@ def test_an_installed_wheel_finds_its_cards_recipes_and_plugins(wheels: list[Pat
     assert done.returncode == 0, done.stderr
     cards, *recipes = done.stdout.split()
     assert int(cards) == len(list((ROOT / "engines").glob("*.toml")))
-    assert {"default", "vam"} <= set(recipes)
+    assert {"default", "vam", "egagent"} <= set(recipes)
