@@ -12,7 +12,7 @@ import msgspec
 from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json
 from edgemem.clock import from_iso, offset_text
 from edgemem.config import parse_bytes
-from edgemem.errors import MemoryDirError, UsageError
+from edgemem.errors import MemoryDirError, SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,13 @@ def run_ingest(
     opened = open_source(source, rate_fps=chosen.rate_fps, stream=stream, start_us=start_us)
     said = Path(subtitles) if subtitles not in {"", "none"} else None if subtitles or opened.live else beside(source)
     if said is not None:
-        parts.ear = Subtitles(said, opened.t0_us)
+        try:
+            parts.ear = Subtitles(said, opened.t0_us)
+        except SourceError as error:
+            if subtitles:
+                opened.close()
+                raise
+            notes.append(f"the subtitles beside the recording are not used: {error}")
     rules = session.settings.retention
     parts.privacy = Privacy(session.settings.privacy, rules, memory, opened.name)
     if rules:

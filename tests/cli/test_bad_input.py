@@ -72,6 +72,19 @@ def test_a_film_with_a_corrupt_middle_goes_on_after_it(run: Run, recipe: str, tm
     assert json.loads(out)["moments_kept"] > 0
 
 
+def test_broken_subtitles_beside_a_film_are_left_out_and_those_that_were_asked_for_refused(run: Run, recipe: str, tmp_path: Path) -> None:
+    film, broken = video(tmp_path / "walk.mp4", 30), tmp_path / "walk.srt"
+    broken.write_bytes(b"1\n00:00:0x --> zz\nhello\n\xff\xfe")
+    given = ("ingest", str(film), "--memory", str(tmp_path / "m"), "--recipe", recipe)
+    code, _, err = run(*given, "--subtitles", str(broken))
+    assert (code, err.count("\n")) == (1, 1)
+    assert "walk.srt: holds no subtitles" in err
+    assert not (tmp_path / "m").exists()
+    code, _, err = run(*given)
+    assert code == 0, err
+    assert "note: the subtitles beside the recording are not used" in err
+
+
 @pytest.mark.parametrize("brightness", [0, 128])
 def test_a_black_or_grey_film_is_remembered_as_nothing_and_said(run: Run, recipe: str, tmp_path: Path, brightness: int) -> None:
     film = video(tmp_path / "dark.mp4", 30, brightness)
