@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from edgemem.errors import BudgetError
 from edgemem.remember import room, schema
 from edgemem.remember.faults import told
+from edgemem.remember.log import Log
 from edgemem.remember.vectors import SpaceWriter
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 _VACUUM_PAGES = 256
 """Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
-_CHECKPOINT_BYTES = 2 << 20
-"""WAL size from which `maintain` checkpoints: 25 ms with its syncs, 48 ms at 8 MiB (95th percentile, a slow virtual disk)."""
+_CHECKPOINT_BYTES = 1 << 20
+"""What waits in the log when `maintain` checkpoints: half the time of 2 MiB and a cut of the log (29 against 56 ms on a busy disk)."""
 _CHECKPOINT_S = 30.0
 """At the latest so long after the last one: a checkpoint syncs the log, so a power cut takes no more than this."""
 _READER_PATIENCE_S = 5.0
@@ -30,6 +31,7 @@ class Housekeeping:
 
     directory: Path
     _connection: sqlite3.Connection
+    _wal: Log
     _spaces: dict[str, SpaceWriter]
     _division: room.Division | None
     _fader: Fader | None
@@ -54,7 +56,7 @@ class Housekeeping:
         try:
             with told(self.directory):
                 hard = False
-                self._cut_log(division)
+                self._cut_log()
                 while not self.has_room():
                     if not fader.step(hard=hard):
                         if hard:
@@ -63,7 +65,7 @@ class Housekeeping:
                             )
                         hard = True
                         fader.restart()
-                    self._cut_log(division)
+                    self._cut_log()
                 self._give_back(division)
         finally:
             self._making_room = False
@@ -84,31 +86,37 @@ class Housekeeping:
         most = self._most_pages(division)
         while self._pragma("page_count") > most and self._pragma("freelist_count"):
             self._vacuum(min(_VACUUM_PAGES, division.transaction_pages // 4))
-            self._cut_log(division)
+            self._cut_log()
         if (self.directory / schema.DATABASE).stat().st_size > most * schema.PAGE_BYTES:
             self._checkpoint()
         if most != self._granted_pages:
             self._connection.execute(f"PRAGMA max_page_count={max(1, most)}")
             self._granted_pages = most
 
-    def _cut_log(self, division: room.Division) -> None:
+    def _cut_log(self) -> None:
         """Cut the log back when a transaction more could take it over its share. Raises BudgetError when a reader holds it for long."""
-        wal = self.directory / f"{schema.DATABASE}-wal"
         deadline = time.monotonic() + _READER_PATIENCE_S
-        while _size(wal) > division.log_bytes // 2:
+        while self._log_is_long():
             if not self._checkpoint(wait_ms=100) and time.monotonic() > deadline:
                 raise BudgetError(f"memory {self.directory}: a reader keeps the log from being cut for {_READER_PATIENCE_S:.0f} s; end it")
 
-    def _checkpoint(self, *, wait_ms: int = 0) -> bool:
-        """Move the log into the database and cut it to nothing, unless a reader still needs it after `wait_ms`."""
+    def _checkpoint(self, *, wait_ms: int = 0, cut: bool = True) -> bool:
+        """Move the log into the database, as far as no reader still needs it after `wait_ms`; False if one does.
+
+        `cut` makes its file empty, else the next transaction writes it from its beginning again.
+        """
         self._synced_s = time.monotonic()
         self._connection.execute(f"PRAGMA busy_timeout={wait_ms}")
         try:
             with told(self.directory):
-                busy: int = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                how = "TRUNCATE" if cut else "PASSIVE"
+                busy, written, moved = self._connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
         finally:
             self._connection.execute("PRAGMA busy_timeout=5000")
-        return not busy
+        if busy or moved < written:
+            return False
+        self._wal.note_moved()
+        return True
 
     def _allowance(self) -> room.Allowance:
         if self._division is None:
@@ -124,17 +132,21 @@ class Housekeeping:
             division = self._division
             keep = 0 if division is None else division.transaction_pages
             log_bytes = _CHECKPOINT_BYTES if division is None else min(_CHECKPOINT_BYTES, division.log_bytes // 4)
-            written = _size(self.directory / f"{schema.DATABASE}-wal")
-            if written >= log_bytes or (written and time.monotonic() - self._synced_s >= _CHECKPOINT_S):
-                self._checkpoint()
+            waiting, long = self._wal.waiting_bytes(), self._log_is_long()
+            if long or waiting >= log_bytes or (waiting and time.monotonic() - self._synced_s >= _CHECKPOINT_S):
+                self._checkpoint(cut=long)
             for _ in range(vacuum_steps):
                 spare = self._pragma("freelist_count") - keep
-                if spare <= 0 or (division is not None and _size(self.directory / f"{schema.DATABASE}-wal") > division.log_bytes // 2):
+                if spare <= 0 or self._log_is_long():
                     break
                 self._vacuum(min(_VACUUM_PAGES, spare, *([] if division is None else [division.transaction_pages // 4])))
             for space in self._spaces.values():
                 space.tidy(None if division is None else division.slack_bytes // 8)
             return self._pragma("freelist_count") > keep
+
+    def _log_is_long(self) -> bool:
+        """A transaction more could take it over its share of the budget."""
+        return self._division is not None and self._wal.size_bytes() > self._division.log_bytes // 2
 
     def _vacuum(self, pages: int) -> None:
         # Not `execute`: without result columns the standard library steps such a statement once, which frees one page.
@@ -143,10 +155,3 @@ class Housekeeping:
     def _pragma(self, name: str) -> int:
         value: int = self._connection.execute(f"PRAGMA {name}").fetchone()[0]
         return value
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0

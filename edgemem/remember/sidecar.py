@@ -145,6 +145,7 @@ class Sidecar:
         self.dim = dim
         self.memory_id = memory_id
         self._seen: tuple[bytes, Header | None] = (b"", None)
+        self._open: tuple[int, ...] = ()
 
     @property
     def row_bytes(self) -> int:
@@ -192,33 +193,47 @@ class Sidecar:
         found = Columns(times, moments, streams, scales, matrix.view(np.int8), bits)
         return Mapped(header, found, inode) if np.array_equal(checks(found.matrix, bits), check) else None
 
+    def close(self) -> None:
+        """Close what `append` keeps open."""
+        for file in self._open:
+            os.close(file)
+        self._open = ()
+
+    def _appending(self) -> tuple[int, ...]:
+        """Matrix, signs and rows, open for writing: to open them costs more than to write a row. Raises OSError when they are not there."""
+        if any(os.fstat(file).st_nlink == 0 for file in self._open):
+            self.close()
+        if not self._open:
+            try:
+                for path in (self.matrix_path, self.signs_path, self.rows_path):
+                    self._open += (os.open(path, os.O_RDWR | os.O_CLOEXEC),)
+            except OSError:
+                self.close()
+                raise
+        return self._open
+
     def append(self, rows: Rows, matrix: Int8, header: Header) -> Header:
         """Add rows behind those that `header` counts. The header is written last: until then nobody sees them."""
         bits = signs(matrix)
         rows["check"] = checks(matrix, bits)
-        for path, data in ((self.matrix_path, np.ascontiguousarray(matrix)), (self.signs_path, bits)):
-            with path.open("r+b") as file:
-                file.seek(header.count * data.shape[1])
-                file.write(data.tobytes())
-        with self.rows_path.open("r+b") as file:
-            last_us = -(2**63)
-            if header.ordered:
-                file.seek(HEADER_BYTES + (header.ordered - 1) * ROW.itemsize)
-                last_us = int(np.frombuffer(file.read(ROW.itemsize), ROW)["t_us"][0])
-            in_order = header.ordered == header.count and rows["t_us"][0] >= last_us and bool(np.all(np.diff(rows["t_us"]) >= 0))
-            count = header.count + len(rows)
-            header = replace(
-                header,
-                count=count,
-                ordered=count if in_order else header.ordered,
-                last_id=max(header.last_id, int(rows["moment_id"].max())),
-                rows_sum=(header.rows_sum + total(rows, np.arange(header.count, count))) % 2**32,
-            )
-            file.seek(HEADER_BYTES + (count - len(rows)) * ROW.itemsize)
-            file.write(rows.tobytes())
-            file.flush()
-            file.seek(0)
-            file.write(header.encode())
+        of_matrix, of_signs, of_rows = self._appending()
+        _write(of_matrix, matrix.tobytes(), header.count * matrix.shape[1])
+        _write(of_signs, bits.tobytes(), header.count * bits.shape[1])
+        times, last_us = rows["t_us"], -(2**63)
+        if header.ordered:
+            last = os.pread(of_rows, ROW.itemsize, HEADER_BYTES + (header.ordered - 1) * ROW.itemsize)
+            last_us = int(np.frombuffer(last, ROW)["t_us"][0])
+        in_order = header.ordered == header.count and times[0] >= last_us and bool((times[1:] >= times[:-1]).all())
+        count = header.count + len(rows)
+        header = replace(
+            header,
+            count=count,
+            ordered=count if in_order else header.ordered,
+            last_id=max(header.last_id, int(rows["moment_id"].max())),
+            rows_sum=(header.rows_sum + total(rows, np.arange(header.count, count))) % 2**32,
+        )
+        _write(of_rows, rows.tobytes(), HEADER_BYTES + (count - len(rows)) * ROW.itemsize)
+        _write(of_rows, header.encode(), 0)
         return header
 
     def erase(self, moment_ids: npt.NDArray[np.int64], header: Header) -> Header:
@@ -247,6 +262,7 @@ class Sidecar:
         data = rows.tobytes()
         last_id = int(rows["moment_id"].max()) if len(rows) else 0
         header = Header(self.memory_id, self.dim, len(rows), len(rows), 0, epoch, last_id, total(rows, np.arange(len(rows))))
+        self.close()
         self.matrix_path.parent.mkdir(exist_ok=True)
         # A header that names no rows comes first: a crash between the two renames must not pair the new matrix with old rows.
         self.rows_path.unlink(missing_ok=True)
@@ -257,6 +273,13 @@ class Sidecar:
 
     def disk_bytes(self) -> int:
         return sum(path.stat().st_size for path in (self.matrix_path, self.signs_path, self.rows_path) if path.exists())
+
+
+def _write(file: int, data: bytes, at: int) -> None:
+    """All of it, or OSError: the system may write less than it is given, and says why only when asked for the rest."""
+    done = 0
+    while done < len(data):
+        done += os.pwrite(file, memoryview(data)[done:], at + done)
 
 
 def _replace(path: Path, data: bytes | memoryview) -> None:

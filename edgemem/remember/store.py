@@ -28,6 +28,7 @@ from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retaina
 from edgemem.remember.erase import erasing
 from edgemem.remember.faults import explain, told
 from edgemem.remember.housekeeping import Housekeeping
+from edgemem.remember.log import Log
 from edgemem.remember.pieces import cap_in_force, in_pieces
 from edgemem.remember.transaction import Transaction
 from edgemem.remember.vectors import Holds, SpaceWriter, space_row
@@ -77,6 +78,7 @@ class Store(Housekeeping):
             self._add_space(name)
         self._division = None if budget_bytes is None else room.Division.of(budget_bytes)
         self._fader = None if self._division is None else Fader(self, connection, self._division)
+        self._wal = Log(directory / f"{schema.DATABASE}-wal")
         self._synced_s = time.monotonic()
         self._note_budget()
         self.make_room()
@@ -137,6 +139,8 @@ class Store(Housekeeping):
             with told(self.directory):
                 self._connection.close()
         finally:
+            for space in self._spaces.values():
+                space.close()
             self._lock.close()
 
     @contextmanager
@@ -169,6 +173,8 @@ class Store(Housekeeping):
             self._names.clear()
         self._names.update(tx.learnt)
         self.ledger = tx.ledger
+        if tx.redated and self._log_is_long():
+            self._checkpoint(wait_ms=100)  # it touched what no claim foresaw; a reader in the way is waited for by the next transaction
         self._follow(tx)
 
     def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:

@@ -6,6 +6,7 @@ import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 from edgemem.errors import BudgetError
@@ -65,7 +66,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         stream_id = self._stream(new.stream, new.t_us - new.offset_us)
         boot_id = self._interned("boot", "name = ?", "name", (new.boot_id,)) if new.boot_id else None
         blob_id, fresh = self._blob(new.jpeg, generation=0)
-        with self._ledger.changing(*() if fresh else (blob_id,)):
+        with nullcontext() if fresh else self._ledger.changing(blob_id):
             moment_id = self._insert(
                 "INSERT INTO moment (stream_id, seq, t_us, offset_us, mono_us, boot_id, width_px, height_px, sharpness, role, blob_id)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -197,7 +198,10 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         self.connection.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
 
     def reanchor(self, stream: str, boot_id: str, ahead_us: int) -> int:
-        """Date what was seen in this boot by `mono_us + ahead_us`, now that the clocks' distance is known; how many moments moved."""
+        """Date what was seen in this boot by `mono_us + ahead_us`, now that the clocks' distance is known; how many moments moved.
+
+        Rows change in place, so the database does not grow; what the log takes beyond its share is cut as soon as it is committed.
+        """
         moved = reanchor(self.connection, stream, boot_id, ahead_us)
         self.redated = self.redated or moved > 0
         return moved
@@ -212,10 +216,9 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
 
     def settle_terms(self) -> None:
         """Write how many moments carry each term."""
-        self.connection.executemany(
-            "UPDATE term SET moments = moments + ? WHERE id = ?",
-            [(count, term_id) for term_id, count in self._counts.items() if count],
-        )
+        changed = [(count, term_id) for term_id, count in self._counts.items() if count]
+        if changed:
+            self.connection.executemany("UPDATE term SET moments = moments + ? WHERE id = ?", changed)
         self._counts.clear()
 
     def settle(self) -> None:

@@ -191,6 +191,10 @@ class SpaceWriter:
     def disk_bytes(self) -> int:
         return self._files.disk_bytes()
 
+    def close(self) -> None:
+        """Let go of the files."""
+        self._files.close()
+
 
 class SpaceReader:
     """Searches one space for a view. It looks whether its mapping is still the newest before every search."""

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from edgemem.infer.roles import Space
-from edgemem.records import US
+from edgemem.records import US, Observation
 from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession
+from edgemem.remember.room import MINIMUM_BYTES
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
@@ -91,4 +92,25 @@ def test_at_every_second_the_same_is_known_as_before(memory):
     with View.open(directory) as view:
         assert [s.asked_us for s in view.sessions()] == [NOW + 70 * US, NOW + 33 * US]
         assert [d.t0_us for d in view.documents(stream="hall")] == [NOW]
+    assert check_memory(directory) == []
+
+
+def test_a_memory_under_a_budget_is_dated_anew_as_a_whole_and_is_below_its_cap_afterwards(directory, making):
+    names = [f"thing {i}" for i in range(400)]
+    with Store.open(directory, budget_bytes=MINIMUM_BYTES) as store:
+        store.ensure_space(making.space)
+        for first in range(0, 240, 4):
+            with store.transaction() as tx:
+                for s in range(first, first + 4):
+                    seen = tuple(Observation("label", names[(s * 7 + i * 31) % 400], (s * 37 + i * 11) % 97 / 97) for i in range(8))
+                    new = making.moment(s * US, jpeg=s.to_bytes(64, "big"))
+                    tx.add_moment(msgspec.structs.replace(new, mono_us=s * US, boot_id="b", observations=seen))
+        with store.view() as view:
+            told = len(view.moments())
+        with store.transaction() as tx:
+            assert tx.reanchor("cam", "b", NOW) == told
+        assert store.disk_bytes() <= MINIMUM_BYTES
+        with store.view() as view:
+            assert all(moment.t_us >= NOW for moment in view.moments())
+            assert all(posting.t_us >= NOW for posting in view.postings(names[:20]))
     assert check_memory(directory) == []

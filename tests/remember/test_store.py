@@ -152,6 +152,36 @@ def test_upkeep_keeps_the_log_short(store, making):
     assert wal.stat().st_size < 20 << 20
 
 
+def test_upkeep_moves_what_waits_in_the_log_and_the_log_is_written_from_its_beginning_again(store, making):
+    rng, sizes = np.random.default_rng(1), []
+    for i in range(12):
+        with store.transaction() as tx:
+            tx.add_moment(making.moment(i * US, jpeg=rng.bytes(600_000)))
+        assert store._wal.waiting_bytes() >= 600_000
+        if i % 3 == 2:
+            store.maintain()
+            assert store._wal.waiting_bytes() == 0
+            sizes.append(store._wal.size_bytes())
+    assert 1_800_000 < sizes[1] < 3_000_000
+    assert sizes[1] == sizes[2] == sizes[3]
+
+
+def test_what_a_reader_still_needs_waits_in_the_log(store, making):
+    with store.transaction() as tx:
+        tx.add_moment(making.moment(0))
+    with store.view() as view:
+        view._connection.execute("BEGIN")
+        view._connection.execute("SELECT count(*) FROM moment").fetchone()
+        with store.transaction() as tx:
+            tx.add_moment(making.moment(US, jpeg=bytes(2_000_000)))
+        waiting = store._wal.waiting_bytes()
+        store.maintain()
+        assert store._wal.waiting_bytes() == waiting
+        view._connection.execute("COMMIT")
+    store.maintain()
+    assert store._wal.waiting_bytes() == 0
+
+
 def test_the_database_is_an_ordinary_sqlite_file_of_the_promised_make(store):
     directory = store.directory
     store.close()
