@@ -6,6 +6,7 @@ and said. Offsets are the source's own, as in `Frame.offset_us`: whoever stamps 
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -171,11 +172,12 @@ class Governor:
 
     def heard(self, sound_s: float) -> None:
         """So much sound has come."""
-        self._credit_s = min(self._burst_s, self._credit_s + sound_s * self._max_rtf)
+        if self._max_rtf != math.inf:
+            self._credit_s = min(self._burst_s, self._credit_s + sound_s * self._max_rtf)
 
     def afford(self, work_s: float) -> bool:
         """Whether work of this length is within the budget. With full credit everything is: one long utterance must not starve."""
-        return work_s <= self._credit_s or self._credit_s >= self._burst_s
+        return self._max_rtf == math.inf or work_s <= self._credit_s or self._credit_s >= self._burst_s
 
     def spent(self, work_s: float) -> None:
         self._credit_s -= work_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
@@ -207,6 +208,14 @@ def test_work_never_exceeds_the_budget_by_more_than_the_credit_and_one_piece(pie
             worked_s += work_s
             longest_s = max(longest_s, work_s)
     assert worked_s <= max_rtf * heard_s + 5 + longest_s + 1e-6
+
+
+def test_without_a_limit_everything_is_heard():
+    governor = Governor(math.inf, burst_s=5)
+    for _ in range(10):
+        governor.heard(0.1)
+        assert governor.afford(60)
+        governor.spent(60)
 
 
 def test_a_budget_that_was_overdrawn_recovers():

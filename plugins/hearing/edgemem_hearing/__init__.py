@@ -43,8 +43,8 @@ class EarSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     thresholds of Whisper's own decoding, section 4.5 of Radford et al. 2022; exp(-1) = 0.37)."""
     max_rtf: float = 0.7
     """Live sound: seconds of work per second of sound that hearing may take. Above it a lighter model is taken, then speech is left out."""
-    max_rtf_recorded: float = 4.0
-    """The same for recordings, which can wait."""
+    max_rtf_recorded: float = 0.0
+    """The same for recordings, which can wait: 0 = no limit, nothing of them is left out."""
     same_voice: float = 0.78
     """Cosine to a known speaker above which it is the same (see `voices.py` for the measurement)."""
     new_voice: float = 0.72

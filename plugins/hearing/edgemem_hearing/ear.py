@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterable
@@ -42,7 +43,7 @@ class WhisperEar:
                 raise EngineError(problem)
         self.notes: dict[str, int] = {}
         self._settings, self._engines, self._clock = settings, engines, clock
-        self._governors = {live: Governor(rtf) for live, rtf in ((True, settings.max_rtf), (False, settings.max_rtf_recorded))}
+        self._governors = {live: Governor(rtf or math.inf) for live, rtf in ((True, settings.max_rtf), (False, settings.max_rtf_recorded))}
         self._until_us = NOTHING_YET_US
         self._cutter: Cutter | None = None
         self._transcribers: list[tuple[str, Transcriber | None, float]] = [(name, None, 0.0) for name in engines.ready("transcribe")]
