@@ -53,6 +53,8 @@ def rewrite(directory: Path, old: Key | None, new: Key | None, change: Callable[
         try:
             copy_into(connection, part, new, change)
             _verify(part, new)
+            # An exclusive connection keeps its journal, emptied, until it closes: beside the new file it would be a leftover of the old.
+            database.with_name(f"{database.name}-journal").unlink(missing_ok=True)
             part.replace(database)
             _sync(directory)
         finally:
