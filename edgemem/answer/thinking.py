@@ -10,6 +10,7 @@ yield Reply(text=..., evidence=...)
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from typing import Any
 
@@ -22,15 +23,15 @@ _AT_ONCE = 64
 """Questions that one planner may be in the middle of; what was given up must not stay for ever."""
 
 
-class Thinking:
+class Thinking(ABC):
     """Base of such planners. One object may answer several questions at once, each in a thread of its own."""
 
     def __init__(self) -> None:
         self._thoughts: dict[int, Thought] = {}
 
+    @abstractmethod
     def think(self, session: Session) -> Thought:
         """Yields actions, the last of them a `Reply`. A refused action brings a `Refused`."""
-        raise NotImplementedError
 
     def next(self, session: Session) -> Any:
         """The next action or the reply. An empty memory, a time that is none and a reply that was refused end the question here."""

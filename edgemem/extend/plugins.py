@@ -7,7 +7,6 @@ import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -81,6 +80,8 @@ class Plugins:
         self._manager.add_hookspecs(HookSpecs)
         self.loaded: list[Loaded] = []
         self._observers: dict[tuple[str, str], Guard] = {}
+        self._collected: dict[str, dict[str, tuple[Component, str]]] = {}
+        self._guards: dict[tuple[str, str], Guard] = {}
 
     @classmethod
     def load(cls, directories: Iterable[Path] = (), *, installed: bool = True) -> Plugins:
@@ -119,7 +120,7 @@ class Plugins:
 
     def own(self, place: str) -> list[str]:
         """Names that the plugin loaded last registered for `place`."""
-        return [name for name, (_, plugin) in self._components.get(place, {}).items() if plugin == self.loaded[-1].name]
+        return [name for name, (_, plugin) in self._of(place).items() if plugin == self.loaded[-1].name]
 
     def _add(self, name: str, module: Any, version: str, origin: str) -> None:
         if any(other.name == name for other in self.loaded):
@@ -139,49 +140,55 @@ class Plugins:
                 raise PluginError(f'plugin "{name}": unknown hook "{hook}"{nearest(hook, known)}') from None
             raise
 
-    @cached_property
-    def _components(self) -> dict[str, dict[str, tuple[Component, str]]]:
-        """Everything registered, by place and name; collected when first needed, so that `edgemem --help` imports no component."""
-        found: dict[str, dict[str, tuple[Component, str]]] = {place: {} for place in _COMPONENT_PLACES}
-        for plugin, place in ((plugin, place) for plugin in self.loaded for place in _COMPONENT_PLACES):
+    def _of(self, place: str) -> dict[str, tuple[Component, str]]:
+        """What is registered for one place, with its plugin; collected when first needed, so that a command imports no other component."""
+        if place in self._collected:
+            return self._collected[place]
+        found: dict[str, tuple[Component, str]] = {}
+        for plugin in self.loaded:
             if f"register_{place}" not in plugin.hooks:
                 continue
             for component in getattr(plugin.module, f"register_{place}")() or ():
                 if not isinstance(component, Component):
                     raise PluginError(f'plugin "{plugin.name}": register_{place} must return Components, got {type(component).__name__}')
-                if component.name in found[place]:
-                    other = found[place][component.name][1]
+                if component.name in found:
+                    other = found[component.name][1]
                     raise PluginError(
                         f'plugin "{plugin.name}": {place} "{component.name}" is registered already by plugin "{other}"; rename one'
                     )
-                found[place][component.name] = (component, plugin.name)
+                found[component.name] = (component, plugin.name)
+        self._collected[place] = found
         return found
 
-    @cached_property
+    def _guard(self, place: str, name: str) -> Guard:
+        return self._guards.setdefault((place, name), Guard(self._of(place)[name][1], name))
+
+    @property
     def guards(self) -> dict[tuple[str, str], Guard]:
         """The guard of every component, by place and name."""
-        return {(place, name): Guard(plugin, name) for place, named in self._components.items() for name, (_, plugin) in named.items()}
+        return {(place, name): self._guard(place, name) for place in _COMPONENT_PLACES for name in self._of(place)}
 
     def check(self) -> Plugins:
         """Refuse now what would be refused when first used. Raises PluginError."""
-        _ = self._components
+        for place in _COMPONENT_PLACES:
+            self._of(place)
         return self
 
     def components(self, place: str) -> Mapping[str, Component]:
         """All components of a place such as `gates`, by name."""
-        return {name: component for name, (component, _) in self._components[place].items()}
+        return {name: component for name, (component, _) in self._of(place).items()}
 
     def has(self, place: str, name: str) -> bool:
         """True when some plugin registered `name` for `place`."""
-        return name in self._components[place]
+        return name in self._of(place)
 
     def make(self, place: str, name: str, parameters: Mapping[str, Any], context: Context, where: str) -> Any:
         """The object `name` of `place`, under its guard. Raises UsageError naming `where` and the nearest valid name or key."""
         if not self.has(place, name):
-            raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._components[place])}')
-        component, plugin = self._components[place][name]
+            raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._of(place))}')
+        component, plugin = self._of(place)[name]
         settings = convert(dict(parameters), component.settings, f'{where}: {place[:-1]} "{name}" of plugin "{plugin}"')
-        made, guard = component.factory(settings, context), self.guards[place, name]
+        made, guard = component.factory(settings, context), self._guard(place, name)
         if getattr(made, "tools", ()):  # those that a planner brings along are the plugin's too
             made.tools = tuple(guarded(tool, guard) for tool in made.tools)
         return None if made is None else guarded(made, guard)
