@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,11 +24,12 @@ CAP = MINIMUM_BYTES
 
 def used(directory):
     total = 0
-    for path in directory.rglob("*"):
-        try:
-            total += path.stat().st_size
-        except FileNotFoundError:  # a copy that was just put in its place
-            continue
+    for folder, _, names in os.walk(directory):  # it passes over a folder that goes while it looks
+        for name in names:
+            try:
+                total += Path(folder, name).stat().st_size
+            except FileNotFoundError:  # a copy that was just put in its place
+                continue
     return total
 
 
