@@ -18,8 +18,9 @@ from edgemem.remember import keys
 
 if TYPE_CHECKING:
     from edgemem.device.agent import Workshop
+    from edgemem.extend.context import Context
     from edgemem.extend.hookspecs import Component
-    from edgemem.extend.plugins import Context, Plugins
+    from edgemem.extend.plugins import Plugins
     from edgemem.extend.recipe import Recipes
     from edgemem.infer.card import EngineCard
     from edgemem.infer.runtime import Engines

@@ -32,7 +32,8 @@ from edgemem.see.signals import stop_on_signals
 from edgemem.see.source import Source, open_source
 
 if TYPE_CHECKING:
-    from edgemem.extend.plugins import Context, Plugins
+    from edgemem.extend.context import Context
+    from edgemem.extend.plugins import Plugins
     from edgemem.extend.recipe import Recipe, Recipes
 
 _TICK_S = 1.0

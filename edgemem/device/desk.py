@@ -16,7 +16,8 @@ from edgemem.remember.view import View
 
 if TYPE_CHECKING:
     from edgemem.answer.planner import Kit
-    from edgemem.extend.plugins import Context, Plugins
+    from edgemem.extend.context import Context
+    from edgemem.extend.plugins import Plugins
     from edgemem.extend.recipe import Recipes
     from edgemem.infer.roles import TextEmbedder
 

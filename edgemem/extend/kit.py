@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.errors import EngineError, UsageError, nearest
-from edgemem.extend.plugins import Context
+from edgemem.extend.context import Context
 from edgemem.extend.recipe import Part, Recipe, Recipes, TrackPart
 from edgemem.records import Segment
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pluggy
@@ -23,10 +23,7 @@ from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 if TYPE_CHECKING:
     import click
 
-    from edgemem.answer.models import Models
-    from edgemem.infer.runtime import Engines
-
-S = TypeVar("S", bound=msgspec.Struct)
+    from edgemem.extend.context import Context
 
 GROUP = "edgemem"
 """The entry point group under which installed plugins are found."""
@@ -35,30 +32,6 @@ PLACES = tuple(sorted(name.removeprefix("register_") for name in vars(HookSpecs)
 """The plural nouns that hooks register: gates, selectors ..."""
 
 _COMPONENT_PLACES = tuple(place for place in PLACES if place not in {"commands", "recipes", "settings"})
-
-
-def _no_models() -> Models:
-    from edgemem.answer.models import Models  # `edgemem --help` loads plugins, but nothing that answers
-
-    return Models()
-
-
-@dataclass
-class Context:
-    """What a factory gets beside its settings."""
-
-    settings: Settings
-    home: Path
-    engines: Engines | None = None
-    """Models by role; None where none are needed."""
-    models: Models = field(default_factory=_no_models)
-    """Language models, if any is configured."""
-
-    def table(self, kind: type[S]) -> S:
-        """A plugin's own settings, as `register_settings` declared them."""
-        return next((table for table in self.tables if isinstance(table, kind)), None) or kind()
-
-    tables: tuple[msgspec.Struct, ...] = ()
 
 
 @dataclass

@@ -12,7 +12,8 @@ import msgspec
 
 from edgemem.config import convert, read_toml
 from edgemem.errors import UsageError, nearest
-from edgemem.extend.plugins import Context, Plugins
+from edgemem.extend.context import Context
+from edgemem.extend.plugins import Plugins
 
 Part = dict[str, Any]
 """`use` names a component, or a list of which the first installed one is taken; the other keys are its parameters.

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgemem.config import Settings
+from edgemem.extend.context import Context
 from edgemem.extend.hookspecs import HookSpecs
-from edgemem.extend.plugins import Context, Plugins, import_file
+from edgemem.extend.plugins import Plugins, import_file
 from edgemem.extend.scripted import Asked, Line, Picture, Reply, ScriptedServer
 from edgemem.infer.roles import Sight, Space
 from edgemem.records import US, Frame, Image, Matrix, Moment, Observation, Segment, Vector

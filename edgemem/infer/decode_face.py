@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 
 from edgemem.errors import EngineError
-from edgemem.infer.decode import FaceSettings
 from edgemem.infer.decode_image import resize, strongest, tensor, unit
+from edgemem.infer.decode_settings import FaceSettings
 from edgemem.infer.roles import Face
 from edgemem.infer.runtime import Parts
 from edgemem.records import Box, Image, Vector

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from edgemem.errors import EngineError
-from edgemem.infer.decode import ClassifierSettings, NanodetSettings
+from edgemem.infer.decode_settings import ClassifierSettings, NanodetSettings
 from edgemem.infer.runtime import Parts
 from edgemem.records import Box, Image, Matrix, Observation
 

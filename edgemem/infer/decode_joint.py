@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 
 from edgemem.errors import EngineError
-from edgemem.infer.decode import DualSettings
 from edgemem.infer.decode_image import resize, tensor, unit
+from edgemem.infer.decode_settings import DualSettings
 from edgemem.infer.decode_text import TextTokenizer
 from edgemem.infer.roles import Sight
 from edgemem.infer.runtime import Parts

@@ -14,7 +14,7 @@ from edgemem.records import Matrix, Vector
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from edgemem.infer.decode import VoiceSettings
+    from edgemem.infer.decode_settings import VoiceSettings
 
     _Scale = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgemem.errors import EngineError
-from edgemem.infer.decode import SentenceSettings
+from edgemem.infer.decode_settings import SentenceSettings
 from edgemem.infer.runtime import Parts
 from edgemem.records import Matrix, Vector
 

@@ -8,8 +8,9 @@ import pytest
 
 from edgemem.config import Settings
 from edgemem.errors import PluginError, PluginFailure, UsageError
+from edgemem.extend.context import Context
 from edgemem.extend.guard import MAX_CONSECUTIVE_FAILURES, Guard, guarded
-from edgemem.extend.plugins import Context, Plugins
+from edgemem.extend.plugins import Plugins
 from edgemem.extend.recipe import Recipe, Recipes
 
 HEAD = "from edgemem.extend import Component, hookimpl\nimport msgspec\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from edgemem.extend.context import Context
 from edgemem.extend.hookspecs import Component, Components, hookimpl
-from edgemem.extend.plugins import Context
 
 
 @hookimpl

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from edgemem.extend.context import Context
 from edgemem.extend.hookspecs import Component, Components, hookimpl
-from edgemem.extend.plugins import Context
 
 if TYPE_CHECKING:
     import click
