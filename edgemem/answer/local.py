@@ -12,7 +12,8 @@ from edgemem.answer.plans import Plan, abstain
 from edgemem.answer.plans_choice import map_reply, with_options
 from edgemem.answer.plans_relation import relation
 from edgemem.answer.plans_scene import describe, how_long, how_many, what, where
-from edgemem.answer.plans_text import read_instead, read_text, who
+from edgemem.answer.plans_speech import told_instead
+from edgemem.answer.plans_text import read_text, who
 from edgemem.answer.plans_thing import did_ever, find, order, when, which
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Refused, Reply
@@ -34,10 +35,12 @@ PLANS: Mapping[Kind, Callable[[Session], Plan]] = {
 }
 
 
-def _or_read(session: Session, free: Plan) -> Plan:
-    reply = yield from free
-    wanted = reply.status == "abstained" and session.parsed.kind in {"when", "where"}
-    return (yield from read_instead(session, reply)) if wanted else reply
+def _seen(session: Session) -> Plan:
+    """From pictures and signs, at a time that was recorded."""
+    if session.span.problem:
+        return (yield from _done(abstain(session.span.problem)))
+    free = PLANS[session.parsed.kind](session)
+    return (yield from with_options(session, free) if session.question.options else free)
 
 
 def _relation_or(session: Session, other: Plan) -> Plan:
@@ -63,14 +66,11 @@ class LocalPlanner:
         """The first action of the plan whose result is not known yet, or the reply."""
         if session.empty:
             return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
-        if session.span.problem:
-            return abstain(session.span.problem)
         last = session.steps[-1] if session.steps else None
         if last and isinstance(last.action, Reply) and isinstance(last.result, Refused):
             return abstain("I found nothing that proves an answer.", last.result.why)
-        free = PLANS[session.parsed.kind](session)
-        plan = with_options(session, free) if session.question.options else _or_read(session, free)
-        plan = _relation_or(session, plan) if session.parsed.asked is not None else plan
+        plan = told_instead(session, _seen(session))
+        plan = _relation_or(session, plan) if session.parsed.asked is not None and not session.span.problem else plan
         try:
             action = next(plan)
             while (result := session.result(action)) is not None:

@@ -149,12 +149,12 @@ def _company(s: Session, window: tuple[int | None, int | None]) -> Steps[list[tu
     return [(e.t0_us, e.score) for episode in lead.strong for e in episode.evidence] if lead.found and lead.basis == "frame" else []
 
 
-def read_instead(s: Session, reply: Reply) -> Plan:
+def read_instead(s: Session, reply: Reply, least: float | None = None) -> Plan:
     """For what was not seen but is asked in the present ("when does the bus leave"): the answer may have been read."""
     if s.parsed.anchors or not _PRESENT.search(s.question.text.lower()):
         return reply
     ranked = yield from rank(s, window_of(s))
-    return reply_with(s, ranked) if ranked and ranked[0].score >= _SURE_SCORE else reply
+    return reply_with(s, ranked) if ranked and ranked[0].score >= (least or _SURE_SCORE) else reply
 
 
 _PRESENT = re.compile(r"\b(?:when|where|what time|which day|what day|date)\b.*?\b(?:does|do|is|are|will|can)\b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -159,10 +160,18 @@ def _about(view: View, action: Hear, speakers: set[int]) -> list[Said]:
 
 
 def held(wanted: Sequence[str], text: str) -> float:
-    """Share of the wanted words that the text holds, by their beginnings: "printers" is in "the printer"."""
+    """Share of the wanted words that the text holds, by beginning or root: "printers" is in "the printer", "coming" in "he comes"."""
     own = words(text)
-    stems = [word if len(word) < 5 else word[: max(4, len(word) - 2)] for word in wanted]
-    return sum(any(one.startswith(stem) for one in own) for stem in stems) / max(1, len(stems))
+    roots = {_root(one) for one in own}
+    stems = [(word if len(word) < 5 else word[: max(4, len(word) - 2)], _root(word)) for word in wanted]
+    return sum(root in roots or any(one.startswith(stem) for one in own) for stem, root in stems) / max(1, len(stems))
+
+
+def _root(word: str) -> str:
+    return _ENDING.sub("", word)
+
+
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
 
 
 def match_entities(view: View, phrase: str) -> list[Entity]:

@@ -1,0 +1,150 @@
+"""What no picture shows but somebody said is answered with the quote; what is shown stays answered by pictures."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from edgemem.answer.planner import Kit, ask
+from edgemem.answer.retrieve import Query
+from edgemem.records import US, Answer, Question
+from edgemem.remember.entries import NewDocument, NewEntity
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+from tests.answer.conftest import START_US, WALK, WordMatcher, label, remember, text
+
+SAID = (
+    "The plumber comes on Tuesday at nine.",
+    "I called the electrician twice already.",
+    "When does the electrician come? No idea.",
+    "The scissors are in the top drawer.",
+    "Twelve guests are coming to the party.",
+    "The bus leaves every twenty minutes.",
+    "The wifi password is hidden behind the clock.",
+    "A tabby cat sleeps in the wardrobe at nine.",
+    "The printer on the second floor is broken.",
+    "Clara will water the plants on Sunday.",
+    "The vet will be here around ten.",
+    "I saw a giraffe in the zoo at ten.",
+)
+BUS_S, SIGN_S, TALK_S = 210, 220, 300
+NOW_US = START_US + 3600 * US
+
+
+class Guessing(WordMatcher):
+    """As an engine does with a word that it does not know: it takes the nearest thing that it knows, and is a third sure of it."""
+
+    def match(self, query: Query, view: View, k: int):
+        found = super().match(query, view, k)
+        if found.sightings:
+            return found
+        guess = super().match(Query(text="space rocket", from_us=query.from_us, to_us=query.to_us), view, k)
+        return type(found)(sightings=tuple(type(s)(s.moment_id, 0.35, s.why) for s in guess.sightings), confidence=0.35)
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("told") / "memory"
+    with Store.open(directory) as store:
+        store.ensure_stream("walk", START_US)
+        remember(store, "walk", START_US, {**WALK, BUS_S: (label("bus"),), SIGN_S: (text("CONCERT FRIDAY 20:00"),)})
+        with store.transaction() as tx:
+            speaker = tx.add_entity(NewEntity(kind="person", name="Anna", known_us=START_US))
+            for number, words in enumerate(SAID):
+                t_us = START_US + (TALK_S + 10 * number) * US
+                tx.add_document(
+                    NewDocument(
+                        kind="utterance", text=words, stream="walk", t0_us=t_us, t1_us=t_us + 3 * US, offset_us=t_us - START_US,
+                        known_us=t_us + 3 * US, origin="asr", speaker_id=speaker, confidence=0.9,
+                    )
+                )  # fmt: skip
+    return directory
+
+
+@pytest.fixture
+def view(memory: Path) -> Iterator[View]:
+    with View.open(memory) as opened:
+        yield opened
+
+
+@pytest.fixture
+def guessing(kit: Kit) -> Kit:
+    from edgemem.answer.frames import FrameRetriever
+
+    return Kit(planner=kit.planner, retrievers=(FrameRetriever(matcher=Guessing()), *kit.retrievers[1:]))
+
+
+def put(view: View, kit: Kit, question: str, *options: str, now_us: int = NOW_US) -> Answer:
+    asked = Question(text=question, asked_us=now_us, as_of_us=min(now_us, view.as_of_us), options=options)
+    return ask(view, asked, kit)[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("When does the plumber come?", 0),
+        ("What time is the plumber coming?", 0),
+        ("Can you tell me when the plumber will come?", 0),
+        ("Is the plumber coming on Tuesday?", 0),
+        ("Who is coming on Tuesday?", 0),
+        ("Where are the scissors?", 3),
+        ("Where did I put the scissors?", 3),
+        ("How many guests are coming?", 4),
+        ("When does the bus leave?", 5),
+        ("What is the wifi password?", 6),
+        ("What is broken on the second floor?", 8),
+        ("Who will water the plants?", 9),
+        ("When does the vet come?", 10),
+    ],
+)
+def test_what_was_said_and_not_shown_is_answered_with_the_quote(view: View, guessing: Kit, question: str, number: int) -> None:
+    answer = put(view, guessing, question)
+    assert answer.status == "answered"
+    assert f'Anna said "{SAID[number]}"' in answer.answer
+    assert answer.evidence[0].channel == "speech"
+    assert answer.evidence[0].offset_us == (TALK_S + 10 * number) * US
+    assert 0.5 < answer.confidence < 0.95
+
+
+@pytest.mark.parametrize(
+    ("question", "second"),
+    [
+        ("Where is the tabby cat?", 140),
+        ("When was the tabby cat there?", 40),
+        ("Where was the rocket?", 120),
+        ("When did I see the bus?", BUS_S),
+        ("When was the bus there?", BUS_S),
+    ],
+)
+def test_what_is_shown_is_answered_by_its_picture_though_it_was_spoken_of(view: View, guessing: Kit, question: str, second: int) -> None:
+    answer = put(view, guessing, question)
+    assert answer.evidence[0].channel == "frame"
+    assert second in [evidence.offset_us // US for evidence in answer.evidence]
+
+
+def test_what_was_read_stands_against_a_guess(view: View, guessing: Kit) -> None:
+    answer = put(view, guessing, "When is the concert?")
+    assert "CONCERT FRIDAY 20:00" in answer.answer
+    assert answer.evidence[0].offset_us == SIGN_S * US
+
+
+@pytest.mark.parametrize("question", ["When does the electrician come?", "When does the plumber leave?", "When is the wedding?"])
+def test_no_picture_says_when_something_will_be(view: View, guessing: Kit, question: str) -> None:
+    """Nor does a question that was heard, or talk about the same thing."""
+    answer = put(view, guessing, question)
+    assert answer.status == "abstained"
+    assert answer.confidence < 0.25
+
+
+@pytest.mark.parametrize("question", ["When did I see a giraffe?", "Did I see a giraffe?", "Have I seen a plumber?", "Show me the giraffe"])
+def test_talk_about_a_thing_is_no_sight_of_it(view: View, kit: Kit, question: str) -> None:
+    assert put(view, kit, question).status == "abstained"
+
+
+def test_the_option_that_was_said_is_chosen(view: View, guessing: Kit) -> None:
+    assert put(view, guessing, "When does the plumber come?", "on Monday", "on Tuesday", "on Friday").option == 1
+
+
+def test_nothing_that_was_said_later_is_told(memory: Path, guessing: Kit) -> None:
+    with View.open(memory, START_US + TALK_S * US) as before:
+        assert put(before, guessing, "When does the plumber come?", now_us=START_US + TALK_S * US).status == "abstained"
