@@ -13,7 +13,7 @@ import msgspec
 from edgemem.answer.session import Call, Session
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
-from edgemem.infer.chat import Chat, Completion, Message, Prompt
+from edgemem.infer.chat import Chat, Completion, Message, Prompt, refuses
 
 _SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
 """The question that this thread answers. Threads of one daemon answer different ones with the same models."""
@@ -81,7 +81,7 @@ class Models:
         if not completion.ms:
             completion = msgspec.structs.replace(completion, ms=1000 * (time.perf_counter() - start))
         self._note(session, prompt, completion, "")
-        if completion.finish == "refusal":
+        if completion.finish == "refusal" or refuses(completion.text):
             raise ChatError(f"the language model refused: {completion.text[:120] or 'without a reason'}")
         return completion
 

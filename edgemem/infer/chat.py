@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, Protocol
 
 from edgemem.records import Record
@@ -51,3 +52,25 @@ class Chat(Protocol):
     def complete(self, prompt: Prompt) -> Completion:
         """Answer once. Raises ChatError when nothing useful came: server gone, time-out, key refused, a cap was reached."""
         ...
+
+
+_REFUSAL = re.compile(
+    r"""^\W*
+    (?:(?:(?:i['’]?m|i\ am|we['’]?re|we\ are)(?:\ \w+)?\ sorry|sorry|(?:my\ )?apologies|i\ apologi[sz]e|unfortunately|but)\b\W*)*
+    (?:as\ an?\ (?:ai|(?:large\ )?language\ model|assistant)\b[^,.!?]{0,60},\W*)?
+    (?:i|we)
+    (?:\ (?:cannot|can\ ?not|can['’]?t|won['’]?t|will\ not)
+      |(?:['’]m|['’]re|\ am|\ are)\ (?:unable|not\ able|not\ going|not\ allowed)\ to)
+    \ (?:help|assist|comply|fulfil+|engage|participate|(?:do|process|provide|continue\ with|answer|respond\ to)\ (?:that|this))\b
+    |^\W*(?:(?:i['’]m|i\ am)(?:\ \w+)?\ sorry\W+(?:but\ )?)?i(?:['’]ll)?(?:\ (?:must|will|need\ to|have\ to|am\ going\ to\ have\ to))*
+    \ (?:respectfully\ )?(?:decline|refuse)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def refuses(text: str) -> bool:
+    """Whether a reply in plain words declines to do what was asked ("I'm sorry, but I can't help with that"), as servers say it in English.
+
+    What says that something was not found, or cannot be seen, is an answer and no refusal.
+    """
+    return _REFUSAL.match(text) is not None

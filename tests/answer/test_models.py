@@ -59,6 +59,34 @@ def test_a_refusal_is_an_error_that_quotes_it():
         Models(Parrot(text="I would rather not", finish="refusal")).complete(prompt())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that.", "I’m sorry, I can’t assist with that request.", "Sorry, I cannot comply.",
+        "I won't do that.",
+        "As an AI language model, I am unable to help with that.", "Unfortunately, I'm not able to fulfill this request.", "I refuse.",
+        "I apologize, but I cannot provide that information.", "I'm sorry, but I must respectfully decline.",
+        "We are unable to process this.",
+    ],
+)  # fmt: skip
+def test_a_refusal_in_plain_words_is_one_too(text):
+    with pytest.raises(ChatError, match="the language model refused"):
+        Models(Parrot(text=text)).complete(prompt())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I could not find it.", "I can't see a mug.", "I'm sorry, I couldn't find any cup.", "Not found: x", "I helped Anna at 10:00.",
+        "I can help: the mug is on the desk.", "I cannot provide an exact time, but it was at ten.",
+        '{"action": "answer"}', "Sorry", "", "I",
+        "Anna said: I can't help with that.",
+    ],
+)  # fmt: skip
+def test_what_is_not_found_or_quoted_is_no_refusal(text):
+    assert Models(Parrot(text=text)).complete(prompt()).text == text
+
+
 def test_what_may_not_leave_does_not_leave():
     parrot = Parrot()
     models = Models(parrot, ModelSettings(send_pictures=False, redact=[r"\b\d{4} \d{4}\b"]))

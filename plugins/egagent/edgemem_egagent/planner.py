@@ -19,6 +19,7 @@ from edgemem.answer.thinking import Thinking, Thought
 from edgemem.answer.tools import Refused, Reply
 from edgemem.answer.words import likeness
 from edgemem.errors import ChatError
+from edgemem.infer.chat import refuses
 from edgemem.records import Status
 from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, ToolName, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed
@@ -142,6 +143,8 @@ class EgagentPlanner(Thinking):
                     raise
                 why = str(error)
                 continue
+            if refuses(verdict.answer):
+                raise ChatError(f"the language model refused: {verdict.answer.strip()[:120]}")
             cited = tuple(name for name in dict.fromkeys(verdict.evidence) if name in known)
             why = _refused(verdict, cited, len(options))
             if not why:

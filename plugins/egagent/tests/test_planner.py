@@ -121,6 +121,18 @@ def test_a_model_that_is_gone_is_replaced_by_the_local_planner(view: View, kit_o
     assert any("the local planner answered" in note for note in answer.notes)
 
 
+@pytest.mark.parametrize("task", ["plan", "answer"])
+def test_a_model_that_refuses_in_plain_words_is_done_without(view: View, kit_of: KitOf, task: str) -> None:
+    sorry = "I'm sorry, but I can't help with that."
+    said = {"answer": sorry, "evidence": []} if task == "answer" else sorry
+    chat = model(**{task: said})
+    answer, _ = put(view, kit_of(chat), "When did I last use the printer?")
+    assert answer.status == "answered"
+    assert "printer" in answer.answer
+    assert any("the language model refused: I'm sorry" in note for note in answer.notes)
+    assert len(chat.asked(task)) == 1
+
+
 def test_nothing_after_the_question_reaches_the_model(day: Path, kit_of: KitOf) -> None:
     chat = model(plan={"sub_tasks": [{"task": "password", "tool": "transcript", "queries": ["password"], "to": "2030-01-01T00:00:00Z"}]},
                  answer={"answer": "I do not know.", "status": "abstained"})  # fmt: skip

@@ -37,22 +37,34 @@ class Occurrence(Record, frozen=True):
 
 
 def stretch(wanted: TimeRange | None, context: Context, turn: Turn) -> Generator[Any, Any, Span | None]:
-    """The stretch of time that a range means. None, with a note in the turn, when an anchor cannot be resolved."""
+    """The stretch of time that a range means. None, with a note in the turn, when an anchor cannot be resolved.
+
+    `min` and `max` beside anchors bound where the anchors are searched, and what comes of them.
+    """
+    from_us, to_us = context.stretch(wanted)
+    bounds = Span(from_us=from_us, to_us=to_us)
     if wanted is None or not wanted.anchors:
-        from_us, to_us = context.stretch(wanted)
-        return Span(from_us=from_us, to_us=to_us)
+        return bounds
     found: list[tuple[Anchor, Occurrence]] = []
     for anchor in wanted.anchors:
-        occurrence = yield from _resolve(anchor, context, turn)
+        occurrence = yield from _resolve(anchor, bounds, context, turn)
         if occurrence is None:
             return None
         found.append((anchor, occurrence))
-    if wanted.anchor is not None:
-        return around(*found[0])
-    between_them = between(found[0], found[1])
-    if between_them is None:
+    span = around(*found[0]) if wanted.anchor is not None else between(found[0], found[1])
+    if span is None:
         turn.notes.append("the end anchor lies before the start anchor; search again with other anchors")
-    return between_them
+        return None
+    if (span := within(span, bounds)) is None:
+        turn.notes.append("the anchored stretch lies outside min and max of time_range; leave them out or choose another anchor")
+    return span
+
+
+def within(span: Span, bounds: Span) -> Span | None:
+    """What of a stretch lies within bounds; None where nothing does."""
+    from_us = max((t for t in (span.from_us, bounds.from_us) if t is not None), default=None)
+    to_us = min((t for t in (span.to_us, bounds.to_us) if t is not None), default=None)
+    return None if from_us is not None and to_us is not None and from_us > to_us else Span(from_us=from_us, to_us=to_us)
 
 
 def around(anchor: Anchor, at: Occurrence) -> Span:
@@ -71,16 +83,18 @@ def _us(seconds: float) -> int:
     return round(seconds * US)
 
 
-def _resolve(anchor: Anchor, context: Context, turn: Turn) -> Generator[Any, Any, Occurrence | None]:
+def _resolve(anchor: Anchor, bounds: Span, context: Context, turn: Turn) -> Generator[Any, Any, Occurrence | None]:
+    """By its reference; where that is none, by its queries."""
     if anchor.ref is not None:
         known = context.resolve(anchor.ref)
-        if known is None:
-            turn.notes.append(f"anchor: there is no result {anchor.ref.turn_idx}, {anchor.ref.result_idx}")
+        if known is not None:
+            return Occurrence(
+                t0_us=known.evidence.t0_us, t1_us=known.evidence.t1_us, score=known.row.score, confidence=0.0, verified=True
+            )  # fmt: skip
+        turn.notes.append(f"anchor: there is no result {anchor.ref.turn_idx}, {anchor.ref.result_idx}")
+        if not anchor.queries:
             return None
-        return Occurrence(
-            t0_us=known.evidence.t0_us, t1_us=known.evidence.t1_us, score=known.row.score, confidence=0.0, verified=True
-        )  # fmt: skip
-    candidates = yield from _candidates(anchor, context, turn)
+    candidates = yield from _candidates(anchor, bounds, context, turn)
     judged: dict[str, Judgement] | None = None
     if candidates and anchor.inspect_k:
         judged = yield from _judged(anchor, candidates[: anchor.inspect_k], turn)
@@ -90,13 +104,16 @@ def _resolve(anchor: Anchor, context: Context, turn: Turn) -> Generator[Any, Any
     return chosen
 
 
-def _candidates(anchor: Anchor, context: Context, turn: Turn) -> Generator[Any, Any, list[Result]]:
+def _candidates(anchor: Anchor, bounds: Span, context: Context, turn: Turn) -> Generator[Any, Any, list[Result]]:
     """Every variant of the query in every group of sources, merged by the best score; at most `top_k`, best first."""
     groups = anchor.candidate_source_groups or [anchor.sources or list(SOURCES)]
     best: dict[str, Result] = {}
     for group in groups:
         queries = tuple(Query(q=text, top_k=anchor.top_k, inspect_k=0, threshold=anchor.threshold) for text in anchor.queries)
-        hits = yield HybridSearch(queries=queries, sources=tuple(dict.fromkeys(group)) or SOURCES, notes=tuple(context.notes))
+        hits = yield HybridSearch(
+            queries=queries, sources=tuple(dict.fromkeys(group)) or SOURCES, from_us=bounds.from_us, to_us=bounds.to_us,
+            notes=tuple(context.notes),
+        )  # fmt: skip
         if not isinstance(hits, Hits):
             turn.notes.append(f"anchor: {getattr(hits, 'why', 'the search failed')}")
             continue

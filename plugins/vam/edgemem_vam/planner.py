@@ -15,6 +15,8 @@ from edgemem.answer.session import Session
 from edgemem.answer.thinking import Thinking, Thought
 from edgemem.answer.tools import Refused, Reply
 from edgemem.clock import to_iso
+from edgemem.errors import ChatError
+from edgemem.infer.chat import refuses
 from edgemem_vam import wire
 from edgemem_vam.actions import SOURCES, Hits, HybridSearch, Inspect, Inspected, Summaries, Survey, Surveyed, Target, WriteSummaries
 from edgemem_vam.anchors import Span, stretch
@@ -78,11 +80,12 @@ class VamPlanner(Thinking):
         yield reply
 
     def _route(self, session: Session) -> wire.Route | None:
-        """None when the router's reply cannot be read: then the question is searched for as it is (VAM B.7.1)."""
+        """None when the router's reply cannot be read, or is a refusal: then the question is searched for as it is (VAM B.7.1)."""
         if not self._settings.route or session.question.options:
             return None
         asked = request("router", self._settings.router, {"request": session.question.text}, schema=wire.ROUTE_SCHEMA)
-        return decide(self._models, asked, wire.decode_route, repair=False)
+        route = decide(self._models, asked, wire.decode_route, repair=False)
+        return None if isinstance(route, wire.Final) and refuses(route.text) else route
 
     def _retrieve(self, goal: str, context: Context, known: Surveyed, session: Session) -> Generator[Any, Any, Reply]:
         stale = 0
@@ -96,6 +99,8 @@ class VamPlanner(Thinking):
             if action is None and turn == 1 and not last:
                 action = wire.Search(queries=[wire.Query(q=goal, threshold=0.0)], thought="permissive search: no valid action")
             if isinstance(action, wire.Answer):
+                if refuses(action.response):
+                    raise ChatError(f"the language model refused: {action.response.strip()[:120]}")
                 return answer(action, context, session.question.options)
             if action is None or last:
                 return from_hits(context, "the language model gave no usable answer" if action is None else "the search was stopped")

@@ -14,9 +14,11 @@ FALLBACK_HITS = 5
 """Hits that an answer without the model names (VAM)."""
 _EVIDENCE = 5
 _NOT_FOUND = re.compile(
-    r"^\W*(?:not found\b|no (?:relevant |such |visual |direct |matching )?(?:evidence|result|record|footage|frames?|information)\b"
-    r"|(?:i|we) (?:could|can|did|was|were) ?(?:not|n't|unable)|(?:i|we) (?:couldn't|can't|didn't|cannot)|unable to|insufficient evidence"
-    r"|there (?:is|was) (?:no|not enough|insufficient) evidence|the memory (?:does not|doesn't|holds no|shows no))",
+    r"^\W*(?:(?:i['’]?m sorry|i am sorry|sorry|unfortunately|but)\b\W*)*(?:not found\b"
+    r"|no (?:relevant |such |visual |direct |matching )?(?:evidence|result|record|footage|frames?|information)\b"
+    r"|(?:i|we) (?:could|can|did|was|were|am|do) ?(?:not|n['’]t|unable)\b|(?:i|we) (?:cannot|can['’]t)\b"
+    r"|(?:(?:i['’]m|we['’]re) )?unable to|insufficient evidence"
+    r"|there (?:is|was) (?:no|not enough|insufficient) evidence|the memory (?:does not|doesn['’]t|holds no|shows no))",
     re.IGNORECASE,
 )
 

@@ -117,6 +117,36 @@ def test_a_router_that_cannot_be_read_is_not_asked_again(ask: Any) -> None:
     assert answer.status == "answered"
 
 
+# Refusals
+
+
+REFUSAL = "I'm sorry, but I can't help with that."
+
+
+@pytest.mark.parametrize("said", [REFUSAL, {"action": "answer", "response": REFUSAL, "best_ref": {"turn_idx": 1, "result_idx": 0}}])
+def test_a_refusal_in_plain_words_is_no_answer_and_the_local_planner_says_whose_it_was(ask: Any, said: Any) -> None:
+    answer, _, chat = ask([SEARCH, said])
+    assert answer.status == "answered"
+    assert "sorry" not in answer.answer
+    assert any("the language model refused: I'm sorry" in note and "the local planner answered" in note for note in answer.notes)
+    assert chat.tasks() == ["router", "planner", "planner"], "it is not asked to repair a refusal"
+
+
+def test_a_router_that_refuses_leaves_the_question_to_the_planner(ask: Any) -> None:
+    answer, _, chat = ask([SEARCH, ANSWER], router=[{"type": "final", "text": REFUSAL}])
+    assert (answer.status, answer.answer) == ("answered", "It was on a desk.")
+    assert chat.body(0)["goal"] == QUESTION
+
+
+def test_an_inspector_that_refuses_leaves_a_note_and_no_finding(ask: Any) -> None:
+    look = {"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 1}]}
+    answer, _, chat = ask([look, ANSWER], inspector=["I cannot assist with identifying people."])
+    assert answer.answer == "It was on a desk."
+    turn = chat.body()["context"][0]
+    assert "findings" not in turn
+    assert "refused" in turn["notes"][-1]
+
+
 # The router
 
 
@@ -244,6 +274,28 @@ def test_an_anchor_may_be_a_result_which_needs_no_judge(ask: Any, vam: SimpleNam
     _, session, chat = ask(script)
     assert ((searched(session).from_us - vam.start_us) / US, (searched(session).to_us - vam.start_us) / US) == (20, 50)
     assert "adjudicator" not in chat.tasks()
+
+
+def test_a_reference_to_nothing_falls_back_on_the_query_beside_it(ask: Any, vam: SimpleNamespace) -> None:
+    script = anchored(anchor={"ref": {"turn_idx": 9, "result_idx": 0}, "query": "tabby cat", "top_k": 1, "after_seconds": 30})
+    _, session, chat = ask(script, adjudicator=verdicts(True))
+    assert (searched(session).from_us - vam.start_us) / US == 40
+    assert "no result 9, 0" in chat.body()["context"][0]["notes"][0]
+
+
+def test_min_and_max_beside_an_anchor_bound_its_search_and_what_comes_of_it(ask: Any, vam: SimpleNamespace) -> None:
+    door = {"query": "front door", "after_seconds": 600, "inspect_k": 0}
+    _, session, _ = ask(anchored(anchor=door, min=100, max=170))
+    anchor, wanted = steps(session, actions.HybridSearch)[0], searched(session)
+    assert {row.id for row in anchor.result.rows if row.source == "frame"} == {"m8"}, "the door at 80 s is out of bounds"
+    assert ((wanted.from_us - vam.start_us) / US, (wanted.to_us - vam.start_us) / US) == (140, 170)
+
+
+def test_an_anchored_stretch_out_of_bounds_is_said(ask: Any) -> None:
+    script = [SEARCH, anchored(anchor={"ref": {"turn_idx": 1, "result_idx": 0}, "after_seconds": 5}, min=100)[0], ANSWER]
+    _, session, chat = ask(script)
+    assert "outside min and max" in chat.body()["context"][1]["notes"][0]
+    assert len(steps(session, actions.HybridSearch)) == 1
 
 
 def test_variants_and_source_groups_are_all_searched_and_merged(ask: Any) -> None:

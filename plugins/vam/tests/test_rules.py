@@ -205,10 +205,25 @@ def test_what_scores_below_found_proves_nothing() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Not found: no mug.", "I could not find it.", "There is no evidence of a mug.", "No relevant evidence was found.", "Unable to say."],
+    [
+        "Not found: no mug.",
+        "I could not find it.",
+        "There is no evidence of a mug.",
+        "No relevant evidence was found.",
+        "Unable to say.",
+        "Sorry, I couldn’t find it.",
+        "I'm sorry, but I don't see one.",
+        "I’m unable to tell.",
+        "Unfortunately, the memory doesn’t show it.",
+    ],
 )
 def test_a_model_that_says_it_did_not_find_it_abstains(text: str) -> None:
     assert answer(wire.Answer(response=text), context([result("m1", 1)]), ()).status == "abstained"
+
+
+@pytest.mark.parametrize("text", ["It was on the desk.", "I see it on the desk.", "Nobody came.", "I did find it.", "Notes on a desk."])
+def test_other_words_at_the_beginning_are_an_answer(text: str) -> None:
+    assert answer(wire.Answer(response=text), context([result("m1", 1)]), ()).status == "answered"
 
 
 def test_without_the_model_the_five_best_hits_are_the_answer() -> None:
