@@ -13,6 +13,7 @@ from edgemem.answer.retrieve import Query as CoreQuery
 from edgemem.answer.retrieve import document_evidence, moment_evidence
 from edgemem.answer.tools import describe_moment
 from edgemem.answer.words import content_words
+from edgemem.errors import MemoryDirError
 from edgemem.records import Document, Evidence, Record, Vector
 from edgemem_vam import summary_key
 from edgemem_vam.actions import By, Hits, HybridSearch, Note, Row
@@ -67,7 +68,7 @@ class HybridSearchTool:
         if action.visual_id is not None:
             top_k = max((query.top_k for query in action.queries), default=5)
             ahead = max((query.inspect_k for query in action.queries), default=0)
-            return _hits(_best(self._looks_like(action, view, action.visual_id, top_k), 0.0, top_k, ahead), notes)
+            return _hits(_best(self._looks_like(action, view, action.visual_id, top_k, notes), 0.0, top_k, ahead), notes)
         lists = []
         for query in action.queries[:QUERIES]:
             found = [one for source in action.sources for one in self._source(source, query, action, view, notes)]
@@ -105,15 +106,18 @@ class HybridSearchTool:
         found = view.vector_search(joint.space.name, vector, query.top_k, from_us=action.from_us, to_us=action.to_us)
         return _moments(view, [(moment_id, min(1.0, max(0.0, cosine))) for moment_id, cosine in found])
 
-    def _looks_like(self, action: HybridSearch, view: View, moment_id: int, top_k: int) -> list[Found]:
+    def _looks_like(self, action: HybridSearch, view: View, moment_id: int, top_k: int, notes: dict[str, None]) -> list[Found]:
         """Pictures whose stored vectors are like that of one picture, itself left out. Both sides are pictures: cosines as they are."""
-        if self._engines is None or not self._engines.has("embed_joint"):
+        if self._engines is None or (why := self._engines.missing("embed_joint")):
+            notes[f"nothing can be searched by its looks: {why if self._engines else 'no engines are configured'}"] = None
             return []
-        space = self._engines.card("embed_joint").space
-        if space is None:
+        space = self._engines.role("embed_joint").space.name  # a joint space made of parts is named after them, not as its card
+        try:
+            vector = view.vectors(space, [moment_id])[0]
+        except MemoryDirError:
+            notes["that picture cannot be searched by: no vector of it is stored that the engine in use could compare"] = None
             return []
-        vector = view.vectors(space.name, [moment_id])[0]
-        found = view.vector_search(space.name, vector, top_k + 1, from_us=action.from_us, to_us=action.to_us)
+        found = view.vector_search(space, vector, top_k + 1, from_us=action.from_us, to_us=action.to_us)
         others = [(other, cosine) for other, cosine in found if other != moment_id and cosine >= self._settings.frame_floor]
         return [_picture(view, evidence, "picture") for evidence in _moments(view, others)]
 

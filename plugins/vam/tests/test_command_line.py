@@ -88,6 +88,27 @@ def test_a_question_is_answered_through_a_server_with_evidence_that_can_be_shown
     assert cv2.imread(str(tmp_path / "proof.jpg")) is not None
 
 
+def test_pictures_are_found_by_the_looks_of_one_that_was_found(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def alike(asked: Asked) -> Any:
+        if asked.messages[0][1].startswith("# Router"):
+            return {"type": "tool", "name": "retrieve", "args": {"question": "sign"}}
+        turns = json.loads(asked.messages[1][1])["context"]
+        if len(turns) == 2:
+            return {"action": "answer", "response": "Another one.", "best_ref": {"turn_idx": 2, "result_idx": 0}}
+        search = {"action": "search", "queries": [{"q": "MARKET HALL", "inspect_k": 0}], "sources": ["frame"]}
+        return {**search, "visual_ref": {"turn_idx": 1, "result_idx": 0}} if turns else search
+
+    with ScriptedServer(alike) as server:
+        code, out, err = run(
+            capsys, "ask", "when did I see the sign?", "--memory", str(memory), "--recipe", "vam", "--planner", "vam", "--json",
+            "--set", f"openai.base_url={server.base_url}",
+        )  # fmt: skip
+    assert code == 0, err
+    turns = json.loads(server.asked[-1].messages[1][1])["context"]
+    assert turns[1]["results"], turns[1]
+    assert json.loads(out)["evidence"][0]["channel"] == "frame"
+
+
 def test_with_the_server_gone_the_local_planner_answers_and_says_so(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ScriptedServer([Reply.failing(500)]) as server:
         gone = server.base_url

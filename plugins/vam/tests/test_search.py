@@ -186,6 +186,23 @@ def test_a_search_by_looks_uses_the_stored_vector_and_finds_pictures_only(axes: 
     assert rows[0].score == pytest.approx(1 / np.hypot(1, 0.3), abs=1e-3)
 
 
+def test_a_space_that_is_named_after_its_parts_is_searched_by_looks_too(axes: Path) -> None:
+    """The packaged joint embedder is such a one: its card has another name than the vectors that it makes."""
+    engines = Engines(embed_joint=joint(Space(name="looks", dim=3)))
+    engines.card = lambda _role: SimpleNamespace(space=Space(name="looks-of-parts", dim=3))  # type: ignore[method-assign]
+    with View.open(axes) as view:
+        rows = HybridSearchTool(engines=engines).run(HybridSearch(queries=(q("anything"),), visual_id=1), view).rows  # type: ignore[arg-type]
+    assert [row.id for row in rows] == ["m3"]
+
+
+@pytest.mark.parametrize("roles", [{}, {"embed_joint": joint(Space(name="another", dim=3))}])
+def test_a_picture_without_a_vector_is_said_not_to_be_searchable(axes: Path, roles: dict[str, Any]) -> None:
+    with View.open(axes) as view:
+        hits = HybridSearchTool(engines=Engines(**roles)).run(HybridSearch(queries=(q("x"),), visual_id=1), view)  # type: ignore[arg-type]
+    assert hits.rows == ()
+    assert "searched by" in hits.notes[0]
+
+
 def test_raw_cosines_are_taken_where_the_space_is_one_that_vams_numbers_fit(axes: Path) -> None:
     engines = Engines(embed_joint=joint(Space(name="looks", dim=3)))
     from edgemem_vam.search import SearchSettings
