@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from edgemem.clock import to_iso
+from edgemem.errors import ChatError
 from edgemem.records import US, Record
 from edgemem_vam.actions import Exchange
 from edgemem_vam.roles import SESSION_SUMMARISER, Role, decide, request
@@ -74,8 +75,7 @@ def conversations(exchanges: Sequence[Exchange]) -> list[tuple[Exchange, ...]]:
 def summarise(exchanges: Sequence[Exchange], models: Models | None, settings: SummariserSettings | None = None) -> SessionMemory:
     """Event document and habits of one conversation. A habit counts only when its quote stands in a question of the user, word for word.
 
-    Without a model, or when its reply cannot be read, the questions are listed and no habits are claimed. Raises ChatError when the model
-    does not answer.
+    Without a model, or when it does not answer or its reply cannot be read, the questions are listed and no habits are claimed.
     """
     t0_us, t1_us = exchanges[0].asked_us, exchanges[-1].asked_us
     plain = "\n".join(f"{to_iso(exchange.asked_us)}: {exchange.question}" for exchange in exchanges)
@@ -84,7 +84,10 @@ def summarise(exchanges: Sequence[Exchange], models: Models | None, settings: Su
     turns = [{"time": to_iso(e.asked_us), "user": e.question, "text": e.answer} for e in exchanges[-_TURNS:]]
     role = (settings or SummariserSettings()).summariser
     asked = request("session_summariser", role, {"request": "Summarise this conversation.", "turns": turns}, schema=SESSION_SCHEMA)
-    note = decide(models, asked, decode_session_note)
+    try:
+        note = decide(models, asked, decode_session_note)
+    except ChatError as error:
+        return SessionMemory(t0_us=t0_us, t1_us=t1_us, event_document=plain, note=str(error))
     if note is None:
         return SessionMemory(t0_us=t0_us, t1_us=t1_us, event_document=plain, note="the language model's summary could not be read")
     said = [_plain(exchange.question) for exchange in exchanges]
@@ -93,4 +96,5 @@ def summarise(exchanges: Sequence[Exchange], models: Models | None, settings: Su
 
 
 def _plain(text: str) -> str:
-    return f" {' '.join(text.casefold().split())} ".strip()
+    """Words between blanks, so that a part of a word is none."""
+    return f" {' '.join(text.casefold().split())} "

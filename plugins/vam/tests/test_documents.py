@@ -265,6 +265,7 @@ def test_habits_need_the_users_own_words(vam: SimpleNamespace) -> None:
             {"habit": "wants metres", "quote": "Please use metres"},
             {"habit": "likes feet", "quote": "I like feet"},
             {"habit": "invented", "quote": "never said"},
+            {"habit": "is a part of a word", "quote": "met"},
         ],
     }
     made = summarise(exchanges(0, 60), models(vam, note))
@@ -273,7 +274,7 @@ def test_habits_need_the_users_own_words(vam: SimpleNamespace) -> None:
 
 
 def test_without_a_readable_reply_the_questions_are_listed_and_no_habit_is_claimed(vam: SimpleNamespace) -> None:
-    for own in (models(vam, "no JSON"), Models()):
+    for own in (models(vam, "no JSON"), models(vam, ChatError("the server is gone")), Models()):
         made = summarise(exchanges(0, 60), own)
         assert made.habits == ()
         assert made.note
