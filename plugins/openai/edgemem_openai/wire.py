@@ -173,7 +173,7 @@ class Heard:
         """Take in one event, or one whole completion. Raises ChatError when it is neither."""
         try:
             chunk = msgspec.json.decode(data, type=_Chunk)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             raise ChatError(f"sent what is no completion: {data[:80].decode(errors='replace')!r}") from None
         if chunk.error:
             raise ChatError(f"broke off with an error: {error_text(chunk.error)}")
@@ -209,7 +209,7 @@ def model_names(body: bytes) -> list[str]:
     """What a server says it serves; empty when it says nothing of the kind."""
     try:
         return [model.id for model in msgspec.json.decode(body, type=_Models).data]
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return []
 
 

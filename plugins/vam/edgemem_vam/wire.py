@@ -22,6 +22,8 @@ _Week = Annotated[float, Meta(ge=0, le=604_800)]
 
 ABSOLUTE_FROM = 1e8
 """Mode "auto": numbers above it are wall time, as in VAM; nobody's stream lasts three years."""
+_EXACT = 2**53
+"""Beyond it a float is no longer a certain whole number."""
 
 
 class WireError(ValueError):
@@ -308,11 +310,21 @@ def _object(text: str) -> dict[str, Any]:
     plain = re.sub(r"^\s*```(?:json)?\s*|\s*```\s*$", "", text.strip())
     try:
         raw = msgspec.json.decode(plain)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise WireError(f"not valid JSON: {error}") from None
     if not isinstance(raw, dict):
         raise WireError("not a JSON object")
-    return raw
+    whole: dict[str, Any] = _whole(raw)
+    return whole
+
+
+def _whole(value: Any) -> Any:
+    """Numbers such as 5.0 as 5: for a language model, and for JSON, both are the same."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value
 
 
 def _convert(raw: dict[str, Any], kind: Any) -> Any:

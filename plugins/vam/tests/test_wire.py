@@ -81,6 +81,13 @@ def test_what_is_left_out_has_the_defaults_of_the_paper() -> None:
     assert (made.top_k, made.inspect_k, made.before_seconds, made.after_seconds, made.occurrence_index) == (5, 3, 0.0, 0.0, None)
 
 
+def test_a_whole_number_may_be_written_with_a_point_a_part_of_one_may_not() -> None:
+    assert search(top_k=7.0, inspect_k=2.0) == wire.Query(q="mug", top_k=7, inspect_k=2)
+    assert anchor(occurrence_index=2.0).occurrence_index == 2
+    with pytest.raises(wire.WireError, match="top_k"):
+        search(top_k=7.5)
+
+
 def test_inspect_k_is_clipped_to_top_k() -> None:
     assert search(top_k=2, inspect_k=40).inspect_k == 2
     assert anchor(top_k=1).inspect_k == 1
@@ -157,7 +164,11 @@ def test_a_router_cannot_ask_for_a_time_that_ends_before_it_begins() -> None:
         wire.decode_route(json.dumps(ROUTES[2] | {"args": ROUTES[2]["args"] | {"min_time": 90}}))
 
 
-@pytest.mark.parametrize("text", ["", "no", "[]", "{", '{"action":"answer","response":"x"} and more', "null", '"x"', '{"a":1e999}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "no", "[]", "{", '{"action":"answer","response":"x"} and more', "null", '"x"', '{"a":1e999}', '{"a":' * 9999 + "1" + "}" * 9999],
+    ids=lambda text: text[:12],
+)
 def test_what_is_no_single_object_is_refused(text: str) -> None:
     with pytest.raises(wire.WireError):
         wire.decode_action(text)
