@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,7 +38,7 @@ class SummarySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     writer: Role = SUMMARY_WRITER
     max_windows: int = 48
-    """Windows that one action writes; more would use up the question's share of the model."""
+    """Windows that one action writes, of each stream; more would use up the question's share of the model."""
 
 
 def structures(view: View) -> tuple[Structure, ...]:
@@ -93,13 +93,10 @@ class SummaryTool:
         documents: list[NewDocument] = []
         proofs: dict[str, Evidence] = {}
         down = ""
-        known = {key: d for d in view.documents(kinds=SUMMARY_KINDS) if (key := summary_key.read(d)) is not None}
-        for t0_us, t1_us in windows:
-            key = summary_key.key_of(t0_us, t1_us, action.granularity_s, action.structure, action.prompt)
-            old = known.get(key)
-            window = self._window(key, view)
-            if window is None:
-                continue
+        known = {(d.stream, key): d for d in view.documents(kinds=SUMMARY_KINDS) if (key := summary_key.read(d)) is not None}
+        keys = [summary_key.key_of(t0_us, t1_us, action.granularity_s, action.structure, action.prompt) for t0_us, t1_us in windows]
+        for window in (window for key in keys for window in _of_streams(key, view)):
+            key, old = window.key, known.get((window.stream.name, window.key))
             text = None if old is None or _newer(window, old) else summary_key.body(old.text)
             if text is None:
                 text, down = self._write(window, action, view, down)
@@ -108,7 +105,7 @@ class SummaryTool:
             proofs.update({one.id: one for one in evidence})
             made.append(
                 Note(
-                    t0_us=t0_us, t1_us=t1_us, granularity_s=key.granularity_s, structure=key.structure, text=text,
+                    t0_us=key.t0_us, t1_us=key.t1_us, granularity_s=key.granularity_s, structure=key.structure, text=text,
                     moment_id=window.moments[-1].id if window.moments else None, evidence=evidence,
                 )
             )  # fmt: skip
@@ -121,17 +118,6 @@ class SummaryTool:
         limit = self._settings.max_windows
         windows = [(start, min(start + step_us, max(action.to_us, start + 1)) - 1) for start in starts[:limit]]
         return windows, [f"only the first {limit} of {len(starts)} windows were summarised"] if len(starts) > limit else []
-
-    def _window(self, key: SummaryKey, view: View) -> _Window | None:
-        """None where nothing was kept."""
-        moments = view.moments(from_us=key.t0_us, to_us=key.t1_us)
-        found = view.documents(kinds=EVENT_KINDS, from_us=key.t0_us, to_us=key.t1_us)
-        names = [moment.stream for moment in moments] or [document.stream for document in found]
-        if not names:
-            return None
-        main = max(dict.fromkeys(names), key=names.count)
-        stream = next(stream for stream in view.streams() if stream.name == main)
-        return _Window(key=key, stream=stream, moments=tuple(moments), documents=tuple(evenly(found, DOCUMENTS)))
 
     def _write(self, window: _Window, action: WriteSummaries, view: View, down: str) -> tuple[str, str]:
         """(text, why the model was not asked or did not answer)."""
@@ -157,6 +143,17 @@ class SummaryTool:
                 if text:
                     return text, down
         return _put_together(window, shown, view), down
+
+
+def _of_streams(key: SummaryKey, view: View) -> Iterator[_Window]:
+    """What was kept in a window, each stream by itself: a summary of several would outlive the forgetting of one of them."""
+    found = view.documents(kinds=EVENT_KINDS, from_us=key.t0_us, to_us=key.t1_us)
+    kept = view.moments(from_us=key.t0_us, to_us=key.t1_us)
+    for stream in view.streams():
+        moments = tuple(moment for moment in kept if moment.stream == stream.name)
+        documents = [document for document in found if document.stream == stream.name]
+        if moments or documents:
+            yield _Window(key=key, stream=stream, moments=moments, documents=tuple(evenly(documents, DOCUMENTS)))
 
 
 def _put_together(window: _Window, shown: Sequence[Moment], view: View) -> str:

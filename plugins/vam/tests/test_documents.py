@@ -24,6 +24,7 @@ from edgemem.errors import ChatError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Document, Matrix, Moment, Observation, Segment
 from edgemem.remember.entries import NewDocument, NewSession
+from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.results import Spoken
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -75,6 +76,25 @@ def test_each_window_gets_a_document_from_its_pictures_and_event_documents(vam: 
     assert len(chat.asked[0].messages[1].images) == 3 == body["pictures_shown"]
     assert [document.kind for document in made.documents] == ["summary", "summary"]
     assert made.documents[0].moment_id is not None
+
+
+def test_a_summary_is_of_one_stream_and_is_forgotten_with_it(vam: SimpleNamespace, tmp_path: Path) -> None:
+    directory = tmp_path / "two"
+    with Store.open(directory) as store:
+        vam.remember(store, {5: (vam.label("street"),), 20: (vam.label("mug"),)}, "door")
+        vam.remember(store, {10: (vam.text("PLAN 42"),)}, "desk")
+        with store.view() as view:
+            made = SummaryTool().run(windows(vam, to_us=vam.start_us + 60 * US), view)
+        assert [("PLAN 42" in note.text, note.evidence[0].stream) for note in made.windows] == [(False, "door"), (True, "desk")]
+        assert kept(store, windows(vam), made) == 2
+        with store.view() as view:
+            again = SummaryTool().run(windows(vam, to_us=vam.start_us + 60 * US), view)
+        assert [note.text for note in again.windows] == [note.text for note in made.windows]
+        assert again.documents == ()
+    forget(directory, Wanted(stream="desk"))
+    with View.open(directory) as view:
+        assert [document.stream for document in view.documents(kinds=("summary",))] == ["door"]
+        assert not view.search_text("PLAN 42", 5)
 
 
 def test_stored_summaries_are_found_again_and_not_written_twice(vam: SimpleNamespace, memory: Path) -> None:
