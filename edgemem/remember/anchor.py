@@ -1,132 +1,304 @@
 """When a clock is known to have been wrong, what it dated is dated anew.
 
 Moments carry the monotonic time and the boot they were seen in, so their true wall time is `mono_us + ahead_us` once the distance between
-the two clocks is known. All else has no monotonic time and moves with the moments it lies among: segments, documents (and so utterances
-and passages) and relations by where they begin; entities, mentions, aliases, merges and answers when they belong to one of these and
-became known by the same wrong clock.
+the two clocks is known. Neighbours that are off by the same distance are a run, and move as one. All else has no monotonic time and moves
+with the run it lies in: segments, documents (and so utterances and passages), relations and what of them came up in answers by where they
+begin; the times at which these, and names and answers about them, became known or were replaced, each by itself.
+
+A long boot does not fit into one transaction under a byte budget. The transaction that learns the right time only notes what is to move;
+steps follow (pieces.py), each of which says in the note how far it came. No other write comes in between, nothing fades by age while the
+note is there, and whoever opens the memory next for writing ends what a crash interrupted.
+
+What a view sees meanwhile: what is seen, written or heard moves in the order of time, the latest first where times grow, the earliest first
+where they shrink. So at every commit each stream is in order, right on one side of a gap and still wrong on the other; only a segment or
+document that reaches across it keeps its length until the rest has followed. Names and versions come first: a view whose cut-off lies
+within the distance may not know a name yet, or see two versions of a document or none. One without a cut-off never does. Vectors are read
+from SQLite, slower and as right, until their files are written anew at the end.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from edgemem.remember import observations as packing
-from edgemem.remember.reading import ids_list
 
-_TIMES = {"segment": ("t0_us", "t1_us"), "document": ("t0_us", "t1_us", "known_us"), "relation": ("t0_us", "t1_us", "known_us")}
-_ENTITIES = (
-    "SELECT source_id FROM relation WHERE id IN {relation} UNION SELECT target_id FROM relation WHERE id IN {relation}"
-    " UNION SELECT speaker_id FROM utterance WHERE document_id IN {document}"
-    " UNION SELECT entity_id FROM mention WHERE document_id IN {document} OR moment_id IN {moment}"
+if TYPE_CHECKING:
+    from edgemem.remember.transaction import Transaction
+
+REDATE_DUE = "redate_due"
+"""Key in `meta`: the note of what has to be dated anew."""
+JITTER_US = 100_000
+"""Two clocks read one after the other differ by microseconds, on a busy board by so much: this near is the same distance, and right."""
+_WINDOW = 64
+"""Rows that one step looks at."""
+_BEGINS = {"moment": "t_us", "segment": "t0_us", "document": "t0_us", "relation": "t0_us"}
+"""What lies on a stream, and when it begins."""
+_TOLD = {
+    "session": ("asked_us", "as_of_us"),
+    "entity": ("known_us",),
+    "alias": ("known_us", "until_us"),
+    "entity_merge": ("known_us", "until_us"),
+    "document": ("known_us", "until_us"),
+    "relation": ("known_us", "until_us"),
+    "mention": ("known_us",),
+}
+"""When something was asked, became known, or was replaced."""
+
+_LIES = "o.stream_id = :stream AND o.t0_us BETWEEN :low AND :high"
+_WHERE_MET = (
+    f"relation o WHERE o.source_id = {{0}} AND {_LIES}",
+    f"relation o WHERE o.target_id = {{0}} AND {_LIES}",
+    f"utterance u JOIN document o ON o.id = u.document_id WHERE u.speaker_id = {{0}} AND {_LIES}",
+    f"mention n JOIN document o ON o.id = n.document_id WHERE n.entity_id = {{0}} AND {_LIES}",
+    f"mention n JOIN moment o ON o.id = n.moment_id WHERE n.entity_id = {{0}} AND {_LIES.replace('t0_us', 't_us')}",
 )
-_CAME_UP = " OR ".join(f"(kind = '{kind[0]}' AND ref_id IN {{{kind}}})" for kind in ("moment", "document", "segment", "relation"))
+_MET = " OR ".join(f"EXISTS (SELECT 1 FROM {where})" for where in _WHERE_MET)  # noqa: S608 - our own names
+_BEFORE = "x.stream_id = :stream AND x.t0_us NOT BETWEEN :low AND :high"
+_FIRST = {
+    "session": f"EXISTS (SELECT 1 FROM session_evidence o WHERE o.session_id = x.id AND {_LIES})",  # noqa: S608
+    "entity": _MET.format("x.id"),
+    "alias": _MET.format("x.entity_id"),
+    "entity_merge": f"{_MET.format('x.from_id')} OR {_MET.format('x.into_id')}",
+    "document": _BEFORE,
+    "relation": _BEFORE,
+}
+"""What is put right before anything moves: what is about that which lies in the runs, and versions that began before them."""
+
+_MENTIONS = {"document": "document_id = ?", "moment": "moment_id = ? AND document_id IS NULL"}
+_PAGES = {
+    "moment": "3 + (SELECT count(*) FROM mention WHERE moment_id = x.id)",
+    "segment": "4",
+    "document": (
+        "6 + (length(CAST(text AS BLOB)) + length(CAST(squeezed AS BLOB))) / 4000 + (SELECT count(*) FROM mention WHERE document_id = x.id)"
+    ),
+    "relation": "12",
+}
+"""Pages that change with a row: its own, those of its indexes at the old and the new place, and what stands beside it; else 1."""
 
 
-@dataclass(frozen=True)
-class _Move:
-    """Moments that were off by the same distance, and the ids of what lies among them, by table."""
+class _Run(msgspec.Struct, array_like=True):
+    """Moments of one boot that are off by the same distance, and what lies among them."""
 
-    by_us: int
-    ids: dict[str, list[int]]
     low_us: int
     high_us: int
-    """From when to when the wrong clock ran, as it told."""
+    by_us: int
+    moments: int = 0
+    told_us: int = 0
+    """Until then the same clock told what became known."""
 
 
-def reanchor(connection: sqlite3.Connection, stream: str, boot_id: str, ahead_us: int) -> int:
-    """Date the moments of this stream and boot `mono_us + ahead_us`, inside an open transaction; returns how many moved.
+class _Note(msgspec.Struct):
+    """What has to be dated anew, and how far that has come."""
 
-    What else moves is said above; postings move with their moments, and the stream's own beginning if it lies in that boot. What was
-    dated after the last moment (speech before a scene that does not change) moves too while it lies closer to the wrong time than to
-    the right one. A version ends when the next begins, so its end moves with that. Running it twice changes nothing.
+    stream_id: int
+    boot_id: int
+    begun_us: int
+    """When the stream began."""
+    runs: list[_Run]
+    """In the order in which they move, so that none ever stands among another."""
+    turn: int = 0
+    """How many of `_FIRST`, then of `runs`, are done."""
+    after: tuple[int, int, int] | None = None
+    """The last row of this turn that was: its time, the place of its table in `_BEGINS`, its id."""
+
+    def right(self, us: int | None) -> int | None:
+        """The right time for one that the wrong clock may have told."""
+        return next((us + run.by_us for run in self.runs if run.low_us <= us <= run.told_us), us) if us is not None else None
+
+    def bound(self) -> dict[str, int]:
+        """The span of all runs, for a statement."""
+        return {
+            "stream": self.stream_id,
+            "boot": self.boot_id,
+            "low": min(run.low_us for run in self.runs),
+            "high": max(run.high_us for run in self.runs),
+            "told": max(run.told_us for run in self.runs),
+        }
+
+
+def note(connection: sqlite3.Connection, stream: str, boot_id: str, ahead_us: int) -> int:
+    """Note that moments of this stream and boot are to be dated `mono_us + ahead_us`; returns how many are not.
+
+    What was dated after the last moment (speech before a scene that does not change) moves too while it lies closer to the wrong time
+    than to the right one, and so does what came before the stream's first. Once all is dated anew, nothing is left to note.
     """
-    rows = connection.execute(
-        "SELECT m.id, m.t_us, m.mono_us + :ahead - m.t_us, m.stream_id FROM moment m JOIN stream s ON s.id = m.stream_id"
-        " JOIN boot b ON b.id = m.boot_id WHERE s.name = :stream AND b.name = :boot ORDER BY m.t_us, m.id",
-        {"ahead": ahead_us, "stream": stream, "boot": boot_id},
-    ).fetchall()
-    if not any(row[2] for row in rows):
+    sql = (
+        "SELECT s.id, b.id, s.t0_us, (SELECT min(t_us) FROM moment WHERE stream_id = s.id) FROM stream s, boot b"
+        " WHERE s.name = ? AND b.name = ?"
+    )
+    found = connection.execute(sql, (stream, boot_id)).fetchone()
+    if found is None:
         return 0
-    stream_id = rows[0][3]
-    moves = []
-    for by_us, run in groupby(rows, key=lambda row: row[2]):
-        of_run = list(run)
-        moves.append(_among(connection, stream_id, by_us, [row[0] for row in of_run], (of_run[0][1], of_run[-1][1])))
-    begun_us = connection.execute("SELECT min(t_us) FROM moment WHERE stream_id = ?", (stream_id,)).fetchone()[0]
-    for move in moves:
-        _move(connection, move)
-    if begun_us == rows[0][1]:
-        connection.execute("UPDATE stream SET t0_us = t0_us + ? WHERE id = ?", (rows[0][2], stream_id))
-    return sum(1 for row in rows if row[2])
+    stream_id, boot, begun_us, first_us = found
+    sql = "SELECT t_us, mono_us + ? - t_us FROM moment WHERE stream_id = ? AND boot_id = ? ORDER BY t_us, id"
+    every = _runs(connection.execute(sql, (ahead_us, stream_id, boot)))
+    runs = [run for run in every if abs(run.by_us) > JITTER_US]
+    if not runs:
+        return 0
+    if runs[0].low_us == first_us:
+        begun_us += runs[0].by_us
+    for run in runs:
+        _widen(connection, stream_id, run)
+    for run, later in pairwise(every):
+        run.told_us = min(run.told_us, later.low_us - 1)
+    runs.sort(key=lambda run: (run.by_us > 0, run.low_us if run.by_us < 0 else -run.low_us))
+    _write(connection, _Note(stream_id, boot, begun_us, runs))
+    return sum(run.moments for run in runs)
 
 
-def _among(connection: sqlite3.Connection, stream_id: int, by_us: int, moment_ids: list[int], span: tuple[int, int]) -> _Move:
-    """What begins in this span of the stream, or beside it with no other moment between."""
-    low_us, high_us = span
+def is_due(connection: sqlite3.Connection) -> bool:
+    """Whether something that was noted is not dated anew yet."""
+    return connection.execute("SELECT 1 FROM meta WHERE key = ?", (REDATE_DUE,)).fetchone() is not None
+
+
+def redate(tx: Transaction) -> bool:
+    """A step of what is noted; True while more is left. Where one was interrupted the next goes on."""
+    found = tx.connection.execute("SELECT value FROM meta WHERE key = ?", (REDATE_DUE,)).fetchone()
+    if found is None:
+        return False
+    due = msgspec.json.decode(found[0], type=_Note)
+    first = list(_FIRST)
+    more = _put_table_right(tx, due, first[due.turn]) if due.turn < len(first) else _move_run(tx, due, due.runs[due.turn - len(first)])
+    if not more:
+        due.turn, due.after = due.turn + 1, None
+    if due.turn < len(first) + len(due.runs):
+        _write(tx.connection, due)
+        return True
+    tx.connection.execute("UPDATE stream SET t0_us = ? WHERE id = ?", (due.begun_us, due.stream_id))
+    tx.connection.execute("DELETE FROM meta WHERE key = ?", (REDATE_DUE,))
+    return False
+
+
+def _write(connection: sqlite3.Connection, due: _Note) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (REDATE_DUE, msgspec.json.encode(due).decode()))
+
+
+def _runs(moments: Iterable[tuple[int, int]]) -> list[_Run]:
+    """Times in order, and by how much each is off, into runs."""
+    runs: list[_Run] = []
+    for t_us, by_us in moments:
+        if not runs or abs(by_us - runs[-1].by_us) > JITTER_US:
+            runs.append(_Run(t_us, t_us, by_us))
+        runs[-1].high_us, runs[-1].moments = t_us, runs[-1].moments + 1
+    return runs
+
+
+def _widen(connection: sqlite3.Connection, stream_id: int, run: _Run) -> None:
+    """Take in what lies beside the run with no other moment between, and until when what lies in it became known."""
+    half_us = abs(run.by_us) // 2
+    bound = {"stream": stream_id, "low": run.low_us, "high": run.high_us}
     before, after = connection.execute(
         "SELECT (SELECT max(t_us) FROM moment WHERE stream_id = :stream AND t_us < :low),"
         " (SELECT min(t_us) FROM moment WHERE stream_id = :stream AND t_us > :high)",
-        {"stream": stream_id, "low": low_us, "high": high_us},
+        bound,
     ).fetchone()
     if before is None:
-        low_us -= abs(by_us) // 2
-    high_us += abs(by_us) // 2 if after is None else min(abs(by_us) // 2, after - 1 - high_us)
-    ids = {
-        table: [
-            row[0]
-            for row in connection.execute(
-                f"SELECT id FROM {table} WHERE stream_id = ? AND t0_us BETWEEN ? AND ?",  # noqa: S608 - our own names
-                (stream_id, low_us, high_us),
-            )
-        ]
-        for table in _TIMES
+        run.low_us -= half_us
+    run.high_us += half_us if after is None else min(half_us, after - 1 - run.high_us)
+    known = [run.high_us]
+    for table in ("document", "relation"):
+        sql = f"SELECT ifnull(max(o.known_us), :high) FROM {table} o WHERE {_LIES} AND o.known_us <= :high + :half"  # noqa: S608 - our own names
+        known += connection.execute(sql, {**bound, "low": run.low_us, "high": run.high_us, "half": half_us}).fetchone()
+    run.told_us = max(known)
+
+
+def _put_table_right(tx: Transaction, due: _Note, table: str) -> bool:
+    """Some rows of a table of `_FIRST`, by their ids."""
+    told = " OR ".join(f"x.{column} BETWEEN :low AND :told" for column in _TOLD[table])
+    found = tx.connection.execute(
+        f"SELECT x.id FROM {table} x WHERE x.id > :after AND ({told}) AND ({_FIRST[table]}) ORDER BY x.id LIMIT {_WINDOW}",  # noqa: S608
+        {**due.bound(), "after": due.after[2] if due.after else 0},
+    ).fetchall()
+    for (row_id,) in found:
+        if tx.full or not tx.take(_pages(tx.connection, table, row_id)):
+            return True
+        _put_right(tx.connection, due, table, row_id)
+        due.after = (0, 0, row_id)
+    return len(found) == _WINDOW
+
+
+def _move_run(tx: Transaction, due: _Note, run: _Run) -> bool:
+    """Some of what begins in the run, from its far end."""
+    tx.redated = True
+    found = _next(tx.connection, due, run)
+    for at_us, place, row_id in found:
+        table = list(_BEGINS)[place]
+        if tx.full or not tx.take(_pages(tx.connection, table, row_id)):
+            return True
+        _move(tx.connection, due, run.by_us, table, row_id)
+        due.after = (at_us, place, row_id)
+    return len(found) == _WINDOW
+
+
+def _next(connection: sqlite3.Connection, due: _Note, run: _Run) -> list[tuple[int, int, int]]:
+    """Time, place in `_BEGINS` and id of what comes next. What moved stands beyond it, so none is met twice."""
+    grows = run.by_us > 0
+    way, beyond = ("DESC", "<") if grows else ("ASC", ">")
+    at_us, place, row_id = due.after or ((run.high_us + 1, 0, 0) if grows else (run.low_us - 1, 0, 0))
+    bound = {
+        "stream": due.stream_id,
+        "boot": due.boot_id,
+        "low": run.low_us if grows else at_us,
+        "high": at_us if grows else run.high_us,
+        "at": at_us,
+        "place": place,
+        "id": row_id,
     }
-    known = [high_us]
-    for table in ("document", "relation"):
-        known += [row[0] for row in connection.execute(f"SELECT max(known_us) FROM {table} WHERE id IN {ids_list(ids[table])}")]  # noqa: S608
-    return _Move(by_us, {**ids, "moment": moment_ids}, low_us, max(us for us in known if us is not None))
+    found: list[tuple[int, int, int]] = []
+    for number, (table, begins) in enumerate(_BEGINS.items()):
+        of_boot = "boot_id = :boot AND" if table == "moment" else ""
+        found += connection.execute(
+            f"SELECT {begins}, {number}, id FROM {table} WHERE {of_boot} stream_id = :stream AND {begins} BETWEEN :low AND :high"  # noqa: S608
+            f" AND ({begins}, {number}, id) {beyond} (:at, :place, :id) ORDER BY {begins} {way}, id {way} LIMIT {_WINDOW}",
+            bound,
+        ).fetchall()
+    return sorted(found, reverse=grows)[:_WINDOW]
 
 
-def _move(connection: sqlite3.Connection, move: _Move) -> None:
-    lists = {table: ids_list(ids) for table, ids in move.ids.items()}
-    bound = {"by": move.by_us, "low": move.low_us, "high": move.high_us}
-    # What belongs to these is looked up while both still tell the wrong time.
-    entities = ids_list([row[0] for row in connection.execute(_ENTITIES.format(**lists)) if row[0] is not None])
-    came_up = _CAME_UP.format(**lists)
-    answers = ids_list([row[0] for row in connection.execute(f"SELECT DISTINCT session_id FROM session_evidence WHERE {came_up}")])  # noqa: S608
-    connection.execute(f"UPDATE session_evidence SET t0_us = t0_us + :by, t1_us = t1_us + :by WHERE {came_up}", bound)  # noqa: S608
-    for table, column, which in (
-        ("entity", "known_us", f"id IN {entities}"),
-        ("mention", "known_us", f"document_id IN {lists['document']} OR moment_id IN {lists['moment']}"),
-        ("alias", "known_us", f"entity_id IN {entities}"),
-        ("alias", "until_us", f"entity_id IN {entities}"),
-        ("entity_merge", "known_us", f"from_id IN {entities} OR into_id IN {entities}"),
-        ("entity_merge", "until_us", f"from_id IN {entities} OR into_id IN {entities}"),
-        ("session", "asked_us", f"id IN {answers}"),
-        ("session", "as_of_us", f"id IN {answers}"),
-    ):
-        connection.execute(f"UPDATE {table} SET {column} = {column} + :by WHERE ({which}) AND {column} BETWEEN :low AND :high", bound)  # noqa: S608
-    for table in ("document", "relation"):
-        new = f"SELECT n.known_us FROM {table} n WHERE n.id IN {lists[table]}"  # noqa: S608
-        of_stream = f"SELECT DISTINCT stream_id FROM {table} WHERE id IN {lists[table]}"  # noqa: S608
-        sql = f"UPDATE {table} SET until_us = until_us + :by WHERE until_us IN ({new}) AND stream_id IN ({of_stream})"  # noqa: S608
-        connection.execute(sql, bound)
-    _move_moments(connection, move.ids["moment"], move.by_us)
-    for table, columns in _TIMES.items():
-        changed = ", ".join(f"{column} = {column} + :by" for column in columns)
-        connection.execute(f"UPDATE {table} SET {changed} WHERE id IN {lists[table]}", bound)  # noqa: S608
+def _pages(connection: sqlite3.Connection, table: str, row_id: int) -> int:
+    """What a row takes of a transaction. Each posting may lie on a page of its own."""
+    sql = f"SELECT {_PAGES.get(table, '1')} FROM {table} x WHERE x.id = ?"  # noqa: S608 - our own names
+    pages: int = connection.execute(sql, (row_id,)).fetchone()[0]
+    return pages + len(_seen(connection, row_id)) if table == "moment" else pages
 
 
-def _move_moments(connection: sqlite3.Connection, moment_ids: list[int], by_us: int) -> None:
-    connection.execute(f"UPDATE moment SET t_us = t_us + ? WHERE id IN {ids_list(moment_ids)}", (by_us,))  # noqa: S608 - integers
-    seen = connection.execute(f"SELECT moment_id, data FROM observation WHERE moment_id IN {ids_list(moment_ids)}").fetchall()  # noqa: S608
+def _move(connection: sqlite3.Connection, due: _Note, by_us: int, table: str, row_id: int) -> None:
+    """One row, and what stands beside it."""
+    columns = (_BEGINS[table],) if table == "moment" else ("t0_us", "t1_us")
+    changed = ", ".join(f"{column} = {column} + :by" for column in columns)
+    connection.execute(f"UPDATE {table} SET {changed} WHERE id = :id", {"by": by_us, "id": row_id})  # noqa: S608 - our own names
+    if table == "moment":
+        _move_postings(connection, row_id, by_us)
+    if table in _TOLD:
+        _put_right(connection, due, table, row_id)
+    if table in _MENTIONS:
+        for (mention_id,) in connection.execute(f"SELECT id FROM mention WHERE {_MENTIONS[table]}", (row_id,)).fetchall():  # noqa: S608
+            _put_right(connection, due, "mention", mention_id)
+    sql = "UPDATE session_evidence SET t0_us = t0_us + ?, t1_us = t1_us + ? WHERE kind = ? AND ref_id = ?"
+    connection.execute(sql, (by_us, by_us, table[0], row_id))
+
+
+def _put_right(connection: sqlite3.Connection, due: _Note, table: str, row_id: int) -> None:
+    """When a row became known and was replaced."""
+    columns = _TOLD[table]
+    found = connection.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE id = ?", (row_id,)).fetchone()  # noqa: S608 - our own names
+    changed = ", ".join(f"{column} = ?" for column in columns)
+    connection.execute(f"UPDATE {table} SET {changed} WHERE id = ?", (*map(due.right, found), row_id))  # noqa: S608 - our own names
+
+
+def _seen(connection: sqlite3.Connection, moment_id: int) -> list[packing.Packed]:
+    found = connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
+    return packing.decode(found[0]) if found else []
+
+
+def _move_postings(connection: sqlite3.Connection, moment_id: int, by_us: int) -> None:
+    """They carry the time of their moment."""
     connection.executemany(
         "UPDATE posting SET t_us = t_us + ? WHERE term_id = ? AND score_ppm = ? AND moment_id = ? AND ordinal = ?",
-        [
-            (by_us, term_id, score_ppm, moment_id, ordinal)
-            for moment_id, data in seen
-            for ordinal, (term_id, score_ppm, *_) in enumerate(packing.decode(data))
-        ],
+        [(by_us, term_id, score_ppm, moment_id, ordinal) for ordinal, (term_id, score_ppm, *_) in enumerate(_seen(connection, moment_id))],
     )

@@ -133,6 +133,12 @@ class Allowance:
         """Whether so many more could be claimed, and are so few that they fit into any transaction that is not full."""
         return self._pages is None or (self.claimed + pages <= self._pages and pages <= self._pages // 2)
 
+    def take(self, pages: int) -> bool:
+        """Claim so many pages if they still fit; else this transaction is full, and the next takes them, be they more than its own."""
+        fits = self._pages is None or self.claimed + pages <= self._pages or self.claimed == BASE_PAGES
+        self.claimed += pages
+        return fits
+
     def claim(self, pages: int) -> None:
         """Raises BudgetError when the transaction grows too large for the budget; nothing of it is written then."""
         self.claimed += pages

@@ -21,7 +21,7 @@ import msgspec
 
 from edgemem.errors import EngineError, MemoryDirError
 from edgemem.records import Tier
-from edgemem.remember import database, keys, ledger, room, schema, text, tidy
+from edgemem.remember import anchor, database, keys, ledger, room, schema, text, tidy
 from edgemem.remember.budget import Fader
 from edgemem.remember.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
@@ -80,6 +80,7 @@ class Store(Housekeeping):
         self._fader = None if self._division is None else Fader(self, connection, self._division)
         self._wal = Log(directory / f"{schema.DATABASE}-wal")
         self._synced_s = time.monotonic()
+        self._redating = False
         self._note_budget()
         self.make_room()
 
@@ -114,6 +115,7 @@ class Store(Housekeeping):
                 try:
                     connection.execute(f"PRAGMA synchronous={durability}")
                     store = cls(directory, connection, lock, budget_bytes)
+                    store.redate()
                     due = tidy.erasing_due(connection)
                     if due is None:
                         return store
@@ -149,9 +151,21 @@ class Store(Housekeeping):
 
         Under a budget what is old fades first, if need be, so that the block finds room. Raises BudgetError when no room can be made.
         """
+        self.redate()  # an error, such as a full disk, may have left some
         self.make_room()
         with self.unbounded() as tx:
             yield tx
+        self.redate()
+
+    def redate(self) -> None:
+        """Date anew what `Transaction.reanchor` noted, in as many transactions as the budget wants. Nothing else is written in between."""
+        if self._redating or not anchor.is_due(self._connection):
+            return
+        self._redating = True
+        try:
+            in_pieces(self, [anchor.redate])
+        finally:
+            self._redating = False
 
     @contextmanager
     def unbounded(self) -> Iterator[Transaction]:
@@ -173,8 +187,6 @@ class Store(Housekeeping):
             self._names.clear()
         self._names.update(tx.learnt)
         self.ledger = tx.ledger
-        if tx.redated and self._log_is_long():
-            self._checkpoint(wait_ms=100)  # it touched what no claim foresaw; a reader in the way is waited for by the next transaction
         self._follow(tx)
 
     def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:
@@ -220,8 +232,8 @@ class Store(Housekeeping):
 
     @property
     def time_trusted(self) -> bool:
-        """Whether the clock of the last live frame could be trusted. While it could not, nothing fades by age."""
-        return self.state("clock/untrusted") != b"1"
+        """Whether the clock of the last live frame could be trusted, and what it dated is right. While not, nothing fades by age."""
+        return self.state("clock/untrusted") != b"1" and not anchor.is_due(self._connection)
 
     def fills(self, moments: Iterable[NewMoment]) -> bool:
         """Whether these moments with their texts want a transaction of their own; never without a budget."""
@@ -306,6 +318,8 @@ class Store(Housekeeping):
         The commit stands whatever happens here: a sidecar that cannot be written is rebuilt at the next chance, and until then readers
         take what it lacks from SQLite.
         """
+        if anchor.is_due(self._connection):
+            return  # their epoch says that the files do not fit; they are written anew at the end
         try:
             if tx.redated:
                 for space in self._spaces.values():

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from edgemem.errors import BudgetError
 from edgemem.records import Observation, Tier
+from edgemem.remember import anchor, room
 from edgemem.remember import observations as packing
-from edgemem.remember import room
-from edgemem.remember.anchor import reanchor
 from edgemem.remember.documents import DocumentWriting
 from edgemem.remember.entries import NewMoment, NewSegment
 from edgemem.remember.graph import GraphWriting
@@ -58,6 +57,10 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
     def claim(self, pages: int) -> None:
         """Pages that are about to be touched through `connection`. Raises BudgetError when they are more than the budget allows."""
         self._allowance.claim(pages)
+
+    def take(self, pages: int) -> bool:
+        """As `claim`, for work that may be left to the next transaction: False where they do not fit into this one, which is full then."""
+        return self._allowance.take(pages)
 
     def add_moment(self, new: NewMoment) -> int:
         """Store picture, vectors and observations. Raises EngineError for a space that is unknown or of another dimension."""
@@ -198,13 +201,11 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         self.connection.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
 
     def reanchor(self, stream: str, boot_id: str, ahead_us: int) -> int:
-        """Date what was seen in this boot by `mono_us + ahead_us`, now that the clocks' distance is known; how many moments moved.
+        """Date what was seen in this boot by `mono_us + ahead_us`, now that the clocks' distance is known; how many moments move.
 
-        Rows change in place, so the database does not grow; what the log takes beyond its share is cut as soon as it is committed.
+        They do in steps of their own, once this transaction is committed; the store ends them before it writes anything else.
         """
-        moved = reanchor(self.connection, stream, boot_id, ahead_us)
-        self.redated = self.redated or moved > 0
-        return moved
+        return anchor.note(self.connection, stream, boot_id, ahead_us)
 
     def trust_time(self, *, trusted: bool) -> None:
         """Note whether the clock can be trusted; `Store.time_trusted` tells."""
