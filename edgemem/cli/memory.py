@@ -168,7 +168,10 @@ def import_(session: Session, source: Path, memory: Path, as_json: bool) -> None
 @common_options
 @pass_session
 def compact(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
-    """Give free space back to the disk, and end the wiping of a forgetting that was interrupted. Needs no room for a second copy."""
+    """Give free space back to the disk, end the wiping of a forgetting that was interrupted, and bring an older memory up to date.
+
+    Needs no room for a second copy.
+    """
     from edgemem.remember.upkeep import compact as shrink
 
     with _steps("compact") as step:

@@ -284,7 +284,7 @@ def version_of(connection: sqlite3.Connection, directory: Path) -> int:
 def require_current(connection: sqlite3.Connection, directory: Path) -> None:
     """Raise MemoryDirError unless the schema is the one that readers expect; only a writer may migrate."""
     if version_of(connection, directory) < VERSION:
-        raise MemoryDirError(f"memory {directory} has an older schema: open it once for writing, for instance with `edgemem ingest`")
+        raise MemoryDirError(f"memory {directory} has an older schema: bring it up to date with `edgemem memory compact`")
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

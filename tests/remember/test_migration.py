@@ -14,6 +14,7 @@ from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewEntity, NewPassage
 from edgemem.remember.schema import VERSION
 from edgemem.remember.store import Store
+from edgemem.remember.upkeep import compact
 from edgemem.remember.view import View
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -54,3 +55,14 @@ def test_an_old_memory_opens_as_if_it_had_been_written_today(tmp_path, making, v
         assert [hit.document.id for hit in view.search_passages(space.name, making.unit(3, 8), 5)] == [said]
         assert [spoken.document.text for spoken in view.utterances()] == ["a dog"]
     assert check_memory(directory) == []
+
+
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_compacting_brings_an_old_memory_up_to_date(tmp_path, version):
+    """As the message of every reader advises."""
+    (tmp_path / "memory.db").write_bytes(gzip.decompress((GOLDEN / f"v{version}.db.gz").read_bytes()))
+    with pytest.raises(MemoryDirError, match="edgemem memory compact"):
+        View.open(tmp_path)
+    compact(tmp_path)
+    with View.open(tmp_path) as view:
+        assert [s.moments for s in view.streams()] == [3, 3]
