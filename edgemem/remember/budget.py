@@ -18,10 +18,11 @@ Never touched: pinned moments. The first and the latest moment of each stream st
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
@@ -30,11 +31,8 @@ from edgemem.remember.entries import Retainable
 from edgemem.remember.ledger import PINNED
 from edgemem.remember.room import Division
 from edgemem.remember.shrink import shrink
+from edgemem.remember.transaction import Transaction
 from edgemem.remember.worth import worth
-
-if TYPE_CHECKING:
-    from edgemem.remember.store import Store
-    from edgemem.remember.transaction import Transaction
 
 _KEY = "budget"
 _WINDOW = 64
@@ -69,10 +67,23 @@ class Hands(msgspec.Struct):
     gap_s: int = _FIRST_GAP_S
 
 
+class Keeper(Protocol):
+    """What the store offers to what makes room in it."""
+
+    ledger: Counter[str]
+
+    def edges(self) -> frozenset[int]: ...
+    def arrivals(self, after_id: int, upto_id: int, limit: int, which: str = "1") -> list[Retainable]: ...
+    def picture(self, moment_id: int) -> bytes | None: ...
+    def state(self, key: str) -> bytes | None: ...
+    def has_room(self, halves: int = 2) -> bool: ...
+    def unbounded(self) -> AbstractContextManager[Transaction]: ...
+
+
 class Fader:
     """Makes room in one store, a bounded step at a time."""
 
-    def __init__(self, store: Store, connection: sqlite3.Connection, division: Division) -> None:
+    def __init__(self, store: Keeper, connection: sqlite3.Connection, division: Division) -> None:
         self._store = store
         self._connection = connection
         self._division = division

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from edgemem.remember.directory import disk_bytes
 from edgemem.remember.faults import told
 from edgemem.remember.reading import connect
 from edgemem.remember.schema import DATABASE
+from edgemem.remember.transaction import Transaction
 
-if TYPE_CHECKING:
-    from edgemem.remember.store import Store
-    from edgemem.remember.transaction import Transaction
-
-Step = Callable[["Transaction"], bool | None]
+Step = Callable[[Transaction], bool | None]
 """A little of the work; True while there is more of the same. It claims what it touches."""
 
 
@@ -32,7 +29,13 @@ def cap_in_force(directory: Path) -> int | None:
     return int(found[0]) if found and disk_bytes(directory) <= int(found[0]) else None
 
 
-def in_pieces(store: Store, steps: Iterable[Step]) -> None:
+class Transactions(Protocol):
+    """What the store offers to work of any size."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]: ...
+
+
+def in_pieces(store: Transactions, steps: Iterable[Step]) -> None:
     """Carry out the steps in order. The next is asked for only when the one before it is done, so it may depend on it."""
     left = iter(steps)
     step = next(left, None)
