@@ -128,10 +128,14 @@ def _action(action: Plain, tz: str) -> str:
         f"{word} {_time(action[key], tz)}" for word, key in (("from", "from_us"), ("to", "to_us")) if action.get(key) is not None
     )
     told = {"action", "query", "q", "name", "about", "from_us", "to_us"}
-    others = (f"{key} {_value(value)}" for key, value in action.items() if key not in told and value not in (None, "", (), [], {}))
+    others = (_named(key, value, tz) for key, value in action.items() if key not in told and value not in (None, "", (), [], {}))
     more = ", ".join(others)
     parts = (str(action.get("action", "step")), f'"{_short(about)}"' if about else "", f"({more})" if more else "", span)
     return " ".join(part for part in parts if part)
+
+
+def _named(key: str, value: object, tz: str) -> str:
+    return f"{key[:-3]} {_time(value, tz)}" if key.endswith("_us") and isinstance(value, int) else f"{key} {_value(value)}"
 
 
 def _result(result: Plain, tz: str) -> str:

@@ -108,6 +108,10 @@ class Context:
         """Wall time as relative seconds."""
         return round((t_us - self.base_us) / US, 1)
 
+    def clock(self, t_us: int) -> str:
+        """Wall time on the clock of the one who asks, with its distance from UTC."""
+        return to_local(t_us, self.tz).isoformat(sep=" ", timespec="seconds")
+
     # What the planner reads
 
     def render(self) -> list[dict[str, Any]]:
@@ -137,7 +141,7 @@ class Context:
             "source": row.source,
             "start": self.seconds(evidence.t0_us),
             "end": self.seconds(evidence.t1_us),
-            "clock": to_local(evidence.t0_us, self.tz).strftime("%Y-%m-%d %H:%M:%S"),
+            "clock": self.clock(evidence.t0_us),
             "score": round(row.score, 3),
             "text": " ".join(row.text.split())[:_TEXT_CHARS],
             "origin": row.origin,

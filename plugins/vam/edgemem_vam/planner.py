@@ -14,7 +14,6 @@ import msgspec
 from edgemem.answer.session import Session
 from edgemem.answer.thinking import Thinking, Thought
 from edgemem.answer.tools import Refused, Reply
-from edgemem.clock import to_iso
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
 from edgemem_vam import wire
@@ -113,9 +112,10 @@ class VamPlanner(Thinking):
         body: dict[str, Any] = {
             "request": session.question.text,
             "goal": goal,
+            "asked_at": context.clock(min(session.question.asked_us, session.question.as_of_us)),
             "memory": {
                 "streams": [
-                    {"name": s.name, "start": context.seconds(s.t0_us), "end": context.seconds(s.t1_us), "clock": to_iso(s.t0_us)}
+                    {"name": s.name, "start": context.seconds(s.t0_us), "end": context.seconds(s.t1_us), "clock": context.clock(s.t0_us)}
                     for s in known.streams
                 ]
             },
@@ -128,8 +128,9 @@ class VamPlanner(Thinking):
         }
         if session.question.options:
             body["options"] = letters(session.question.options)
-        if session.span.from_us is not None and session.span.to_us is not None:
-            body["asked_time"] = {"min": context.seconds(session.span.from_us), "max": context.seconds(session.span.to_us)}
+        span = {"min": session.span.from_us, "max": session.span.to_us}
+        if ends := {end: context.seconds(t_us) for end, t_us in span.items() if t_us is not None}:
+            body["asked_time"] = ends
         if known.conversation:
             body["conversation"] = [{"user": e.question, "text": e.answer} for e in known.conversation]
         if only_answer:

@@ -12,8 +12,10 @@ import pytest
 from edgemem_vam import actions
 from edgemem_vam.planner import PlannerSettings
 
+from edgemem.answer.planner import ask as planner_ask
+from edgemem.answer.trace import log_of, story
 from edgemem.errors import ChatError
-from edgemem.records import US
+from edgemem.records import US, Question
 from edgemem.remember.view import View
 
 SEARCH = {"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 0}]}
@@ -56,6 +58,19 @@ def test_what_was_found_reaches_the_planner_with_turns_from_1_and_results_from_0
     first = turn["results"][0]
     assert (first["source"], first["start"], first["text"]) == ("frame", 20.0, "coffee mug, desk")
     assert chat.body()["remaining_turns"] == 19
+
+
+def test_the_planner_knows_the_clock_of_the_one_who_asks_and_what_time_the_question_names(vam: SimpleNamespace, view: View) -> None:
+    chat = vam.Chat({"router": ["?"], "planner": [SEARCH, ANSWER]})
+    asked_us = vam.start_us + 3600 * US
+    question = Question(text="Where was the mug after 12:00:10 today?", asked_us=asked_us, as_of_us=asked_us, tz="Europe/Berlin")
+    answer, session = planner_ask(view, question, vam.kit(chat))
+    body = chat.body()
+    assert body["asked_at"] == "2026-05-04 13:00:00+02:00"
+    assert body["memory"]["streams"][0]["clock"] == "2026-05-04 12:00:00+02:00"
+    assert body["asked_time"]["min"] == 10.0
+    assert body["context"][0]["results"][0]["clock"] == "2026-05-04 12:00:20+02:00"
+    assert "survey (asked 2026-05-04 13:00:00)" in story(log_of(session, answer, "vam", "vam"), "Europe/Berlin")
 
 
 def test_every_role_speaks_at_its_temperature_with_its_limit_and_its_schema(ask: Any) -> None:
