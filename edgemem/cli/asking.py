@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from edgemem.cli.app import Session, note
+from edgemem.config import parse_bytes
 from edgemem.device.client import Away, call
-from edgemem.device.wire import Answered, Ask, Hits, Reply, Search
+from edgemem.device.wire import Answered, Ask, Forget, Forgotten, Hits, Named, NameVoice, Reply, Request, Search
 
 if TYPE_CHECKING:
     from edgemem.device.desk import Desk
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Reply)
 
+_NAME_S = 60.0
+_FORGET_S = 3600.0
+"""Streams come to rest, a large file is wiped: how long the agent is waited for. It goes on when the command is ended meanwhile."""
 _SEARCH_S = 60.0
 """How long a search of the agent is waited for; a question gets `models.seconds_per_question` besides."""
 
@@ -33,17 +37,49 @@ def hits(session: Session, memory: Path, request: Search) -> Hits:
     return _of_agent(session, memory, request, Hits, _SEARCH_S) or _desk(session, memory).search(request)
 
 
+def named(session: Session, memory: Path, request: NameVoice) -> Named:
+    """A voice is named. Raises EdgememError."""
+    reply = _called(memory, request, Named, _NAME_S, "")
+    if reply is not None:
+        return reply
+    from edgemem.device.deeds import name_voice
+    from edgemem.remember.store import Store
+
+    budget_bytes = parse_bytes(session.settings.budget.disk)
+    with Store.open(memory, create=False, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store:
+        return name_voice(store, request)
+
+
+def forgotten(session: Session, memory: Path, request: Forget) -> Forgotten:
+    """Something is forgotten. Raises EdgememError."""
+    sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe))
+    reply = _called(memory, sent, Forgotten, _FORGET_S, "")
+    if reply is not None:
+        return reply
+    from edgemem.device.deeds import forget
+
+    return forget(memory, request, session.recipes, session.context)
+
+
 def _of_agent(session: Session, memory: Path, request: Ask | Search, kind: type[R], patience_s: float) -> R | None:
+    """The agent's answer, if it has our settings."""
+    sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe), settings=session.digest)
+    return _called(memory, sent, kind, patience_s, "; the memory was read without it")
+
+
+def _called(memory: Path, request: Request, kind: type[R], patience_s: float, then: str) -> R | None:
     """The agent's reply; None, said where it is no matter of course, when there is none."""
-    recipe = request.recipe
-    if re.search(r"[/.]", recipe):  # a file: the agent stands in another directory
-        recipe = str(Path(recipe).resolve())
     try:
-        return call(memory, msgspec.structs.replace(request, recipe=recipe, settings=session.digest), kind, patience_s)
+        return call(memory, request, kind, patience_s)
     except Away as away:
         if not away.expected:
-            note(f"note: the agent of this memory did not answer: {away.why}; the memory was read without it")
+            note(f"note: the agent of this memory did not answer: {away.why}{then}")
         return None
+
+
+def _recipe_anywhere(recipe: str) -> str:
+    """The recipe as the agent finds it, which stands in another directory."""
+    return str(Path(recipe).resolve()) if re.search(r"[/.]", recipe) else recipe
 
 
 def _desk(session: Session, memory: Path) -> Desk:

@@ -10,12 +10,12 @@ import click
 from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json
 from edgemem.cli.ask import evidence_rows, make_kit
 from edgemem.clock import from_iso
-from edgemem.device.wire import MAX_QUESTION_CHARS
+from edgemem.device.wire import MAX_QUESTION_CHARS, Forget
 from edgemem.errors import UsageError
+from edgemem.remember.selection import Receipt, Wanted
 
 if TYPE_CHECKING:
     from edgemem.records import Evidence
-    from edgemem.remember.forget import Wanted
 
 _WAYS = "give one of --from with --to, --entity, --evidence, --stream, --query"
 
@@ -52,24 +52,20 @@ def forget(
 
     Documents about what is left of an event are written anew. Prints a receipt that `edgemem memory check` verifies.
     """
+    from edgemem.cli.asking import forgotten
     from edgemem.remember.forget import forget as forget_it
-    from edgemem.remember.forget import tidy_up
-    from edgemem.see.hear import without_voices
-    from edgemem.see.operations import anew
-    from edgemem.see.resume import without_pictures
 
     wanted = _wanted(session, memory, from_, to, entity, evidence, stream, query, top_k, recipe, as_json=as_json)
+    chosen = recipe or session.settings.recipe
     if wanted is None:
-        receipt_id, counts = None, dict.fromkeys(("moments", "documents", "relations", "bytes"), 0)
+        receipt = Receipt(id="", moments=0, documents=0, relations=0, bytes=0)
+    elif dry_run:
+        session.recipes.read(chosen)
+        receipt = forget_it(memory, wanted, dry_run=True)
     else:
-        chosen = session.recipes.read(recipe or session.settings.recipe)
-        writers = [] if dry_run else session.recipes.make_all(chosen, "writers", chosen.write, session.context)
-        if not dry_run:
-            tidy_up(memory)
-        describe = anew(writers) if writers else None
-        receipt = forget_it(memory, wanted, dry_run=dry_run, describe=describe, clear=without_pictures, unlearn=without_voices)
-        receipt_id = receipt.id or None
-        counts = {name: getattr(receipt, name) for name in ("moments", "documents", "relations", "bytes")}
+        receipt = forgotten(session, memory, Forget(wanted=wanted, recipe=chosen)).receipt
+    receipt_id = receipt.id or None
+    counts = {name: getattr(receipt, name) for name in ("moments", "documents", "relations", "bytes")}
     if as_json:
         print_json({"receipt": receipt_id, **counts, "dry_run": dry_run})
         return
@@ -94,8 +90,6 @@ def _wanted(
     as_json: bool,
 ) -> Wanted | None:
     """The one way that was given; None when a query finds nothing. Raises UsageError for none or several."""
-    from edgemem.remember.forget import Wanted
-
     spans = from_ is not None or to is not None
     if sum((spans, entity is not None, bool(evidence), stream is not None, query is not None)) != 1:
         raise UsageError(f"say what to forget in one way: {_WAYS}")

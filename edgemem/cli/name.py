@@ -10,7 +10,6 @@ import click
 
 from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json
 from edgemem.clock import now_us
-from edgemem.config import parse_bytes
 from edgemem.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -32,25 +31,15 @@ def name(session: Session, voice: str, name: str | None, memory: Path, undo: boo
 
     Several voices may be one person. A new name takes the place of an earlier one.
     """
-    from edgemem.remember.entries import NewEntity
-    from edgemem.remember.store import Store
+    from edgemem.cli.asking import named
+    from edgemem.device.wire import NameVoice
+    from edgemem.remember.view import View
 
     number, wanted = _number(voice), _wanted(name, undo=undo)
-    own_name, known_us = f"speaker {number}", now_us()
-    budget_bytes = parse_bytes(session.settings.budget.disk)
-    with Store.open(memory, create=False, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store:
-        with store.view() as view:
-            _require(view, own_name, memory)
-        with store.transaction() as tx:
-            voice_id = tx.add_entity(NewEntity(kind="voice", name=own_name, known_us=known_us))
-            if wanted:
-                tx.merge_entity(voice_id, tx.add_entity(NewEntity(kind="person", name=wanted, known_us=known_us)), known_us)
-            elif (merge_id := tx.merge_of(voice_id)) is not None:
-                tx.unmerge(merge_id, known_us)
-            else:
-                raise UsageError(f"{own_name} has no name that could be taken back")
-        with store.view() as view:
-            count = len(view.utterances(speaker_id=voice_id))
+    own_name = f"speaker {number}"
+    with View.open(memory) as view:
+        _require(view, own_name, memory)
+    count = named(session, memory, NameVoice(number=number, known_us=now_us(), name=wanted)).utterances
     if as_json:
         print_json({"speaker": number, "name": wanted or None, "utterances": count})
     elif wanted:

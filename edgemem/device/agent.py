@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.config import RunSource, Settings, parse_bytes
-from edgemem.device import notify
+from edgemem.device import deeds, notify
 from edgemem.device.desk import Desk
 from edgemem.device.eye import Eye
 from edgemem.device.keeping import Clerk
 from edgemem.device.reception import Reception
 from edgemem.device.server import Server
 from edgemem.device.shared import InTurn, SharedStore
+from edgemem.device.wire import Forget, Forgotten, Named, NameVoice, Seeing
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.extend.kit import make_parts
 from edgemem.extend.stats import save_stats
@@ -100,6 +101,9 @@ class Agent:
             raise UsageError("run.sources: two streams have one name; give each source a stream of its own")
         self._stop = threading.Event()
         self._eyes: list[Eye] = []
+        self._store: SharedStore | None = None
+        self._alone = threading.Lock()
+        """Held by who makes every stream rest."""
 
     def run(self) -> None:
         """Until told to stop. Raises MemoryDirError when the memory cannot be written (any more), UsageError."""
@@ -111,6 +115,7 @@ class Agent:
             store = SharedStore.open(self._memory, budget_bytes=parse_bytes(settings.budget.disk), durability=settings.store.durability)
             assert isinstance(store, SharedStore)
             stack.enter_context(store)
+            self._store = store
             stack.callback(save_stats, self._shop.home, self._shop.plugins)
             self._eyes = [Eye(label, looks, store, self._say) for label, looks in self._looks.items()]
             stack.callback(self._end_eyes)
@@ -136,7 +141,7 @@ class Agent:
         clerk = Clerk(store)
         stack.callback(clerk.close)
         desk = Desk(self._memory, shop.recipes, shop.context, shop.plugins)
-        reception = Reception(desk, clerk, shop.digest, lambda: tuple(eye.fares for eye in self._eyes))
+        reception = Reception(desk, clerk, shop.digest, self)
         server = Server(self._memory, reception.reply)
         try:
             server.open()
@@ -151,12 +156,32 @@ class Agent:
         while not self._stop.wait(_TICK_S):
             for eye in self._eyes:
                 eye.say_changes()
-                if eye.failed is not None:
-                    raise eye.failed
-            if time.monotonic() > rules_due_s and not is_paused(self._memory):
+                if (failed := store.lost or eye.failed) is not None:
+                    raise failed
+            if time.monotonic() > rules_due_s and not is_paused(self._memory) and not self._alone.locked():
                 rules_due_s = time.monotonic() + _RULES_S
                 InTurn(KeepRules(self._shop.settings.retention)).apply(store)
             self._pet_watchdog()
+
+    def streams(self) -> tuple[Seeing, ...]:
+        """How the streams fare."""
+        return tuple(eye.fares for eye in self._eyes)
+
+    def name_voice(self, request: NameVoice) -> Named:
+        """Between two writes of the streams. Raises UsageError."""
+        assert self._store is not None
+        return deeds.name_voice(self._store, request)
+
+    def forget(self, request: Forget) -> Forgotten:
+        """While every stream rests: what they still hold of it would come back with their next write. Raises EdgememError."""
+        assert self._store is not None
+        with self._alone, ExitStack() as stack:
+            self._say("something is forgotten: the streams rest meanwhile")
+            stack.callback(self._say, "the streams go on")
+            for eye in self._eyes:
+                stack.enter_context(eye.resting(_STOP_S))
+            with self._store.lent(self._shop.settings.store.durability):
+                return deeds.forget(self._memory, request, self._shop.recipes, self._shop.context)
 
     def _pet_watchdog(self) -> None:
         """Not while a stream hangs: then the service manager starts us again."""

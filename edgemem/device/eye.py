@@ -6,20 +6,23 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from edgemem.device.wire import Seeing
 from edgemem.errors import EdgememError, SourceError
 from edgemem.remember.store import Store
-from edgemem.see.pipeline import IngestReport, Pipeline
-from edgemem.see.resume import seen_whole
+from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline
+from edgemem.see.resume import seen_whole, state_of
 from edgemem.see.source import Source
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 """Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen calls again by
 itself (`see.camera`) before it is given up and comes here."""
 
+_NAP_S = 0.05
+"""A rest is over for an eye so long after it is over for all."""
 _YIELDS = 5
 """Steps of niceness by which seeing yields to asking: a person waits for an answer, a frame has its slot until the next one comes."""
 
@@ -43,6 +46,11 @@ class Eye(threading.Thread):
         self._store = store
         self._say = say
         self._stopped = threading.Event()
+        self._resting = False
+        self._attempt = threading.Lock()
+        """Held while it sees."""
+        self._recording = ""
+        """The stream in which a rest interrupted a recording."""
         self._source: Source | None = None
         self._pipeline: Pipeline | None = None
         self._state: Literal["starting", "seeing", "seen"] = "starting"
@@ -57,19 +65,26 @@ class Eye(threading.Thread):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _YIELDS)
         wait_s = _FIRST_WAIT_S
         while not self._stopped.is_set():
-            before = self._frames
+            if self._resting:
+                self._stopped.wait(_NAP_S)
+                continue
+            before, rested = self._frames, False
             try:
-                if self._see():
-                    self._state = "seen"
-                    return
+                with self._attempt:
+                    if self._see():
+                        self._state = "seen"
+                        return
+                    rested = self._resting
             except SourceError as error:
-                self._away = str(error)
+                self._away = "" if self._resting else str(error)
             except EdgememError as error:
                 self.failed = error
                 return
             except Exception as error:  # noqa: BLE001 - a thread that dies in silence would be a camera that nobody misses
                 self.failed = EdgememError(f"{self.label}: {type(error).__name__}: {error}")
                 return
+            if rested:
+                continue
             wait_s = _FIRST_WAIT_S if self._frames > before else wait_s
             self._stopped.wait(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
@@ -80,6 +95,27 @@ class Eye(threading.Thread):
         pipeline = self._pipeline
         if pipeline is not None:
             pipeline.stop()
+
+    @contextmanager
+    def resting(self, within_s: float) -> Iterator[None]:
+        """It sees nothing meanwhile, and all that it saw is committed; then it goes on there, a camera with what comes by then.
+
+        Raises EdgememError when it does not come to rest within this time.
+        """
+        self._resting = True
+        try:
+            pipeline = self._pipeline
+            if pipeline is not None:
+                pipeline.stop()
+            if not self._attempt.acquire(timeout=within_s):
+                raise EdgememError(f"{self.label} did not pause within {within_s:.0f} s: nothing was done; try again")
+            try:
+                yield
+            finally:
+                self._attempt.release()
+        finally:
+            self._moved_s = time.monotonic()
+            self._resting = False
 
     @property
     def blind(self) -> str:
@@ -95,8 +131,8 @@ class Eye(threading.Thread):
 
     def moves(self, within_s: float) -> bool:
         """False when it neither saw a frame for so long nor knows a reason: it hangs."""
-        resting = bool(self.blind) or self._state != "seeing"
-        return resting or time.monotonic() - self._moved_s < within_s
+        idle = bool(self.blind) or self._state != "seeing" or self._resting
+        return idle or time.monotonic() - self._moved_s < within_s
 
     def say_changes(self) -> None:
         """Say when it became blind, why, and when it sees again; once each."""
@@ -114,32 +150,44 @@ class Eye(threading.Thread):
         source = self._looks.source()
         self.label = source.name
         try:
-            if seen_whole(self._store, source):
+            done = self._done_with(source)
+            if done:
                 self._away = ""
-                self._say(f"{self.label}: was seen to its end before")
+                self._say(f"{self.label}: {done}")
                 return True
             pipeline, notes = self._looks.pipeline(source, self._store)
             for note in notes:
                 self._say(f"{self.label}: {note}")
             self._source, self._pipeline = source, pipeline
-            if self._stopped.is_set():
-                return True
-            self._say_report(pipeline.run(self._progress))
-            return not source.live
+            if self._stopped.is_set() or self._resting:
+                return self._stopped.is_set()
+            report = pipeline.run(self._progress)
+            rested = self._resting and not self._stopped.is_set()
+            known = rested and not source.live and state_of(self._store, report.stream) is not None
+            self._recording = report.stream if known else ""
+            self._say_report(report, rested=rested)
+            return not source.live and not rested
         finally:
             self._source = self._pipeline = None
             source.close()
+
+    def _done_with(self, source: Source) -> str:
+        """Why a recording need not be seen (any more), or ""."""
+        if self._recording and state_of(self._store, self._recording) is None:
+            return "is forgotten; the rest of it is not seen"
+        return "was seen to its end before" if seen_whole(self._store, source) else ""
 
     def _progress(self, _done_us: int, _total_us: int | None) -> None:
         self._frames += 1
         self._moved_s = time.monotonic()
         self._away, self._state = "", "seeing"
 
-    def _say_report(self, report: IngestReport) -> None:
+    def _say_report(self, report: IngestReport, *, rested: bool) -> None:
         dropped = "".join(f", {reason} {count}" for reason, count in sorted(report.dropped.items()))
         self._say(
             f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept{dropped and '; dropped' + dropped[1:]}"
             f" in {report.seconds_spent:.0f} s"
         )
         for note in report.notes:
-            self._say(f"{report.stream}: {note}")
+            if not (rested and note in {INTERRUPTED, STOPPED}):
+                self._say(f"{report.stream}: {note}")

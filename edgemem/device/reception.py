@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from edgemem.device.wire import Answered, Ask, Declined, Failed, Fares, Reply, Request, Search, Seeing
+from edgemem.device.wire import Answered, Ask, Declined, Failed, Fares, Forget, Forgotten, Named, NameVoice, Reply, Request, Search, Seeing
 from edgemem.errors import EdgememError
 
 if TYPE_CHECKING:
@@ -15,14 +14,22 @@ if TYPE_CHECKING:
     from edgemem.device.keeping import Clerk
 
 
-class Reception:
-    """Replies to requests, several at once; never raises. `streams` tells how the agent's streams fare."""
+class Writes(Protocol):
+    """Who holds the memory for writing: `agent.Agent`."""
 
-    def __init__(self, desk: Desk, clerk: Clerk, digest: str, streams: Callable[[], tuple[Seeing, ...]]) -> None:
+    def name_voice(self, request: NameVoice) -> Named: ...
+    def forget(self, request: Forget) -> Forgotten: ...
+    def streams(self) -> tuple[Seeing, ...]: ...
+
+
+class Reception:
+    """Replies to requests, several at once; never raises."""
+
+    def __init__(self, desk: Desk, clerk: Clerk, digest: str, writer: Writes) -> None:
         self._desk = desk
         self._clerk = clerk
         self._digest = digest
-        self._streams = streams
+        self._writer = writer
         self._answered = itertools.count(1)
         self._total = 0
 
@@ -36,8 +43,12 @@ class Reception:
             return Declined(why=f"it failed ({type(error).__name__}: {error})"[:500])
 
     def _reply(self, request: Request) -> Reply:
+        if isinstance(request, NameVoice):
+            return self._writer.name_voice(request)
+        if isinstance(request, Forget):
+            return self._writer.forget(request)
         if not isinstance(request, Ask | Search):
-            return Fares(process=os.getpid(), streams=self._streams(), answered=self._total)
+            return Fares(process=os.getpid(), streams=self._writer.streams(), answered=self._total)
         if request.settings != self._digest:
             return Declined(why="it runs with other settings", expected=True)
         self._total = next(self._answered)
@@ -46,5 +57,5 @@ class Reception:
     def _ask(self, request: Ask) -> Answered:
         answered, trace = self._desk.ask(request)
         self._clerk.take(trace)
-        blind = (f"{one.stream} sees nothing just now: {one.blind}" for one in self._streams() if one.state == "blind")
+        blind = (f"{one.stream} sees nothing just now: {one.blind}" for one in self._writer.streams() if one.state == "blind")
         return Answered(answer=answered.answer, story=answered.story, notes=(*answered.notes, *blind))

@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
+from edgemem.errors import EdgememError
 from edgemem.remember.store import SpaceLike, Store, Transaction
 from edgemem.remember.tiers import Faded, Retainer
+
+_LENT_S = 60.0
+"""A command that saw the memory free meanwhile may hold it so long."""
 
 
 class SharedStore(Store):
@@ -17,6 +21,8 @@ class SharedStore(Store):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.turn = threading.RLock()
         """Held by the thread whose turn it is."""
+        self.lost: EdgememError | None = None
+        """Why it could not be opened again after it was lent."""
         super().__init__(*args, **kwargs)
 
     @contextmanager
@@ -48,6 +54,30 @@ class SharedStore(Store):
     def close(self) -> None:
         with self.turn:
             super().close()
+
+    @contextmanager
+    def lent(self, durability: Literal["normal", "full"]) -> Iterator[None]:
+        """Closed and unlocked for what must have the memory to itself, then open again; every other thread waits for its turn.
+
+        Raises EdgememError when it cannot be opened again: then it stays closed.
+        """
+        with self.turn:
+            super().close()
+            try:
+                yield
+            finally:
+                self._open_again(durability)
+
+    def _open_again(self, durability: Literal["normal", "full"]) -> None:
+        """The same object goes on with what another one opened: streams and sessions hold it."""
+        try:
+            opened = Store.open(self.directory, create=False, budget_bytes=self.budget_bytes, durability=durability, patience_s=_LENT_S)
+        except EdgememError as error:
+            self.lost = error
+            raise
+        for space in opened._spaces.values():  # noqa: SLF001 - of our own base
+            space.close()
+        super().__init__(opened.directory, opened._connection, opened._lock, opened.budget_bytes)  # noqa: SLF001
 
 
 class InTurn:

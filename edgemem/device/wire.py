@@ -23,6 +23,7 @@ import msgspec
 from edgemem import __version__
 from edgemem.config import Settings, dump
 from edgemem.records import Answer, Evidence, Record
+from edgemem.remember.selection import Receipt, Wanted
 
 SOCKET = "agent.sock"
 """In the memory's directory: whoever has the memory finds its agent, however either was started."""
@@ -78,11 +79,27 @@ class Search(_Request, frozen=True, tag="search"):
     settings: str = ""
 
 
+class NameVoice(_Request, frozen=True, tag="name"):
+    """Say whose voice a number is."""
+
+    number: Annotated[int, msgspec.Meta(ge=0)]
+    known_us: int
+    name: Text = ""
+    """"" = it is a number again."""
+
+
+class Forget(_Request, frozen=True, tag="forget"):
+    """Forget for good, and describe what is left with the writers of the recipe."""
+
+    wanted: Wanted
+    recipe: Name = "default"
+
+
 class Status(_Request, frozen=True, tag="status"):
     """How the agent fares."""
 
 
-Request = Ask | Search | Status
+Request = Ask | Search | NameVoice | Forget | Status
 
 
 class _Reply(Record, frozen=True, tag_field="reply"):
@@ -105,6 +122,18 @@ class Hits(_Reply, frozen=True, tag="hits"):
     """What a search found, best first."""
 
     evidence: tuple[Evidence, ...] = ()
+
+
+class Named(_Reply, frozen=True, tag="named"):
+    """How much that voice has said."""
+
+    utterances: int
+
+
+class Forgotten(_Reply, frozen=True, tag="forgotten"):
+    """What is gone."""
+
+    receipt: Receipt
 
 
 class Seeing(Record, frozen=True):
@@ -138,7 +167,7 @@ class Declined(_Reply, frozen=True, tag="declined"):
     expected: bool = False
 
 
-Reply = Working | Answered | Hits | Fares | Failed | Declined
+Reply = Working | Answered | Hits | Named | Forgotten | Fares | Failed | Declined
 
 _REQUEST: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _REPLY: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)

@@ -69,7 +69,7 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plug
             return None
         assert context.engines is not None
         try:
-            return context.engines.role(name)  # type: ignore[no-any-return]
+            return context.engines.role(name, now=True)  # type: ignore[no-any-return]
         except EngineError as error:
             notes.append(f"{what}: {error}")
             return None
@@ -82,7 +82,7 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plug
         joint=role("embed_joint", "pictures are kept without being named or embedded") if recipe.joint else None,  # type: ignore[arg-type]
         reader=role("read_text", "signs and screens are not read") if recipe.read_text else None,  # type: ignore[arg-type]
         selector=recipes.make(recipe, "selectors", recipe.select, context),
-        tracks=_tracks(recipes, recipe, context),
+        tracks=make_tracks(recipes, recipe, context),
         embedder=role("embed_text", "documents and speech are found by their words alone") if recipe.embed_text else None,  # type: ignore[arg-type]
         ear=_ear(recipes, recipe, context, notes),
         retainer=recipes.make(recipe, "retainers", recipe.retain, context),
@@ -91,7 +91,7 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plug
     return parts, notes
 
 
-def _tracks(recipes: Recipes, recipe: Recipe, context: Context) -> list[Track]:
+def make_tracks(recipes: Recipes, recipe: Recipe, context: Context) -> list[Track]:
     """The recipe's notions of a segment; a further one without any writer that is installed is left out."""
     from edgemem.see.tracks import Track
 

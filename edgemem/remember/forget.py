@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from edgemem.clock import now_us
-from edgemem.records import Moment, Observation, Record, Segment
+from edgemem.records import Moment, Observation, Segment
 from edgemem.remember import room
 from edgemem.remember.directory import WriterLock, prepare
 from edgemem.remember.erase import erasing
@@ -25,7 +25,7 @@ from edgemem.remember.faults import told
 from edgemem.remember.pieces import Step, cap_in_force, in_pieces
 from edgemem.remember.reading import connect, ids_list
 from edgemem.remember.results import Spoken
-from edgemem.remember.selection import Selection, Wanted, runs, select
+from edgemem.remember.selection import Receipt, Selection, Wanted, runs, select
 from edgemem.remember.store import Store
 from edgemem.remember.tidy import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
 from edgemem.remember.transaction import Transaction
@@ -34,16 +34,6 @@ from edgemem.remember.view import View
 __all__ = ["Receipt", "Wanted", "forget", "tidy_up"]
 
 _TOMBSTONES_A_PAGE = 64
-
-
-class Receipt(Record, frozen=True, kw_only=True):
-    """What was forgotten, or would be: `id` is "" for a dry run. `bytes` are of pictures, vectors, observations and texts."""
-
-    id: str
-    moments: int
-    documents: int
-    relations: int
-    bytes: int
 
 
 Unlearn = Callable[[bytes, Collection[str]], bytes]

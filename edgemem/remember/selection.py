@@ -49,6 +49,16 @@ class Wanted(Record, frozen=True, kw_only=True):
         return "time range" if self.from_us is not None else "entity" if self.entity else "stream" if self.stream else "evidence"
 
 
+class Receipt(Record, frozen=True, kw_only=True):
+    """What was forgotten, or would be: `id` is "" for a dry run. `bytes` are of pictures, vectors, observations and texts."""
+
+    id: str
+    moments: int
+    documents: int
+    relations: int
+    bytes: int
+
+
 @dataclass
 class Selection:
     """Ids of everything that goes, and the segments of which something stays."""

@@ -105,15 +105,18 @@ def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation], em
     return documents
 
 
-def anew(writers: Sequence[Writer]) -> Callable[..., None]:
-    """What puts the rest of a segment into words when something of it is forgotten: `remember.forget.Describer`."""
+def anew(writers_of: Callable[[str], Sequence[Writer]], embedder: TextEmbedder | None = None) -> Callable[..., None]:
+    """What puts the rest of a segment into words when something of it is forgotten: `remember.forget.Describer`.
+
+    `writers_of` gives the writers for segments of a segmenter's name; the memory holds the space of the `embedder`.
+    """
 
     def describe(
         tx: Transaction, segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]
     ) -> None:
         closing = Closing(segment=segment, moments=tuple(moments), observations=observations, utterances=tuple(utterances))
-        for writer in writers:
-            apply(tx, closing, writer.write(closing))
+        for writer in writers_of(segment.segmenter):
+            apply(tx, closing, writer.write(closing), embedder)
 
     return describe
 

@@ -43,6 +43,10 @@ SAVE_S = 10.0
 """Where nothing is kept, the state is still saved this often: so much of a live stream may be looked at in vain when power fails."""
 JPEG_QUALITY = 90
 """Of kept pictures (VAM)."""
+INTERRUPTED = "interrupted; run the same command again to go on"
+"""Note on a recording that was not seen to its end."""
+STOPPED = "stopped"
+"""Note on a live stream."""
 _NOTHING: Vector = np.empty(0, np.float32)
 
 
@@ -337,7 +341,7 @@ class Pipeline:
         if self._hearing is not None:
             self._hearing.finish(self._commit_if_due, self._stop.is_set)
         if self._stop.is_set():
-            self._care.note("interrupted; run the same command again to go on" if not self._source.live else "stopped")
+            self._care.note(INTERRUPTED if not self._source.live else STOPPED)
         self._run.saved.finished = finished and not self._stop.is_set()  # not before all was heard: a killed run goes on hearing
         if self._counts["frames"] or self._run.resumed or self._hearing is not None:
             self._commit(ending=True)

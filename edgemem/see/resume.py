@@ -104,10 +104,15 @@ class Run:
         return msgspec.msgpack.encode(self.saved)
 
 
+def state_of(store: Store, stream: str) -> bytes | None:
+    """What is saved of a stream; None where nothing of it was seen, or all of it is forgotten."""
+    return store.state(f"see/{stream}")
+
+
 def seen_whole(store: Store, source: Source) -> bool:
     """Whether this very recording was seen to its end before, so that a daemon that starts again need not see it again."""
     number = 1
-    while not source.live and (state := store.state(f"see/{_numbered(source.name, number)}")) is not None:
+    while not source.live and (state := state_of(store, _numbered(source.name, number))) is not None:
         saved = msgspec.msgpack.decode(state, type=Saved)
         if saved.finished and saved.identity == source.identity:
             return True
@@ -126,7 +131,7 @@ def _find(store: Store, source: Source) -> tuple[str, Saved | None]:
     number = 1
     while True:
         name = _numbered(source.name, number)
-        state = store.state(f"see/{name}")
+        state = state_of(store, name)
         if state is None:
             return name, None
         saved = msgspec.msgpack.decode(state, type=Saved)

@@ -1,0 +1,64 @@
+"""What a person does to a memory: by its agent where one runs, else by the command itself. Both do the same and say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgemem.device.wire import Forget, Forgotten, Named, NameVoice
+from edgemem.errors import EngineError, UsageError
+from edgemem.extend.kit import make_tracks
+from edgemem.remember.entries import NewEntity
+from edgemem.remember.forget import forget as forget_it
+from edgemem.remember.forget import tidy_up
+from edgemem.remember.pieces import cap_in_force
+from edgemem.remember.store import Store
+from edgemem.see.hear import without_voices
+from edgemem.see.operations import anew
+from edgemem.see.resume import without_pictures
+
+if TYPE_CHECKING:
+    from edgemem.extend.context import Context
+    from edgemem.extend.recipe import Recipe, Recipes
+    from edgemem.infer.roles import TextEmbedder
+    from edgemem.see.write import Writer
+
+
+def name_voice(store: Store, request: NameVoice) -> Named:
+    """What the voice said and will say is that person's. Raises UsageError when there is no name to be taken back."""
+    voice, known_us = f"speaker {request.number}", request.known_us
+    with store.transaction() as tx:
+        voice_id = tx.add_entity(NewEntity(kind="voice", name=voice, known_us=known_us))
+        if request.name:
+            tx.merge_entity(voice_id, tx.add_entity(NewEntity(kind="person", name=request.name, known_us=known_us)), known_us)
+        elif (merge_id := tx.merge_of(voice_id)) is not None:
+            tx.unmerge(merge_id, known_us)
+        else:
+            raise UsageError(f"{voice} has no name that could be taken back")
+    with store.view() as view:
+        return Named(utterances=len(view.utterances(speaker_id=voice_id)))
+
+
+def forget(memory: Path, request: Forget, recipes: Recipes, context: Context) -> Forgotten:
+    """Forget what is wanted, for whom the memory stands free: nobody writes it. Raises EdgememError."""
+    chosen = recipes.read(request.recipe)
+    writers: dict[str, list[Writer]] = {}
+    for track in make_tracks(recipes, chosen, context):
+        writers.setdefault(track.segmenter.name, []).extend(track.writers)
+    first = next(iter(writers.values()))
+    tidy_up(memory)
+    describe = anew(lambda segmenter: writers.get(segmenter, first), _embedder(memory, chosen, context))
+    return Forgotten(receipt=forget_it(memory, request.wanted, describe=describe, clear=without_pictures, unlearn=without_voices))
+
+
+def _embedder(memory: Path, recipe: Recipe, context: Context) -> TextEmbedder | None:
+    """What gives documents their vectors; None where the recipe or this machine has none: what is forgotten waits for no model."""
+    if not recipe.embed_text or context.engines is None or not context.engines.has("embed_text"):
+        return None
+    try:
+        embedder: TextEmbedder = context.engines.role("embed_text")
+        with Store.open(memory, create=False, budget_bytes=cap_in_force(memory)) as store:
+            store.ensure_space(embedder.space, holds="passage")
+    except EngineError:
+        return None
+    return embedder
