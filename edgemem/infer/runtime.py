@@ -107,6 +107,39 @@ class CheckedEngine(ABC):
         """Free the model."""
 
 
+class _WhenNeeded:
+    """A model that is loaded when it is first used: to know what a classifier can name, a question needs its labels, not its weights."""
+
+    def __init__(self, name: str, load: Callable[[], Engine]) -> None:
+        self._name = name
+        self._load = load
+        self._engine: Engine | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        return self.there().metadata
+
+    def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
+        return self.there().infer(arrays)
+
+    def there(self) -> Engine:
+        """The model itself. Raises EngineError when it cannot be loaded."""
+        with self._lock:
+            if self._engine is None:
+                if self._closed:
+                    raise EngineError(f"{self._name} was closed")
+                self._engine = self._load()
+            return self._engine
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            if self._engine is not None:
+                self._engine.close()
+
+
 def _fits(shape: tuple[int, ...], wanted: list[int | str], free: dict[str, int]) -> bool:
     """True when a shape is as wanted; a free dimension has one size over all inputs of a call."""
     if len(shape) != len(wanted):
@@ -115,7 +148,7 @@ def _fits(shape: tuple[int, ...], wanted: list[int | str], free: dict[str, int])
 
 
 class Engines:
-    """Objects by role, loaded when first asked for. Thread-safe; a model is loaded once however many roles use it."""
+    """Objects by role, made when first asked for. Thread-safe; a model is loaded once however many roles use it."""
 
     def __init__(
         self,
@@ -132,7 +165,7 @@ class Engines:
         self._decoders = decoders
         self._loaded_runtimes: dict[str, Runtime] = {}
         self._objects: dict[str, Any] = {}
-        self._engines: list[Engine] = []
+        self._engines: list[_WhenNeeded] = []
         self._lock = threading.RLock()
         for role, name in self.settings.roles.items():
             if name not in cards:
@@ -166,11 +199,17 @@ class Engines:
         problems = [self._problem(card, ()) for card in candidates]
         return "" if "" in problems else problems[0]
 
-    def role(self, role: str) -> Any:
-        """The object that plays `role`. Raises EngineError with what to do when it cannot be had."""
+    def role(self, role: str, *, now: bool = False) -> Any:
+        """The object that plays `role`. Raises EngineError with what to do when it cannot be had.
+
+        A model is loaded when it is first used; `now` loads at once all that were handed out, so that a damaged one shows before work.
+        """
         card = self.card(role)
         with self._lock:
-            return self._object(card)
+            found = self._object(card)
+            for engine in self._engines if now else ():
+                engine.there()
+            return found
 
     def ready(self, role: str) -> list[str]:
         """Every card that could play `role` now, the preferred first; only the one that the settings name, where they name one."""
@@ -250,7 +289,8 @@ class Engines:
         return decoder.factory(settings, Parts(card, files, engines, uses, self.home / "cache" / card.name))
 
     def _load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        engine = self._runtime(card.runtime).load(card, model, path)
+        runtime = self._runtime(card.runtime)
+        engine = _WhenNeeded(card.name, lambda: runtime.load(card, model, path))
         self._engines.append(engine)
         return engine
 

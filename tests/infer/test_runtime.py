@@ -153,7 +153,7 @@ def test_a_model_refuses_arrays_that_do_not_fit_its_card(tmp_path, registered):
         engine.infer({"pixel_values": good})
 
 
-def test_a_damaged_model_says_how_to_check_it(tmp_path, registered):
+def test_a_damaged_model_is_told_before_work_begins_and_else_when_it_is_used(tmp_path, registered):
     dual_encoder(tmp_path)
     write_card(tmp_path)
     card = load_cards([tmp_path])["colours"]
@@ -161,4 +161,9 @@ def test_a_damaged_model_says_how_to_check_it(tmp_path, registered):
     files["image"].write_bytes(b"\x00" * files["image"].stat().st_size)
     engines = Engines({"colours": card}, *registered, tmp_path / "home")
     with pytest.raises(EngineError, match=r"cannot be loaded.*edgemem engines check colours"):
-        engines.role("embed_joint")
+        engines.role("embed_joint", now=True)
+    joint = engines.role("embed_joint")
+    assert joint.space.name == "colours"
+    assert joint.embed_text(["a red wall"]).shape == (1, 3)
+    with pytest.raises(EngineError, match=r"cannot be loaded.*edgemem engines check colours"):
+        joint.glance([np.zeros((32, 32, 3), np.uint8)])
