@@ -19,12 +19,13 @@ from SQLite, slower and as right, until their files are written anew at the end.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from edgemem.records import US
 from edgemem.remember import observations as packing
 
 if TYPE_CHECKING:
@@ -34,20 +35,18 @@ REDATE_DUE = "redate_due"
 """Key in `meta`: the note of what has to be dated anew."""
 JITTER_US = 100_000
 """Two clocks read one after the other differ by microseconds, on a busy board by so much: this near is the same distance, and right."""
+STILL_US = 300 * US
+"""So long a still scene may go without a moment, and what is said in it is dated all the same."""
 _WINDOW = 64
 """Rows that one step looks at."""
 _BEGINS = {"moment": "t_us", "segment": "t0_us", "document": "t0_us", "relation": "t0_us"}
 """What lies on a stream, and when it begins."""
 _TOLD = {
-    "session": ("asked_us", "as_of_us"),
-    "entity": ("known_us",),
-    "alias": ("known_us", "until_us"),
-    "entity_merge": ("known_us", "until_us"),
     "document": ("known_us", "until_us"),
     "relation": ("known_us", "until_us"),
     "mention": ("known_us",),
 }
-"""When something was asked, became known, or was replaced."""
+"""When these became known or were replaced, which is put right when they move."""
 
 _LIES = "o.stream_id = :stream AND o.t0_us BETWEEN :low AND :high"
 _WHERE_MET = (
@@ -59,15 +58,16 @@ _WHERE_MET = (
 )
 _MET = " OR ".join(f"EXISTS (SELECT 1 FROM {where})" for where in _WHERE_MET)  # noqa: S608 - our own names
 _BEFORE = "x.stream_id = :stream AND x.t0_us NOT BETWEEN :low AND :high"
+_REPLACED = f"{_BEFORE} AND EXISTS (SELECT 1 FROM {{0}} o WHERE o.known_us = x.until_us AND {_LIES})"  # noqa: S608 - our own names
 _FIRST = {
-    "session": f"EXISTS (SELECT 1 FROM session_evidence o WHERE o.session_id = x.id AND {_LIES})",  # noqa: S608
-    "entity": _MET.format("x.id"),
-    "alias": _MET.format("x.entity_id"),
-    "entity_merge": f"{_MET.format('x.from_id')} OR {_MET.format('x.into_id')}",
-    "document": _BEFORE,
-    "relation": _BEFORE,
+    "session": (("asked_us", "as_of_us"), f"EXISTS (SELECT 1 FROM session_evidence o WHERE o.session_id = x.id AND {_LIES})"),  # noqa: S608
+    "entity": (("known_us",), _MET.format("x.id")),
+    "alias": (("known_us", "until_us"), _MET.format("x.entity_id")),
+    "entity_merge": (("known_us", "until_us"), f"{_MET.format('x.from_id')} OR {_MET.format('x.into_id')}"),
+    "document": (("until_us",), _REPLACED.format("document")),
+    "relation": (("until_us",), _REPLACED.format("relation")),
 }
-"""What is put right before anything moves: what is about that which lies in the runs, and versions that began before them."""
+"""What is put right before anything moves, and of which rows: names and answers about what moves, and what that took the place of."""
 
 _MENTIONS = {"document": "document_id = ?", "moment": "moment_id = ? AND document_id IS NULL"}
 _PAGES = {
@@ -88,8 +88,8 @@ class _Run(msgspec.Struct, array_like=True):
     high_us: int
     by_us: int
     moments: int = 0
-    told_us: int = 0
-    """Until then the same clock told what became known."""
+    latest_us: int = 2**63 - 1
+    """The right time of what follows: nothing that became known before comes to stand after it."""
 
 
 class _Note(msgspec.Struct):
@@ -108,7 +108,8 @@ class _Note(msgspec.Struct):
 
     def right(self, us: int | None) -> int | None:
         """The right time for one that the wrong clock may have told."""
-        return next((us + run.by_us for run in self.runs if run.low_us <= us <= run.told_us), us) if us is not None else None
+        run = next((run for run in self.runs if us is not None and run.low_us <= us <= run.high_us), None)
+        return us if us is None or run is None else min(us + run.by_us, run.latest_us)
 
     def bound(self) -> dict[str, int]:
         """The span of all runs, for a statement."""
@@ -117,15 +118,14 @@ class _Note(msgspec.Struct):
             "boot": self.boot_id,
             "low": min(run.low_us for run in self.runs),
             "high": max(run.high_us for run in self.runs),
-            "told": max(run.told_us for run in self.runs),
         }
 
 
 def note(connection: sqlite3.Connection, stream: str, boot_id: str, ahead_us: int) -> int:
     """Note that moments of this stream and boot are to be dated `mono_us + ahead_us`; returns how many are not.
 
-    What was dated after the last moment (speech before a scene that does not change) moves too while it lies closer to the wrong time
-    than to the right one, and so does what came before the stream's first. Once all is dated anew, nothing is left to note.
+    What was dated after the last moment (speech before a scene that does not change) moves too, for `STILL_US` or as long as it lies
+    closer to the wrong time than to the right one; so does what was before the stream's first. Once all is done, nothing is left to note.
     """
     sql = (
         "SELECT s.id, b.id, s.t0_us, (SELECT min(t_us) FROM moment WHERE stream_id = s.id) FROM stream s, boot b"
@@ -142,10 +142,10 @@ def note(connection: sqlite3.Connection, stream: str, boot_id: str, ahead_us: in
         return 0
     if runs[0].low_us == first_us:
         begun_us += runs[0].by_us
+    for run, later in pairwise(every):
+        run.latest_us = later.low_us + later.by_us
     for run in runs:
         _widen(connection, stream_id, run)
-    for run, later in pairwise(every):
-        run.told_us = min(run.told_us, later.low_us - 1)
     runs.sort(key=lambda run: (run.by_us > 0, run.low_us if run.by_us < 0 else -run.low_us))
     _write(connection, _Note(stream_id, boot, begun_us, runs))
     return sum(run.moments for run in runs)
@@ -189,35 +189,29 @@ def _runs(moments: Iterable[tuple[int, int]]) -> list[_Run]:
 
 
 def _widen(connection: sqlite3.Connection, stream_id: int, run: _Run) -> None:
-    """Take in what lies beside the run with no other moment between, and until when what lies in it became known."""
-    half_us = abs(run.by_us) // 2
-    bound = {"stream": stream_id, "low": run.low_us, "high": run.high_us}
+    """Take in what lies beside the run with no other moment between."""
     before, after = connection.execute(
         "SELECT (SELECT max(t_us) FROM moment WHERE stream_id = :stream AND t_us < :low),"
         " (SELECT min(t_us) FROM moment WHERE stream_id = :stream AND t_us > :high)",
-        bound,
+        {"stream": stream_id, "low": run.low_us, "high": run.high_us},
     ).fetchone()
-    if before is None:
-        run.low_us -= half_us
-    run.high_us += half_us if after is None else min(half_us, after - 1 - run.high_us)
-    known = [run.high_us]
-    for table in ("document", "relation"):
-        sql = f"SELECT ifnull(max(o.known_us), :high) FROM {table} o WHERE {_LIES} AND o.known_us <= :high + :half"  # noqa: S608 - our own names
-        known += connection.execute(sql, {**bound, "low": run.low_us, "high": run.high_us, "half": half_us}).fetchone()
-    run.told_us = max(known)
+    beside_us = max(abs(run.by_us) // 2, STILL_US)
+    run.low_us -= beside_us if before is None else 0
+    run.high_us += beside_us if after is None else min(beside_us, after - 1 - run.high_us)
 
 
 def _put_table_right(tx: Transaction, due: _Note, table: str) -> bool:
     """Some rows of a table of `_FIRST`, by their ids."""
-    told = " OR ".join(f"x.{column} BETWEEN :low AND :told" for column in _TOLD[table])
+    columns, which = _FIRST[table]
+    told = " OR ".join(f"x.{column} BETWEEN :low AND :high" for column in columns)
     found = tx.connection.execute(
-        f"SELECT x.id FROM {table} x WHERE x.id > :after AND ({told}) AND ({_FIRST[table]}) ORDER BY x.id LIMIT {_WINDOW}",  # noqa: S608
+        f"SELECT x.id FROM {table} x WHERE x.id > :after AND ({told}) AND ({which}) ORDER BY x.id LIMIT {_WINDOW}",  # noqa: S608
         {**due.bound(), "after": due.after[2] if due.after else 0},
     ).fetchall()
     for (row_id,) in found:
         if tx.full or not tx.take(_pages(tx.connection, table, row_id)):
             return True
-        _put_right(tx.connection, due, table, row_id)
+        _put_right(tx.connection, due, table, row_id, columns)
         due.after = (0, 0, row_id)
     return len(found) == _WINDOW
 
@@ -275,17 +269,16 @@ def _move(connection: sqlite3.Connection, due: _Note, by_us: int, table: str, ro
     if table == "moment":
         _move_postings(connection, row_id, by_us)
     if table in _TOLD:
-        _put_right(connection, due, table, row_id)
+        _put_right(connection, due, table, row_id, _TOLD[table])
     if table in _MENTIONS:
         for (mention_id,) in connection.execute(f"SELECT id FROM mention WHERE {_MENTIONS[table]}", (row_id,)).fetchall():  # noqa: S608
-            _put_right(connection, due, "mention", mention_id)
+            _put_right(connection, due, "mention", mention_id, _TOLD["mention"])
     sql = "UPDATE session_evidence SET t0_us = t0_us + ?, t1_us = t1_us + ? WHERE kind = ? AND ref_id = ?"
     connection.execute(sql, (by_us, by_us, table[0], row_id))
 
 
-def _put_right(connection: sqlite3.Connection, due: _Note, table: str, row_id: int) -> None:
-    """When a row became known and was replaced."""
-    columns = _TOLD[table]
+def _put_right(connection: sqlite3.Connection, due: _Note, table: str, row_id: int, columns: Sequence[str]) -> None:
+    """Times of a row that the wrong clock told."""
     found = connection.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE id = ?", (row_id,)).fetchone()  # noqa: S608 - our own names
     changed = ", ".join(f"{column} = ?" for column in columns)
     connection.execute(f"UPDATE {table} SET {changed} WHERE id = ?", (*map(due.right, found), row_id))  # noqa: S608 - our own names

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from edgemem.remember.anchor import is_due
 from edgemem.remember.database import is_cipher
 from edgemem.remember.faults import told
 from edgemem.remember.forget import digest
@@ -74,6 +75,8 @@ def check_memory(directory: Path) -> list[str]:
         found += [f"{number} {what}" for what, query in _COUNTS if (number := connection.execute(query).fetchone()[0])]
         found += list(_pictures(connection))
         found += list(_forgotten(connection))
+        if is_due(connection):
+            found.append("the clock was set right, but not all that it dated is dated anew: run `edgemem memory compact`")
         found += list(_sidecars(connection, directory))
     return found
 
