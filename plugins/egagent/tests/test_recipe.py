@@ -31,8 +31,17 @@ def test_the_recipe_is_egagents(recipe: Recipe) -> None:
     assert recipe.segment == {"use": "fixed_window", "seconds": 30.0}
     assert [part["use"] for part in recipe.write] == ["fused_caption", "triples"]
     assert recipe.write[1]["relations"] == ["TALKS_TO", "INTERACTS_WITH", "MENTIONS", "USES"]
+    assert (recipe.write[0]["model"], recipe.write[1]["extractor"]) == (True, "auto"), "as published; without a model by rules"
     assert recipe.plan["max_steps"] == 5
     assert recipe.hear
+
+
+def test_the_default_recipe_tells_no_language_model_what_is_seen_and_heard() -> None:
+    """A server that is configured for questions must not be sent every word that is said."""
+    [track] = Recipes(Plugins.load()).read("default").track
+    assert [(part["use"], part.get("model"), part.get("extractor")) for part in track.write] == [
+        ("fused_caption", False, None), ("triples", None, "local"),
+    ]  # fmt: skip
 
 
 def test_the_table_has_egagents_columns(view: View) -> None:
