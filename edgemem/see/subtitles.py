@@ -124,8 +124,8 @@ def _named(line: str) -> tuple[str, str]:
 
 
 def _is_name(name: str, following: str) -> bool:
-    """Every word begins with a capital ("remember this: ..." is talk), and "At 12: 30" is a time."""
-    return not any(word[0].islower() for word in name.split()) and not (name[-1].isdigit() and following.isdigit())
+    """Every word begins with a capital ("remember this: ..." is talk), and "At 12: 30" is a time. "me" is the one who wears the camera."""
+    return name == "me" or (not any(word[0].islower() for word in name.split()) and not (name[-1].isdigit() and following.isdigit()))
 
 
 class Subtitles:

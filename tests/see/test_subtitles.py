@@ -78,6 +78,12 @@ def test_vtt_with_settings_comments_and_voices(tmp_path):
     assert malformed == 0
 
 
+def test_me_is_a_speaker_as_the_voice_of_the_wearer_is_named(tmp_path):
+    cue = "1\n00:00:01,000 --> 00:00:02,000\n"
+    found, _ = read(written(tmp_path, f"{cue}me: Anna, the salt?\nAnna: Here.\nyou: no name\n"))
+    assert [one[2:] for one in found] == [("me", "Anna, the salt?"), ("Anna", "Here. you: no name")]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_any_usual_encoding_and_line_end(tmp_path, encoding):
     text = "1\r\n00:00:01,000 --> 00:00:02,000\r\nDas Café schließt.\r\n\r\n"
