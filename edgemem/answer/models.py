@@ -14,6 +14,7 @@ from edgemem.answer.session import Call, Session
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Chat, Completion, Message, Prompt, refuses
+from edgemem.records import Record
 
 _SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
 """The question that this thread answers. Threads of one daemon answer different ones with the same models."""
@@ -29,6 +30,13 @@ _INVISIBLE = dict.fromkeys(
      0xFEFF, *range(0xE0000, 0xE0080))
 )  # fmt: skip
 """Control characters, zero-width and direction marks, Unicode tags: text that a model reads and a person does not."""
+
+
+class Left(Record, frozen=True):
+    """What a question may still use up of language models: tokens, and the smaller share of its tokens and seconds."""
+
+    tokens: int
+    share: float
 
 
 class Models:
@@ -55,6 +63,16 @@ class Models:
     def vision(self) -> bool:
         """It can be shown pictures."""
         return self._chat is not None and self._chat.vision and self._settings.send_pictures
+
+    @property
+    def left(self) -> Left:
+        """Of the question that this thread answers; everything where it answers none."""
+        calls = session.calls if (session := _SESSION.get()) is not None else []
+        limits = self._settings
+        tokens = max(0, limits.tokens_per_question - sum(call.tokens_in + call.tokens_out for call in calls))
+        seconds = max(0.0, limits.seconds_per_question - sum(call.ms for call in calls) / 1000)
+        shares = (tokens / max(1, limits.tokens_per_question), seconds / max(1e-3, limits.seconds_per_question))
+        return Left(tokens=tokens, share=min(shares))
 
     @contextmanager
     def answering(self, session: Session) -> Iterator[None]:

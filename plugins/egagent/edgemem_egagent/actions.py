@@ -72,8 +72,8 @@ class Lines(Record, frozen=True):
 
     said: tuple[Said, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    cut: int = 0
-    """So many more were in that stretch of time."""
+    cut: bool = False
+    """More were said in that stretch of time."""
 
 
 class Edges(Record, frozen=True):

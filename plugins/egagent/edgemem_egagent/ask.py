@@ -10,12 +10,17 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from edgemem.answer.models import Left
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Message, Prompt
 
 T = TypeVar("T")
 DATA_CHARS = 60_000
 """More data than this is cut at the end: about 15,000 tokens."""
+
+
+class UnreadableError(ChatError):
+    """The language model answers, but not in the format that it was asked to keep."""
 
 
 class Completes(Protocol):
@@ -25,6 +30,8 @@ class Completes(Protocol):
     def there(self) -> bool: ...
     @property
     def vision(self) -> bool: ...
+    @property
+    def left(self) -> Left: ...
     def complete(self, prompt: Prompt) -> Completion: ...
 
 
@@ -45,16 +52,19 @@ def ask_text(models: Completes, task: str, data: object, *, max_tokens: int = 50
 
 
 def ask_typed(
-    models: Completes, task: str, data: object, type_: type[T], *, values: Mapping[str, str] | None = None, images: tuple[bytes, ...] = (),
-    tries: int = 2, max_tokens: int = 800,
+    models: Completes, task: str, data: object, type_: type[T], *, request: object = None, values: Mapping[str, str] | None = None,
+    images: tuple[bytes, ...] = (), tries: int = 2, max_tokens: int = 800,
 ) -> T:  # fmt: skip
-    """A reply of `type_` at temperature 0; one that does not fit is given back with the reason. Raises ChatError after `tries`."""
+    """A reply of `type_` at temperature 0; one that does not fit is given back with the reason.
+
+    `request` is what the user and the plan say, `data` what was seen and heard. Raises ChatError, after `tries` as UnreadableError.
+    """
     text = instructions(task)
     for name, value in (values or {}).items():
         text = text.replace(f"{{{name}}}", value)
     messages = [
         Message(role="system", text=f"{text}\n{instructions('data_rule')}"),
-        Message(role="user", text=_data(data), images=images),
+        Message(role="user", text=_data(data, request), images=images),
     ]
     why = ""
     for _ in range(max(1, tries)):
@@ -71,11 +81,11 @@ def ask_typed(
                 Message(role="assistant", text=reply[:2000]),
                 Message(role="user", text=f"That is not a valid reply: {why}. Answer with one JSON object that fits."),
             ]
-    raise ChatError(f"the language model gave no valid {task}: {why}")
+    raise UnreadableError(f"the language model gave no valid {task}: {why}")
 
 
-def _data(data: object) -> str:
-    text = msgspec.json.encode({"data": data}).decode()
+def _data(data: object, request: object = None) -> str:
+    text = msgspec.json.encode({"data": data} if request is None else {"request": request, "data": data}).decode()
     return text if len(text) <= DATA_CHARS else text[:DATA_CHARS] + ' ... (cut)"}'
 
 

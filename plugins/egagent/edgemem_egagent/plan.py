@@ -14,7 +14,7 @@ from edgemem.clock import from_iso, to_iso
 from edgemem.errors import UsageError
 from edgemem.records import Record
 from edgemem_egagent.actions import GraphSearch, ToolName, TranscriptSearch, VisualSearch
-from edgemem_egagent.ask import Completes, ask_typed
+from edgemem_egagent.ask import Completes, UnreadableError, ask_typed
 from edgemem_egagent.graph import RELATIONS
 from edgemem_egagent.memory import WorkingMemory
 
@@ -61,16 +61,19 @@ class Work(Record, frozen=True):
 def decompose(models: Completes, session: Session, steps: int = MAX_STEPS) -> list[SubTask]:
     """By the language model. Raises ChatError when it gives no valid plan."""
     values = {"steps": str(steps), "relations": ", ".join(RELATIONS)}
-    return list(ask_typed(models, "plan", _asked(session), Plan, values=values, max_tokens=1200).sub_tasks[:steps])
+    return list(ask_typed(models, "plan", {}, Plan, request=_asked(session), values=values, max_tokens=1200).sub_tasks[:steps])
 
 
 def revise(models: Completes, session: Session, sub_task: SubTask, memory: WorkingMemory) -> SubTask:
     """The sub-task with arguments that use what was found so far (the tools' own prompts see the working memory, appendix E).
 
-    What the reply leaves out stays as it was planned.
+    What the reply leaves out stays as it was planned; so does everything when it cannot be read.
     """
-    data = {**_asked(session), "sub_task": sub_task, "findings": memory.sections()}
-    made = ask_typed(models, "revise", data, Arguments, max_tokens=400)
+    request = {**_asked(session), "sub_task": sub_task}
+    try:
+        made = ask_typed(models, "revise", {"findings": memory.sections()}, Arguments, request=request, max_tokens=400)
+    except UnreadableError:
+        return sub_task
     changed = {name: value for name in made.__struct_fields__ if (value := getattr(made, name))}
     return msgspec.structs.replace(sub_task, **changed)
 

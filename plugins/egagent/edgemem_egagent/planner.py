@@ -22,13 +22,16 @@ from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
 from edgemem.records import Status
 from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, ToolName, TranscriptSearch, VisualSearch
-from edgemem_egagent.ask import Completes, ask_typed
+from edgemem_egagent.ask import Completes, UnreadableError, ask_typed
 from edgemem_egagent.memory import SECTIONS, Finding, WorkingMemory
 from edgemem_egagent.plan import MAX_STEPS, SubTask, Work, decompose, revise, searches, typed
 
 _TOOLS: dict[type[Any], ToolName] = {VisualSearch: "visual", TranscriptSearch: "transcript", GraphSearch: "graph"}
 _ENOUGH = 0.8
 """Without a model: a finding this sure answers a question that refers to nothing else."""
+_CHARS_PER_TOKEN = 3
+_ANSWER_TOKENS = 1300
+"""Of an answer beside the findings: instructions, schema, and the reply at most."""
 _SPEAKS = 0.6
 """Without a model: an utterance that holds this share of the words asked about is told when nothing else answers."""
 
@@ -46,6 +49,8 @@ class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_rows: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
     """Rows with which a step of the ladder is content: 1 in the paper, 4 in the released code."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
+    spare: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.15
+    """Share of the question's tokens and seconds that is kept back for the answer."""
 
 
 class Grade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,11 +98,18 @@ class EgagentPlanner(Thinking):
         tasks = typed(session, steps) if models is None else decompose(models, session, steps)
         for number, task in enumerate(tasks):
             sub_task = task
+            if models is not None and number and not self._affords(models, memory):
+                return
             if models is not None and number and self._settings.revise and memory.findings:
                 sub_task = revise(models, session, task, memory)
             yield from self._carry_out(searches(sub_task, session, self._settings.route, self._settings.min_rows), memory)
             if self._settings.early_exit and number + 1 < len(tasks) and self._suffices(session, memory, tasks):
                 return
+
+    def _affords(self, models: Completes, memory: WorkingMemory) -> bool:
+        """Whether enough is left for one more sub-task, whose revision, analysis and grading cost an answer each, and for the answer."""
+        answering = len(msgspec.json.encode(memory.sections())) // _CHARS_PER_TOKEN + _ANSWER_TOKENS
+        return models.left.share > self._settings.spare and models.left.tokens >= 4 * answering
 
     def _carry_out(self, work: Work, memory: WorkingMemory) -> Generator[Any, Any, None]:
         for search in work.searches:
@@ -110,7 +122,10 @@ class EgagentPlanner(Thinking):
             judged = yield Analyse(task=work.task[:600], tool=tool, items=found.evidence)
             if isinstance(judged, Analysed):
                 sure = judged.sure * (found.confidence if isinstance(found, Pictures) and self._models is None else 1.0)
-                memory.add(Finding(tool=tool, task=work.task, text=judged.finding, evidence=judged.evidence, sure=sure))
+                text = judged.finding
+                if isinstance(found, Lines) and found.cut:
+                    text += f" (Only the first {len(found.said)} utterances of that time were read.)"
+                memory.add(Finding(tool=tool, task=work.task, text=text, evidence=judged.evidence, sure=sure))
             else:
                 memory.add(Finding(tool=tool, task=work.task, text="not judged", evidence=found.evidence[:12]))
 
@@ -121,38 +136,46 @@ class EgagentPlanner(Thinking):
             return best is not None and best.sure >= _ENOUGH and not session.parsed.anchors
         if not memory.evidence():
             return False
-        data = {"question": session.question.text, "options": list(session.question.options), "findings": memory.sections(),
-                "plan": [task.task for task in tasks]}  # fmt: skip
-        grade = ask_typed(self._models, "grade", data, Grade, max_tokens=200)
+        request = {**_asked(session), "plan": [task.task for task in tasks]}
+        try:
+            grade = ask_typed(self._models, "grade", {"findings": memory.sections()}, Grade, request=request, max_tokens=200)
+        except UnreadableError:
+            return False
         return grade.sufficient == "yes"
 
     # Answering
 
     def _answer(self, session: Session, memory: WorkingMemory, models: Completes) -> Reply:
-        """Temperature 0; a reply without proof, or with an option that is none, is asked for again."""
-        options = session.question.options
-        data = {"question": session.question.text, "options": list(options), "findings": memory.sections()}
+        """Temperature 0; a reply without proof, or with an option that is none, is asked for again.
+
+        Raises ChatError when not one reply could be read: then the local planner answers.
+        """
+        options, data = session.question.options, {"findings": memory.sections()}
         values = {"sections": ", ".join(SECTIONS.values())}
-        known, why = memory.evidence(), ""
+        known, why, unreadable = memory.evidence(), "", None
         for _ in range(self._settings.retries + 1):
-            asked = {**data, "last_reply_was_refused_because": why} if why else data
+            request = {**_asked(session), **({"last_reply_was_refused_because": why} if why else {})}
             try:
-                verdict = ask_typed(models, "answer", asked, Verdict, values=values, tries=1)
-            except ChatError as error:
-                if "gave no valid" not in str(error):
-                    raise
-                why = str(error)
+                verdict = ask_typed(models, "answer", data, Verdict, request=request, values=values, tries=1)
+            except UnreadableError as error:
+                why, unreadable = str(error), error
                 continue
             if refuses(verdict.answer):
                 raise ChatError(f"the language model refused: {verdict.answer.strip()[:120]}")
             cited = tuple(name for name in dict.fromkeys(verdict.evidence) if name in known)
-            why = _refused(verdict, cited, len(options))
+            why, unreadable = _refused(verdict, cited, len(options)), None
             if not why:
                 return Reply(
                     text=verdict.answer, status=verdict.status, option=verdict.option, confidence=verdict.confidence, evidence=cited[:10],
                     notes=(verdict.because,) if verdict.because else (),
                 )  # fmt: skip
+        if unreadable is not None:
+            raise unreadable
         return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(why,))
+
+
+def _asked(session: Session) -> dict[str, Any]:
+    return {"question": session.question.text, "options": list(session.question.options)}
 
 
 def _refused(verdict: Verdict, cited: Sequence[str], options: int) -> str:

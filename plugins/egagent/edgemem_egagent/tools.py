@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from edgemem.answer.compose import quote
+from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.answer.retrieve import Query, Retriever
 from edgemem.answer.tools_graph import Row, Said, held, match_entities, row_of, said_of
 from edgemem.answer.words import content_words, similar_texts
 from edgemem.clock import to_iso
-from edgemem.errors import ChatError, EdgememError
+from edgemem.errors import EdgememError
 from edgemem.records import US, Evidence
 from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed
@@ -32,8 +33,6 @@ EDGES = 60
 """Rows of the graph that are given back; the newest count where there are more."""
 MAX_IMAGES = 50
 """Frames with timestamps that the analyzer is shown (EGAgent, section 3.3)."""
-_FEW_IMAGES = 8
-"""So many are shown when all of them are more than the question may spend."""
 _SAME = 0.92
 """Texts more alike than this say the same."""
 
@@ -108,7 +107,7 @@ class TranscriptTool:
         if action.from_us is None or action.to_us is None:
             return Lines()
         spoken = [one for one in view.utterances(from_us=action.from_us, to_us=action.to_us, limit=READ_LINES + 1) if _by(one, speakers)]
-        return msgspec.structs.replace(_lines([said_of(one, 0.5) for one in spoken[:READ_LINES]]), cut=max(0, len(spoken) - READ_LINES))
+        return msgspec.structs.replace(_lines([said_of(one, 0.5) for one in spoken[:READ_LINES]]), cut=len(spoken) > READ_LINES)
 
 
 def _by(spoken: Spoken, speakers: set[int]) -> bool:
@@ -159,8 +158,25 @@ class GraphTool:
 
 def _edges(rows: Sequence[Row], step: str, notes: tuple[str, ...]) -> Edges:
     ordered = tuple(sorted(rows, key=lambda row: row.t0_us))
-    evidence = tuple({row.evidence.id: row.evidence for row in ordered}.values())
-    return Edges(rows=ordered, evidence=evidence, step=step if ordered else "", notes=notes)
+    proofs: dict[str, list[Row]] = {}
+    for row in ordered:
+        proofs.setdefault(row.evidence.id, []).append(row)
+    return Edges(rows=ordered, evidence=tuple(map(_proof, proofs.values())), step=step if ordered else "", notes=notes)
+
+
+def _proof(rows: Sequence[Row]) -> Evidence:
+    """One piece of evidence for all rows that rest on the same utterance or picture: it tells every one of them."""
+    if len(rows) == 1:
+        return rows[0].evidence
+    by_quote: dict[str, list[str]] = {}
+    for row in rows:
+        told = by_quote.setdefault(row.quote, [])
+        told += [edge] if (edge := f"{row.source} {row.type} {row.target}") not in told else []
+    text = "; ".join(", ".join(edges) + (f': "{words}"' if words else "") for words, edges in by_quote.items())
+    proofs = [row.evidence for row in rows]
+    return msgspec.structs.replace(
+        max(proofs, key=lambda proof: proof.score), text=text, t0_us=min(e.t0_us for e in proofs), t1_us=max(e.t1_us for e in proofs)
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------------------------ analyzer
@@ -198,25 +214,17 @@ class Analyzer:
         return self._by_model(action, items, view) if self._models is not None else by_words(action, items)
 
     def _by_model(self, action: Analyse, items: Sequence[Evidence], view: View) -> Analysed:
-        """With as many pictures as the question's share of the model allows: all, a few, none."""
-        for images in sorted({self._images, min(_FEW_IMAGES, self._images)} - {0}, reverse=True):
-            try:
-                return self._judged(action, items, view, images)
-            except ChatError as error:
-                if "tokens_per_question" not in str(error):
-                    raise
-        return self._judged(action, items, view, 0)
-
-    def _judged(self, action: Analyse, items: Sequence[Evidence], view: View, most: int) -> Analysed:
+        """With pictures for at most half of what the question may still spend: others follow, and the answer."""
         assert self._models is not None
+        most = min(self._images, self._models.left.tokens // (2 * IMAGE_TOKENS))
         images: list[bytes] = []
         shown: list[dict[str, Any]] = []
-        for number, item in enumerate(items[:MAX_IMAGES]):
+        for number, item in enumerate(items[:MAX_IMAGES] if action.tool == "visual" else items):
             picture = self._picture(item, view) if self._models.vision and len(images) < most else None
             images += [picture] if picture else []
             shown.append({"item": number, "time": to_iso(item.t0_us), "text": item.text, **({"picture": len(images)} if picture else {})})
-        data = {"sub_task": action.task, "tool": action.tool, "items": shown}
-        judged = ask_typed(self._models, "analyse", data, Judgement, images=tuple(images))
+        request = {"sub_task": action.task, "tool": action.tool}
+        judged = ask_typed(self._models, "analyse", {"items": shown}, Judgement, request=request, images=tuple(images))
         chosen = tuple(items[i] for i in dict.fromkeys(judged.items) if 0 <= i < len(shown))
         return Analysed(finding=judged.finding, evidence=chosen, sure=0.9 if chosen else 0.0)
 

@@ -157,6 +157,7 @@ class ScriptedChat:
         self.vision = vision
         self.answers = answers
         self.prompts: list[Prompt] = []
+        self.picture_tokens = 0
 
     def complete(self, prompt: Prompt) -> Completion:
         self.prompts.append(prompt)
@@ -165,7 +166,8 @@ class ScriptedChat:
             answer = answer[min(len(self.asked(prompt.task)) - 1, len(answer) - 1)]
         said: Any = answer(prompt) if callable(answer) else answer
         text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
-        return Completion(text=text, model="scripted", tokens_in=10, tokens_out=5)
+        pictures = sum(len(message.images) for message in prompt.messages)
+        return Completion(text=text, model="scripted", tokens_in=10 + self.picture_tokens * pictures, tokens_out=5)
 
     def asked(self, task: str) -> list[Prompt]:
         return [prompt for prompt in self.prompts if prompt.task.removeprefix("egagent_") == task.removeprefix("egagent_")]

@@ -9,9 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 from edgemem_egagent.actions import GraphSearch, TranscriptSearch, VisualSearch
+from edgemem_egagent.planner import EgagentPlanner, PlannerSettings
+from edgemem_egagent.tools import Analyzer
 
+from edgemem.answer.models import Models
 from edgemem.answer.planner import Kit, ask
 from edgemem.answer.session import Session
+from edgemem.config import ModelSettings
 from edgemem.records import US, Answer, Question
 from edgemem.remember.view import View
 
@@ -119,6 +123,46 @@ def test_a_model_that_is_gone_is_replaced_by_the_local_planner(view: View, kit_o
     assert answer.status == "answered"
     assert "printer" in answer.answer
     assert any("the local planner answered" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("task", ["grade", "revise", "analyse"])
+def test_a_step_on_the_way_that_cannot_be_read_costs_that_step_only(view: View, kit_of: KitOf, task: str) -> None:
+    answer, session = put(view, kit_of(model(**{task: "no JSON"})), "Who used the wrench in the workshop?")
+    assert (answer.status, answer.answer) == ("answered", "Ben used the wrench.")
+    assert len(searched(session)) == 3
+
+
+def test_answers_that_cannot_be_read_leave_the_question_to_the_local_planner(view: View, kit_of: KitOf) -> None:
+    chat = model(answer="no JSON")
+    answer, _ = put(view, kit_of(chat), "When did I last use the printer?")
+    assert (answer.status, len(chat.asked("answer"))) == ("answered", 4)
+    assert any("no valid answer" in note and "the local planner answered" in note for note in answer.notes)
+
+
+def test_enough_is_left_for_the_answer_however_dear_the_pictures_are(view: View, kit_of: KitOf) -> None:
+    """A picture may cost more than it was thought to; the plan is cut short then, the answer is not lost."""
+    visual = {"task": "where was I", "tool": "visual", "queries": ["kitchen", "office", "workshop"]}
+    chat = model(plan={"sub_tasks": [visual] * 5}, answer=lambda p: {"answer": "In the kitchen.", "evidence": cited(p)})
+    chat.vision, chat.picture_tokens = True, 1600
+    models = Models(chat, ModelSettings(tokens_per_question=20_000))
+    kit = kit_of(chat, revise=False)
+    kit.planner = EgagentPlanner(PlannerSettings(revise=False), models)
+    kit.models, kit.tools = models, tuple(Analyzer(models) if tool.name == "analyzer" else tool for tool in kit.tools)
+    answer, session = put(view, kit, "Where was I?")
+    assert (answer.status, answer.answer) == ("answered", "In the kitchen.")
+    assert 1 <= len(searched(session)) < 5
+    assert len(chat.asked("analyse")[0].messages[-1].images) > len(chat.asked("analyse")[-1].messages[-1].images) > 0
+
+
+def test_the_question_stands_apart_from_what_was_seen_and_heard(view: View, kit_of: KitOf) -> None:
+    chat = model()
+    put(view, kit_of(chat), "Who used the wrench in the workshop?")
+    for task in ("plan", "revise", "grade", "answer"):
+        body = msgspec.json.decode(chat.asked(task)[0].messages[-1].text)
+        assert body["request"]["question"] == "Who used the wrench in the workshop?"
+        assert set(body["data"]) <= {"findings"}
+    body = msgspec.json.decode(chat.asked("analyse")[-1].messages[-1].text)
+    assert (set(body["request"]), set(body["data"])) == ({"sub_task", "tool"}, {"items"})
 
 
 @pytest.mark.parametrize("task", ["plan", "answer"])

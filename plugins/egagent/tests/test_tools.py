@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from edgemem_egagent.actions import Analyse, GraphSearch, TranscriptSearch, VisualSearch
 from edgemem_egagent.fusion import best_rank_first
@@ -124,6 +125,16 @@ def test_more_rows_than_one_may_be_asked_for(view: View) -> None:
     assert len(four.rows) > 1
 
 
+def test_one_utterance_that_proves_several_relations_tells_them_all(view: View) -> None:
+    found = graph.run(GraphSearch(source="Ben", target="bike"), view)
+    assert {row.type for row in found.rows} == {"INTERACTS_WITH", "MENTIONS"}
+    [proof] = found.evidence
+    assert "Ben INTERACTS_WITH bike" in proof.text
+    assert "Ben MENTIONS bike" in proof.text
+    assert proof.text.count("I'm fixing the bike with the wrench.") == 1
+    assert proof.score == max(row.confidence for row in found.rows)
+
+
 def test_sql_of_a_model_is_read_only_and_the_ladder_steps_in(view: View) -> None:
     good = "SELECT * FROM entity_graph_table WHERE target_id = 'wrench' AND rel_type = 'USES'"
     assert (graph.run(GraphSearch(sql=good), view).step, graph.run(GraphSearch(sql=good), view).rows[0].source) == ("sql", "Ben")
@@ -158,6 +169,14 @@ def test_without_a_model_the_words_choose(view: View) -> None:
     assert "password" in judged.finding
 
 
+def test_a_model_reads_every_line_of_a_bounded_stretch(view: View) -> None:
+    one = items(view)[0]
+    many = tuple(msgspec.structs.replace(one, id=f"d{n}", t0_us=one.t0_us + 10 * n * US, text=f"line {n}") for n in range(200))
+    chat = ScriptedChat(analyse={"finding": "The last one.", "items": [199]})
+    judged = Analyzer(Models(chat)).run(Analyse(task="which came last", tool="transcript", items=many), view)
+    assert [e.text for e in judged.evidence] == ["line 199"]
+
+
 def test_what_says_the_same_is_said_once(view: View) -> None:
     one = items(view)[0]
     judged = Analyzer().run(Analyse(task="salt", tool="graph", items=(one, one, *items(view)[:1])), view)
@@ -185,7 +204,7 @@ def test_fewer_pictures_are_shown_when_all_are_more_than_the_question_may_spend(
     now_us = T0_US + 7200 * US
     answer, _ = ask(view, Question(text="Where was I?", asked_us=now_us, as_of_us=now_us), kit)
     assert answer.status == "answered"
-    assert [len(p.messages[-1].images) for p in chat.asked("analyse")] == [0]
+    assert [len(p.messages[-1].images) for p in chat.asked("analyse")] == [3], "half of what is left, at 1,000 tokens each"
 
 
 def _first(prompt: Prompt) -> dict[str, object]:
