@@ -18,8 +18,11 @@ def config() -> None:
 @common_options
 @pass_session
 def check(session: Session) -> None:
-    """Check the settings, the plugins, and the recipe they name."""
+    """Check the settings, the plugins, the recipes they name, and the sources of the daemon."""
+    from edgemem.device.agent import check_sources
+
     session.recipes.read(session.settings.recipe)
+    check_sources(session.settings, session.recipes)
     click.echo("settings, plugins and recipe are in order")
 
 

@@ -19,7 +19,7 @@ from edgemem.device.reception import Reception
 from edgemem.device.server import Server
 from edgemem.device.shared import InTurn, SharedStore
 from edgemem.device.wire import Forget, Forgotten, Named, NameVoice, Seeing
-from edgemem.errors import MemoryDirError, UsageError
+from edgemem.errors import MemoryDirError, SourceError, UsageError
 from edgemem.extend.kit import make_parts
 from edgemem.extend.stats import save_stats
 from edgemem.remember import schema
@@ -30,7 +30,7 @@ from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.privacy import Privacy
 from edgemem.see.signals import stop_on_signals
-from edgemem.see.source import Source, open_source
+from edgemem.see.source import Source, open_source, require_there
 
 if TYPE_CHECKING:
     from edgemem.extend.context import Context
@@ -84,6 +84,19 @@ class _Looks:
         return Pipeline(source, parts, store), notes
 
 
+def check_sources(settings: Settings, recipes: Recipes) -> None:
+    """Raises UsageError for what no waiting mends: streams of one name, a recipe that is none, a recording that is not there."""
+    sources = settings.run.sources
+    if len({_label(spec) for spec in sources}) < len(sources):
+        raise UsageError("run.sources: two streams have one name; give each source a stream of its own")
+    for spec in sources:
+        recipes.read(spec.recipe or settings.recipe)
+        try:
+            require_there(spec.source)
+        except SourceError as error:
+            raise UsageError(f"run.sources: {error}") from None
+
+
 class Agent:
     """Sees every source of `settings.run` into its memory and answers at its socket, until SIGTERM or SIGINT. Run it in the main thread."""
 
@@ -93,12 +106,11 @@ class Agent:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
         if not run.sources:
             raise UsageError('run.sources is empty: name a camera in the settings file, such as [[run.sources]] source = "/dev/video0"')
+        check_sources(shop.settings, shop.recipes)
         self._memory = Path(run.memory).expanduser()
         self._shop = shop
         self._say = say
         self._looks = {_label(spec): _Looks(spec, self._memory, shop) for spec in run.sources}
-        if len(self._looks) < len(run.sources):
-            raise UsageError("run.sources: two streams have one name; give each source a stream of its own")
         self._stop = threading.Event()
         self._eyes: list[Eye] = []
         self._store: SharedStore | None = None

@@ -50,6 +50,22 @@ class Source(Protocol):
         ...
 
 
+def is_live(spec: str) -> bool:
+    """Whether it may come yet: a camera, a microphone or an address. A recording is there or it is not."""
+    return spec.isdecimal() or spec.startswith(("/dev/video", "alsa:")) or "+alsa:" in spec or _ADDRESS.match(spec) is not None
+
+
+def require_there(spec: str) -> None:
+    """Raises SourceError for a recording that is not there."""
+    if not is_live(spec) and not Path(spec).expanduser().exists():
+        raise SourceError(
+            f"{spec}: no such file or folder; give a video, a folder of pictures, a camera such as 0, or a URL such as rtsp://host/path"
+        )
+
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
+
 def open_source(spec: str, *, rate_fps: float, stream: str = "", start_us: int | None = None, side_px: int = SIDE_PX) -> Source:
     """The source that `spec` names: a video file, a folder of pictures, one picture, a camera (`0`, `/dev/video0`) or a URL (`rtsp://...`).
 
@@ -70,15 +86,12 @@ def open_source(spec: str, *, rate_fps: float, stream: str = "", start_us: int |
         camera = open_source(seen, rate_fps=rate_fps, stream=stream, side_px=side_px)
         return WithSound(camera, f"alsa:{heard}")
     path = Path(spec).expanduser()
-    is_url = re.match(r"[a-z][a-z0-9+.-]+://", spec, re.IGNORECASE) is not None
+    is_url = _ADDRESS.match(spec) is not None
     if spec.isdecimal() or spec.startswith("/dev/video"):
         return Camera(spec, rate_fps=rate_fps, stream=stream or "camera" + re.sub(r"\D", "", spec), side_px=side_px)
     if is_url and Path(spec.partition("?")[0]).suffix.lower() not in VIDEOS:
         return Camera(spec, rate_fps=rate_fps, stream=stream or _url_name(spec), side_px=side_px)
-    if not is_url and not path.exists():
-        raise SourceError(
-            f"{spec}: no such file or folder; give a video, a folder of pictures, a camera such as 0, or a URL such as rtsp://host/path"
-        )
+    require_there(spec)
     name = stream or path.resolve().stem or "pictures"
     if not is_url and (path.is_dir() or path.suffix.lower() in PICTURES):
         return Pictures(path, rate_fps=rate_fps, stream=name, start_us=start_us, side_px=side_px)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from daemons import PROGRAM, Start, network_camera, wait_until
 
+from edgemem.cli.main import main
 from edgemem.config import load
 from edgemem.device.wire import SOCKET
 from edgemem.errors import UsageError
@@ -151,8 +152,9 @@ def test_a_stream_without_consent_ends_it_before_a_picture_is_kept(start: Start,
         ('[run]\nmemory = "m"\n[[run.sources]]\nsource = ""', "source must name"),
         ('[run]\nmemory = "m"\n[[run.sources]]\nsource = "0"\n[[run.sources]]\nsource = "0"', "two streams have one name"),
         ('[run]\nmemory = "m"\n[[run.sources]]\nsource = "0"\nrecipe = "vamm"', "no recipe is called"),
+        ('[run]\nmemory = "m"\n[[run.sources]]\nsource = "walk.mp4"', "run.sources: walk.mp4: no such file or folder"),
     ],
-    ids=["nothing", "no_source", "misspelt", "empty", "twice", "recipe"],
+    ids=["nothing", "no_source", "misspelt", "empty", "twice", "recipe", "no_file"],
 )
 def test_settings_that_name_nothing_to_see_are_refused_before_anything_runs(tmp_path: Path, home: Path, settings: str, says: str) -> None:
     (tmp_path / "edgemem.toml").write_text(settings)
@@ -164,6 +166,20 @@ def test_settings_that_name_nothing_to_see_are_refused_before_anything_runs(tmp_
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "m").exists()
     assert not home.exists() or not any(home.iterdir())
+    if "[[run.sources]]" in settings:
+        checked = subprocess.run(
+            [*PROGRAM, "config", "check", "--config", "edgemem.toml"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (checked.returncode, checked.stderr) == (2, done.stderr)
+
+
+@pytest.mark.parametrize("source", ["/dev/video63", "rtsp://127.0.0.1:1/cam", "7", "alsa:default", "7+alsa:default", "."])
+def test_what_may_come_yet_is_no_wrong_setting(tmp_path: Path, home: Path, source: str) -> None:
+    (tmp_path / "edgemem.toml").write_text(f'[run]\nmemory = "m"\n[[run.sources]]\nsource = "{source}"')
+    assert home.parent == tmp_path
+    with pytest.raises(SystemExit) as ended:
+        main(["config", "check", "--config", str(tmp_path / "edgemem.toml")])
+    assert ended.value.code == 0
 
 
 def test_the_unit_and_every_deployment_fit_together() -> None:
