@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import edgemem_egagent
 import pytest
 
+from edgemem.config import Settings
+from edgemem.extend.kit import make_context, make_parts
 from edgemem.extend.plugins import Plugins
 from edgemem.extend.recipe import Recipe, Recipes
-from edgemem.extend.testing import check_plugin
+from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera, check_plugin
+from edgemem.records import US
+from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.pipeline import Pipeline
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +40,22 @@ def test_the_recipe_is_egagents(recipe: Recipe) -> None:
     assert (recipe.write[0]["model"], recipe.write[1]["extractor"]) == (True, "auto"), "as published; without a model by rules"
     assert recipe.plan["max_steps"] == 5
     assert recipe.hear
+
+
+def test_a_stream_becomes_a_vector_of_every_frame_and_a_paragraph_for_every_30_seconds(recipe: Recipe, tmp_path: Path) -> None:
+    plugins = Plugins.load()
+    parts, _ = make_parts(Recipes(plugins), recipe, make_context(plugins, Settings(), tmp_path), plugins)
+    parts = replace(parts, joint=FakeJointEmbedder(), ear=None)
+    with Store.open(tmp_path / "memory") as store:
+        Pipeline(SyntheticCamera(seconds=75, rate_fps=1), parts, store).run()
+        with store.view() as view:
+            moments, segments = view.moments(), view.segments()
+            assert len(moments) == 75
+            assert view.vectors(FakeJointEmbedder.space.name, [moment.id for moment in moments]).shape == (75, 64)
+            assert [(s.segmenter, s.offset_us // US, (s.offset_us + s.t1_us - s.t0_us) // US) for s in segments] == [
+                ("fixed_window", 0, 29), ("fixed_window", 30, 59), ("fixed_window", 60, 74),
+            ]  # fmt: skip
+            assert [document.segment_id for document in view.documents(kinds=("fused",))] == [segment.id for segment in segments]
 
 
 def test_the_default_recipe_tells_no_language_model_what_is_seen_and_heard() -> None:

@@ -7,11 +7,13 @@ the released code does otherwise is said. A test that is named here and vanished
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import cv2
 import numpy as np
 import pytest
 from edgemem_vam import anchors, conversation, dedup, look, otsu, payload, relevance, roles, search, summaries, wire, writer
@@ -20,11 +22,14 @@ from edgemem_vam.planner import PlannerSettings
 from edgemem_vam.prompts import prompt
 
 from edgemem.cli.app import Session
+from edgemem.config import Settings
+from edgemem.extend.kit import make_context, make_parts
+from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
 from edgemem.records import US, Frame
 from edgemem.remember.entries import NewMoment, NewSegment
 from edgemem.remember.store import Store
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings
-from edgemem.see.pipeline import JPEG_QUALITY
+from edgemem.see.pipeline import Pipeline
 from edgemem.see.select import Candidate
 
 ROOT = Path(__file__).parents[3]
@@ -57,9 +62,11 @@ ROWS = (
     Row(5, "M", "SSIM gate > 0.92, in the order blur, difference, histogram, SSIM (T4)", (
         "tests/see/test_gate.py::test_ssim_of_equal_pictures_is_one_and_of_different_ones_is_low",
         "test_conformance.py::test_the_recipe_holds_the_values_of_the_paper")),
-    Row(6, "M", "kept pictures are JPEG of quality 90; bytes, not text", ("test_conformance.py::test_constants_are_those_of_the_paper",)),
+    Row(6, "M", "kept pictures are JPEG of quality 90; bytes, not text", (
+        "test_conformance.py::test_a_stream_through_the_recipe_becomes_pictures_of_quality_90_events_and_their_documents",)),
     Row(7, "M", "one space for pictures and text, f16, fixed dimension (P 3.2.2)", (
         "tests/remember/test_documents.py::test_a_space_holds_moments_or_passages_never_both",
+        "tests/remember/test_store.py::test_vectors_of_the_wrong_size_are_refused_by_name",
         "test_search.py::test_a_search_by_looks_uses_the_stored_vector_and_finds_pictures_only")),
     Row(8, "M", "distance 1 - cosine within 0..2, zero vector has cosine 0 (P eq. 2)", (
         "test_dedup.py::test_a_zero_vector_is_new_to_everything", "test_conformance.py::test_distances")),
@@ -100,6 +107,7 @@ ROWS = (
         "test_search.py::test_what_is_far_below_the_threshold_is_left_out_unless_nothing_else_is_there",
         "test_rules.py::test_weak_hits_are_left_out_only_while_strong_ones_exist",
         "test_search.py::test_a_search_by_looks_uses_the_stored_vector_and_finds_pictures_only",
+        "test_command_line.py::test_pictures_are_found_by_the_looks_of_one_that_was_found",
         "test_search.py::test_no_ids_bring_nothing")),
     Row(22, "M", "times relative, absolute, auto; documents by overlap", (
         "test_rules.py::test_times_are_relative_absolute_or_told_apart_by_their_size",
@@ -141,6 +149,7 @@ ROWS = (
         "test_planner.py::test_variants_and_source_groups_are_all_searched_and_merged",
         "test_planner.py::test_an_anchor_may_be_a_result_which_needs_no_judge",
         "test_planner.py::test_an_anchor_that_is_not_verified_uses_up_the_turn_with_a_note",
+        "test_planner.py::test_min_and_max_beside_an_anchor_bound_its_search_and_what_comes_of_it",
         "test_rules.py::test_the_nth_occurrence_is_by_time_and_without_a_number_the_surest",
         "test_rules.py::test_a_single_anchor_widens_and_a_pair_spans_what_lies_between")),
     Row(30, "M", "inspection: one by one or together, 2 s around a picture, 1.5 s around a point (P 3.4)", (
@@ -210,7 +219,6 @@ def test_the_recipe_holds_the_values_of_the_paper() -> None:
 
 
 def test_constants_are_those_of_the_paper() -> None:
-    assert JPEG_QUALITY == 90
     assert (otsu.HISTORY, otsu.BINS) == (256, 64)
     assert (relevance.FLOOR, relevance.SURE, relevance.KEEP, relevance.FOUND) == (0.05, 0.65, 0.8, 0.12)
     assert (payload.CHUNKS, payload.FIELDS, payload.CHUNK_CHARS) == (6, 6, 240)
@@ -224,6 +232,27 @@ def test_constants_are_those_of_the_paper() -> None:
     assert tiers[1:] == [(86_400, 20, 768, 70), (None, 120, 512, 45)]
     assert tiers[0][:3] == (3600, 1, 0)
     assert AgeTiersSettings().keep == "last"
+
+
+def _luminance(jpeg: bytes) -> bytes:
+    """The table by which a JPEG's brightness was quantised, which its quality decides."""
+    at = jpeg.index(b"\xff\xdb\x00") + 5
+    return jpeg[at : at + 64]
+
+
+def test_a_stream_through_the_recipe_becomes_pictures_of_quality_90_events_and_their_documents(tmp_path: Path) -> None:
+    cli = Session(None, ())
+    parts, _ = make_parts(cli.recipes, cli.recipes.read("vam"), make_context(cli.plugins, Settings(), tmp_path), cli.plugins)
+    parts = replace(parts, joint=FakeJointEmbedder(), ear=None)
+    with Store.open(tmp_path / "memory") as store:
+        Pipeline(SyntheticCamera(seconds=80, rate_fps=0.5, scene_s=20), parts, store).run()
+        with store.view() as view:
+            moments = view.moments()
+            assert [moment.offset_us // US for moment in moments] == [0, 20, 40, 60], "table 4's gates leave one picture of a still scene"
+            reference = bytes(cv2.imencode(".jpg", np.zeros((8, 8, 3), np.uint8), [cv2.IMWRITE_JPEG_QUALITY, 90])[1])
+            assert {_luminance(view.picture(moment.id)) for moment in moments} == {_luminance(reference)}
+            assert {segment.segmenter for segment in view.segments()} == {"otsu_events"}
+            assert all(document.moment_id is not None for document in view.documents(kinds=("event",)))
 
 
 def test_roles_are_those_of_table_7() -> None:
