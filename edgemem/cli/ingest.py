@@ -10,13 +10,14 @@ import click
 import msgspec
 
 from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json
-from edgemem.clock import from_iso, offset_text
+from edgemem.clock import from_iso, offset_text, to_local
 from edgemem.config import parse_bytes
 from edgemem.errors import MemoryDirError, SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from edgemem.remember.store import Store
     from edgemem.see.pipeline import IngestReport
 
 
@@ -34,19 +35,28 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="What was said: .srt or .vtt (default: the file's own, beside it; none: listen).",
 )
+@click.option("--again", is_flag=True, help="Also take a recording that is in the memory already: as a second stream, NAME-2.")
 @json_option
 @common_options
 @pass_session
 def ingest(
-    session: Session, source: str, memory: Path, recipe: str | None, start: str | None, stream: str, subtitles: str, as_json: bool
+    session: Session,
+    source: str,
+    memory: Path,
+    recipe: str | None,
+    start: str | None,
+    stream: str,
+    subtitles: str,
+    again: bool,
+    as_json: bool,
 ) -> None:
     """Remember SOURCE to its end: a video file, a recording of sound, a folder of pictures, a camera (0, /dev/video0), a microphone
     (alsa:default), both (0+alsa:default) or a URL (rtsp://...).
 
-    Run again after an interruption, it goes on where it stopped.
+    Run again after an interruption, it goes on where it stopped; after the end there is nothing left to do.
     """
     start_us = from_iso(start, session.settings.timezone) if start else None
-    report = run_ingest(session, source, memory, recipe, start_us, stream, subtitles)
+    report = run_ingest(session, source, memory, recipe, start_us, stream, subtitles, again=again)
     for text in report.notes:
         note(f"note: {text}")
     if as_json:
@@ -64,15 +74,17 @@ def ingest(
 
 
 def run_ingest(
-    session: Session, source: str, memory: Path, recipe: str | None, start_us: int | None, stream: str, subtitles: str = ""
-) -> IngestReport:
-    """See one source to its end into the memory. Everything that can be refused is refused before a byte is written."""
+    session: Session, source: str, memory: Path, recipe: str | None, start_us: int | None, stream: str, subtitles: str = "", *,
+    again: bool = False,
+) -> IngestReport:  # fmt: skip
+    """See one source to its end into the memory, not twice unless `again`. What can be refused is refused before a byte is written."""
     from edgemem.extend.kit import make_parts
     from edgemem.extend.stats import save_stats
     from edgemem.remember.rules import KeepRules, Retainers
     from edgemem.remember.store import Store
     from edgemem.see.pipeline import Pipeline
     from edgemem.see.privacy import Privacy
+    from edgemem.see.resume import seen_as
     from edgemem.see.source import open_source
     from edgemem.see.subtitles import Subtitles, beside
 
@@ -101,6 +113,9 @@ def run_ingest(
             Store.open(memory, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store,
             _progress_bar() as advance,
         ):
+            seen = "" if again else seen_as(store, opened)
+            if seen:
+                return _nothing_to_do(session, source, seen, store)
             report = Pipeline(opened, parts, store).run(advance)
             if not parts.privacy.paused:
                 KeepRules(rules).catch_up(store)
@@ -109,6 +124,23 @@ def run_ingest(
         opened.close()
         save_stats(session.home, session.plugins)
     return msgspec.structs.replace(report, notes=(*notes, *report.notes))
+
+
+def _nothing_to_do(session: Session, source: str, seen: str, store: Store) -> IngestReport:
+    """The report on a recording that is in the memory already, which its note says."""
+    from edgemem.see.pipeline import IngestReport
+
+    with store.view() as view:
+        stream = next((stream for stream in view.streams() if stream.name == seen), None)
+    kept = "nothing of it was kept"
+    if stream is not None:
+        since = to_local(stream.t0_us, session.settings.timezone).strftime("%Y-%m-%d %H:%M:%S")
+        kept = f"{stream.moments} moments since {since}"
+    return IngestReport(
+        stream=seen, frames_seen=0, moments_kept=0, segments=0, documents=0, seconds_of_video=0.0, seconds_spent=0.0,
+        disk_bytes=store.disk_bytes(), dropped={},
+        notes=(f'{source} is in this memory already, as "{seen}": {kept}; to take it a second time, add --again',),
+    )  # fmt: skip
 
 
 def _end_forgetting(memory: Path) -> None:

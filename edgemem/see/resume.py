@@ -1,7 +1,8 @@
 """How a run begins: with a new stream, or where a killed run of the same stream stopped.
 
 A recording that was not seen to its end is continued after its last saved frame. One that was, or another recording of the same name,
-becomes a new stream `name-2`, `name-3` ...: seeing a film twice is two memories. A live stream goes on under its name for ever.
+becomes a new stream `name-2`, `name-3` ...: seeing a film twice is two memories, which is left to who asks for it (`seen_as`). A live
+stream goes on under its name for ever.
 """
 
 from __future__ import annotations
@@ -109,15 +110,24 @@ def state_of(store: Store, stream: str) -> bytes | None:
     return store.state(f"see/{stream}")
 
 
+def seen_as(store: Store, source: Source) -> str:
+    """The stream as which this very recording was seen to its end before; "" when it was not, or when it is being seen once more."""
+    return "" if _find(store, source)[1] is not None else _seen_whole(store, source)
+
+
 def seen_whole(store: Store, source: Source) -> bool:
     """Whether this very recording was seen to its end before, so that a daemon that starts again need not see it again."""
+    return bool(_seen_whole(store, source))
+
+
+def _seen_whole(store: Store, source: Source) -> str:
     number = 1
     while not source.live and (state := state_of(store, _numbered(source.name, number))) is not None:
         saved = msgspec.msgpack.decode(state, type=Saved)
         if saved.finished and saved.identity == source.identity:
-            return True
+            return _numbered(source.name, number)
         number += 1
-    return False
+    return ""
 
 
 def without_pictures(state: bytes) -> bytes:

@@ -85,6 +85,26 @@ def test_broken_subtitles_beside_a_film_are_left_out_and_those_that_were_asked_f
     assert "note: the subtitles beside the recording are not used" in err
 
 
+def test_a_film_that_is_in_the_memory_already_is_not_taken_twice_unless_asked(run: Run, recipe: str, tmp_path: Path) -> None:
+    film, memory = video(tmp_path / "walk.mp4", 30), tmp_path / "m"
+    given = ("ingest", str(film), "--memory", str(memory), "--recipe", recipe, "--start", "2026-05-04T08:00:00Z", "--json")
+    code, out, _ = run(*given)
+    assert code == 0
+    kept = json.loads(out)["moments_kept"]
+    code, out, err = run(*given)
+    assert (code, err.count("\n")) == (0, 1)
+    assert f'already, as "walk": {kept} moments since 2026-05-04 08:00:00; to take it a second time, add --again' in err
+    again = json.loads(out)
+    assert (again["stream"], again["frames_seen"], again["moments_kept"]) == ("walk", 0, 0)
+    code, out, err = run(*given, "--again")
+    assert (code, "already" in err) == (0, False)
+    assert (json.loads(out)["stream"], json.loads(out)["moments_kept"]) == ("walk-2", kept)
+    assert json.loads(run(*given, "--stream", "other")[1])["moments_kept"] == kept
+    assert run("forget", "--stream", "walk", "--memory", str(memory), "--recipe", recipe)[0] == 0
+    assert run("forget", "--stream", "walk-2", "--memory", str(memory), "--recipe", recipe)[0] == 0
+    assert json.loads(run(*given)[1])["moments_kept"] == kept, "what is forgotten may be taken again"
+
+
 @pytest.mark.parametrize("brightness", [0, 128])
 def test_a_black_or_grey_film_is_remembered_as_nothing_and_said(run: Run, recipe: str, tmp_path: Path, brightness: int) -> None:
     film = video(tmp_path / "dark.mp4", 30, brightness)

@@ -18,6 +18,7 @@ from edgemem.records import US, Observation
 from edgemem.remember.store import Store
 from edgemem.see.gate import Blur, LocalDifference
 from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.resume import seen_as
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
 from edgemem.see.source import open_source
@@ -118,6 +119,22 @@ def test_a_film_seen_twice_is_two_streams_and_another_film_of_that_name_a_third(
     other = SyntheticCamera(seconds=5, seed=1)
     other.identity = "another"
     assert [*names, ingest(tmp_path / "m", other).stream] == ["synthetic", "synthetic-2", "synthetic-3"]
+
+
+def test_a_film_that_was_seen_is_known_and_a_second_time_that_was_interrupted_goes_on(tmp_path):
+    def known():
+        with Store.open(tmp_path / "m") as store:
+            return seen_as(store, SyntheticCamera(seconds=24))
+
+    assert known() == ""
+    killed_after(tmp_path / "m", SyntheticCamera(seconds=24), 9)
+    assert known() == ""
+    ingest(tmp_path / "m", SyntheticCamera(seconds=24))
+    assert known() == "synthetic"
+    killed_after(tmp_path / "m", SyntheticCamera(seconds=24), 9)
+    assert known() == ""
+    ingest(tmp_path / "m", SyntheticCamera(seconds=24))
+    assert known() == "synthetic"
 
 
 def test_results_do_not_depend_on_how_often_is_committed(tmp_path, monkeypatch):
