@@ -187,6 +187,7 @@ class Agent:
     def forget(self, request: Forget) -> Forgotten:
         """While every stream rests: what they still hold of it would come back with their next write. Raises EdgememError."""
         assert self._store is not None
+        deeds.check(self._memory, request, self._shop.recipes)
         with self._alone, ExitStack() as stack:
             self._say("something is forgotten: the streams rest meanwhile")
             stack.callback(self._say, "the streams go on")

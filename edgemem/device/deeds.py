@@ -39,6 +39,12 @@ def name_voice(store: Store, request: NameVoice) -> Named:
         return Named(utterances=len(view.utterances(speaker_id=voice_id)))
 
 
+def check(memory: Path, request: Forget, recipes: Recipes) -> None:
+    """Raises the UsageError that `forget` would meet, for whoever has to make room for it first."""
+    recipes.read(request.recipe)
+    forget_it(memory, request.wanted, dry_run=True)
+
+
 def forget(memory: Path, request: Forget, recipes: Recipes, context: Context) -> Forgotten:
     """Forget what is wanted, for whom the memory stands free: nobody writes it. Raises EdgememError."""
     chosen = recipes.read(request.recipe)

@@ -106,6 +106,8 @@ def test_forgetting_while_it_sees_loses_no_frame(start: Start, pictures: Picture
     remember_signs(tmp_path / "memory")
     daemon = start({"door": pictures("a", 80.0), "yard": pictures("bb", 80.0)}).wait_ready()
     wait_until(lambda: {"door", "yard"} <= moments(daemon.memory).keys())
+    assert edgemem(daemon, "forget", "--entity", "nobody")[0] == 2
+    assert "rest meanwhile" not in daemon.said, "a mistake is no reason to rest"
     code, out, err = edgemem(daemon, "forget", "--evidence", "m2", "--json")
     assert code == 0, err
     assert json.loads(out)["moments"] == 1
