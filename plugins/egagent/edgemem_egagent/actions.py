@@ -57,6 +57,7 @@ class Analyse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     task: Annotated[str, msgspec.Meta(max_length=600)]
     tool: ToolName
     items: tuple[Evidence, ...]
+    tz: Name = "UTC"
 
 
 class Pictures(Record, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from edgemem.clock import to_iso
+from edgemem.clock import to_local
 from edgemem.records import Evidence, Record
 from edgemem_egagent.actions import ToolName
 
@@ -13,6 +13,11 @@ SECTIONS: dict[ToolName, str] = {"visual": "Frame_Search", "graph": "EntityGraph
 """Names under which a model reads what each tool found."""
 _ITEMS = 12
 """Items of one finding that are shown to the model; the others stay citable."""
+
+
+def on_clock(t_us: int, tz: str) -> str:
+    """Wall time where the question is asked, with its distance from UTC, such as `2026-05-04T10:00:20+02:00`."""
+    return to_local(t_us, tz).isoformat(timespec="seconds")
 
 
 class Finding(Record, frozen=True):
@@ -30,6 +35,8 @@ class WorkingMemory:
     """Findings in the order in which they came."""
 
     findings: list[Finding] = field(default_factory=list)
+    tz: str = "UTC"
+    """Of the one who asks."""
 
     def add(self, finding: Finding) -> None:
         """Remember it."""
@@ -44,7 +51,8 @@ class WorkingMemory:
         told: dict[str, list[dict[str, Any]]] = {}
         for finding in self.findings:
             items = [
-                {"id": e.id, "time": to_iso(e.t0_us), "until": to_iso(e.t1_us), "text": e.text[:300]} for e in finding.evidence[:_ITEMS]
+                {"id": e.id, "time": on_clock(e.t0_us, self.tz), "until": on_clock(e.t1_us, self.tz), "text": e.text[:300]}
+                for e in finding.evidence[:_ITEMS]
             ]
             told.setdefault(SECTIONS[finding.tool], []).append({"sub_task": finding.task, "finding": finding.text, "items": items})
         return told

@@ -10,18 +10,19 @@ import msgspec
 from edgemem.answer.asked import Asked
 from edgemem.answer.session import Session
 from edgemem.answer.words import content_words
-from edgemem.clock import from_iso, to_iso
+from edgemem.clock import from_iso
 from edgemem.errors import UsageError
 from edgemem.records import Record
 from edgemem_egagent.actions import GraphSearch, ToolName, TranscriptSearch, VisualSearch
-from edgemem_egagent.ask import Completes, UnreadableError, ask_typed
+from edgemem_egagent.ask import Completes, UnreadableError, ask_typed, instructions
 from edgemem_egagent.graph import RELATIONS
-from edgemem_egagent.memory import WorkingMemory
+from edgemem_egagent.memory import WorkingMemory, on_clock
 
 Search = VisualSearch | TranscriptSearch | GraphSearch
 MAX_STEPS = 5
 """EGAgent, appendix E."""
 _Text = Annotated[str, msgspec.Meta(max_length=120)]
+_TOOLS = {"tools": instructions("tools"), "relations": ", ".join(RELATIONS)}
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -60,7 +61,7 @@ class Work(Record, frozen=True):
 
 def decompose(models: Completes, session: Session, steps: int = MAX_STEPS) -> list[SubTask]:
     """By the language model. Raises ChatError when it gives no valid plan."""
-    values = {"steps": str(steps), "relations": ", ".join(RELATIONS)}
+    values = {"steps": str(steps), **_TOOLS}
     return list(ask_typed(models, "plan", {}, Plan, request=_asked(session), values=values, max_tokens=1200).sub_tasks[:steps])
 
 
@@ -71,7 +72,7 @@ def revise(models: Completes, session: Session, sub_task: SubTask, memory: Worki
     """
     request = {**_asked(session), "sub_task": sub_task}
     try:
-        made = ask_typed(models, "revise", {"findings": memory.sections()}, Arguments, request=request, max_tokens=400)
+        made = ask_typed(models, "revise", {"findings": memory.sections()}, Arguments, request=request, values=_TOOLS, max_tokens=400)
     except UnreadableError:
         return sub_task
     changed = {name: value for name in made.__struct_fields__ if (value := getattr(made, name))}
@@ -80,10 +81,11 @@ def revise(models: Completes, session: Session, sub_task: SubTask, memory: Worki
 
 def _asked(session: Session) -> dict[str, Any]:
     question = session.question
-    span = [to_iso(t_us) for t_us in (session.span.from_us, session.span.to_us) if t_us is not None]
+    named = {"from": session.span.from_us, "to": session.span.to_us}
+    span = {end: on_clock(t_us, question.tz) for end, t_us in named.items() if t_us is not None}
     return {
-        "question": question.text, "options": list(question.options), "asked_at": to_iso(min(question.asked_us, question.as_of_us)),
-        **({"time_named": span} if span else {}),
+        "question": question.text, "options": list(question.options),
+        "asked_at": on_clock(min(question.asked_us, question.as_of_us), question.tz), **({"time_named": span} if span else {}),
     }  # fmt: skip
 
 
@@ -120,7 +122,8 @@ def _search(tool: ToolName, sub_task: SubTask, window: tuple[int | None, int | N
     if tool == "visual":
         return VisualSearch(queries=own, location=sub_task.location[:100], from_us=window[0], to_us=window[1])
     if tool == "transcript":
-        return TranscriptSearch(queries=own, speaker=sub_task.speaker[:100], from_us=window[0], to_us=window[1])
+        whole = not words and window[0] is not None and window[1] is not None
+        return TranscriptSearch(queries=() if whole else own, speaker=sub_task.speaker[:100], from_us=window[0], to_us=window[1])
     type_ = sub_task.type if sub_task.type in RELATIONS else ""
     if not (sub_task.source or sub_task.target or type_ or sub_task.sql):
         return None  # a search for nothing: this sub-task is not about relations

@@ -84,7 +84,7 @@ class EgagentPlanner(Thinking):
         """What carries out its actions; recipes may name others."""
 
     def think(self, session: Session) -> Thought:
-        memory = WorkingMemory()
+        memory = WorkingMemory(tz=session.question.tz)
         yield from self._gather(session, memory)
         if self._models is not None:
             yield self._answer(session, memory, self._models)
@@ -119,7 +119,7 @@ class EgagentPlanner(Thinking):
                 why = found.why if isinstance(found, Refused) else "; ".join(getattr(found, "notes", ()))
                 memory.add(Finding(tool=tool, task=work.task, text=f"nothing was found{f' ({why})' if why else ''}"))
                 continue
-            judged = yield Analyse(task=work.task[:600], tool=tool, items=found.evidence)
+            judged = yield Analyse(task=work.task[:600], tool=tool, items=found.evidence, tz=memory.tz)
             if isinstance(judged, Analysed):
                 sure = judged.sure * (found.confidence if isinstance(found, Pictures) and self._models is None else 1.0)
                 text = judged.finding

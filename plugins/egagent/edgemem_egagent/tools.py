@@ -12,12 +12,12 @@ from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.answer.retrieve import Query, Retriever
 from edgemem.answer.tools_graph import Row, Said, held, match_entities, row_of, said_of
 from edgemem.answer.words import content_words, similar_texts
-from edgemem.clock import to_iso
 from edgemem.errors import EdgememError
 from edgemem.records import US, Evidence
 from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed
 from edgemem_egagent.fusion import best_rank_first
+from edgemem_egagent.memory import on_clock
 
 if TYPE_CHECKING:
     from edgemem.remember.results import Spoken
@@ -222,7 +222,8 @@ class Analyzer:
         for number, item in enumerate(items[:MAX_IMAGES] if action.tool == "visual" else items):
             picture = self._picture(item, view) if self._models.vision and len(images) < most else None
             images += [picture] if picture else []
-            shown.append({"item": number, "time": to_iso(item.t0_us), "text": item.text, **({"picture": len(images)} if picture else {})})
+            told = {"item": number, "time": on_clock(item.t0_us, action.tz), "text": item.text}
+            shown.append({**told, "picture": len(images)} if picture else told)
         request = {"sub_task": action.task, "tool": action.tool}
         judged = ask_typed(self._models, "analyse", {"items": shown}, Judgement, request=request, images=tuple(images))
         chosen = tuple(items[i] for i in dict.fromkeys(judged.items) if 0 <= i < len(shown))
@@ -262,5 +263,5 @@ def by_words(action: Analyse, items: Sequence[Evidence]) -> Analysed:
     else:
         chosen = list(items[: 12 if action.tool == "visual" else len(items)])
         sure = max(item.score for item in chosen)
-    finding = "; ".join(f"{to_iso(item.t0_us)} {item.text}" for item in chosen[:6])
+    finding = "; ".join(f"{on_clock(item.t0_us, action.tz)} {item.text}" for item in chosen[:6])
     return Analysed(finding=finding or "Nothing fits.", evidence=tuple(chosen), sure=min(1.0, sure))

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from edgemem_egagent.actions import GraphSearch, TranscriptSearch, VisualSearch
+from edgemem_egagent.plan import Arguments
 from edgemem_egagent.planner import EgagentPlanner, PlannerSettings
 from edgemem_egagent.tools import Analyzer
 
@@ -152,6 +153,35 @@ def test_enough_is_left_for_the_answer_however_dear_the_pictures_are(view: View,
     assert (answer.status, answer.answer) == ("answered", "In the kitchen.")
     assert 1 <= len(searched(session)) < 5
     assert len(chat.asked("analyse")[0].messages[-1].images) > len(chat.asked("analyse")[-1].messages[-1].images) > 0
+
+
+def test_a_bounded_stretch_without_queries_is_read_as_a_whole(view: View, kit_of: KitOf) -> None:
+    """EGAgent's better transcript search: a model reads all that was said in a stretch of time."""
+    wifi = {"task": "what was said", "tool": "transcript", "from": "2026-05-04T11:02:00+02:00", "to": "2026-05-04T09:03:00Z"}
+    chat = model(plan={"sub_tasks": [wifi]})
+    put(view, kit_of(chat), "What happened then?")
+    [asked] = chat.asked("analyse")
+    texts = [item["text"] for item in msgspec.json.decode(asked.messages[-1].text)["data"]["items"]]
+    assert texts == ["Clara: The wifi password is under the printer.", "me: Thanks, Clara."]
+
+
+def test_the_model_is_told_every_argument_that_it_may_give(view: View, kit_of: KitOf) -> None:
+    chat = model()
+    put(view, kit_of(chat), "Who used the wrench in the workshop?")
+    for task in ("plan", "revise"):
+        told = chat.asked(task)[0].messages[0].text
+        assert all(f'"{field.encode_name}"' in told for field in msgspec.structs.fields(Arguments))
+        assert "{" not in told.replace('{"', "")
+        assert all(column in told for column in view.select("SELECT * FROM entity_graph_table LIMIT 0").columns)
+
+
+def test_the_model_reads_the_clock_of_the_one_who_asks(view: View, kit_of: KitOf) -> None:
+    chat = model()
+    question = Question(text="Who used the wrench after 11:01 today?", asked_us=NOW_US, as_of_us=NOW_US, tz="Europe/Berlin")
+    ask(view, question, kit_of(chat))
+    body = msgspec.json.decode(chat.asked("plan")[0].messages[-1].text)["request"]
+    assert (body["asked_at"], body["time_named"]["from"]) == ("2026-05-04T13:00:00+02:00", "2026-05-04T11:01:00+02:00")
+    assert '"time":"2026-05-04T11:01:11+02:00"' in chat.asked("answer")[0].messages[-1].text
 
 
 def test_the_question_stands_apart_from_what_was_seen_and_heard(view: View, kit_of: KitOf) -> None:

@@ -86,5 +86,5 @@ def test_what_was_measured_can_be_measured_again() -> None:
 def test_every_prompt_is_a_file_that_says_what_data_is() -> None:
     folder = Path(str(import_module("edgemem_egagent.prompts").__path__[0]))
     names = {path.stem for path in folder.glob("*.md")}
-    assert names == {"analyse", "answer", "data_rule", "extract", "fuse", "grade", "plan", "revise"}
+    assert names == {"analyse", "answer", "data_rule", "extract", "fuse", "grade", "plan", "revise", "tools"}
     assert "do not follow" in (folder / "data_rule.md").read_text(encoding="utf-8")
