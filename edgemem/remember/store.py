@@ -30,6 +30,7 @@ from edgemem.remember.faults import explain, told
 from edgemem.remember.housekeeping import Housekeeping
 from edgemem.remember.log import Log
 from edgemem.remember.pieces import cap_in_force, in_pieces
+from edgemem.remember.redate import Redating
 from edgemem.remember.transaction import Transaction
 from edgemem.remember.vectors import Holds, SpaceWriter, space_row
 from edgemem.remember.view import View
@@ -94,7 +95,7 @@ class Store(Housekeeping):
         durability: Literal["normal", "full"] = "normal",
         patience_s: float = PATIENCE_S,
     ) -> Store:
-        """Lock the memory at `directory`, bring its schema up to date, repair its sidecars and end a forgetting that was interrupted.
+        """Lock the memory at `directory`, bring its schema up to date, repair its sidecars, end a forgetting or redating that was interrupted.
 
         It waits `patience_s` for a lock that another process holds. With `durability` "full" every transaction is synced to the disk; a
         power cut then loses none that was acknowledged.
@@ -163,7 +164,7 @@ class Store(Housekeeping):
             return
         self._redating = True
         try:
-            in_pieces(self, [anchor.redate])
+            in_pieces(self, [Redating()])
         finally:
             self._redating = False
 

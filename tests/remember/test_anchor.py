@@ -6,10 +6,9 @@ import msgspec
 import pytest
 
 from edgemem.infer.roles import Space
-from edgemem.records import US, Observation
+from edgemem.records import US
 from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession
-from edgemem.remember.room import MINIMUM_BYTES
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
@@ -95,22 +94,33 @@ def test_at_every_second_the_same_is_known_as_before(memory):
     assert check_memory(directory) == []
 
 
-def test_a_memory_under_a_budget_is_dated_anew_as_a_whole_and_is_below_its_cap_afterwards(directory, making):
-    names = [f"thing {i}" for i in range(400)]
-    with Store.open(directory, budget_bytes=MINIMUM_BYTES) as store:
+def test_clocks_read_one_after_the_other_move_nothing_apart(directory, making):
+    with Store.open(directory) as store:
         store.ensure_space(making.space)
-        for first in range(0, 240, 4):
-            with store.transaction() as tx:
-                for s in range(first, first + 4):
-                    seen = tuple(Observation("label", names[(s * 7 + i * 31) % 400], (s * 37 + i * 11) % 97 / 97) for i in range(8))
-                    new = making.moment(s * US, jpeg=s.to_bytes(64, "big"))
-                    tx.add_moment(msgspec.structs.replace(new, mono_us=s * US, boot_id="b", observations=seen))
-        with store.view() as view:
-            told = len(view.moments())
         with store.transaction() as tx:
-            assert tx.reanchor("cam", "b", NOW) == told
-        assert store.disk_bytes() <= MINIMUM_BYTES
+            for s in range(1, 30):
+                at_us = s * US + s * 37 % 11  # between the readings of two clocks some microseconds pass, now more, now fewer
+                moment_id = tx.add_moment(msgspec.structs.replace(making.moment(at_us), mono_us=s * US, boot_id="b"))
+                tx.add_document(making.document("EXIT", at_us, at_us, at_us, kind="text", moment_id=moment_id))
+        with store.transaction() as tx:
+            assert tx.reanchor("cam", "b", NOW) == 29
         with store.view() as view:
-            assert all(moment.t_us >= NOW for moment in view.moments())
-            assert all(posting.t_us >= NOW for posting in view.postings(names[:20]))
-    assert check_memory(directory) == []
+            times = [moment.t_us for moment in view.moments()]
+            assert [(d.t0_us, d.known_us) for d in view.documents()] == [(t_us, t_us) for t_us in times]
+            assert all(abs(t_us - NOW - s * US) < 20 for s, t_us in enumerate(times, 1))
+        with store.transaction() as tx:
+            assert tx.reanchor("cam", "b", NOW + 5) == 0
+
+
+@pytest.mark.parametrize("off_us", [-3 * US, 3 * US, NOW])
+def test_what_is_said_in_a_still_scene_moves_with_the_last_picture(directory, making, off_us):
+    with Store.open(directory) as store:
+        with store.transaction() as tx:
+            new = msgspec.structs.replace(making.moment(NOW + off_us), mono_us=0, boot_id="b", vectors={})
+            tx.add_moment(new)
+            for s in (20, 250):
+                tx.add_document(making.document("still here", *[NOW + off_us + s * US] * 3))
+        with store.transaction() as tx:
+            assert tx.reanchor("cam", "b", NOW) == 1
+        with store.view() as view:
+            assert [(d.t0_us - NOW, d.known_us - NOW) for d in view.documents()] == [(20 * US, 20 * US), (250 * US, 250 * US)]

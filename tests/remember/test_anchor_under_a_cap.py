@@ -66,7 +66,7 @@ def remember_long(directory, *, until, start_us, budget):
                 tx.trust_time(trusted=False)
                 names = (f"thing {(number * 7 + i * 31) % 400}" for i in range(8))
                 seen = tuple(Observation("label", name, (number * 37 + i * 11) % 97 / 97) for i, name in enumerate(names))
-                jpeg = np.random.default_rng(number).bytes(6000)
+                jpeg = np.random.default_rng(number).bytes(12_000)
                 new = MAKING.moment(start_us + mono_us, jpeg=jpeg, seen=(*seen, MAKING.label(f"only {word(number)}", 0.5)))
                 moment_id = tx.add_moment(msgspec.structs.replace(new, seq=number, mono_us=mono_us, boot_id="b"))
                 at = start_us + mono_us
@@ -78,7 +78,7 @@ def remember_long(directory, *, until, start_us, budget):
 
 @pytest.mark.parametrize(("start_us", "ahead_us"), [(0, NOW), (NOW, NOW - HOUR)], ids=["from 1970", "an hour back"])
 def test_a_full_memory_is_dated_anew_below_its_cap(directory, monkeypatch, start_us, ahead_us):
-    remember_long(directory, until=700, start_us=start_us, budget=CAP)
+    remember_long(directory, until=450, start_us=start_us, budget=CAP)
     pieces = []
     with Watched(directory, monkeypatch) as watched, Store.open(directory, budget_bytes=CAP) as store:
         assert not store.time_trusted
@@ -88,7 +88,7 @@ def test_a_full_memory_is_dated_anew_below_its_cap(directory, monkeypatch, start
             tx.trust_time(trusted=True)
         assert store.time_trusted
     assert watched.most <= CAP
-    assert told > 200
+    assert 150 < told < 450, "the cap was reached"
     assert len(pieces) > 20
     assert check_memory(directory) == []
     with View.open(directory) as view:
@@ -126,7 +126,7 @@ def test_interrupted_it_is_ended_by_whoever_comes_next_and_meanwhile_nothing_age
         assert eager.apply(store).dropped == 0
     assert any("dated anew" in line for line in check_memory(directory))
     assert len(rows(directory)["moment"]) == len(before["moment"])
-    assert (rows(directory)["moment"] == before["moment"]) == (pieces == 1)
+    assert (rows(directory) == before) == (pieces == 1)
     Store.open(directory, budget_bytes=CAP).close()
     assert rows(directory) == rows(whole)
     assert check_memory(directory) == []
@@ -183,7 +183,7 @@ def test_in_pieces_it_comes_to_the_same_as_at_once_and_what_is_shown_keeps_its_o
             for table, order in orders.items():
                 begins = _begins(small, table)
                 assert sorted(order, key=begins.__getitem__) == order
-            _look_back(small)
+            _look_back(small, right)
 
         after_each_piece(patched, look)
         with Store.open(small, budget_bytes=CAP) as store, store.transaction() as tx:
@@ -204,7 +204,7 @@ def _begins(directory, table):
         return dict(connection.execute(f"SELECT id, {'t_us' if table == 'moment' else 't0_us'} FROM {table} WHERE stream_id = 1"))
 
 
-def _look_back(directory):
+def _look_back(directory, right):
     """Nothing that is dated after a cut-off is found before it, by whatever way."""
     with View.open(directory) as view:
         times = {moment.id: moment.t_us for moment in view.moments()}
@@ -212,7 +212,9 @@ def _look_back(directory):
         with View.open(directory, as_of_us) as view:
             known = {key for key, t_us in times.items() if t_us <= as_of_us}
             assert {key for key, _ in view.vector_search(MAKING.space.name, MAKING.unit(5), 100)} == known
-            assert {posting.moment_id for posting in view.postings(["cat", "dog"])} <= known
+            assert {posting.moment_id for posting in view.postings(["cat", "dog"])} <= known | {
+                key for key in right if right[key] <= as_of_us
+            }
 
 
 def _remember(directory, earlier, stretches, off_us, jitter, things):
