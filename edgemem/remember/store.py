@@ -95,7 +95,7 @@ class Store(Housekeeping):
         durability: Literal["normal", "full"] = "normal",
         patience_s: float = PATIENCE_S,
     ) -> Store:
-        """Lock the memory at `directory`, bring its schema up to date, repair its sidecars, end a forgetting or redating that was interrupted.
+        """Lock the memory at `directory`, bring its schema up to date, repair its sidecars, end what a crash interrupted.
 
         It waits `patience_s` for a lock that another process holds. With `durability` "full" every transaction is synced to the disk; a
         power cut then loses none that was acknowledged.
