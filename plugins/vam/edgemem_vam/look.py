@@ -98,6 +98,18 @@ def evidence_of(moments: Sequence[Moment], view: View, score: float = 1.0) -> tu
     return tuple(moment_evidence(m, "frame", score, describe_moment(seen.get(m.id, ()))) for m in moments)
 
 
+def _shared(group: Sequence[Target], action: Inspect, view: View) -> tuple[list[Target], dict[int, Moment]]:
+    """The targets that are looked at together, best first, and their pictures: each its share of `max_frames`, no more in all."""
+    share = max(1, action.max_frames // len(group))
+    shown, moments = list[Target](), dict[int, Moment]()
+    for target in group:
+        own = {moment.id: moment for moment in moments_of(view, target, share, action)}
+        if own and len(moments | own) <= action.max_frames:
+            shown.append(target)
+            moments |= own
+    return shown, moments
+
+
 class InspectTool:
     """Carries out `Inspect`: the inspector on each target, or on all of them together."""
 
@@ -112,13 +124,14 @@ class InspectTool:
         groups = [action.targets] if action.joint else [(target,) for target in action.targets]
         findings, evidence, notes = [], dict[str, Evidence](), dict[str, None]()
         for group in groups:
-            share = max(1, action.max_frames // len(group))
-            moments = {m.id: m for target in group for m in moments_of(view, target, share, action)}
-            ordered = sorted(moments.values(), key=lambda moment: (moment.t_us, moment.id))[: action.max_frames]
-            if not ordered:
+            shown, moments = _shared(group, action, view)
+            if not moments:
                 notes["nothing was kept in that stretch of time"] = None
                 continue
-            findings.append(self._look(action.prompt, group, ordered, view))
+            if len(shown) < len(group):
+                notes[f"only {len(shown)} of {len(group)} candidates were looked at together, with {action.max_frames} pictures"] = None
+            ordered = sorted(moments.values(), key=lambda moment: (moment.t_us, moment.id))
+            findings.append(self._look(action.prompt, shown, ordered, view))
             evidence.update({one.id: one for one in evidence_of(ordered, view)})
         return Inspected(evidence=tuple(evidence.values()), findings=tuple(findings), notes=tuple(notes))
 

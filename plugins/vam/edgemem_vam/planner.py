@@ -76,6 +76,8 @@ class VamPlanner(Thinking):
         else:
             goal = route.args.question if isinstance(route, wire.Retrieve) else session.question.text
             reply = yield from self._retrieve(goal, context, known, session)
+            if session.question.options and reply.status == "answered" and reply.option is None:
+                raise ChatError(f"the language model chose none of the options ({'; '.join(reply.notes) or reply.text[:80]})")
         yield reply
 
     def _route(self, session: Session) -> wire.Route | None:

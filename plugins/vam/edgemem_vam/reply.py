@@ -32,8 +32,6 @@ def answer(said: Answer, context: Context, options: Sequence[str]) -> Reply:
         if said.best_ref is not None:
             notes = ("the model named a result that does not exist; the best scored one stands for it",)
     text, option = said.response.strip()[:4000], pick_option(said.response, options)
-    if options and option is None:
-        notes = (*notes, "the model's answer names none of the options")
     if named is None or _NOT_FOUND.match(text):
         return Reply(text=text, status="abstained", confidence=0.0, notes=(*notes, *([] if named else ["nothing was found"])))
     status = "answered" if context.found else "abstained"

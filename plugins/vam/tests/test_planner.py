@@ -214,6 +214,18 @@ def test_the_best_candidates_are_looked_at_one_by_one_or_together(ask: Any) -> N
     assert body["pictures_shown"] == len(chat.asked[2].messages[1].images) == 2
 
 
+def test_of_more_candidates_than_pictures_may_be_shown_together_the_best_are_and_that_is_said(ask: Any) -> None:
+    things = ("red coffee mug", "front door", "tabby cat", "space rocket", "motorbike")
+    queries = [{"q": thing, "inspect_k": 2, "threshold": 0.0} for thing in things]
+    many = {"action": "search", "queries": queries, "sources": ["frame"], "joint_inspection": True}
+    _, session, chat = ask([many, ANSWER])
+    result = steps(session, actions.Inspect)[0].result
+    [finding] = result.findings
+    assert len(steps(session, actions.Inspect)[0].action.targets) > 6 == len(finding.targets) == len(finding.moment_ids)
+    assert set(finding.targets) == {f"m{moment_id}" for moment_id in finding.moment_ids}, "it says nothing of what it was not shown"
+    assert "only 6 of" in chat.body()["context"][0]["notes"][0]
+
+
 def test_a_model_that_cannot_see_reads_what_was_recognised(ask: Any) -> None:
     _, _, chat = ask([{"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 1}]}, ANSWER], vision=False)
     body = chat.body(0, "inspector")
@@ -477,6 +489,13 @@ def test_options_are_lettered_and_the_answer_names_one(ask: Any) -> None:
     assert answer.option == 1
     assert chat.body()["options"] == ["A) sofa", "B) desk"]
     assert "router" not in chat.tasks()
+
+
+@pytest.mark.parametrize("last", [[{"action": "answer", "response": "On the moon."}], ["nonsense", "nonsense"]])
+def test_a_model_that_chooses_none_of_the_options_leaves_the_choice_to_the_local_planner(ask: Any, last: list[Any]) -> None:
+    answer, _, _ = ask([SEARCH, *last], question="What did I see first?", options=("the tabby cat", "the red mug"))
+    assert (answer.status, answer.option) == ("answered", 1)
+    assert any("chose none of the options" in note and "the local planner answered" in note for note in answer.notes)
 
 
 def test_one_planner_answers_several_questions_at_once(vam: SimpleNamespace, walk: Any) -> None:
