@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
+from operator import itemgetter
 
 import msgspec
 
@@ -59,6 +61,8 @@ _SHAPES: dict[Kind, re.Pattern[str]] = {
 }
 """How words look that answer a question of this kind."""
 _ASKS = re.compile(r"^(?:when|where|what|who|whose|which|why|how|did|do|does|is|are|was|were|can|could|would|should|have|has|had)\b")
+_SAME = re.compile(r"^(?:and |but |so |then )?(?:he|she|it|they|that|this|those)\b")
+_ALL = 0.99
 _STANDS_FOR_IS = (
     "come comes came coming go goes going gone went arrive arrives arriving leave leaves leaving left start starts begin begins take takes"
     " place happen happens put keep kept lose lost"
@@ -104,7 +108,7 @@ def _shows(s: Session, reply: Reply) -> bool:
     if target and reply.confidence >= _CLEAR and all(e.channel == "frame" for e in cited):
         return True
     wanted = [singular(word) for word in content_words(s.parsed.target) or _asked_words(s)]
-    return any(held(wanted, meanings(e.text) if e.channel == "frame" else e.text) >= 0.99 for e in cited)
+    return any(held(wanted, meanings(e.text) if e.channel == "frame" else e.text) >= _ALL for e in cited)
 
 
 def _asks_of_sight(s: Session) -> bool:
@@ -153,21 +157,27 @@ def _said(s: Session) -> Steps[Reply | None]:
 
 
 def _statements(s: Session, asked: Sequence[str], window: Window) -> Steps[list[Said]]:
-    """Utterances that tell something with all these words, oldest first; their score is how sure they are an answer."""
+    """Utterances that tell something with all these words, oldest first, cut to the words that tell it; scored by how sure that answers."""
     talk = as_talk((yield Hear(about=" ".join(asked)[:400], from_us=window[0], to_us=window[1])))
-    shape = _SHAPES.get(s.parsed.kind)
-    must = [word for word in asked if word not in _LOOSE] or list(asked)
     told = []
     for one in talk.said:
-        plain = _told(one.text)
-        if held(must, plain) < 0.99 or (shape is not None and not shape.search(plain)):
-            continue
-        if (whole := held(asked, plain) >= 0.99) or _IS.search(plain):
-            told.append(msgspec.structs.replace(one, score=_SURE if whole else _LIKELY))
+        sure, part = max(((_fit(part, asked, s.parsed.kind), part) for part in _told(one.text)), key=itemgetter(0), default=(0.0, ""))
+        if sure:
+            told.append(msgspec.structs.replace(one, text=part, score=sure))
     return sorted(told, key=when_said)
 
 
-def _told(text: str) -> str:
-    """The sentences that ask nothing, in lower case."""
-    sentences = re.split(r"(?<=[.!?])\s+", text.lower())
-    return " ".join(one for one in sentences if not one.endswith("?") and not _ASKS.match(one))
+def _fit(part: str, asked: Sequence[str], kind: Kind) -> float:
+    """How surely these words answer a question of this kind with the words asked; 0 where they do not."""
+    plain, shape = part.lower(), _SHAPES.get(kind)
+    must = [word for word in asked if word not in _LOOSE] or asked
+    if held(must, plain) < _ALL or (shape is not None and not shape.search(plain)):
+        return 0.0
+    return _SURE if held(asked, plain) >= _ALL else _LIKELY if _IS.search(plain) else 0.0
+
+
+def _told(text: str) -> list[str]:
+    """Every sentence that asks nothing, and each with a next one that goes on about the same: "the plumber called. He comes at nine"."""
+    sentences = [(part, not part.endswith("?") and not _ASKS.match(part.lower())) for part in re.split(r"(?<=[.!?])\s+", text.strip())]
+    pairs = [f"{one} {two}" for (one, tells), (two, goes_on) in pairwise(sentences) if tells and goes_on and _SAME.match(two.lower())]
+    return [part for part, tells in sentences if tells] + pairs

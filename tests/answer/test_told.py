@@ -26,6 +26,8 @@ SAID = (
     "Clara will water the plants on Sunday.",
     "The vet will be here around ten.",
     "I saw a giraffe in the zoo at ten.",
+    "It is late. The baker has moved. The spare key is under the flower pot on Monday.",
+    "The gardener phoned. He comes at four. Is that fine?",
 )
 BUS_S, SIGN_S, TALK_S = 210, 220, 300
 NOW_US = START_US + 3600 * US
@@ -128,7 +130,22 @@ def test_what_was_read_stands_against_a_guess(view: View, guessing: Kit) -> None
     assert answer.evidence[0].offset_us == SIGN_S * US
 
 
-@pytest.mark.parametrize("question", ["When does the electrician come?", "When does the plumber leave?", "When is the wedding?"])
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("Where is the spare key?", '"The spare key is under the flower pot on Monday."'),
+        ("When does the gardener come?", '"The gardener phoned. He comes at four."'),
+    ],
+)
+def test_of_a_long_utterance_the_sentence_that_answers_is_quoted(view: View, guessing: Kit, question: str, quoted: str) -> None:
+    answer = put(view, guessing, question)
+    assert quoted in answer.answer
+    assert len(answer.evidence[0].text) > len(quoted), "the evidence is all of it"
+
+
+@pytest.mark.parametrize(
+    "question", ["When does the electrician come?", "When does the plumber leave?", "When is the wedding?", "When does the baker come?"]
+)
 def test_no_picture_says_when_something_will_be(view: View, guessing: Kit, question: str) -> None:
     """Nor does a question that was heard, or talk about the same thing."""
     answer = put(view, guessing, question)
