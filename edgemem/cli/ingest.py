@@ -132,10 +132,12 @@ def _nothing_to_do(session: Session, source: str, seen: str, store: Store) -> In
 
     with store.view() as view:
         stream = next((stream for stream in view.streams() if stream.name == seen), None)
+        said = view.utterances(stream=seen)
     kept = "nothing of it was kept"
-    if stream is not None:
-        since = to_local(stream.t0_us, session.settings.timezone).strftime("%Y-%m-%d %H:%M:%S")
-        kept = f"{stream.moments} moments since {since}"
+    if stream is not None or said:
+        since_us = stream.t0_us if stream is not None else said[0].document.t0_us
+        since = to_local(since_us, session.settings.timezone).strftime("%Y-%m-%d %H:%M:%S")
+        kept = f"{stream.moments} moments since {since}" if stream is not None else f"{len(said)} utterances since {since}"
     return IngestReport(
         stream=seen, frames_seen=0, moments_kept=0, segments=0, documents=0, seconds_of_video=0.0, seconds_spent=0.0,
         disk_bytes=store.disk_bytes(), dropped={},
