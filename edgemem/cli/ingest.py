@@ -137,7 +137,8 @@ def _nothing_to_do(session: Session, source: str, seen: str, store: Store) -> In
     if stream is not None or said:
         since_us = stream.t0_us if stream is not None else said[0].document.t0_us
         since = to_local(since_us, session.settings.timezone).strftime("%Y-%m-%d %H:%M:%S")
-        kept = f"{stream.moments} moments since {since}" if stream is not None else f"{len(said)} utterances since {since}"
+        count, what = (stream.moments, "moment") if stream is not None else (len(said), "utterance")
+        kept = f"{count} {what}{'s' if count != 1 else ''} since {since}"
     return IngestReport(
         stream=seen, frames_seen=0, moments_kept=0, segments=0, documents=0, seconds_of_video=0.0, seconds_spent=0.0,
         disk_bytes=store.disk_bytes(), dropped={},
