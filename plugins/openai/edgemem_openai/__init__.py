@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from edgemem.extend import Component, SettingsTable, hookimpl
 from edgemem.extend.hookspecs import Components
-from edgemem_openai.settings import OpenAISettings
+from edgemem_openai.settings import OpenAISettings, with_environment
 
 if TYPE_CHECKING:
     import click
 
 
 def _chat(_settings: Any, context: Any) -> Any:
-    settings = context.table(OpenAISettings)
+    settings = with_environment(context.table(OpenAISettings), os.environ)
     if not settings.configured:
         return None
     from edgemem_openai.chat import OpenAIChat

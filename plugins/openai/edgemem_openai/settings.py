@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -9,12 +10,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from edgemem.errors import ChatError
+from edgemem.errors import ChatError, UsageError
 
 OFFICIAL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 T = TypeVar("T")
+P = TypeVar("P", "OpenAISettings", "RoleSettings")
+_KEYS = ("base_url", "model", "api_key")
+_VARIABLE = re.compile(r"EDGEMEM_OPENAI_(?:ROLES_(?P<task>[A-Z0-9_]+)_)?(?P<key>BASE_URL|MODEL|API_KEY)")
 
 
 class RoleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,6 +143,30 @@ def server_for(task: str, settings: OpenAISettings, environment: Mapping[str, st
         usd_per_million_out=_first(role.usd_per_million_out, settings.usd_per_million_out),
         where=where,
     )
+
+
+def with_environment(settings: OpenAISettings, environment: Mapping[str, str]) -> OpenAISettings:
+    """The settings, and what they leave open from the environment: EDGEMEM_OPENAI_BASE_URL, EDGEMEM_OPENAI_MODEL, EDGEMEM_OPENAI_API_KEY,
+    and for a task such as the planner EDGEMEM_OPENAI_ROLES_PLANNER_BASE_URL and so on.
+
+    Variables of other programs (OPENAI_BASE_URL) switch nothing on. Raises UsageError for an address that is none.
+    """
+    changed: dict[str, str] = {}
+    roles = {task: dict[str, str]() for task in settings.roles}
+    for variable, value in environment.items():
+        if (found := _VARIABLE.fullmatch(variable)) and value.strip():
+            (changed if found["task"] is None else roles.setdefault(found["task"].lower(), {}))[found["key"].lower()] = value.strip()
+    try:
+        own = {task: _filled(settings.roles.get(task, RoleSettings()), values) for task, values in roles.items()}
+        return msgspec.structs.replace(_filled(settings, changed), roles=own)
+    except ValueError as error:
+        raise UsageError(f"environment EDGEMEM_OPENAI_...: {error}") from None
+
+
+def _filled(part: P, values: Mapping[str, str]) -> P:
+    """`part` with what it does not say itself; a key of its own may stand in a file."""
+    own = {name for name in _KEYS if getattr(part, name)} | ({"api_key"} if part.api_key_file else set())
+    return msgspec.structs.replace(part, **{name: value for name, value in values.items() if name not in own})
 
 
 def _first(*values: T | None) -> T:

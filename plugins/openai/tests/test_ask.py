@@ -23,6 +23,13 @@ def test_a_model_finds_the_answer_and_its_cost_is_shown(ask):
     assert "red coffee mug" in server.asked[-1].text, "the model was shown what the search brought"
 
 
+def test_the_server_may_be_named_by_the_environment(ask, monkeypatch):
+    with ScriptedServer([RETRIEVE, SEARCH, ANSWER]) as server:
+        monkeypatch.setenv("EDGEMEM_OPENAI_BASE_URL", server.base_url)
+        code, answer, _ = ask(QUESTION)
+    assert (code, answer["answer"]) == (0, "On the kitchen table.")
+
+
 def test_a_model_that_sees_is_shown_pictures_and_one_that_may_not_is_not(ask):
     look = {**SEARCH, "queries": [{"q": "red coffee mug", "inspect_k": 2, "threshold": 0.0}]}
 

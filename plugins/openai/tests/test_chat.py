@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from edgemem_openai.settings import OpenAISettings, server_for
+from edgemem_openai.settings import OpenAISettings, server_for, with_environment
 
 from edgemem.errors import ChatError, UsageError
 from edgemem.extend.testing import Reply, ScriptedServer
@@ -244,6 +244,24 @@ def test_the_key_comes_from_settings_then_file_then_environment(make_chat, askin
         fails(make_chat(server, environment, api_key_file=str(tmp_path / "none")), asking(), "openai.api_key_file")
     keys = [asked.headers["authorization"] for asked in server.asked]
     assert keys == ["Bearer from-settings", "Bearer from-file", "Bearer from-environment"]
+
+
+def test_what_the_settings_leave_open_comes_from_edgemems_own_variables():
+    environment = {
+        "EDGEMEM_OPENAI_BASE_URL": "http://hub/v1", "EDGEMEM_OPENAI_MODEL": "small", "EDGEMEM_OPENAI_API_KEY": "k",
+        "EDGEMEM_OPENAI_ROLES_PLANNER_MODEL": "big", "EDGEMEM_OPENAI_ROLES_EVENT_WRITER_BASE_URL": "http://board/v1",
+        "OPENAI_BASE_URL": "http://elsewhere/v1",
+    }  # fmt: skip
+    settings = with_environment(OpenAISettings(model="own"), environment)
+    served = {task: server_for(task, settings, environment) for task in ("router", "planner", "event_writer")}
+    assert [(s.base_url, s.model, s.api_key) for s in served.values()] == [
+        ("http://hub/v1", "own", "k"), ("http://hub/v1", "big", "k"), ("http://board/v1", "", ""),
+    ]  # fmt: skip
+    assert not with_environment(OpenAISettings(), {"OPENAI_BASE_URL": "http://elsewhere/v1", "OPENAI_API_KEY": "k"}).configured
+    kept = with_environment(OpenAISettings(api_key_file="/run/key"), environment)
+    assert kept.api_key == "", "a key that was put into a file is read from there"
+    with pytest.raises(UsageError, match="must start with http"):
+        with_environment(OpenAISettings(), {"EDGEMEM_OPENAI_BASE_URL": "hub:8000"})
 
 
 def test_the_model_need_not_be_named_where_there_is_one(make_chat, asking):
