@@ -16,7 +16,7 @@ from edgemem.answer.thinking import Thinking, Thought
 from edgemem.answer.tools import Refused, Reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
-from edgemem_vam import wire
+from edgemem_vam import summary_key, wire
 from edgemem_vam.actions import SOURCES, Hits, HybridSearch, Inspect, Inspected, Summaries, Survey, Surveyed, Target, WriteSummaries
 from edgemem_vam.anchors import Span, stretch
 from edgemem_vam.context import Context, Turn, inspected_results, note_results, results_of, target_of
@@ -176,7 +176,7 @@ class VamPlanner(Thinking):
             queries=tuple(action.queries),
             sources=tuple(dict.fromkeys(action.sources or SOURCES)),
             from_us=span.from_us, to_us=span.to_us,
-            structure=wanted.summary_structure.strip().lower() if wanted.summary_structure else None,
+            structure=summary_key.structure_of(wanted.summary_structure) if wanted.summary_structure else None,
             granularity_s=wanted.granularity_seconds,
             visual_id=visual_id, notes=tuple(context.notes),
         )  # fmt: skip
@@ -249,7 +249,7 @@ def _summaries(action: wire.Summarize, span: Span, context: Context) -> WriteSum
         to_us=context.end_us + 1 if span.to_us is None else min(span.to_us, context.end_us + 1),
         granularity_s=action.granularity_seconds,
         prompt=action.prompt.strip(),
-        structure=(action.summary_structure or "").strip().lower(),
+        structure=summary_key.structure_of(action.summary_structure or ""),
     )
 
 

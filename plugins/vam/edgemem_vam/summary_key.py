@@ -25,12 +25,15 @@ def one_line(text: str, limit: int) -> str:
     return " ".join(text.replace("|", "/").split())[:limit]
 
 
+def structure_of(tag: str) -> str:
+    """A tag as keys hold it, so that what was written under it is found under it."""
+    return one_line(tag.lower(), 64)
+
+
 def key_of(t0_us: int, t1_us: int, granularity_s: float, structure: str, focus: str) -> SummaryKey:
     """The key as it reads when it comes back from the memory."""
     granularity = round(granularity_s, 3)
-    return SummaryKey(
-        t0_us=t0_us, t1_us=t1_us, granularity_s=granularity, structure=one_line(structure.lower(), 64), focus=one_line(focus, 200)
-    )
+    return SummaryKey(t0_us=t0_us, t1_us=t1_us, granularity_s=granularity, structure=structure_of(structure), focus=one_line(focus, 200))
 
 
 def head(key: SummaryKey, offset_us: int) -> str:

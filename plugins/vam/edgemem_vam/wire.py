@@ -31,12 +31,12 @@ class WireError(ValueError):
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """Base: unknown keys are refused, text fields are not blank."""
+    """Base: unknown keys are refused, text that is needed is not blank."""
 
     def __post_init__(self) -> None:
         for field in msgspec.structs.fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, str) and value and not value.strip():
+            if isinstance(value, str) and value and not value.strip() and field.default != "":
                 raise ValueError(f"{field.encode_name} is blank")
 
 
@@ -314,16 +314,16 @@ def _object(text: str) -> dict[str, Any]:
         raise WireError(f"not valid JSON: {error}") from None
     if not isinstance(raw, dict):
         raise WireError("not a JSON object")
-    whole: dict[str, Any] = _whole(raw)
-    return whole
+    meant: dict[str, Any] = _meant(raw)
+    return meant
 
 
-def _whole(value: Any) -> Any:
-    """Numbers such as 5.0 as 5: for a language model, and for JSON, both are the same."""
+def _meant(value: Any) -> Any:
+    """What language models write and what they mean by it: 5.0 is 5, a reference `{}` is none."""
     if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
+        return {key: _meant(item) for key, item in value.items() if item != {} or not key.endswith("ref")}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_meant(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value
 
 

@@ -375,6 +375,14 @@ def test_a_summary_of_this_session_can_be_searched_before_it_is_stored(ask: Any)
     assert answer.evidence
 
 
+def test_a_summary_is_found_by_the_very_tag_it_was_written_under(ask: Any) -> None:
+    tag = " Door|Open "
+    query = {"q": "zebra", "inspect_k": 0}
+    found = {"action": "search", "queries": [query], "sources": ["summary"], "summary_filter": {"summary_structure": tag}}
+    _, _, chat = ask([SUMMARIZE | {"summary_structure": tag}, found, ANSWER], summary_writer=["A zebra."])
+    assert chat.body()["context"][1]["results"][0]["text"] == "A zebra."
+
+
 # When it stops
 
 

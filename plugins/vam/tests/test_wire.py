@@ -88,6 +88,14 @@ def test_a_whole_number_may_be_written_with_a_point_a_part_of_one_may_not() -> N
         search(top_k=7.5)
 
 
+def test_an_empty_reference_is_none_and_a_blank_thought_is_no_fault() -> None:
+    made = action(action="search", queries=[{"q": "x"}], visual_ref={}, time_range={}, thought=" ", inspection_prompt=" ")
+    assert isinstance(made, wire.Search)
+    assert made.visual_ref is None
+    with pytest.raises(wire.WireError, match="needs time_range or ref"):
+        action(action="inspect", prompt="?", ref={})
+
+
 def test_inspect_k_is_clipped_to_top_k() -> None:
     assert search(top_k=2, inspect_k=40).inspect_k == 2
     assert anchor(top_k=1).inspect_k == 1
