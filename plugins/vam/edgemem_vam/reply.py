@@ -13,6 +13,8 @@ from edgemem_vam.wire import Answer
 FALLBACK_HITS = 5
 """Hits that an answer without the model names (VAM)."""
 _EVIDENCE = 5
+_HEAD = re.compile(r"^\[event\] id=\S+ \| frames=\S* \| [\d:]+ to [\d:]+\s+(?:\[[\d:]+ to [\d:]+\]\s+)?")
+"""What an event document begins with for the planner: nothing for people."""
 _NOT_FOUND = re.compile(
     r"^\W*(?:(?:i['’]?m sorry|i am sorry|sorry|unfortunately|but)\b\W*)*(?:not found\b"
     r"|no (?:relevant |such |visual |direct |matching )?(?:evidence|result|record|footage|frames?|information)\b"
@@ -43,7 +45,7 @@ def from_hits(context: Context, why: str) -> Reply:
     best = context.results()[:FALLBACK_HITS]
     if not best or not context.found:
         return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(why,))
-    parts = [f"{time_text(hit.evidence.t0_us, context.tz)}: {quote(hit.row.text, 120)}" for hit in best]
+    parts = [f"{time_text(hit.evidence.t0_us, context.tz)}: {quote(_HEAD.sub('', hit.row.text), 120)}" for hit in best]
     findings = [finding.text for turn in context.turns for finding in turn.findings][-1:]
     looked = f" Looked at closely: {quote(findings[0], 300)}." if findings else ""
     return Reply(
