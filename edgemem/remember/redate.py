@@ -42,7 +42,7 @@ _MENTIONED = (
     f" OR EXISTS (SELECT 1 FROM moment o WHERE o.id = x.moment_id AND {_SEEN})"
 )
 _REPLACED = f"EXISTS (SELECT 1 FROM {{0}} o WHERE o.known_us = x.until_us AND {_WRITTEN})"  # noqa: S608 - our own names
-_VERSION = f"{_LIES.format('x', 't0_us')} OR x.stream_id = :stream AND {_REPLACED}"
+_VERSION = f"{_LIES.format('x', 't0_us')} OR x.stream_id = :stream AND x.until_us BETWEEN :low AND :high AND {_REPLACED}"
 _TOLD = {
     "session": (("asked_us", "as_of_us"), f"EXISTS (SELECT 1 FROM session_evidence o WHERE o.session_id = x.id AND {_WRITTEN})"),  # noqa: S608
     "entity": (("known_us",), _MET.format("x.id")),

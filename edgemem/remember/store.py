@@ -160,7 +160,7 @@ class Store(Housekeeping):
 
     def redate(self) -> None:
         """Date anew what `Transaction.reanchor` noted, in as many transactions as the budget wants. Nothing else is written in between."""
-        if self._redating or not anchor.is_due(self._connection):
+        if self._redating or not self._redate_due():
             return
         self._redating = True
         try:
@@ -189,6 +189,10 @@ class Store(Housekeeping):
         self._names.update(tx.learnt)
         self.ledger = tx.ledger
         self._follow(tx)
+
+    def _redate_due(self) -> bool:
+        with told(self.directory):
+            return anchor.is_due(self._connection)
 
     def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:
         """Make the vector space if it is new. Raises EngineError when the memory holds one of that name with another dimension or use."""
@@ -234,7 +238,7 @@ class Store(Housekeeping):
     @property
     def time_trusted(self) -> bool:
         """Whether the clock of the last live frame could be trusted, and what it dated is right. While not, nothing fades by age."""
-        return self.state("clock/untrusted") != b"1" and not anchor.is_due(self._connection)
+        return self.state("clock/untrusted") != b"1" and not self._redate_due()
 
     def fills(self, moments: Iterable[NewMoment]) -> bool:
         """Whether these moments with their texts want a transaction of their own; never without a budget."""
@@ -319,7 +323,7 @@ class Store(Housekeeping):
         The commit stands whatever happens here: a sidecar that cannot be written is rebuilt at the next chance, and until then readers
         take what it lacks from SQLite.
         """
-        if anchor.is_due(self._connection):
+        if self._redate_due():
             return  # their epoch says that the files do not fit; they are written anew at the end
         try:
             if tx.redated:
