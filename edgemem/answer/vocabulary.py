@@ -36,6 +36,7 @@ APPEAR = (
 
 ALIASES = (
     (re.compile(r"^(?:what|which) (?:time|day|date) (?:was|is) it (?:that|when)\b"), "when"),
+    (re.compile(r"^(?:until|till|since) when\b(?= (?:should|do|does|must|can|will|is|are))"), "how long"),
     (re.compile(r"^(?:the )?(?:exact )?time (?:that |when )?(?=i )"), "when did "),
     (re.compile(r"^what (?:is|was) the order of (.+) and (.+)$"), r"which came first \1 or \2"),
     (re.compile(r"\bt ?= ?(?=\d)"), ""),
