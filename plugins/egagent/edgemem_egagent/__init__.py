@@ -47,7 +47,8 @@ def register_tools() -> Components:
 
 @hookimpl
 def register_planners() -> Components:
-    from edgemem_egagent.planner import EgagentPlanner, PlannerSettings
+    from edgemem_egagent.plan import PlannerSettings
+    from edgemem_egagent.planner import EgagentPlanner
 
     def make(settings: PlannerSettings, context: Context) -> EgagentPlanner:
         return EgagentPlanner(settings, context.models, (_visual(context), _transcript(), _graph(), _analyzer(context)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -22,7 +22,25 @@ Search = VisualSearch | TranscriptSearch | GraphSearch
 MAX_STEPS = 5
 """EGAgent, appendix E."""
 _Text = Annotated[str, msgspec.Meta(max_length=120)]
-_TOOLS = {"tools": instructions("tools"), "relations": ", ".join(RELATIONS)}
+
+
+class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How EGAgent works through a question."""
+
+    max_steps: Annotated[int, msgspec.Meta(ge=1, le=MAX_STEPS)] = MAX_STEPS
+    route: Literal["one", "all"] = "one"
+    """"one": each sub-task goes to its tool, as the paper says; "all": to all three, as the released code does."""
+    early_exit: bool = True
+    """Stop when the grader says that the findings suffice, as the paper says."""
+    revise: bool = True
+    """Later sub-tasks get their arguments anew from what was found: one more call each."""
+    min_rows: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    """Rows with which a step of the ladder is content: 1 in the paper, 4 in the released code."""
+    retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
+    spare: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.15
+    """Share of the question's tokens and seconds that is kept back for the answer."""
+    relations: tuple[str, ...] = RELATIONS
+    """Types of relations that a sub-task may name: those that the recipe's writer draws."""
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -59,24 +77,31 @@ class Work(Record, frozen=True):
     searches: tuple[Search, ...]
 
 
-def decompose(models: Completes, session: Session, steps: int = MAX_STEPS) -> list[SubTask]:
+def decompose(models: Completes, session: Session, settings: PlannerSettings) -> list[SubTask]:
     """By the language model. Raises ChatError when it gives no valid plan."""
-    values = {"steps": str(steps), **_TOOLS}
+    steps = settings.max_steps
+    values = {"steps": str(steps), **_tools(settings)}
     return list(ask_typed(models, "plan", {}, Plan, request=_asked(session), values=values, max_tokens=1200).sub_tasks[:steps])
 
 
-def revise(models: Completes, session: Session, sub_task: SubTask, memory: WorkingMemory) -> SubTask:
+def revise(models: Completes, session: Session, sub_task: SubTask, memory: WorkingMemory, settings: PlannerSettings) -> SubTask:
     """The sub-task with arguments that use what was found so far (the tools' own prompts see the working memory, appendix E).
 
     What the reply leaves out stays as it was planned; so does everything when it cannot be read.
     """
     request = {**_asked(session), "sub_task": sub_task}
     try:
-        made = ask_typed(models, "revise", {"findings": memory.sections()}, Arguments, request=request, values=_TOOLS, max_tokens=400)
+        data, values = {"findings": memory.sections()}, _tools(settings)
+        made = ask_typed(models, "revise", data, Arguments, request=request, values=values, max_tokens=400)
     except UnreadableError:
         return sub_task
     changed = {name: value for name in made.__struct_fields__ if (value := getattr(made, name))}
     return msgspec.structs.replace(sub_task, **changed)
+
+
+def _tools(settings: PlannerSettings) -> dict[str, str]:
+    """What the prompts say of the tools."""
+    return {"tools": instructions("tools"), "relations": ", ".join(settings.relations)}
 
 
 def _asked(session: Session) -> dict[str, Any]:
@@ -89,11 +114,11 @@ def _asked(session: Session) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def searches(sub_task: SubTask, session: Session, route: str, min_rows: int) -> Work:
+def searches(sub_task: SubTask, session: Session, settings: PlannerSettings) -> Work:
     """The typed actions of a sub-task: of its tool, or of all three (`route = "all"`: frames, graph, transcript)."""
     window = _window(sub_task, session)
-    tools: Sequence[ToolName] = ("visual", "graph", "transcript") if route == "all" else (sub_task.tool,)
-    made = (_search(tool, sub_task, window, session, min_rows) for tool in tools)
+    tools: Sequence[ToolName] = ("visual", "graph", "transcript") if settings.route == "all" else (sub_task.tool,)
+    made = (_search(tool, sub_task, window, session, settings) for tool in tools)
     return Work(task=sub_task.task, searches=tuple(one for one in made if one is not None))
 
 
@@ -116,7 +141,9 @@ def _time(text: str, session: Session) -> int | None:
         return None
 
 
-def _search(tool: ToolName, sub_task: SubTask, window: tuple[int | None, int | None], session: Session, min_rows: int) -> Search | None:
+def _search(
+    tool: ToolName, sub_task: SubTask, window: tuple[int | None, int | None], session: Session, settings: PlannerSettings
+) -> Search | None:
     words = tuple(query.strip() for query in sub_task.queries if query.strip())
     own = words or ((" ".join(content_words(sub_task.task)) or session.question.text)[:120],)
     if tool == "visual":
@@ -124,12 +151,12 @@ def _search(tool: ToolName, sub_task: SubTask, window: tuple[int | None, int | N
     if tool == "transcript":
         whole = not words and window[0] is not None and window[1] is not None
         return TranscriptSearch(queries=() if whole else own, speaker=sub_task.speaker[:100], from_us=window[0], to_us=window[1])
-    type_ = sub_task.type if sub_task.type in RELATIONS else ""
+    type_ = sub_task.type if sub_task.type in settings.relations else ""
     if not (sub_task.source or sub_task.target or type_ or sub_task.sql):
         return None  # a search for nothing: this sub-task is not about relations
     return GraphSearch(
         source=sub_task.source[:100], target=sub_task.target[:100], type=type_, sql=sub_task.sql, from_us=window[0], to_us=window[1],
-        min_rows=min_rows,
+        min_rows=settings.min_rows,
     )  # fmt: skip
 
 

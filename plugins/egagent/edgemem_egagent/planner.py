@@ -24,7 +24,7 @@ from edgemem.records import Status
 from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, ToolName, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, UnreadableError, ask_typed
 from edgemem_egagent.memory import SECTIONS, Finding, WorkingMemory
-from edgemem_egagent.plan import MAX_STEPS, SubTask, Work, decompose, revise, searches, typed
+from edgemem_egagent.plan import PlannerSettings, SubTask, Work, decompose, revise, searches, typed
 
 _TOOLS: dict[type[Any], ToolName] = {VisualSearch: "visual", TranscriptSearch: "transcript", GraphSearch: "graph"}
 _ENOUGH = 0.8
@@ -34,23 +34,6 @@ _ANSWER_TOKENS = 1300
 """Of an answer beside the findings: instructions, schema, and the reply at most."""
 _SPEAKS = 0.6
 """Without a model: an utterance that holds this share of the words asked about is told when nothing else answers."""
-
-
-class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How EGAgent works through a question."""
-
-    max_steps: Annotated[int, msgspec.Meta(ge=1, le=MAX_STEPS)] = MAX_STEPS
-    route: Literal["one", "all"] = "one"
-    """"one": each sub-task goes to its tool, as the paper says; "all": to all three, as the released code does."""
-    early_exit: bool = True
-    """Stop when the grader says that the findings suffice, as the paper says."""
-    revise: bool = True
-    """Later sub-tasks get their arguments anew from what was found: one more call each."""
-    min_rows: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
-    """Rows with which a step of the ladder is content: 1 in the paper, 4 in the released code."""
-    retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
-    spare: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.15
-    """Share of the question's tokens and seconds that is kept back for the answer."""
 
 
 class Grade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,14 +78,14 @@ class EgagentPlanner(Thinking):
 
     def _gather(self, session: Session, memory: WorkingMemory) -> Generator[Any, Any, None]:
         models, steps = self._models, self._settings.max_steps
-        tasks = typed(session, steps) if models is None else decompose(models, session, steps)
+        tasks = typed(session, steps) if models is None else decompose(models, session, self._settings)
         for number, task in enumerate(tasks):
             sub_task = task
             if models is not None and number and not self._affords(models, memory):
                 return
             if models is not None and number and self._settings.revise and memory.findings:
-                sub_task = revise(models, session, task, memory)
-            yield from self._carry_out(searches(sub_task, session, self._settings.route, self._settings.min_rows), memory)
+                sub_task = revise(models, session, task, memory, self._settings)
+            yield from self._carry_out(searches(sub_task, session, self._settings), memory)
             if self._settings.early_exit and number + 1 < len(tasks) and self._suffices(session, memory, tasks):
                 return
 

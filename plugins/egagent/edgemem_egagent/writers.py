@@ -68,6 +68,7 @@ class TriplesSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     nodes: tuple[str, ...] = KINDS
     relations: tuple[str, ...] = RELATIONS
+    """The types that edges may have, and no others. Rules draw EGAgent's four; a language model draws any."""
     extractor: Extractor = "auto"
     """"model" and "local" as they say; "auto" is the model where one is configured."""
     wearer: str = ""
@@ -90,6 +91,9 @@ class Triples:
         self._models = models if self._settings.extractor != "local" and models is not None and models.there else None
         if self._settings.extractor == "model" and self._models is None:
             raise UsageError('triples: extractor = "model" needs a language model; configure one or use "auto"')
+        other = [relation for relation in self._settings.relations if relation not in RELATIONS]
+        if other and self._models is None:
+            raise UsageError(f'triples: relations: rules draw {", ".join(RELATIONS)}; "{other[0]}" needs a language model')
         self.slow = self._models is not None
 
     def write(self, closing: Closing) -> Iterator[Operation]:

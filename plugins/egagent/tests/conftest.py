@@ -176,7 +176,8 @@ class ScriptedChat:
 @pytest.fixture
 def kit_of() -> Callable[..., Kit]:
     """A kit with the planner `egagent`, around a scripted model or none."""
-    from edgemem_egagent.planner import EgagentPlanner, PlannerSettings
+    from edgemem_egagent.plan import PlannerSettings
+    from edgemem_egagent.planner import EgagentPlanner
     from edgemem_egagent.tools import Analyzer, GraphTool, TranscriptTool, VisualTool
 
     from edgemem.answer.readings import TextRetriever

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 from edgemem_egagent.actions import GraphSearch, TranscriptSearch, VisualSearch
-from edgemem_egagent.plan import Arguments
-from edgemem_egagent.planner import EgagentPlanner, PlannerSettings
+from edgemem_egagent.plan import Arguments, PlannerSettings
+from edgemem_egagent.planner import EgagentPlanner
 from edgemem_egagent.tools import Analyzer
 
 from edgemem.answer.models import Models
@@ -173,6 +173,17 @@ def test_the_model_is_told_every_argument_that_it_may_give(view: View, kit_of: K
         assert all(f'"{field.encode_name}"' in told for field in msgspec.structs.fields(Arguments))
         assert "{" not in told.replace('{"', "")
         assert all(column in told for column in view.select("SELECT * FROM entity_graph_table LIMIT 0").columns)
+
+
+def test_relations_are_those_of_the_recipe(view: View, kit_of: KitOf) -> None:
+    def types(**settings: Any) -> list[str]:
+        graph = {"task": "who used it", "tool": "graph", "target": "wrench", "type": "GIVES"}
+        chat = model(plan={"sub_tasks": [graph]})
+        _, session = put(view, kit_of(chat, **settings), "Who gave me the wrench?")
+        assert ("GIVES" in chat.asked("plan")[0].messages[0].text) == bool(settings)
+        return [s.action.type for s in session.steps if isinstance(s.action, GraphSearch)]
+
+    assert (types(), types(relations=("GIVES",))) == ([""], ["GIVES"])
 
 
 def test_the_model_reads_the_clock_of_the_one_who_asks(view: View, kit_of: KitOf) -> None:

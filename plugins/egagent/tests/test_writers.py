@@ -82,6 +82,19 @@ def test_nodes_and_relations_are_closed_sets(view: View) -> None:
         Triples(TriplesSettings(nodes=("person", "gadget")))
 
 
+def test_a_recipe_may_close_the_set_otherwise_where_a_model_draws(tmp_path: Path) -> None:
+    gives = {"source": end("person", "Anna"), "type": "GIVES", "target": end("object", "salt"), "confidence": 0.9, "lines": [0]}
+    chat = ScriptedChat(fuse="x", extract={"edges": [gives, gives | {"type": "USES"}]})
+    settings = TriplesSettings(relations=("GIVES",))
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, {}, [(5, 6, "Anna", "Sure, here you go.")], [Triples(settings, Models(chat))])
+        with store.view() as view:
+            assert rows(view) == {("Anna", "GIVES", "salt")}
+    assert "one of these types and no other: GIVES." in chat.asked("extract")[0].messages[0].text
+    with pytest.raises(UsageError, match='"GIVES" needs a language model'):
+        Triples(settings)
+
+
 def test_a_recipe_narrows_what_is_drawn(tmp_path: Path) -> None:
     writer = Triples(TriplesSettings(nodes=("person",), relations=("TALKS_TO",)))
     with Store.open(tmp_path / "memory") as store:
