@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from edgemem.records import US, Observation
 from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession
+from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.reading import connect
 from edgemem.remember.room import MINIMUM_BYTES
 from edgemem.remember.store import Store
@@ -54,6 +55,17 @@ def after_each_piece(patched, act):
             act(store)
 
     patched.setattr(Store, "_follow", followed)
+
+
+def stopping(pieces):
+    """Interrupts the process after so many."""
+    commits = itertools.count(1)
+
+    def stop(_store):
+        if next(commits) == pieces:
+            raise KeyboardInterrupt
+
+    return stop
 
 
 def remember_long(directory, *, until, start_us, budget):
@@ -109,15 +121,10 @@ def test_interrupted_it_is_ended_by_whoever_comes_next_and_meanwhile_nothing_age
     with Store.open(whole, budget_bytes=CAP) as store, store.transaction() as tx:
         tx.reanchor("cam", "b", NOW)
     before = rows(directory)
-    commits = itertools.count(1)
     eager = AgeTiers(AgeTiersSettings(tiers=(TierRule("recent", 1), TierRule("long", None, gap_s=600))))
 
-    def stop(_store):
-        if next(commits) == pieces:
-            raise KeyboardInterrupt
-
     with monkeypatch.context() as patched, Store.open(directory, budget_bytes=CAP) as store:
-        after_each_piece(patched, stop)
+        after_each_piece(patched, stopping(pieces))
         with store.transaction() as tx:
             tx.trust_time(trusted=True)
         with pytest.raises(KeyboardInterrupt), store.transaction() as tx:
@@ -133,6 +140,18 @@ def test_interrupted_it_is_ended_by_whoever_comes_next_and_meanwhile_nothing_age
     with Store.open(directory, budget_bytes=CAP) as store, store.transaction() as tx:
         assert tx.reanchor("cam", "b", NOW) == 0
     assert rows(directory) == rows(whole)
+
+
+def test_forgetting_by_time_means_the_right_time_where_dating_anew_was_interrupted(directory, monkeypatch):
+    remember_long(directory, until=60, start_us=0, budget=CAP)
+    with monkeypatch.context() as patched, Store.open(directory, budget_bytes=CAP) as store:
+        after_each_piece(patched, stopping(12))
+        with pytest.raises(KeyboardInterrupt), store.transaction() as tx:
+            tx.reanchor("cam", "b", NOW)
+    assert forget(directory, Wanted(from_us=0, to_us=NOW + 10 * US)).moments == 10
+    with View.open(directory) as view:
+        assert [moment.seq for moment in view.moments()] == list(range(10, 60))
+    assert check_memory(directory) == []
 
 
 def test_after_an_error_the_next_write_comes_after_what_was_left(directory, monkeypatch):
@@ -155,7 +174,7 @@ STRETCH = st.lists(st.integers(1, 40), min_size=1, max_size=12)
 """Tenths of seconds between moments."""
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     earlier=st.lists(st.integers(1, 40), max_size=3),
     stretches=st.lists(st.tuples(STRETCH, st.sampled_from([0, 0, 5, 3600])), min_size=1, max_size=3),
@@ -175,11 +194,11 @@ def test_in_pieces_it_comes_to_the_same_as_at_once_and_what_is_shown_keeps_its_o
         for table in ("moment", "segment", "document", "relation"):
             begins = {key: us for key, us in _begins(small, table).items() if us in shown}
             orders[table] = sorted(begins, key=begins.__getitem__)
-        pieces = []
+        known = _known(small)
 
         def look(store):
-            pieces.append(1)
             assert not store.time_trusted
+            assert _known(small) == known
             for table, order in orders.items():
                 begins = _begins(small, table)
                 assert sorted(order, key=begins.__getitem__) == order
@@ -202,6 +221,13 @@ def _begins(directory, table):
     """When what is on the stream begins, by id."""
     with closing(connect(directory)) as connection:
         return dict(connection.execute(f"SELECT id, {'t_us' if table == 'moment' else 't0_us'} FROM {table} WHERE stream_id = 1"))
+
+
+def _known(directory):
+    """What a question about now may rest on, whatever its time."""
+    with View.open(directory) as view:
+        found = view.documents(), view.relations(), view.entities(), view.segments(), view.sessions(), view.moments()
+        return [sorted(one.id for one in kind) for kind in found], sorted(name for one in found[2] for name in one.aliases)
 
 
 def _look_back(directory, right):
