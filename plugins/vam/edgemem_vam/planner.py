@@ -254,4 +254,5 @@ def _summaries(action: wire.Summarize, span: Span, context: Context) -> WriteSum
 
 
 def _why(result: Any) -> str:
-    return f"this could not be done: {result.why}" if isinstance(result, Refused) else "this could not be done"
+    """For the planner, without the words of another model or of a server: those may be what a picture told it to say."""
+    return f"this could not be done: {result.why.partition(': ')[0]}" if isinstance(result, Refused) else "this could not be done"
