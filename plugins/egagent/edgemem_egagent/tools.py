@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LOCATION_PICTURES = 200
 """Pictures that may show the place of a location filter."""
+_PLACE_SCORE = 0.1
+"""Less sure that a picture shows the place, it does not; nor with half the score of the surest one. A retriever ranks all that it has."""
 AROUND_PLACE_US = 30 * US
 """A picture this close to one that shows the place was taken there: a view pans away from what names a room."""
 READ_LINES = 300
@@ -66,7 +68,9 @@ class VisualTool:
     def _at(self, lists: list[list[str]], found: dict[str, Evidence], action: VisualSearch, view: View) -> tuple[list[list[str]], str]:
         """Only what was taken at the place: near a picture that shows it, or while the graph has somebody there."""
         query = Query(text=action.location, from_us=action.from_us, to_us=action.to_us)
-        there = [(e.t0_us, e.t1_us) for e in self._retriever.retrieve(query, view, LOCATION_PICTURES).evidence]
+        seen = self._retriever.retrieve(query, view, LOCATION_PICTURES).evidence
+        sure = max(_PLACE_SCORE, 0.5 * max((e.score for e in seen), default=0.0))
+        there = [(e.t0_us, e.t1_us) for e in seen if e.score >= sure]
         for place in (entity for entity in match_entities(view, action.location) if entity.kind == "location"):
             known = view.relations(
                 entity_id=place.id, type="INTERACTS_WITH", from_us=action.from_us, to_us=action.to_us, limit=LOCATION_PICTURES

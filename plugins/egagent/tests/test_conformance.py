@@ -26,6 +26,7 @@ MUST = {
     ],
     "4 graph extraction: closed node and relation types, most complete name, no numbers as names": [
         f"{HERE}/test_writers.py::test_nodes_and_relations_are_closed_sets",
+        f"{HERE}/test_writers.py::test_a_recipe_may_close_the_set_otherwise_where_a_model_draws",
         f"{HERE}/test_writers.py::test_a_short_name_becomes_the_most_complete_one_and_can_be_taken_apart",
         f"{HERE}/test_writers.py::test_edges_by_a_model_are_checked_and_timed_by_the_lines_they_name",
     ],
@@ -47,6 +48,7 @@ MUST = {
     "12 visual search: one to three queries, time and place, 50 shown": [
         f"{HERE}/test_tools.py::test_pictures_of_all_queries_come_back",
         f"{HERE}/test_tools.py::test_time_and_place_narrow_the_pictures",
+        f"{HERE}/test_tools.py::test_a_picture_that_hardly_shows_the_place_was_not_taken_there",
         f"{HERE}/test_tools.py::test_at_most_so_many_are_shown",
     ],
     "13 rank fusion, votes as tie-break": [
@@ -68,6 +70,7 @@ MUST = {
     "17 planner: at most five sub-tasks with tool and arguments": [
         f"{HERE}/test_planner.py::test_sub_tasks_are_carried_out_judged_remembered_and_cited",
         f"{HERE}/test_planner.py::test_a_plan_with_more_than_five_steps_is_given_back",
+        f"{HERE}/test_planner.py::test_the_model_is_told_every_argument_that_it_may_give",
     ],
     "18 router: one tool or all": [f"{HERE}/test_planner.py::test_route_all_asks_every_tool"],
     "19 analyzer: relevance, evidence, repetitions, 50 pictures with their times": [

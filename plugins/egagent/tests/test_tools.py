@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from edgemem.answer.models import Models
 from edgemem.answer.planner import Kit, ask
+from edgemem.answer.retrieve import Hits, Query, moment_evidence
 from edgemem.config import ModelSettings
 from edgemem.infer.chat import Prompt
 from edgemem.records import US, Evidence, Question
@@ -69,6 +70,23 @@ def test_time_and_place_narrow_the_pictures(view: View) -> None:
     somewhere = visual.run(VisualSearch(queries=("cup",), location="moon"), view)
     assert somewhere.evidence
     assert "moon" in somewhere.notes[0]
+
+
+class EagerRetriever(LabelRetriever):
+    """Ranks every picture for every query, as retrievers by likeness do: what does not fit with a low score."""
+
+    def retrieve(self, query: Query, view: View, k: int) -> Hits:
+        fitting = super().retrieve(query, view, k).evidence
+        others = [moment_evidence(m, "frame", 0.01, "?") for m in view.moments() if f"m{m.id}" not in {e.id for e in fitting}]
+        return Hits(evidence=(*fitting, *others)[:k], confidence=0.7 if fitting else 0.0)
+
+
+def test_a_picture_that_hardly_shows_the_place_was_not_taken_there(view: View) -> None:
+    eager = VisualTool(EagerRetriever())
+    found = eager.run(VisualSearch(queries=("laptop", "cup"), location="office"), view).evidence
+    assert {e.text for e in found if e.score > 0.1} == {"laptop"}
+    assert min(e.t0_us for e in found) >= T0_US + 100 * US, "the office was first seen at 130 s"
+    assert "moon" in eager.run(VisualSearch(queries=("cup",), location="moon"), view).notes[0]
 
 
 def test_at_most_so_many_are_shown(view: View) -> None:
