@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from edgemem.extend.context import Context
     from edgemem.extend.recipe import Recipe, Recipes
     from edgemem.infer.roles import TextEmbedder
-    from edgemem.see.write import Writer
+    from edgemem.see.operations import Writer
 
 
 def name_voice(store: Store, request: NameVoice) -> Named:

@@ -101,7 +101,7 @@ class HookSpecs:
 
     @hookspec
     def register_writers(self) -> Components:
-        """What is written when a segment closes: `see.write.Writer`."""
+        """What is written when a segment closes: `see.operations.Writer`."""
         return ()
 
     @hookspec

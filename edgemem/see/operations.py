@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Transaction
     from edgemem.remember.view import View
-    from edgemem.see.write import Writer
 
 Observations = Mapping[int, tuple[Observation, ...]]
 """What was seen, by moment id."""
@@ -72,6 +71,19 @@ class Same(Record, frozen=True):
 
 
 Operation = NewDocument | Triple | Mentioned | Same
+
+
+class Writer(Protocol):
+    """Hook `register_writers`."""
+
+    name: str
+
+    def write(self, closing: Closing) -> Iterable[Operation]:
+        """What is to be written about a segment that just closed. None of it may tell of a later time.
+
+        A writer with the attribute `slow = True` is called in a thread of its own and may take its time.
+        """
+        ...
 
 
 def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> int:

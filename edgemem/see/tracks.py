@@ -19,9 +19,8 @@ from edgemem.records import US, Moment, Observation, Record, Segment
 from edgemem.remember.entries import NewSegment
 from edgemem.remember.results import Spoken
 from edgemem.see.care import Care
-from edgemem.see.operations import Closing, Operation, apply
+from edgemem.see.operations import Closing, Operation, Writer, apply
 from edgemem.see.segment import Cut, Mark, Segmenter, StoredMark
-from edgemem.see.write import Writer
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 import msgspec
 
 from edgemem.clock import offset_text
 from edgemem.records import Moment, Observation, Origin
 from edgemem.remember.entries import NewDocument
-from edgemem.see.operations import Closing, Operation
-
-
-class Writer(Protocol):
-    """Hook `register_writers`."""
-
-    name: str
-
-    def write(self, closing: Closing) -> Iterable[Operation]:
-        """What is to be written about a segment that just closed. None of it may tell of a later time.
-
-        A writer with the attribute `slow = True` is called in a thread of its own and may take its time.
-        """
-        ...
+from edgemem.see.operations import Closing
 
 
 class EventDocumentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
