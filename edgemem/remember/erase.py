@@ -48,7 +48,8 @@ def _done(tx: Transaction) -> None:
 
 def drop_unused_terms(tx: Transaction) -> bool:
     """Some terms that no moment carries: words of what was forgotten, or of what faded. For a store that has not learnt any name yet."""
-    tx.claim(_TERMS // 2)
+    if not tx.take(_TERMS // 2):
+        return True
     sql = "DELETE FROM term WHERE id IN (SELECT id FROM term WHERE moments = 0 AND kind <> ? LIMIT ?)"
     return tx.connection.execute(sql, (COLOUR_WORD, _TERMS)).rowcount == _TERMS
 
