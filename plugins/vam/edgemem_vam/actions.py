@@ -60,6 +60,9 @@ class Surveyed(Record, frozen=True):
     """Streams in the order of time, the structures of summaries, the conversation so far. Proves nothing: no evidence."""
 
     streams: tuple[StreamFacts, ...] = ()
+    """Those that were seen."""
+    bounds: tuple[int, int] | None = None
+    """From the first to the last thing that was seen or heard, in microseconds."""
     structures: tuple[Structure, ...] = ()
     conversation: tuple[Exchange, ...] = ()
     evidence: tuple[Evidence, ...] = ()

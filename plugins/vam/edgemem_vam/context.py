@@ -55,8 +55,8 @@ class Context:
     @classmethod
     def of(cls, surveyed: Surveyed, tz: str) -> Context:
         """For a memory of these streams."""
-        streams = surveyed.streams
-        return cls(min((s.t0_us for s in streams), default=0), max((s.t1_us for s in streams), default=0), tz)
+        ends = [(s.t0_us, s.t1_us) for s in surveyed.streams] + ([surveyed.bounds] if surveyed.bounds else [])
+        return cls(min((t0_us for t0_us, _ in ends), default=0), max((t1_us for _, t1_us in ends), default=0), tz)
 
     def begin(self, action: Any) -> Turn:
         """A new turn, numbered from 1."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from edgemem.answer.retrieve import document_evidence
 from edgemem.clock import now_us, offset_text, to_iso
 from edgemem.errors import ChatError
 from edgemem.records import US, Document, Evidence, Moment, Origin, Record, least_trusted
@@ -22,7 +23,7 @@ from edgemem_vam.summary_key import SummaryKey
 
 if TYPE_CHECKING:
     from edgemem.answer.models import Models
-    from edgemem.remember.view import Stream, View
+    from edgemem.remember.view import View
 
 MIN_WINDOW_S = 5.0
 """Shortest window (VAM)."""
@@ -59,20 +60,30 @@ class SurveyTool:
 
     def run(self, action: Survey, view: View) -> Surveyed:
         facts = (StreamFacts(name=s.name, t0_us=s.t0_us, t1_us=s.t1_us, moments=s.moments) for s in view.streams())
-        return Surveyed(streams=tuple(facts), structures=structures(view), conversation=conversation(view, action.asked_us))
+        return Surveyed(
+            streams=tuple(facts), bounds=view.bounds(), structures=structures(view), conversation=conversation(view, action.asked_us)
+        )  # fmt: skip
 
 
 class _Window(Record, frozen=True):
     """What a summary is written from."""
 
     key: SummaryKey
-    stream: Stream
+    stream: str
+    start_us: int
+    """When the stream began."""
     moments: tuple[Moment, ...]
     documents: tuple[Document, ...]
 
     @property
     def offset_us(self) -> int:
-        return max(0, self.key.t0_us - self.stream.t0_us)
+        return max(0, self.key.t0_us - self.start_us)
+
+    def evidence(self, view: View) -> tuple[Evidence, ...]:
+        """What proves it: its pictures; where nothing was seen, what was heard or written."""
+        if self.moments:
+            return evidence_of(evenly(self.moments, FRAMES), view, score=0.5)
+        return tuple(document_evidence(d, "speech" if d.kind == "utterance" else "event", 0.5, d.text) for d in self.documents)
 
 
 class SummaryTool:
@@ -96,12 +107,12 @@ class SummaryTool:
         known = {(d.stream, key): d for d in view.documents(kinds=SUMMARY_KINDS) if (key := summary_key.read(d)) is not None}
         keys = [summary_key.key_of(t0_us, t1_us, action.granularity_s, action.structure, action.prompt) for t0_us, t1_us in windows]
         for window in (window for key in keys for window in _of_streams(key, view)):
-            key, old = window.key, known.get((window.stream.name, window.key))
+            key, old = window.key, known.get((window.stream, window.key))
             text = None if old is None or _newer(window, old) else summary_key.body(old.text)
             if text is None:
                 text, down = self._write(window, action, view, down)
                 documents.append(_document(window, text, view))
-            evidence = evidence_of(evenly(window.moments, FRAMES), view, score=0.5)
+            evidence = window.evidence(view)
             proofs.update({one.id: one for one in evidence})
             made.append(
                 Note(
@@ -149,11 +160,13 @@ def _of_streams(key: SummaryKey, view: View) -> Iterator[_Window]:
     """What was kept in a window, each stream by itself: a summary of several would outlive the forgetting of one of them."""
     found = view.documents(kinds=EVENT_KINDS, from_us=key.t0_us, to_us=key.t1_us)
     kept = view.moments(from_us=key.t0_us, to_us=key.t1_us)
-    for stream in view.streams():
-        moments = tuple(moment for moment in kept if moment.stream == stream.name)
-        documents = [document for document in found if document.stream == stream.name]
-        if moments or documents:
-            yield _Window(key=key, stream=stream, moments=moments, documents=tuple(evenly(documents, DOCUMENTS)))
+    known = {stream.name: stream.t0_us for stream in view.streams()}  # of those that were seen
+    starts = {name: known[name] for name in {moment.stream for moment in kept}}
+    starts |= {one.stream: known.get(one.stream, one.t0_us - one.offset_us) for one in found}
+    for stream, start_us in sorted(starts.items(), key=lambda pair: pair[::-1]):
+        moments = tuple(moment for moment in kept if moment.stream == stream)
+        documents = evenly([document for document in found if document.stream == stream], DOCUMENTS)
+        yield _Window(key=key, stream=stream, start_us=start_us, moments=moments, documents=tuple(documents))
 
 
 def _put_together(window: _Window, shown: Sequence[Moment], view: View) -> str:
@@ -184,7 +197,7 @@ def _document(window: _Window, text: str, view: View) -> NewDocument:
     return NewDocument(
         kind="summary",
         text=summary_key.head(key, window.offset_us) + text,
-        stream=window.stream.name,
+        stream=window.stream,
         t0_us=key.t0_us,
         t1_us=key.t1_us,
         offset_us=window.offset_us,

@@ -78,6 +78,25 @@ def test_each_window_gets_a_document_from_its_pictures_and_event_documents(vam: 
     assert made.documents[0].moment_id is not None
 
 
+def test_what_was_only_heard_is_summarised_and_proved_by_the_words(vam: SimpleNamespace, tmp_path: Path) -> None:
+    directory, said = tmp_path / "talk", "The wifi password is under the printer."
+    with Store.open(directory) as store:
+        store.ensure_stream("talk", vam.start_us)
+        with store.transaction() as tx:
+            tx.add_document(
+                NewDocument(
+                    kind="utterance", text=said, stream="talk", t0_us=vam.start_us + 70 * US, t1_us=vam.start_us + 74 * US,
+                    offset_us=70 * US, known_us=vam.start_us + 74 * US, origin="asr",
+                )
+            )  # fmt: skip
+    minute = {"min_time": 0, "max_time": 60, "time_mode": "relative", "granularity_seconds": 60, "prompt": "all"}
+    chat = vam.Chat({"router": [{"type": "tool", "name": "summarize", "args": minute}], "summary_writer": ["About a password."]})
+    with View.open(directory) as view:
+        answer, _ = vam.put(view, "summarise the first minute", vam.kit(chat))
+    assert (answer.status, answer.answer) == ("answered", "About a password."), "seconds count from the first word"
+    assert [(evidence.channel, evidence.text) for evidence in answer.evidence] == [("speech", said)]
+
+
 def test_a_summary_is_of_one_stream_and_is_forgotten_with_it(vam: SimpleNamespace, tmp_path: Path) -> None:
     directory = tmp_path / "two"
     with Store.open(directory) as store:
@@ -85,7 +104,7 @@ def test_a_summary_is_of_one_stream_and_is_forgotten_with_it(vam: SimpleNamespac
         vam.remember(store, {10: (vam.text("PLAN 42"),)}, "desk")
         with store.view() as view:
             made = SummaryTool().run(windows(vam, to_us=vam.start_us + 60 * US), view)
-        assert [("PLAN 42" in note.text, note.evidence[0].stream) for note in made.windows] == [(False, "door"), (True, "desk")]
+        assert [("PLAN 42" in note.text, note.evidence[0].stream) for note in made.windows] == [(True, "desk"), (False, "door")]
         assert kept(store, windows(vam), made) == 2
         with store.view() as view:
             again = SummaryTool().run(windows(vam, to_us=vam.start_us + 60 * US), view)
