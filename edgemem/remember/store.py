@@ -81,7 +81,7 @@ class Store(Housekeeping):
         self._fader = None if self._division is None else Fader(self, connection, self._division)
         self._wal = Log(directory / f"{schema.DATABASE}-wal")
         self._synced_s = time.monotonic()
-        self._redating = False
+        self._redate_due, self._redating = anchor.is_due(connection), False
         self._note_budget()
         self.make_room()
 
@@ -116,7 +116,7 @@ class Store(Housekeeping):
                 try:
                     connection.execute(f"PRAGMA synchronous={durability}")
                     store = cls(directory, connection, lock, budget_bytes)
-                    store.redate()
+                    store._redate()
                     due = tidy.erasing_due(connection)
                     if due is None:
                         return store
@@ -150,17 +150,18 @@ class Store(Housekeeping):
     def transaction(self) -> Iterator[Transaction]:
         """Everything inside becomes durable together when the block ends, or not at all when it raises.
 
-        Under a budget what is old fades first, if need be, so that the block finds room. Raises BudgetError when no room can be made.
+        Under a budget what is old fades first, if need be, so that the block finds room. What the block said is to be dated anew is, before
+        this returns. Raises BudgetError when no room can be made.
         """
-        self.redate()  # an error, such as a full disk, may have left some
+        self._redate()  # an error, such as a full disk, may have left some
         self.make_room()
         with self.unbounded() as tx:
             yield tx
-        self.redate()
+        self._redate()
 
-    def redate(self) -> None:
+    def _redate(self) -> None:
         """Date anew what `Transaction.reanchor` noted, in as many transactions as the budget wants. Nothing else is written in between."""
-        if self._redating or not self._redate_due():
+        if self._redating or not self._redate_due:
             return
         self._redating = True
         try:
@@ -188,11 +189,9 @@ class Store(Housekeeping):
             self._names.clear()
         self._names.update(tx.learnt)
         self.ledger = tx.ledger
+        if tx.redated:
+            self._redate_due = anchor.is_due(self._connection)
         self._follow(tx)
-
-    def _redate_due(self) -> bool:
-        with told(self.directory):
-            return anchor.is_due(self._connection)
 
     def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:
         """Make the vector space if it is new. Raises EngineError when the memory holds one of that name with another dimension or use."""
@@ -238,7 +237,7 @@ class Store(Housekeeping):
     @property
     def time_trusted(self) -> bool:
         """Whether the clock of the last live frame could be trusted, and what it dated is right. While not, nothing fades by age."""
-        return self.state("clock/untrusted") != b"1" and not self._redate_due()
+        return self.state("clock/untrusted") != b"1" and not self._redate_due
 
     def fills(self, moments: Iterable[NewMoment]) -> bool:
         """Whether these moments with their texts want a transaction of their own; never without a budget."""
@@ -323,7 +322,7 @@ class Store(Housekeeping):
         The commit stands whatever happens here: a sidecar that cannot be written is rebuilt at the next chance, and until then readers
         take what it lacks from SQLite.
         """
-        if self._redate_due():
+        if self._redate_due:
             return  # their epoch says that the files do not fit; they are written anew at the end
         try:
             if tx.redated:

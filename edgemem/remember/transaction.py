@@ -42,7 +42,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         self._ledger = Ledger(connection, sums)
         self._counts: Counter[int] = Counter()
         self.redated = False
-        """Times have changed, so the vector files, which are in the order of time, are to be written anew."""
+        """Times change, so the vector files, which are in the order of time, do not fit until they are written anew."""
 
     @property
     def ledger(self) -> Counter[str]:
@@ -205,7 +205,9 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
 
         They do in steps of their own, once this transaction is committed; the store ends them before it writes anything else.
         """
-        return anchor.note(self.connection, stream, boot_id, ahead_us)
+        moved = anchor.note(self.connection, stream, boot_id, ahead_us)
+        self.redated = self.redated or moved > 0
+        return moved
 
     def trust_time(self, *, trusted: bool) -> None:
         """Note whether the clock can be trusted; `Store.time_trusted` tells."""
