@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SPOKEN_ALONE_US = 60 * US
 """So long words wait for a moment that shares their segment: the default recipe keeps one a minute of a still scene."""
+SPOKEN_US = 30 * US
+"""Words without a picture are told in stretches of at most this: an hour of talk is not one paragraph (EGAgent, appendix E: 30 s)."""
 _REMEMBERED = 4000
 """Moments whose observations are kept at hand for their segments; older ones are read from the store."""
 _SLOW_AHEAD = 8
@@ -148,7 +150,7 @@ class Tracks:
         for track in self._tracks:
             while track.waiting and (ending or track.waiting[0].marks[-1].offset_us <= heard_us):
                 self._close(tx, track, track.waiting.popleft())
-            if track.untold and (ending or track.seen_us < track.untold[0].document.offset_us < heard_us - SPOKEN_ALONE_US):
+            while track.untold and (ending or track.seen_us < track.untold[0].document.offset_us < heard_us - SPOKEN_ALONE_US):
                 self._close_spoken(tx, track)
         self._write_slow(tx)
 
@@ -164,8 +166,8 @@ class Tracks:
         self._tell(tx, track, segment, [moment for moment, _ in found], {moment.id: seen for moment, seen in found}, said)
 
     def _close_spoken(self, tx: Transaction, track: Track) -> None:
-        """Words without a picture: a segment from the first to the last of them."""
-        said = track.take(track.untold[-1].document.offset_us)
+        """Words without a picture: a segment from the first to the last of them that began within `SPOKEN_US`."""
+        said = track.take(track.untold[0].document.offset_us + SPOKEN_US - 1)
         first, last = said[0].document, max((s.document for s in said), key=lambda document: document.t1_us)
         span = {"t0_us": first.t0_us, "t1_us": last.t1_us, "offset_us": first.offset_us, "representative_id": None}
         self._tell(tx, track, self._add(tx, track, (), span), [], {}, said)

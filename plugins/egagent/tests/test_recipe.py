@@ -18,6 +18,7 @@ from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.see.pipeline import Pipeline
+from edgemem.see.subtitles import Subtitles
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,23 @@ def test_a_stream_becomes_a_vector_of_every_frame_and_a_paragraph_for_every_30_s
                 ("fixed_window", 0, 29), ("fixed_window", 30, 59), ("fixed_window", 60, 74),
             ]  # fmt: skip
             assert [document.segment_id for document in view.documents(kinds=("fused",))] == [segment.id for segment in segments]
+
+
+def test_talk_without_pictures_is_told_in_stretches_of_30_seconds_too(recipe: Recipe, tmp_path: Path) -> None:
+    times = [(f"{10 * n // 60:02}:{10 * n % 60:02}", f"{10 * n // 60:02}:{10 * n % 60 + 4:02}") for n in range(20)]
+    cues = [f"{n}\n00:{t0},000 --> 00:{t1},000\nAnna: line {n}\n" for n, (t0, t1) in enumerate(times)]
+    (tmp_path / "talk.srt").write_text("\n".join(cues))
+    plugins = Plugins.load()
+    parts, _ = make_parts(Recipes(plugins), recipe, make_context(plugins, Settings(), tmp_path), plugins)
+    camera = SyntheticCamera(seconds=4, rate_fps=1)
+    parts = replace(parts, joint=FakeJointEmbedder(), ear=Subtitles(tmp_path / "talk.srt", camera.t0_us))
+    with Store.open(tmp_path / "memory") as store:
+        Pipeline(camera, parts, store).run()
+        with store.view() as view:
+            told = [document.text for document in view.documents(kinds=("fused",))]
+            assert all(segment.t1_us - segment.t0_us <= 34 * US for segment in view.segments())
+    assert len(told) == 8
+    assert [f"line {n}" in text for text, n in zip(told, (0, 1, 4, 7, 10, 13, 16, 19), strict=True)] == [True] * 8
 
 
 def test_the_default_recipe_tells_no_language_model_what_is_seen_and_heard() -> None:

@@ -61,8 +61,9 @@ class Surveyed(Record, frozen=True):
 
     streams: tuple[StreamFacts, ...] = ()
     """Those that were seen."""
-    bounds: tuple[int, int] | None = None
-    """From the first to the last thing that was seen or heard, in microseconds."""
+    first_us: int | None = None
+    last_us: int | None = None
+    """Times of the first and the last thing that was seen or heard."""
     structures: tuple[Structure, ...] = ()
     conversation: tuple[Exchange, ...] = ()
     evidence: tuple[Evidence, ...] = ()

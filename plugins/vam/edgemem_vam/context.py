@@ -55,8 +55,9 @@ class Context:
     @classmethod
     def of(cls, surveyed: Surveyed, tz: str) -> Context:
         """For a memory of these streams."""
-        ends = [(s.t0_us, s.t1_us) for s in surveyed.streams] + ([surveyed.bounds] if surveyed.bounds else [])
-        return cls(min((t0_us for t0_us, _ in ends), default=0), max((t1_us for _, t1_us in ends), default=0), tz)
+        ends = [t_us for s in surveyed.streams for t_us in (s.t0_us, s.t1_us)]
+        ends += [t_us for t_us in (surveyed.first_us, surveyed.last_us) if t_us is not None]
+        return cls(min(ends, default=0), max(ends, default=0), tz)
 
     def begin(self, action: Any) -> Turn:
         """A new turn, numbered from 1."""

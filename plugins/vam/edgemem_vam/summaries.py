@@ -60,8 +60,10 @@ class SurveyTool:
 
     def run(self, action: Survey, view: View) -> Surveyed:
         facts = (StreamFacts(name=s.name, t0_us=s.t0_us, t1_us=s.t1_us, moments=s.moments) for s in view.streams())
+        first_us, last_us = view.bounds() or (None, None)
         return Surveyed(
-            streams=tuple(facts), bounds=view.bounds(), structures=structures(view), conversation=conversation(view, action.asked_us)
+            streams=tuple(facts), first_us=first_us, last_us=last_us, structures=structures(view),
+            conversation=conversation(view, action.asked_us),
         )  # fmt: skip
 
 
