@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from edgemem_vam.roles import EVENT_WRITER, Role, request, say
 if TYPE_CHECKING:
     from edgemem.answer.models import Models
 
+_log = logging.getLogger("edgemem.vam")
 FRAMES = 8
 """Pictures of one event that the model sees (VAM B.5)."""
 _COMMITTED_WITHIN_S = 3.0
@@ -102,7 +104,8 @@ class VamEvent:
         }
         try:
             text = say(self._models, request("event_writer", self._settings.writer, body, images))
-        except ChatError:
+        except ChatError as error:
+            _log.warning("event document without the language model: %s", error)
             return None
         return (text, "ocr" if images or '"' in text else "caption") if text else None
 

@@ -89,7 +89,7 @@ ROWS = (
     Row(15, "M", "event document from at most 8 frames, T 0.1, 700 tokens, prefix, last frame stands for it, fallback text (P B.5)", (
         "test_documents.py::test_an_event_document_names_its_event_its_frames_and_stands_for_the_last",
         "test_documents.py::test_a_model_describes_the_event_from_at_most_eight_pictures_only_where_that_is_wanted",
-        "test_documents.py::test_a_model_that_fails_leaves_the_document_without_it",
+        "test_documents.py::test_a_model_that_fails_leaves_the_document_without_it_and_that_is_said",
         "test_documents.py::test_an_event_of_which_nothing_is_known_still_has_its_time")),
     Row(18, "S", "at most 6 chunks and 6 fields of a document are embedded (code)", (
         "test_rules.py::test_lines_are_chunks_and_a_long_line_is_cut_into_pairs_of_sentences",

@@ -262,9 +262,12 @@ def test_a_model_describes_the_event_from_at_most_eight_pictures_only_where_that
     assert silent.asked == []
 
 
-def test_a_model_that_fails_leaves_the_document_without_it(vam: SimpleNamespace) -> None:
-    document = VamEvent(VamEventSettings(describe=True), models(vam, ChatError("gone"))).write(closing(MUG))[0]
+@pytest.mark.parametrize("said", [ChatError("the server is gone"), "I'm sorry, but I can't help with that."])
+def test_a_model_that_fails_leaves_the_document_without_it_and_that_is_said(vam: SimpleNamespace, said: Any, caplog: Any) -> None:
+    document = VamEvent(VamEventSettings(describe=True), models(vam, said)).write(closing(MUG))[0]
     assert "coffee mug" in document.text
+    assert "sorry" not in document.text
+    assert "without the language model: the" in caplog.text
 
 
 def test_an_event_of_which_nothing_is_known_still_has_its_time() -> None:
