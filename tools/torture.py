@@ -27,10 +27,10 @@ import simplejpeg
 from edgemem.errors import MemoryDirError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation
-from edgemem.remember import keys
 from edgemem.remember.check import check_memory
+from edgemem.remember.disk import keys
+from edgemem.remember.disk.room import MINIMUM_BYTES
 from edgemem.remember.forget import Wanted, forget
-from edgemem.remember.room import MINIMUM_BYTES
 from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
 from edgemem.remember.upkeep import compact

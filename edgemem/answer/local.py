@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from edgemem.answer.plans import Plan, abstain
-from edgemem.answer.plans_choice import map_reply, with_options
-from edgemem.answer.plans_relation import relation
-from edgemem.answer.plans_scene import describe, how_long, how_many, what, where
-from edgemem.answer.plans_speech import told_instead
-from edgemem.answer.plans_text import read_text, who
-from edgemem.answer.plans_thing import did_ever, find, order, when, which
+from edgemem.answer.language.vocabulary import Kind
+from edgemem.answer.plans.base import Plan, abstain
+from edgemem.answer.plans.choice import map_reply, with_options
+from edgemem.answer.plans.relation import relation
+from edgemem.answer.plans.scene import describe, how_long, how_many, what, where
+from edgemem.answer.plans.speech import told_instead
+from edgemem.answer.plans.text import read_text, who
+from edgemem.answer.plans.thing import did_ever, find, order, when, which
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Refused, Reply
-from edgemem.answer.vocabulary import Kind
 
 PLANS: Mapping[Kind, Callable[[Session], Plan]] = {
     "where": where,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf, WithinQuestion, rewritten
+from edgemem.answer.language.question import parse
+from edgemem.answer.language.timespan import resolve
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.models import Models
-from edgemem.answer.question import parse
 from edgemem.answer.retrieve import Retriever
 from edgemem.answer.session import Session, Step
-from edgemem.answer.timespan import resolve
 from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, Result, SearchTool, Tool
 from edgemem.answer.tools_graph import HearTool, RelateTool
 from edgemem.errors import ChatError, PluginError, PluginFailure, UsageError

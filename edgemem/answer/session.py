@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from edgemem.answer.question import Parsed
-from edgemem.answer.timespan import TimeSpan
+from edgemem.answer.language.question import Parsed
+from edgemem.answer.language.timespan import TimeSpan
 from edgemem.answer.tools import Action, Refused, Result
 from edgemem.records import Evidence, Question, Record
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
 
-from edgemem.answer.readings import Reading, reading, reading_evidence, readings
 from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
+from edgemem.answer.retrievers.readings import Reading, reading, reading_evidence, readings
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
 from edgemem.errors import UsageError
 from edgemem.records import US, Evidence, Moment, Observation, Record, Status

@@ -16,7 +16,7 @@ from edgemem.answer.session import Call
 from edgemem.answer.tools import Reply
 from edgemem.clock import to_local
 from edgemem.remember.entries import NewSession, NewStep
-from edgemem.remember.reading import FOREVER_US
+from edgemem.remember.rows.reading import FOREVER_US
 
 if TYPE_CHECKING:
     from edgemem.answer.session import Session, Step

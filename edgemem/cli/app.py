@@ -14,7 +14,7 @@ import msgspec
 
 from edgemem.config import Settings, home_dir, load
 from edgemem.errors import EdgememError
-from edgemem.remember import keys
+from edgemem.remember.disk import keys
 
 if TYPE_CHECKING:
     from edgemem.device.agent import Workshop

@@ -48,7 +48,7 @@ def _machine() -> list[Finding]:
 
 
 def _vectors() -> list[Finding]:
-    from edgemem.remember.kernels import scan, scan_numpy
+    from edgemem.remember.vectors.kernels import scan, scan_numpy
 
     if scan is scan_numpy:
         return [Finding("note", "vector kernel", "numpy: numkong cannot be imported, so scans are about five times slower")]
@@ -98,7 +98,7 @@ def _chat(session: Session) -> Finding:
 
 def _encryption() -> Finding:
     """Whether memories can be encrypted here, and whether a configured key can be had."""
-    from edgemem.remember import keys
+    from edgemem.remember.disk import keys
 
     try:
         key = keys.configured()

@@ -12,7 +12,7 @@ from edgemem.cli.ask import evidence_rows, make_kit
 from edgemem.clock import from_iso
 from edgemem.device.wire import MAX_QUESTION_CHARS, Forget
 from edgemem.errors import UsageError
-from edgemem.remember.selection import Receipt, Wanted
+from edgemem.remember.forgetting.selection import Receipt, Wanted
 
 if TYPE_CHECKING:
     from edgemem.records import Evidence

@@ -85,7 +85,7 @@ def run_ingest(
     from edgemem.see.pipeline import Pipeline
     from edgemem.see.privacy import Privacy
     from edgemem.see.resume import seen_as
-    from edgemem.see.source import open_source
+    from edgemem.see.sources.opening import open_source
     from edgemem.see.subtitles import Subtitles, beside
 
     if stream and (not stream.strip() or len(stream) > 200):

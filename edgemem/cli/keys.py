@@ -20,7 +20,7 @@ _BLOCKS = "note: blocks of the plain files may stay on the medium until it write
 @pass_session
 def keygen(session: Session, file: Path, as_json: bool) -> None:  # noqa: ARG001 - every command takes the session
     """Make a new random key in a new FILE that only you can read. Keep a copy of it elsewhere: without it a memory is lost."""
-    from edgemem.remember.keys import generate
+    from edgemem.remember.disk.keys import generate
 
     generate(file)
     _said(as_json, {"key_file": str(file)}, f"{file}: a new key; keep a copy of it elsewhere, without it the memory is lost")
@@ -33,7 +33,7 @@ def keygen(session: Session, file: Path, as_json: bool) -> None:  # noqa: ARG001
 @pass_session
 def encrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
     """Encrypt a plain memory with the configured key. Takes as much free disk as the memory for a while; a crash loses nothing."""
-    from edgemem.remember import keys, rewrite
+    from edgemem.remember.disk import keys, rewrite
 
     key = keys.configured()
     if key is None:
@@ -51,7 +51,7 @@ def encrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG
 @pass_session
 def decrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
     """Make an encrypted memory plain again. Takes as much free disk as the memory for a while; a crash loses nothing."""
-    from edgemem.remember import keys, rewrite
+    from edgemem.remember.disk import keys, rewrite
     from edgemem.remember.store import Store
 
     key = keys.configured()
@@ -71,7 +71,7 @@ def decrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG
 @pass_session
 def rekey(session: Session, memory: Path, new_key_file: Path, as_json: bool) -> None:  # noqa: ARG001
     """Give an encrypted memory another key. Takes as much free disk as the memory for a while; a crash loses nothing."""
-    from edgemem.remember import keys, rewrite
+    from edgemem.remember.disk import keys, rewrite
 
     old, new = keys.configured(), keys.read(new_key_file)
     if old is None:

@@ -103,7 +103,7 @@ def backup(session: Session, file: Path, memory: Path, key_file: Path | None, as
 
     The copy of an encrypted memory is encrypted too.
     """
-    from edgemem.remember.keys import read
+    from edgemem.remember.disk.keys import read
     from edgemem.remember.upkeep import backup as copy
 
     with _steps("backup") as step:
@@ -203,8 +203,8 @@ def resume(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG0
 
 
 def _set_paused(memory: Path, *, as_json: bool, paused: bool) -> None:
-    from edgemem.remember.directory import set_paused
-    from edgemem.remember.faults import told
+    from edgemem.remember.disk.directory import set_paused
+    from edgemem.remember.disk.faults import told
 
     with told(memory):
         set_paused(memory, paused=paused)

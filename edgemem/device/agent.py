@@ -22,15 +22,17 @@ from edgemem.device.wire import Forget, Forgotten, Named, NameVoice, Seeing
 from edgemem.errors import MemoryDirError, SourceError, UsageError
 from edgemem.extend.kit import make_parts
 from edgemem.extend.stats import save_stats
-from edgemem.remember import schema
-from edgemem.remember.directory import is_paused
+from edgemem.remember.disk import schema
+from edgemem.remember.disk.directory import is_paused
 from edgemem.remember.forget import tidy_up
 from edgemem.remember.rules import KeepRules, Retainers
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.privacy import Privacy
 from edgemem.see.signals import stop_on_signals
-from edgemem.see.source import Source, open_source, require_there
+from edgemem.see.sources.base import Source
+from edgemem.see.sources.opening import open_source
+from edgemem.see.sources.spec import require_there
 
 if TYPE_CHECKING:
     from edgemem.extend.context import Context

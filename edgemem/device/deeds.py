@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from edgemem.device.wire import Forget, Forgotten, Named, NameVoice
 from edgemem.errors import EngineError, UsageError
 from edgemem.extend.kit import make_tracks
+from edgemem.remember.budget.pieces import cap_in_force
 from edgemem.remember.entries import NewEntity
 from edgemem.remember.forget import forget as forget_it
 from edgemem.remember.forget import tidy_up
-from edgemem.remember.pieces import cap_in_force
 from edgemem.remember.store import Store
 from edgemem.see.hear import without_voices
 from edgemem.see.operations import anew

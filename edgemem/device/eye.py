@@ -15,11 +15,11 @@ from edgemem.errors import EdgememError, SourceError
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline
 from edgemem.see.resume import seen_whole, state_of
-from edgemem.see.source import Source
+from edgemem.see.sources.base import Source
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 """Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen calls again by
-itself (`see.camera`) before it is given up and comes here."""
+itself (`see.sources.camera`) before it is given up and comes here."""
 
 _NAP_S = 0.05
 """A rest is over for an eye so long after it is over for all."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from edgemem.answer.written import persist, written
 from edgemem.errors import EdgememError
-from edgemem.remember.directory import is_paused
+from edgemem.remember.disk.directory import is_paused
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 

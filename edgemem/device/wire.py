@@ -23,7 +23,7 @@ import msgspec
 from edgemem import __version__
 from edgemem.config import Settings, dump
 from edgemem.records import Answer, Evidence, Record
-from edgemem.remember.selection import Receipt, Wanted
+from edgemem.remember.forgetting.selection import Receipt, Wanted
 
 SOCKET = "agent.sock"
 """In the memory's directory: whoever has the memory finds its agent, however either was started."""

@@ -63,7 +63,8 @@ def register_retainers() -> Components:
 
 @hookimpl
 def register_retrievers() -> Components:
-    from edgemem.answer import entities, readings, retrieve, speech
+    from edgemem.answer import retrieve
+    from edgemem.answer.retrievers import entities, readings, speech
 
     return [
         Component("frame", _frames, summary="pictures by what they show"),
@@ -105,6 +106,6 @@ def _make(kind: Any) -> Any:
 
 
 def _frames(_settings: object, context: Context) -> Any:
-    from edgemem.answer.frames import FrameRetriever
+    from edgemem.answer.retrievers.frames import FrameRetriever
 
     return FrameRetriever(context.engines)

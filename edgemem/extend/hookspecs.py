@@ -56,7 +56,7 @@ class HookSpecs:
 
     @hookspec
     def register_sources(self) -> Components:
-        """Where frames and speech come from: `see.source.Source`."""
+        """Where frames and speech come from: `see.sources.base.Source`."""
         return ()
 
     @hookspec

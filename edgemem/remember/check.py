@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from edgemem.remember.anchor import is_due
-from edgemem.remember.database import is_cipher
-from edgemem.remember.faults import told
+from edgemem.remember.disk.database import is_cipher
+from edgemem.remember.disk.faults import told
 from edgemem.remember.forget import digest
-from edgemem.remember.reading import connect
-from edgemem.remember.sidecar import Sidecar
-from edgemem.remember.tidy import WIPE_DUE
+from edgemem.remember.forgetting.tidy import WIPE_DUE
+from edgemem.remember.rows.anchor import is_due
+from edgemem.remember.rows.reading import connect
+from edgemem.remember.vectors.sidecar import Sidecar
 from edgemem.remember.view import View
 
 _COUNTS = (

@@ -26,10 +26,10 @@ from typing import Any
 import msgspec
 
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.remember import observations as packing
-from edgemem.remember.faults import told
-from edgemem.remember.reading import connect
-from edgemem.remember.vectors import Holds, vec_id
+from edgemem.remember.disk.faults import told
+from edgemem.remember.rows import observations as packing
+from edgemem.remember.rows.reading import connect
+from edgemem.remember.vectors.search import Holds, vec_id
 from edgemem.remember.view import View
 
 FORMAT = "edgemem-export"

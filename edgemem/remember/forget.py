@@ -18,17 +18,17 @@ from typing import Protocol
 
 from edgemem.clock import now_us
 from edgemem.records import Moment, Observation, Segment
-from edgemem.remember import room
-from edgemem.remember.directory import WriterLock, prepare
-from edgemem.remember.erase import erasing
-from edgemem.remember.faults import told
-from edgemem.remember.pieces import Step, cap_in_force, in_pieces
-from edgemem.remember.reading import connect, ids_list
+from edgemem.remember.budget.pieces import Step, cap_in_force, in_pieces
+from edgemem.remember.disk import room
+from edgemem.remember.disk.directory import WriterLock, prepare
+from edgemem.remember.disk.faults import told
+from edgemem.remember.forgetting.erase import erasing
+from edgemem.remember.forgetting.selection import Receipt, Selection, Wanted, runs, select
+from edgemem.remember.forgetting.tidy import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
 from edgemem.remember.results import Spoken
-from edgemem.remember.selection import Receipt, Selection, Wanted, runs, select
+from edgemem.remember.rows.reading import connect, ids_list
+from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.store import Store
-from edgemem.remember.tidy import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
-from edgemem.remember.transaction import Transaction
 from edgemem.remember.view import View
 
 __all__ = ["Receipt", "Wanted", "forget", "tidy_up"]

@@ -19,9 +19,9 @@ from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import Observation, Record, Tier, Vector
 from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewMoment, NewRelation, NewSegment, NewSession
 from edgemem.remember.export import ADDED, FORMAT, FORMAT_VERSION, TABLES
-from edgemem.remember.sessions import renumbered
+from edgemem.remember.rows.sessions import renumbered
 from edgemem.remember.store import Store, Transaction
-from edgemem.remember.vectors import Holds
+from edgemem.remember.vectors.search import Holds
 
 _BATCH = 32
 """Rows in one transaction at most; large pictures fill one sooner. An import under a byte budget goes in like what is seen."""

@@ -21,20 +21,22 @@ import msgspec
 
 from edgemem.errors import EngineError, MemoryDirError
 from edgemem.records import Tier
-from edgemem.remember import anchor, database, keys, ledger, room, schema, text, tidy
-from edgemem.remember.budget import Fader
-from edgemem.remember.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
+from edgemem.remember.budget.fader import Fader
+from edgemem.remember.budget.housekeeping import Housekeeping
+from edgemem.remember.budget.pieces import cap_in_force, in_pieces
+from edgemem.remember.budget.worth import Worths, worth
+from edgemem.remember.disk import database, keys, room, schema
+from edgemem.remember.disk.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
+from edgemem.remember.disk.faults import explain, told
+from edgemem.remember.disk.log import Log
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
-from edgemem.remember.erase import erasing
-from edgemem.remember.faults import explain, told
-from edgemem.remember.housekeeping import Housekeeping
-from edgemem.remember.log import Log
-from edgemem.remember.pieces import cap_in_force, in_pieces
-from edgemem.remember.redate import Redating
-from edgemem.remember.transaction import Transaction
-from edgemem.remember.vectors import Holds, SpaceWriter, space_row
+from edgemem.remember.forgetting import tidy
+from edgemem.remember.forgetting.erase import erasing
+from edgemem.remember.rows import anchor, ledger, text
+from edgemem.remember.rows.redate import Redating
+from edgemem.remember.rows.transaction import Transaction
+from edgemem.remember.vectors.search import Holds, SpaceWriter, space_row
 from edgemem.remember.view import View
-from edgemem.remember.worth import Worths, worth
 
 if TYPE_CHECKING:
     from typing_extensions import Self

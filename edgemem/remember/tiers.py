@@ -14,7 +14,7 @@ import msgspec
 
 from edgemem.errors import UsageError
 from edgemem.records import US, Record, Tier
-from edgemem.remember.shrink import shrink
+from edgemem.remember.budget.shrink import shrink
 from edgemem.remember.store import Retainable, Store
 
 

@@ -10,15 +10,15 @@ from contextlib import closing
 from pathlib import Path
 
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.remember import database, keys, schema
-from edgemem.remember.directory import disk_bytes
-from edgemem.remember.erase import drop_unused_terms, merging
-from edgemem.remember.faults import told
+from edgemem.remember.budget.pieces import cap_in_force, in_pieces
+from edgemem.remember.disk import database, keys, schema
+from edgemem.remember.disk.directory import disk_bytes
+from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.keys import Key
+from edgemem.remember.disk.rewrite import copy_into
 from edgemem.remember.forget import tidy_up
-from edgemem.remember.keys import Key
-from edgemem.remember.pieces import cap_in_force, in_pieces
-from edgemem.remember.reading import connect
-from edgemem.remember.rewrite import copy_into
+from edgemem.remember.forgetting.erase import drop_unused_terms, merging
+from edgemem.remember.rows.reading import connect
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from edgemem.errors import MemoryDirError
 from edgemem.records import Matrix, Moment, Observation, Segment, Vector
-from edgemem.remember import observations as packing
-from edgemem.remember import schema
-from edgemem.remember.directory import disk_bytes
-from edgemem.remember.documents import DocumentReading
-from edgemem.remember.faults import told
-from edgemem.remember.reading import FOREVER_US, KNOWN, connect, ids_list, in_stream
+from edgemem.remember.disk import schema
+from edgemem.remember.disk.directory import disk_bytes
+from edgemem.remember.disk.faults import told
 from edgemem.remember.results import PassageHit, Posting, SessionHead, SessionLog, Spoken, Stats, Stream, TextHit
-from edgemem.remember.sessions import SessionReading
-from edgemem.remember.vectors import fetch
+from edgemem.remember.rows import observations as packing
+from edgemem.remember.rows.documents import DocumentReading
+from edgemem.remember.rows.reading import FOREVER_US, KNOWN, connect, ids_list, in_stream
+from edgemem.remember.rows.sessions import SessionReading
+from edgemem.remember.vectors.search import fetch
 
 if TYPE_CHECKING:
     from typing_extensions import Self

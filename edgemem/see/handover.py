@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Generator
 
 from edgemem.records import Frame
-from edgemem.see.source import Source
+from edgemem.see.sources.base import Source
 
 _AHEAD = 2
 """Frames that a recorded source decodes ahead, so that decoding and inference overlap."""

@@ -28,7 +28,7 @@ from edgemem.see.resume import Run
 from edgemem.see.segment import Mark
 from edgemem.see.select import Candidate, Kept, Selector
 from edgemem.see.signals import stop_on_signals
-from edgemem.see.source import Source
+from edgemem.see.sources.base import Source
 from edgemem.see.subtitles import Subtitles
 from edgemem.see.tracks import Track, Tracks
 from edgemem.see.utterances import Hearing

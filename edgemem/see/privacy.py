@@ -12,7 +12,7 @@ import msgspec
 from edgemem import config
 from edgemem.errors import UsageError
 from edgemem.records import Frame, Observation
-from edgemem.remember.directory import is_paused
+from edgemem.remember.disk.directory import is_paused
 
 PAUSED = "paused"
 

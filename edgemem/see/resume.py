@@ -13,7 +13,7 @@ from edgemem.clock import JUMP_US, UNTRUSTED_US
 from edgemem.records import US, Frame
 from edgemem.remember.store import Store
 from edgemem.see.hear import NOTHING_YET_US
-from edgemem.see.source import Source
+from edgemem.see.sources.base import Source
 
 
 class Saved(msgspec.Struct, kw_only=True):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Store, Transaction
     from edgemem.see.resume import Run
-    from edgemem.see.source import Source
+    from edgemem.see.sources.base import Source
 
 
 class Hearing:

@@ -167,8 +167,8 @@ def test_the_same_question_takes_the_same_steps(view: View, kit: Kit) -> None:
 
 
 def test_without_an_engine_for_pictures_documents_and_text_still_answer(view: View) -> None:
-    from edgemem.answer.readings import TextRetriever
     from edgemem.answer.retrieve import EventRetriever
+    from edgemem.answer.retrievers.readings import TextRetriever
 
     kit = Kit(planner=LocalPlanner(), retrievers=(TextRetriever(), EventRetriever()))
     assert 100 in seconds(put(view, kit, "When did I see the motorbike?"))
@@ -250,7 +250,7 @@ def test_search_by_channel_and_fused(view: View, kit: Kit) -> None:
 
 @pytest.mark.parametrize("line", ["EXITC", "exit c", "EX1T C"])
 def test_text_is_found_as_read_squeezed_and_with_a_slip(line: str) -> None:
-    from edgemem.answer.words import likeness
+    from edgemem.answer.language.words import likeness
 
     assert likeness("exit c", line) > 0.7
 

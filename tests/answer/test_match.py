@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemem.answer.match import Features, confidence, features, matches, score_moments, spread
+from edgemem.answer.retrievers.match import Features, confidence, features, matches, score_moments, spread
 from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US
 from edgemem.remember.results import Posting

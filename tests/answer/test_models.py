@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from edgemem.answer.check import WithinQuestion
+from edgemem.answer.language.question import parse
+from edgemem.answer.language.timespan import TimeSpan
 from edgemem.answer.models import Models
-from edgemem.answer.question import parse
 from edgemem.answer.session import Session
-from edgemem.answer.timespan import TimeSpan
 from edgemem.answer.tools import Search
 from edgemem.config import ModelSettings, load
 from edgemem.errors import ChatError, UsageError

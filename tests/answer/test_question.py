@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgemem.answer.question import LIMIT_CHARS, Parsed, parse
+from edgemem.answer.language.question import LIMIT_CHARS, Parsed, parse
 from edgemem.errors import UsageError
 
 CASES: list[tuple[str, dict[str, object]]] = [

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from edgemem.answer.asked import ME, read_asked
-from edgemem.answer.entities import EntityRetriever
-from edgemem.answer.frames import FrameRetriever
+from edgemem.answer.language.asked import ME, read_asked
+from edgemem.answer.language.question import parse
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import Kit, ask
-from edgemem.answer.question import parse
-from edgemem.answer.readings import TextRetriever
 from edgemem.answer.retrieve import EventRetriever, Query
+from edgemem.answer.retrievers.entities import EntityRetriever
+from edgemem.answer.retrievers.frames import FrameRetriever
+from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.clock import from_iso
 from edgemem.records import US, Answer, Question, Quote
 from edgemem.remember.entries import NewDocument, NewEntity, NewRelation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgemem.answer.retrieve import Query
-from edgemem.answer.speech import SpeechRetriever
+from edgemem.answer.retrievers.speech import SpeechRetriever
 from edgemem.clock import from_iso
 from edgemem.records import US
 from edgemem.remember.entries import NewDocument, NewEntity

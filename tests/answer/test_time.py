@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from edgemem.answer.timeref import duration_s, take_time
-from edgemem.answer.timespan import TimeSpan, resolve
+from edgemem.answer.language.timeref import duration_s, take_time
+from edgemem.answer.language.timespan import TimeSpan, resolve
 from edgemem.clock import from_iso
 from edgemem.records import US, Moment, Question, Record
 

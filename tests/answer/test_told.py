@@ -73,7 +73,7 @@ def view(memory: Path) -> Iterator[View]:
 
 @pytest.fixture
 def guessing(kit: Kit) -> Kit:
-    from edgemem.answer.frames import FrameRetriever
+    from edgemem.answer.retrievers.frames import FrameRetriever
 
     return Kit(planner=kit.planner, retrievers=(FrameRetriever(matcher=Guessing()), *kit.retrievers[1:]))
 

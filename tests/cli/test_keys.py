@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from edgemem.remember import keys
+from edgemem.remember.disk import keys
 
 pytest.importorskip("sqlcipher3", reason="sqlcipher3 has no wheel for this Python: pip install 'edgemem-agent[encrypted]'")
 

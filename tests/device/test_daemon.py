@@ -16,7 +16,7 @@ from edgemem.cli.main import main
 from edgemem.config import load
 from edgemem.device.wire import SOCKET
 from edgemem.errors import UsageError
-from edgemem.remember.directory import set_paused
+from edgemem.remember.disk.directory import set_paused
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 

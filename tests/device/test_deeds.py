@@ -16,7 +16,7 @@ from daemons import PROGRAM, SIGNS, Daemon, Start, network_camera, remember_sign
 from edgemem.cli.main import main
 from edgemem.extend.testing import T0_US
 from edgemem.records import US
-from edgemem.remember.directory import WriterLock
+from edgemem.remember.disk.directory import WriterLock
 from edgemem.remember.entries import NewDocument, NewEntity
 from edgemem.remember.store import Store
 from edgemem.remember.view import View

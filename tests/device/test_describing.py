@@ -20,7 +20,7 @@ from edgemem.extend.recipe import Recipes
 from edgemem.extend.testing import T0_US, FakeJointEmbedder
 from edgemem.records import US, Observation
 from edgemem.remember.entries import NewDocument, NewMoment, NewPassage, NewSegment
-from edgemem.remember.selection import Wanted
+from edgemem.remember.forgetting.selection import Wanted
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.see.segment import FixedWindow

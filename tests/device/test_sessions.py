@@ -10,7 +10,7 @@ import pytest
 from daemons import Start, remember_signs, wait_until
 
 from edgemem.cli.main import main
-from edgemem.remember.directory import set_paused
+from edgemem.remember.disk.directory import set_paused
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from edgemem.answer.match import ABSTAIN_BELOW, confidence, features, score_moments
+from edgemem.answer.retrievers.match import ABSTAIN_BELOW, confidence, features, score_moments
 from edgemem.infer.bridge import LabelBridge, crop_boxes
 from edgemem.infer.colour import ColourMap, name_pixels
 from edgemem.infer.labels import Meanings, describe, heads, read_table

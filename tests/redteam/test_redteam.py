@@ -13,11 +13,11 @@ from conftest import DAY_US, SECRET, TRUTH, contents, like, watched
 from obedient import Obedient, ObedientPlanner, wishes
 from wall import EVERY_US, T0_US, medium_of
 
-from edgemem.answer.frames import FrameRetriever
 from edgemem.answer.models import Models
 from edgemem.answer.planner import Kit, ask
-from edgemem.answer.readings import TextRetriever
 from edgemem.answer.retrieve import EventRetriever
+from edgemem.answer.retrievers.frames import FrameRetriever
+from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.tools import Count, Inspect, Read, Refused, Search
 from edgemem.clock import to_iso
 from edgemem.records import Question

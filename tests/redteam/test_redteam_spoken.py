@@ -23,7 +23,7 @@ from edgemem.records import Question
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.see.pipeline import Pipeline
-from edgemem.see.source import open_source
+from edgemem.see.sources.opening import open_source
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools" / "eval"))
 

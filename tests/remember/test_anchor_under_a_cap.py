@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from edgemem.records import US, Observation
 from edgemem.remember.check import check_memory
+from edgemem.remember.disk.room import MINIMUM_BYTES, log_bytes
 from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession
 from edgemem.remember.forget import Wanted, forget
-from edgemem.remember.reading import connect
-from edgemem.remember.room import MINIMUM_BYTES, log_bytes
+from edgemem.remember.rows.reading import connect
 from edgemem.remember.store import Store
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
 from edgemem.remember.view import View

@@ -18,8 +18,8 @@ from edgemem.extend.testing import T0_US
 from edgemem.infer.roles import Space
 from edgemem.records import US, Quote
 from edgemem.remember.check import check_memory
+from edgemem.remember.disk.room import MINIMUM_BYTES
 from edgemem.remember.entries import NewEntity, NewPassage, NewRelation
-from edgemem.remember.room import MINIMUM_BYTES
 from edgemem.remember.store import NewDocument, NewMoment, Store
 from edgemem.remember.tiers import AgeTiers
 
@@ -204,7 +204,7 @@ def test_what_was_seen_once_outlives_what_is_always_there(making):
 
 
 def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeypatch):
-    monkeypatch.setattr("edgemem.remember.housekeeping._READER_PATIENCE_S", 0.1)
+    monkeypatch.setattr("edgemem.remember.budget.housekeeping._READER_PATIENCE_S", 0.1)
     with memory(making, MINIMUM_BYTES) as store:
         writing = events(store, making, 1000)
         next(writing)

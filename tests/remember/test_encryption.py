@@ -20,8 +20,8 @@ import simplejpeg
 
 from edgemem.errors import MemoryDirError, MemoryKeyError, UsageError
 from edgemem.records import US
-from edgemem.remember import database, keys, rewrite
 from edgemem.remember.check import check_memory
+from edgemem.remember.disk import database, keys, rewrite
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
@@ -274,7 +274,7 @@ def test_a_memory_changes_its_key_and_keeps_everything(directory, making):
 
 def test_a_reader_in_the_way_leaves_the_memory_as_it_was(directory, making, monkeypatch):
     key, other = raw_key(), raw_key()
-    monkeypatch.setattr("edgemem.remember.rewrite.READER_PATIENCE_S", 0.1)
+    monkeypatch.setattr("edgemem.remember.disk.rewrite.READER_PATIENCE_S", 0.1)
     with keys.using(key):
         with Store.open(directory) as store:
             store.ensure_space(making.space)
@@ -293,7 +293,7 @@ def test_a_reader_in_the_way_leaves_the_memory_as_it_was(directory, making, monk
 CHANGE = """
 import sys
 from pathlib import Path
-from edgemem.remember import keys, rewrite
+from edgemem.remember.disk import keys, rewrite
 old, new = (keys.Key(text) if text else None for text in sys.argv[2:4])
 print("ready", flush=True)
 rewrite.change_key(Path(sys.argv[1]), old, new)
@@ -367,7 +367,7 @@ def test_a_plain_memory_gets_an_encrypted_backup(directory, making, tmp_path):
 
 
 def test_an_older_schema_is_brought_up_to_date_under_encryption(tmp_path):
-    from edgemem.remember import schema
+    from edgemem.remember.disk import schema
 
     key = raw_key()
     golden = sorted((Path(__file__).parent / "golden").glob("*.db.gz"))

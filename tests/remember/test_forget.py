@@ -288,7 +288,7 @@ def test_forgetting_waits_for_readers_and_says_what_is_left_to_do(memory, monkey
     reader = View.open(memory)
     reader._connection.execute("BEGIN")
     reader.moments(limit=1)
-    monkeypatch.setattr("edgemem.remember.tidy.READER_PATIENCE_S", 0.2)
+    monkeypatch.setattr("edgemem.remember.forgetting.tidy.READER_PATIENCE_S", 0.2)
     with Store.open(memory) as store, store.transaction() as tx:
         tx.set_state("test", b"a newer page for the reader to hold the older one of")
     with pytest.raises(MemoryDirError, match="compact"):

@@ -13,8 +13,8 @@ import pytest
 
 from edgemem.records import US
 from edgemem.remember.check import check_memory
+from edgemem.remember.disk.room import MINIMUM_BYTES
 from edgemem.remember.forget import Wanted, forget, tidy_up
-from edgemem.remember.room import MINIMUM_BYTES
 from edgemem.remember.store import Store
 from edgemem.remember.upkeep import compact
 from edgemem.remember.view import View

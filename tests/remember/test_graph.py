@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import US, Quote
-from edgemem.remember import keys
+from edgemem.remember.disk import keys
 from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
 from edgemem.remember.store import Store
 

@@ -11,8 +11,8 @@ from edgemem.errors import MemoryDirError
 from edgemem.infer.roles import Space
 from edgemem.records import US
 from edgemem.remember.check import check_memory
+from edgemem.remember.disk.schema import VERSION
 from edgemem.remember.entries import NewEntity, NewPassage
-from edgemem.remember.schema import VERSION
 from edgemem.remember.store import Store
 from edgemem.remember.upkeep import compact
 from edgemem.remember.view import View

@@ -10,8 +10,8 @@ from edgemem.records import US
 from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewEntity, NewRelation, NewSession, NewStep
 from edgemem.remember.forget import Wanted, forget
+from edgemem.remember.rows.sessions import TOO_LARGE
 from edgemem.remember.rules import KeepRules
-from edgemem.remember.sessions import TOO_LARGE
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 

@@ -14,7 +14,7 @@ from edgemem.errors import MemoryDirError, UsageError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Box, Observation, Quote
 from edgemem.remember.check import check_memory
-from edgemem.remember.directory import disk_bytes
+from edgemem.remember.disk.directory import disk_bytes
 from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession, NewStep
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget

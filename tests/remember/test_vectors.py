@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from edgemem.infer.roles import Space
 from edgemem.records import US
-from edgemem.remember import kernels
 from edgemem.remember.store import NewMoment, Store
+from edgemem.remember.vectors import kernels
 from edgemem.remember.view import View
 
 
@@ -138,8 +138,8 @@ def test_sign_bits_first_finds_what_an_exact_search_finds(seed, drops, again):
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     alive = np.ones(2001, bool)
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("edgemem.remember.vectors._SIGNS_LEAST", 100)
-        patch.setattr("edgemem.remember.vectors._SIGNS_FEWEST", 250)
+        patch.setattr("edgemem.remember.vectors.search._SIGNS_LEAST", 100)
+        patch.setattr("edgemem.remember.vectors.search._SIGNS_FEWEST", 250)
         space = Space(name="signs", dim=256)
         with Store.open(Path(name) / "memory") as store, store.view() as view:
             store.ensure_space(space)
@@ -207,7 +207,7 @@ def test_a_damaged_sidecar_changes_no_answer_and_is_repaired(store, making, dire
 
 
 def test_rows_out_of_order_are_sorted_in_when_they_are_many(store, making, monkeypatch):
-    monkeypatch.setattr("edgemem.remember.vectors._TAIL_LEAST", 10)
+    monkeypatch.setattr("edgemem.remember.vectors.search._TAIL_LEAST", 10)
     fill(store, making, [i * US for i in range(100, 140)])
     fill(store, making, [i * US for i in range(30)])
     (space,) = store._spaces.values()

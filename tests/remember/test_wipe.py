@@ -11,8 +11,8 @@ import pytest
 from edgemem.records import US
 from edgemem.remember.check import check_memory
 from edgemem.remember.forget import Wanted, forget
+from edgemem.remember.forgetting.wipe import wipe_pages
 from edgemem.remember.store import Store
-from edgemem.remember.wipe import wipe_pages
 
 
 def test_words_that_moved_between_pages_before_they_were_deleted_are_gone(tmp_path):
@@ -53,7 +53,7 @@ def test_the_next_writer_ends_a_wipe_that_was_interrupted(directory, making, mon
             with store.transaction() as tx:
                 tx.add_moment(making.moment(i * US))
     with monkeypatch.context() as patched:
-        patched.setattr("edgemem.remember.tidy.wipe", interrupted)
+        patched.setattr("edgemem.remember.forgetting.tidy.wipe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             forget(directory, Wanted(from_us=0, to_us=US))
     assert any("not wiped" in line for line in check_memory(directory))

@@ -14,8 +14,8 @@ from films import encode, scenes
 from edgemem.clock import SteadyClock
 from edgemem.errors import SourceError
 from edgemem.records import US
-from edgemem.see.camera import Camera
-from edgemem.see.source import open_source
+from edgemem.see.sources.camera import Camera
+from edgemem.see.sources.opening import open_source
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from edgemem.see.pipeline import Parts, Pipeline
 from edgemem.see.resume import seen_as
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
-from edgemem.see.source import open_source
+from edgemem.see.sources.opening import open_source
 from edgemem.see.tracks import Track
 from edgemem.see.write import EventDocument
 

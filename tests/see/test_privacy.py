@@ -10,7 +10,7 @@ from edgemem import config
 from edgemem.errors import UsageError
 from edgemem.extend.testing import SyntheticCamera
 from edgemem.records import Observation
-from edgemem.remember.directory import set_paused
+from edgemem.remember.disk.directory import set_paused
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Parts, Pipeline
 from edgemem.see.privacy import Privacy

@@ -11,8 +11,8 @@ from recordings import beeps, heard_beeps
 from edgemem.errors import SourceError
 from edgemem.records import US
 from edgemem.see.hear import CHUNK_S, NOTHING_YET_US, RATE_HZ
-from edgemem.see.sound import Microphone, SoundFile, sounds_of
-from edgemem.see.source import open_source
+from edgemem.see.sources.opening import open_source
+from edgemem.see.sources.sound import Microphone, SoundFile, sounds_of
 
 
 def sounds(path, after_us=NOTHING_YET_US, **options):
@@ -128,7 +128,7 @@ def test_a_microphone_goes_with_a_camera_only(tmp_path):
 
 def test_live_sound_is_counted_on_and_its_loss_noticed(tmp_path):
     """The real decoder behind a clock of our own: what arrives in bursts is laid end to end."""
-    from edgemem.see.video import open_container
+    from edgemem.see.sources.container import open_container
 
     path = beeps(tmp_path / "a.wav", [1.0, 3.5], video_from_s=None, codec="pcm_s16le")
     microphone = Microphone("alsa:test", stream="kitchen", opener=lambda _spec: open_container(str(path)))

@@ -10,7 +10,7 @@ from films import encode, scene, scenes
 
 from edgemem.errors import SourceError
 from edgemem.records import US
-from edgemem.see.source import open_source
+from edgemem.see.sources.opening import open_source
 
 
 def offsets(path, rate_fps=1.0, **options):

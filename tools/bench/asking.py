@@ -35,7 +35,7 @@ from edgemem.device.client import Away, call
 from edgemem.device.wire import Fares, Hits, Search, Status
 from edgemem.remember.view import View
 from edgemem.see.pixels import encode_jpeg, shrink
-from edgemem.see.source import open_source
+from edgemem.see.sources.opening import open_source
 
 LIMIT = 2.0
 

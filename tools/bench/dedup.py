@@ -24,7 +24,7 @@ from edgemem.infer.roles import JointEmbedder
 from edgemem.records import US, Frame, Image, Vector
 from edgemem.see import pixels
 from edgemem.see.select import Candidate
-from edgemem.see.source import open_source
+from edgemem.see.sources.opening import open_source
 
 
 def noisy(image: Image, rng: np.random.Generator, sigma: float = 6.0) -> Image:

@@ -19,8 +19,9 @@ import numpy as np
 
 from edgemem.infer.roles import Space
 from edgemem.records import US
-from edgemem.remember import keys, resident
+from edgemem.remember.disk import keys
 from edgemem.remember.store import NewMoment, Store
+from edgemem.remember.vectors import resident
 from edgemem.remember.view import View
 
 SPACE = Space(name="bench", dim=384)

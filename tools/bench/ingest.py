@@ -28,7 +28,7 @@ import numpy as np
 from _clips import clips
 
 from edgemem.records import Image
-from edgemem.see.source import open_source
+from edgemem.see.sources.opening import open_source
 
 WIDTH, HEIGHT, FPS, SHOT_S = 1920, 1080, 25, 12
 PLACES = ("PLATFORM 7", "ROOM 214", "EXIT C", "GATE B12", "CAFE OPEN", "NO ENTRY")

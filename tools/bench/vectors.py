@@ -31,8 +31,8 @@ import numpy.typing as npt
 
 from edgemem.infer.roles import Space
 from edgemem.records import US
-from edgemem.remember import kernels
 from edgemem.remember.store import NewMoment, Store
+from edgemem.remember.vectors import kernels
 from edgemem.remember.view import View
 
 SPACE = "bench"

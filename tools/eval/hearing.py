@@ -30,7 +30,7 @@ from edgemem.cli.app import Session
 from edgemem.infer.card import Source
 from edgemem.infer.fetch import ensure, extract, fetch_archive
 from edgemem.see.hear import CHUNK_S, NOTHING_YET_US, RATE_HZ, Heard, Samples, Sound
-from edgemem.see.sound import SoundTrack
+from edgemem.see.sources.sound import SoundTrack
 
 US = 1_000_000
 _FOLDER = "usr/share/pocketsphinx/test/data"

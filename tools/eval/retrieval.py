@@ -19,7 +19,7 @@ import numpy.typing as npt
 from media import load_catalog
 from world import Truth
 
-from edgemem.answer.match import confidence, features, score_moments, spread
+from edgemem.answer.retrievers.match import confidence, features, score_moments, spread
 from edgemem.cli.app import Session
 from edgemem.infer.bridge import MAX_LABELS, MIN_LABEL, MIN_OBJECT, SECOND_CROP, crop_boxes, cut, proposals
 from edgemem.infer.labels import describe

@@ -57,7 +57,7 @@ def register_planners() -> Components:
 
 
 def _visual(context: Context) -> Any:
-    from edgemem.answer.frames import FrameRetriever
+    from edgemem.answer.retrievers.frames import FrameRetriever
     from edgemem_egagent.tools import VisualTool
 
     return VisualTool(FrameRetriever(context.engines))

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from edgemem.answer.asked import Asked
+from edgemem.answer.language.asked import Asked
+from edgemem.answer.language.words import content_words
 from edgemem.answer.session import Session
-from edgemem.answer.words import content_words
 from edgemem.clock import from_iso
 from edgemem.errors import UsageError
 from edgemem.records import Record

@@ -180,8 +180,8 @@ def kit_of() -> Callable[..., Kit]:
     from edgemem_egagent.planner import EgagentPlanner
     from edgemem_egagent.tools import Analyzer, GraphTool, TranscriptTool, VisualTool
 
-    from edgemem.answer.readings import TextRetriever
     from edgemem.answer.retrieve import EventRetriever
+    from edgemem.answer.retrievers.readings import TextRetriever
 
     def make(chat: ScriptedChat | None = None, **settings: Any) -> Kit:
         models = Models(chat)

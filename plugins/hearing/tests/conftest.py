@@ -12,7 +12,7 @@ from edgemem.errors import FetchError
 from edgemem.infer.card import Source
 from edgemem.infer.fetch import ensure, extract, fetch_archive
 from edgemem.see.hear import NOTHING_YET_US
-from edgemem.see.sound import SoundTrack
+from edgemem.see.sources.sound import SoundTrack
 
 _FOLDER = "usr/share/pocketsphinx/test/data"
 _LIBRIVOX = ("0870", "0880", "0890", "0920", "0930")

@@ -1,0 +1,1 @@
+"""What a question says: its words, its times, what it asks for."""

@@ -1,0 +1,248 @@
+"""From a `TimeRef` to a stretch of wall time in a memory.
+
+A clock time without a day means its latest occurrence that the memory covers. When no stream covers it, it is read as half a day
+later (people leave out "pm"), then as a place in a stream (`00:12:30` = 12 min 30 s in). Every such reading is said in the notes.
+"""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta
+from typing import Protocol
+
+from edgemem.answer.language.timeref import PARTS, WEEKDAYS, TimeRef
+from edgemem.clock import offset_text, to_local, zone
+from edgemem.records import US, Moment, Question, Record
+
+_DAY_S = 86_400
+_NEAR_US = 120 * US
+"""A moment this close counts as "recorded at that time" even outside a stream's first and last moment."""
+_SPARSE_US = 1800 * US
+"""Inside a stream a still scene may keep no moment for this long and still count as recorded."""
+
+
+class TimeSpan(Record, frozen=True):
+    """A stretch of wall time to look in. `at_us` is set when a point was named. `problem` says why there is none."""
+
+    from_us: int | None = None
+    to_us: int | None = None
+    at_us: int | None = None
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    fell_back: bool = False
+    """Nothing was recorded in the stretch that was asked for; this is the last one that was."""
+
+
+class StreamLike(Protocol):
+    """What is needed of a stream here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def t0_us(self) -> int: ...
+    @property
+    def t1_us(self) -> int: ...
+
+
+class TimeView(Protocol):
+    """What is needed of an as-of view here."""
+
+    def streams(self) -> Iterable[StreamLike]: ...
+    def bounds(self) -> tuple[int, int] | None: ...
+    def nearest(self, t_us: int, stream: str | None = None) -> Moment | None: ...
+
+
+def resolve(ref: TimeRef | None, question: Question, view: TimeView) -> TimeSpan:
+    """Where in this memory `ref` points. Nothing after the as-of time; a future time or a day without records comes back as `problem`."""
+    bounds = view.bounds()
+    now = min(question.asked_us, question.as_of_us)
+    if ref is None or bounds is None:
+        return TimeSpan()
+    if ref.future:
+        return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
+    if ref.offsets_s is not None:
+        return _by_offset(ref.offsets_s, view, ref.said)
+    if ref.ago_s is not None:
+        return _ago(ref.ago_s, now, bounds, view)
+    if ref.last_s is not None:
+        return _last(ref.last_s, now, bounds)
+    return _by_calendar(ref, now, question.tz, bounds, view)
+
+
+def _any_moment(view: TimeView, from_us: int, to_us: int) -> bool:
+    """The moment nearest to the middle lies inside the stretch, or none does."""
+    middle = (from_us + to_us) // 2
+    moment = view.nearest(middle)
+    return moment is not None and from_us <= moment.t_us <= to_us
+
+
+def _recorded(view: TimeView, t_us: int) -> bool:
+    moment = view.nearest(t_us)
+    if moment is None:
+        return False
+    inside = any(s.t0_us <= t_us <= s.t1_us for s in view.streams())
+    return abs(moment.t_us - t_us) <= (_SPARSE_US if inside else _NEAR_US)
+
+
+def _by_offset(offsets_s: tuple[float, float], view: TimeView, said: str) -> TimeSpan:
+    """The newest stream that is long enough; a point becomes `at_us`."""
+    start, end = offsets_s
+    for stream in sorted(view.streams(), key=lambda s: s.t0_us, reverse=True):
+        base = stream.t1_us if start < 0 else stream.t0_us
+        if start >= 0 and stream.t0_us + start * US > stream.t1_us + _NEAR_US:
+            continue
+        from_us, to_us = base + round(start * US), base + round(end * US)
+        point = end - start <= 60
+        note = f'"{said}" is read as {offset_text(max(0, from_us - stream.t0_us))} into "{stream.name}"'
+        at = (from_us + to_us) // 2 if point and start > 0 else from_us if point and start == 0 else None
+        return TimeSpan(from_us=from_us, to_us=max(to_us, from_us + US), at_us=at, notes=(note,))
+    return TimeSpan(problem=f'No stream in this memory is long enough for "{said}".')
+
+
+def _ago(ago_s: float, now: int, bounds: tuple[int, int], view: TimeView) -> TimeSpan:
+    notes: tuple[str, ...] = ()
+    at = now - round(ago_s * US)
+    if not _recorded(view, at):
+        at, notes = bounds[1] - round(ago_s * US), ("nothing was recorded then; counted back from the newest moment",)
+    if at < bounds[0] - _NEAR_US:
+        return TimeSpan(problem="This memory does not reach back that far.")
+    slack = max(15 * US, round(ago_s * US) // 10)
+    return TimeSpan(from_us=at - slack, to_us=at + slack, at_us=at, notes=notes)
+
+
+def _last(last_s: float, now: int, bounds: tuple[int, int]) -> TimeSpan:
+    width = round(last_s * US)
+    if now - width <= bounds[1] <= now:
+        return TimeSpan(from_us=now - width, to_us=now)
+    return TimeSpan(
+        from_us=bounds[1] - width,
+        to_us=bounds[1],
+        notes=("nothing was recorded then; counted back from the newest moment",),
+        fell_back=True,
+    )
+
+
+def _midnight(day: date, tz: str) -> int:
+    return round(datetime(day.year, day.month, day.day, tzinfo=zone(tz)).timestamp()) * US
+
+
+def _local_us(day: date, day_s: float, tz: str) -> int:
+    """Wall time on the clock of that day, so that 10:00 stays 10:00 on the days when the clocks change."""
+    whole = int(day_s)
+    naive = datetime(day.year, day.month, day.day, tzinfo=zone(tz)) + timedelta(seconds=whole)
+    return round(naive.timestamp()) * US + round((day_s - whole) * US)
+
+
+def _named_days(name: str, today: date) -> tuple[date, date]:
+    """First day and the day after the last."""
+    one = timedelta(days=1)
+    if name in WEEKDAYS:
+        day = today - one * ((today.weekday() - WEEKDAYS.index(name)) % 7)
+        return day, day + one
+    back = {"today": 0, "yesterday": 1, "day before yesterday": 2}
+    if name in back:
+        day = today - one * back[name]
+        return day, day + one
+    if name.endswith("week"):
+        monday = today - one * today.weekday()
+        return {"this week": (monday, monday + 7 * one), "last week": (monday - 7 * one, monday)}.get(name, (today - 7 * one, today + one))
+    year, month, number = (int(f) for f in name.split("-"))
+    if year:
+        day = date(year, month, number)
+    else:  # no year was said: the latest such date that is not in the future
+        years = (y for y in range(today.year, today.year - 9, -1) if not (month == 2 and number == 29 and not calendar.isleap(y)))
+        day = next(d for d in (date(y, month, number) for y in years) if d <= today)
+    return day, day + one
+
+
+def _days_back(view: TimeView, bounds: tuple[int, int], tz: str) -> Iterator[date]:
+    """Days with records, newest first, at most the last 60 (a question without a day means recent ones)."""
+    day, oldest = to_local(bounds[1], tz).date(), to_local(bounds[0], tz).date()
+    for _ in range(60):
+        if day < oldest:
+            return
+        if _any_moment(view, _midnight(day, tz), _midnight(day + timedelta(days=1), tz) - 1):
+            yield day
+        day -= timedelta(days=1)
+
+
+def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view: TimeView) -> TimeSpan:
+    today = to_local(now, tz).date()
+    if not ref.day:
+        return _by_clock(ref, list(_days_back(view, bounds, tz)), now, tz, view)
+    first, after = _named_days(ref.day, today)
+    from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
+    if from_us > now:
+        return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
+    notes: tuple[str, ...] = ()
+    if not any(_any_moment(view, _midnight(d, tz), _midnight(d + timedelta(days=1), tz) - 1) for d in _each_day(first, after)):
+        recorded_since = bounds[1] > to_us  # then "yesterday" was a day without records, not a way to say "last time"
+        if ref.day not in {"today", "yesterday"} or recorded_since:
+            return TimeSpan(problem=f"Nothing was recorded on {first.isoformat()}.")
+        first = to_local(bounds[1], tz).date()
+        after = first + timedelta(days=1)
+        from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
+        notes = (f"nothing was recorded {ref.day}; this is about the last recorded day, {first.isoformat()}",)
+    if ref.first is None and not ref.part:
+        return TimeSpan(from_us=from_us, to_us=to_us, notes=notes, fell_back=bool(notes))
+    span = _by_clock(ref, list(_each_day(first, after))[::-1], now, tz, view)
+    return TimeSpan(
+        from_us=span.from_us, to_us=span.to_us, at_us=span.at_us, notes=notes + span.notes, problem=span.problem, fell_back=bool(notes)
+    )
+
+
+def _each_day(first: date, after: date) -> Iterator[date]:
+    for number in range((after - first).days):
+        yield first + timedelta(days=number)
+
+
+def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: TimeView) -> TimeSpan:
+    """The latest of `days` that the clock times or the part of the day fit."""
+    if ref.first is None:
+        start, end = PARTS[ref.part or "morning"]
+        spans = [TimeSpan(from_us=_local_us(d, start * 3600, tz), to_us=_local_us(d, end * 3600, tz) - 1) for d in days]
+        found = next((s for s in spans if _covered(view, s)), None)
+        return found or TimeSpan(problem=f'Nothing was recorded in "{ref.said}".')
+    for later_s, note in ((0, ""), (12 * 3600, "read as pm")):
+        if later_s and not ref.first.half_day:
+            continue
+        for day in days:
+            span = _clock_span(ref, day, later_s, tz)
+            if span and _covered(view, span):
+                return TimeSpan(
+                    from_us=span.from_us, to_us=span.to_us, at_us=span.at_us, notes=(f'"{ref.said}" is {note}',) if note else ()
+                )
+    if ref.first.offset_s is not None and ref.relation in {"at", "between"}:
+        end_s = ref.second.offset_s if ref.second and ref.second.offset_s is not None else ref.first.offset_s
+        place = _by_offset((ref.first.offset_s, end_s), view, ref.said)
+        if not place.problem:
+            return place
+    if ref.first.day_s >= 0 and _local_us(to_local(now, tz).date(), ref.first.day_s, tz) > now and not ref.day:
+        return TimeSpan(problem=f'Nothing was recorded at "{ref.said}", and today that time has not come yet.')
+    return TimeSpan(problem=f'Nothing was recorded at "{ref.said}".')
+
+
+def _clock_span(ref: TimeRef, day: date, later_s: int, tz: str) -> TimeSpan | None:
+    first = ref.first
+    if first is None or first.day_s < 0 or first.day_s + later_s >= _DAY_S:
+        return None
+    start = _local_us(day, first.day_s + later_s, tz)
+    if ref.relation == "between" and ref.second is not None:
+        shift = later_s if ref.second.half_day and ref.second.day_s + later_s < _DAY_S else 0
+        end = _local_us(day, ref.second.day_s + shift, tz)
+        return TimeSpan(from_us=start, to_us=end if end > start else end + _DAY_S * US)  # 23:50 to 00:10 crosses midnight
+    if ref.relation == "before":
+        return TimeSpan(from_us=_midnight(day, tz), to_us=start - 1)
+    if ref.relation == "after":
+        return TimeSpan(from_us=start, to_us=_midnight(day + timedelta(days=1), tz) - 1)
+    exact = round(first.exact_s * US)
+    if exact >= 900 * US:
+        return TimeSpan(from_us=start - exact // 4, to_us=start + exact)
+    return TimeSpan(from_us=start - 10 * US, to_us=start + exact + 10 * US, at_us=start + (exact // 2 if exact > US else 0))
+
+
+def _covered(view: TimeView, span: TimeSpan) -> bool:
+    if span.at_us is not None:
+        return _recorded(view, span.at_us)
+    return span.from_us is not None and span.to_us is not None and _any_moment(view, span.from_us, span.to_us)

@@ -1,0 +1,1 @@
+"""How the local planner goes about each kind of question."""

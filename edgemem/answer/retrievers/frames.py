@@ -1,0 +1,169 @@
+"""The `frame` channel: which pictures show what a query names, as evidence with scores that can be compared between queries."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.answer.retrievers import match
+from edgemem.infer.phrase import LabelQuery
+from edgemem.infer.roles import JointEmbedder
+from edgemem.records import Channel, Record
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
+
+
+class Sighting(Record, frozen=True):
+    """A picture that may show the thing: score 0..1, and what it was recognised by."""
+
+    moment_id: int
+    score: float
+    why: str = ""
+
+
+class Matches(Record, frozen=True):
+    """Sightings, best first, and how likely it is that the thing is among them at all."""
+
+    sightings: tuple[Sighting, ...] = ()
+    confidence: float = 0.0
+
+
+class Matcher(Protocol):
+    """Scores pictures for a phrase."""
+
+    def match(self, query: Query, view: View, k: int) -> Matches:
+        """At most `k` sightings inside the query's stretch of time."""
+        ...
+
+
+class Roles(Protocol):
+    """What is needed of `infer.runtime.Engines` here."""
+
+    def missing(self, role: str) -> str: ...
+    def role(self, role: str) -> Any: ...
+
+
+class FrameRetriever:
+    """Channel `frame`. The joint embedder is loaded at the first query, so that a question about time or text never waits for it."""
+
+    name: Channel = "frame"
+
+    def __init__(self, engines: Roles | None = None, matcher: Matcher | None = None) -> None:
+        self._engines = engines
+        self._matcher = matcher
+
+    def retrieve(self, query: Query, view: View, k: int) -> Hits:
+        """Pictures that show what the query names."""
+        if self._matcher is None:
+            why = self._engines.missing("embed_joint") if self._engines is not None else "no engines are configured"
+            if why or self._engines is None:
+                return Hits(silent=f"pictures were not searched: {why}")
+            joint = self._engines.role("embed_joint")
+            self._matcher = LabelMatcher(joint) if isinstance(joint, NamesLabels) else VectorMatcher(joint)
+        matches = self._matcher.match(query, view, k)
+        moments = view.moments_of(s.moment_id for s in matches.sightings)
+        evidence = tuple(
+            moment_evidence(moments[s.moment_id], self.name, s.score, s.why) for s in matches.sightings if s.moment_id in moments
+        )
+        return Hits(evidence=evidence, confidence=matches.confidence)
+
+
+@runtime_checkable
+class NamesLabels(Protocol):
+    """A joint embedder that sees by names: `infer.bridge.LabelBridge`."""
+
+    def match_labels(self, query: str) -> LabelQuery: ...
+
+
+_WHOLE = 20_000
+"""Up to this many moments a phrase is scored against the whole memory, which calibrates it best; above, inside the stretch of time only."""
+_PER_NAME, _PER_NAME_LARGE = 500, 150
+"""Best sightings of one label that are read; what is ranked far down does not change the answer."""
+_LEAST_FIRING = 0.05
+_NAMES_LARGE = 20
+"""In a large memory only so many labels, none of them that much less likely than the likeliest: 15 ms instead of 110 in 100,000 moments."""
+_KINDS = ("label", "object")
+
+
+class LabelMatcher:
+    """By the labels that a phrase makes likely (`match`). A sighting scores confidence in the phrase times share of the best rank."""
+
+    def __init__(self, joint: NamesLabels) -> None:
+        self._joint = joint
+        self._queries: dict[str, LabelQuery] = {}
+
+    def match(self, query: Query, view: View, k: int) -> Matches:
+        if query.text not in self._queries:
+            self._queries[query.text] = self._joint.match_labels(query.text)
+        wanted = self._queries[query.text]
+        moments = _moments(view)
+        whole = moments <= _WHOLE and query.stream is None
+        stretch = Query(text=query.text) if whole else query
+        postings = view.postings(
+            [*wanted.labels, *wanted.objects] if whole else _likely(wanted),
+            kinds=_KINDS, limit_per_name=_PER_NAME if whole else _PER_NAME_LARGE,
+            from_us=stretch.from_us, to_us=stretch.to_us, stream=stretch.stream,
+        )  # fmt: skip
+        ranked = match.score_moments(wanted, postings, moments)
+        if not ranked:
+            return Matches()
+        sure, best = match.confidence(match.features(wanted, postings)), ranked[0].score
+        if whole:
+            postings = [posting for posting in postings if _within(query, posting.t_us)]
+            ranked = [one for one in ranked if _within(query, one.t_us)]
+        confidence = match.confidence(match.features(wanted, postings))
+        sightings = (
+            Sighting(moment_id=r.moment_id, score=sure * r.score / best, why=f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
+            for r in match.spread(ranked, k)
+        )
+        return Matches(sightings=tuple(sightings), confidence=confidence)
+
+
+def _likely(query: LabelQuery) -> list[str]:
+    """The likeliest names of each kind; `match_labels` gives them in that order."""
+    ranked = (sorted(names.items(), key=lambda pair: -pair[1])[:_NAMES_LARGE] for names in (query.labels, query.objects))
+    return [name for pairs in ranked for name, firing in pairs if firing >= _LEAST_FIRING * pairs[0][1]]
+
+
+def _moments(view: View) -> int:
+    """How many moments there are; in a large memory how many there have been, which costs no count."""
+    newest = view.moments(limit=1, newest_first=True)
+    if newest and newest[0].id > 2 * _WHOLE:
+        return newest[0].id
+    return sum(stream.moments for stream in view.streams())
+
+
+def _within(query: Query, t_us: int) -> bool:
+    return (query.from_us is None or t_us >= query.from_us) and (query.to_us is None or t_us <= query.to_us)
+
+
+_BACKGROUND = (
+    "a car", "a tree", "a person", "a dog", "food", "a building", "the sky", "a machine", "a book", "water", "an animal", "a room",
+    "clothes", "a tool", "a toy", "a plant", "a road", "a screen", "a sign", "furniture",
+)  # fmt: skip
+"""Everyday queries. What they score in the same memory tells what a chance hit scores there."""
+
+
+class VectorMatcher:
+    """By cosine, for a dual encoder. Confidence: how far the best hit stands above what everyday queries reach in the same memory."""
+
+    def __init__(self, joint: JointEmbedder) -> None:
+        self._joint = joint
+        self._background: Any = None
+
+    def match(self, query: Query, view: View, k: int) -> Matches:
+        space = self._joint.space.name
+        vector = self._joint.embed_text([query.text])[0]
+        found = view.vector_search(space, vector, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
+        if not found:
+            return Matches()
+        if self._background is None:
+            self._background = self._joint.embed_text(_BACKGROUND)
+        tops = [hits[0][1] for v in self._background if (hits := view.vector_search(space, v, 1))]
+        mean, spread = statistics.fmean(tops), max(statistics.pstdev(tops), 1e-3)
+        scores = [1 / (1 + math.exp(-(cosine - mean) / spread)) for _, cosine in found]
+        sightings = tuple(Sighting(moment_id=m, score=s) for (m, _), s in zip(found, scores, strict=True))
+        return Matches(sightings=sightings, confidence=scores[0])

@@ -1,0 +1,106 @@
+"""The `text` channel: what was read in pictures, compared as read and squeezed, with small reading errors forgiven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from edgemem.answer.language.words import Line, best_word, likeness, line_of, wanted_words
+from edgemem.answer.retrieve import Hits, Query
+from edgemem.records import Channel, Evidence, Moment, Observation, Record
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
+
+_LINES_LIMIT = 1500
+"""Distinct lines that are compared one by one (10 ms); above that full text search says where to look."""
+_DOCUMENTS = 60
+"""Documents of kind "text" (one per picture that has any) that are compared then."""
+_LEAST_LIKENESS = 0.5
+"""Half of the query's letters must have been read."""
+
+
+class Reading(Record, frozen=True):
+    """All the text read in one picture, top to bottom."""
+
+    moment_id: int
+    stream: str
+    t0_us: int
+    t1_us: int
+    offset_us: int
+    text: str
+    score: float
+    colours: tuple[str, ...] = ()
+
+
+class TextRetriever:
+    """Text that was read in pictures: signs, screens, pages."""
+
+    name: Channel = "text"
+
+    def retrieve(self, query: Query, view: View, k: int) -> Hits:
+        """Pictures whose text is like the query, best first; the score is the share of the query that was read."""
+        scored = [(likeness(query.text, found.text), found) for found in readings(view, query, matching=True)]
+        scored = sorted((pair for pair in scored if pair[0] >= _LEAST_LIKENESS), key=lambda pair: (-pair[0], pair[1].t0_us))
+        return Hits(
+            evidence=tuple(reading_evidence(found, score) for score, found in scored[:k]), confidence=scored[0][0] if scored else 0.0
+        )
+
+
+def readings(view: View, query: Query, *, matching: bool = False) -> list[Reading]:
+    """Pictures with text in the stretch of time, oldest first; with `matching` those whose text holds a word of the query.
+
+    In a large memory the query decides where to look in any case.
+    """
+    names = view.names("text")
+    words = wanted_words(query.text) if matching else []
+    if len(names) > _LINES_LIMIT:
+        return _by_documents(view, query)
+    lines = [name for name in names if not words or _holds_any(line_of(name), words)]
+    if not lines:
+        return []
+    postings = view.postings(lines, kinds=("text",), from_us=query.from_us, to_us=query.to_us, stream=query.stream, limit_per_name=50)
+    moments = (view.moment(moment_id) for moment_id in sorted({posting.moment_id for posting in postings}))
+    return _read(view, [moment for moment in moments if moment])
+
+
+def _holds_any(line: Line, words: Sequence[str]) -> bool:
+    return any(best_word(word, line) > 0 for word in words)
+
+
+def _by_documents(view: View, query: Query) -> list[Reading]:
+    """In a large memory: the pictures that full text search finds, or the newest with text where the query is empty."""
+    kinds, stream, from_us, to_us = ("text",), query.stream, query.from_us, query.to_us
+    if query.text:
+        hits = view.search_text(query.text, _DOCUMENTS, kinds=kinds, stream=stream, from_us=from_us, to_us=to_us)
+        documents = [hit.document for hit in hits]
+    else:
+        documents = view.documents(kinds=kinds, limit=_DOCUMENTS, newest_first=True, stream=stream, from_us=from_us, to_us=to_us)
+    ids = dict.fromkeys(document.moment_id for document in documents if document.moment_id is not None)
+    moments = (view.moment(moment_id) for moment_id in ids)
+    return _read(view, [moment for moment in moments if moment])
+
+
+def _read(view: View, moments: Sequence[Moment]) -> list[Reading]:
+    seen = view.observations([moment.id for moment in moments])
+    return sorted((made for m in moments if (made := reading(m, seen.get(m.id, ())))), key=lambda r: r.t0_us)
+
+
+def reading(moment: Moment, observations: Iterable[Observation]) -> Reading | None:
+    """What was read in one picture, or None."""
+    texts = [o for o in observations if o.kind == "text" and o.name.strip()]
+    if not texts:
+        return None
+    return Reading(
+        moment_id=moment.id, stream=moment.stream, t0_us=moment.t_us, t1_us=moment.t_us, offset_us=moment.offset_us,
+        text=" ".join(o.name.strip() for o in texts), score=max(o.score for o in texts),
+        colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)),
+    )  # fmt: skip
+
+
+def reading_evidence(reading: Reading, score: float) -> Evidence:
+    """What was read as evidence, its text unchanged."""
+    return Evidence(
+        id=f"m{reading.moment_id}", channel="text", stream=reading.stream, t0_us=reading.t0_us, t1_us=reading.t1_us,
+        offset_us=reading.offset_us, score=score, text=reading.text,
+    )  # fmt: skip

@@ -1,0 +1,285 @@
+"""The byte budget: what fades so that the directory never outgrows its cap.
+
+Before each write enough pages are made free, by these rungs in this order. Each rung has a hand that moves from the oldest arrival to
+the newest and never passes the hand of the rung before it, so every moment is met in the order of its age and each rung is paid once
+per moment, whatever the memory holds. Order is that of arrival, not of the clock: no wrong clock can make a memory fade.
+
+0. answers: the oldest sessions go, all but the latest few; these go when nothing else is left that may fade.
+1. recompress: recent pictures become mid ones, once the recent ones take more than a quarter of the place; mid ones long ones likewise.
+2. thin: of each stretch of a stream one moment stays, the one worth most (worth.py); the stretch doubles from 2 s to an hour as often
+   as need be.
+3. summarise: unprotected moments become stubs (no picture; observations, vectors and documents stay), oldest first.
+4. drop: unprotected stubs go, oldest first. Their documents stay.
+5. last resort: pictures of representatives shrink to 256 px, then become stubs, then go; at last the oldest documents without a moment.
+
+Never touched: pinned moments. The first and the latest moment of each stream stay; their pictures shrink when nothing else is left.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Protocol
+
+import msgspec
+
+from edgemem.records import US, Tier
+from edgemem.remember.budget.shrink import shrink
+from edgemem.remember.budget.worth import worth
+from edgemem.remember.disk.room import Division
+from edgemem.remember.entries import Retainable
+from edgemem.remember.rows.ledger import PINNED
+from edgemem.remember.rows.transaction import Transaction
+
+_KEY = "budget"
+_WINDOW = 64
+"""Moments that one step looks at."""
+_FIRST_GAP_S, _LAST_GAP_S = 2, 4096
+_PICTURES: dict[str, tuple[Tier, int, int, int]] = {
+    "recent": ("mid", 768, 70, 1),
+    "mid": ("long", 512, 45, 2),
+    "faint": ("long", 256, 35, 3),
+}
+"""Tier, side, quality (VAM, Table 5) and generation that a picture gets."""
+
+_TIERS: tuple[Tier, ...] = ("recent", "mid", "long", "stub")
+_SAME = "m.blob_id = (SELECT blob_id FROM moment WHERE id = {})"
+"""Moments that show the picture of this one."""
+
+_LATEST_SESSIONS = 8
+"""Else a full memory could never tell why it gave an answer: something fades there before each write."""
+_EMPTY = "NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = d.id) AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = d.id)"
+_UNPROVEN = "NOT EXISTS (SELECT 1 FROM relation_evidence WHERE relation_id = d.id AND (document_id OR moment_id))"
+_UNKNOWN = (
+    "NOT EXISTS (SELECT 1 FROM relation WHERE source_id = d.id) AND NOT EXISTS (SELECT 1 FROM relation WHERE target_id = d.id)"
+    " AND NOT EXISTS (SELECT 1 FROM mention WHERE entity_id = d.id) AND NOT EXISTS (SELECT 1 FROM utterance WHERE speaker_id = d.id)"
+)
+
+
+class Hands(msgspec.Struct):
+    """How far each rung has come: the last id it met. Kept with the memory."""
+
+    cap_bytes: int = 0
+    at: dict[str, int] = {}
+    gap_s: int = _FIRST_GAP_S
+
+
+class Keeper(Protocol):
+    """What the store offers to what makes room in it."""
+
+    ledger: Counter[str]
+
+    def edges(self) -> frozenset[int]: ...
+    def arrivals(self, after_id: int, upto_id: int, limit: int, which: str = "1") -> list[Retainable]: ...
+    def picture(self, moment_id: int) -> bytes | None: ...
+    def state(self, key: str) -> bytes | None: ...
+    def has_room(self, halves: int = 2) -> bool: ...
+    def unbounded(self) -> AbstractContextManager[Transaction]: ...
+
+
+class Fader:
+    """Makes room in one store, a bounded step at a time."""
+
+    def __init__(self, store: Keeper, connection: sqlite3.Connection, division: Division) -> None:
+        self._store = store
+        self._connection = connection
+        self._division = division
+        self._share_bytes = division.share_bytes
+        kept = store.state(_KEY)
+        self._hands = msgspec.msgpack.decode(kept, type=Hands) if kept else Hands()
+        if self._hands.cap_bytes != division.cap_bytes:
+            self._hands = Hands(cap_bytes=division.cap_bytes)  # a larger cap thins less
+        self._edges: frozenset[int] = frozenset()
+
+    def step(self, *, hard: bool) -> bool:
+        """One transaction of the first rung that has something before it. False when none has.
+
+        `hard` ignores the quarters and looks at everything, the first and latest pictures included.
+        """
+        self._edges = self._store.edges()
+        if self._forget_session(0 if hard else _LATEST_SESSIONS):
+            return True
+        newest = self._newest_id()
+        self._share_bytes = 0 if hard else self._division.share_bytes
+        for tier in ("recent", "mid"):
+            if self._store.ledger[tier] > self._share_bytes and self._advance(tier, newest, partial(self._recode, tier)):
+                return True
+            newest = newest if hard else min(newest, max(self._hands.at.get(tier, 0), self._passed(tier)))
+        if self._thin(newest):
+            return True
+        rungs: tuple[tuple[str, Callable[[Transaction, Sequence[Retainable]], int]], ...] = (
+            ("summarise", self._summarise), ("drop", self._drop), ("faint", self._faint), ("stub", self._stub), ("gone", self._gone),
+        )  # fmt: skip
+        return any(self._advance(name, newest, act) for name, act in rungs) or self._forget_documents() or (hard and self._fade_edges())
+
+    def _passed(self, tier: str) -> int:
+        """All moments up to this id have left the tier, be it by age: then the rung's own hand may still stand at the beginning."""
+        query = "SELECT min(id) FROM moment INDEXED BY moment_tier WHERE tier = ? AND NOT pinned"
+        oldest = self._connection.execute(query, (tier,)).fetchone()[0]
+        return self._newest_id() if oldest is None else oldest - 1
+
+    def restart(self) -> None:
+        """Begin all laps anew, for a hard round."""
+        self._hands = Hands(cap_bytes=self._division.cap_bytes, gap_s=self._hands.gap_s)
+
+    def _newest_id(self) -> int:
+        newest: int = self._connection.execute("SELECT ifnull(max(id), 0) FROM moment").fetchone()[0]
+        return newest
+
+    def _advance(self, rung: str, upto: int, act: Callable[[Transaction, Sequence[Retainable]], int]) -> bool:
+        """Let `act` deal with the moments before the rung's hand; it tells how far it came. False at the end of the lap."""
+        window = self._window(self._hands.at.get(rung, 0), upto)
+        if not window:
+            return False
+        with self._store.unbounded() as tx:
+            self._hands.at[rung] = act(tx, window)
+            tx.set_state(_KEY, msgspec.msgpack.encode(self._hands))
+        return True
+
+    def _window(self, after: int, upto: int) -> list[Retainable]:
+        if after >= upto:
+            return []
+        return self._store.arrivals(after, upto, _WINDOW)
+
+    def _each(self, tx: Transaction, window: Sequence[Retainable], act: Callable[[Retainable], bool | None]) -> int:
+        """Act on the moments until the transaction is as large as it may be, or enough is free; False: not done with this one."""
+        for moment in window:
+            if act(moment) is False:
+                return moment.id - 1
+            if tx.full or self._store.has_room(3):
+                return moment.id
+        return window[-1].id
+
+    def _loose(self, moment: Retainable) -> bool:
+        return not (moment.protected or moment.pinned or moment.id in self._edges)
+
+    def _recode(self, tier: str, tx: Transaction, window: Sequence[Retainable]) -> int:
+        """Until the tier is back within its share: what need not shrink yet does not."""
+        for moment in window:
+            if moment.tier == tier and not self._smaller(tx, moment, tier):
+                return moment.id - 1
+            if tx.full or tx.ledger[tier] <= self._share_bytes:
+                return moment.id
+        return window[-1].id
+
+    def _faint(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda moment: None if moment.id in self._edges else self._smaller(tx, moment, "faint"))
+
+    def _smaller(self, tx: Transaction, moment: Retainable, step: str) -> bool:
+        """Shrink its picture, for all moments that show it; False when they are more than one transaction takes.
+
+        What a later arrival or a pinned moment shows as well stays as it is, and costs nothing: a smaller one beside it would.
+        """
+        if moment.pinned or step not in _PICTURES or moment.tier == "stub":
+            return True
+        tier, side_px, quality, generation = _PICTURES[step]
+        data = None if moment.generation >= generation or self._kept(moment.id) else self._store.picture(moment.id)
+        found = shrink(data, side_px, quality) if data else None
+        if data and found and len(found[0]) < len(data):
+            alike = self._store.arrivals(0, moment.id, _WINDOW, _SAME.format(moment.id))
+            for other in alike:
+                if tx.full or (other is alike[-1] and len(alike) == _WINDOW):
+                    return False
+                older = max(other.tier, tier, key=_TIERS.index)
+                tx.recode_moment(other.id, found[0], older, width_px=found[1], height_px=found[2], generation=generation)
+        elif moment.tier != tier:
+            tx.set_tier(moment.id, tier)
+        return True
+
+    def _kept(self, moment_id: int) -> bool:
+        """Whether a later arrival or a pinned moment shows its picture too."""
+        which = "SELECT 1 FROM moment m WHERE " + _SAME.format(moment_id)  # noqa: S608 - integers
+        later = f"EXISTS ({which} AND m.id > {moment_id})"
+        pinned = f"EXISTS ({which} AND m.pinned)" if self._store.ledger[PINNED] else "0"
+        kept: int = self._connection.execute(f"SELECT {later} OR {pinned}").fetchone()[0]
+        return kept == 1
+
+    def _summarise(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: tx.stub_moment(m.id) if self._loose(m) and m.tier != "stub" else None)
+
+    def _drop(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._loose(m) else None)
+
+    def _stub(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: None if m.pinned or m.id in self._edges else tx.stub_moment(m.id))
+
+    def _gone(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: None if m.pinned or m.id in self._edges else tx.drop_moment(m.id))
+
+    def _thin(self, upto: int) -> bool:
+        """Sweep on; at the end of a lap double the gap and begin again, up to an hour."""
+        hands = self._hands
+        while not self._advance("thin", upto, self._thin_window):
+            if hands.gap_s >= _LAST_GAP_S or not upto:
+                return False
+            hands.gap_s *= 2
+            hands.at["thin"] = 0
+        return True
+
+    def _thin_window(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        buckets: defaultdict[tuple[int, int], list[Retainable]] = defaultdict(list)
+        for moment in window:
+            buckets[moment.stream_id, moment.t_us // (self._hands.gap_s * US)].append(moment)
+        worths = self._worths(window)
+        spared = {self._most_valuable(bucket, worths) for bucket in buckets.values()}
+        return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._loose(m) and m.id not in spared else None)
+
+    def _worths(self, window: Sequence[Retainable]) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for stream_id in {moment.stream_id for moment in window}:
+            ids = [m.id for m in sorted(window, key=lambda m: m.t_us) if m.stream_id == stream_id]
+            found.update(zip(ids, worth(self._connection, ids).tolist(), strict=True))
+        return found
+
+    def _most_valuable(self, bucket: Sequence[Retainable], worths: Mapping[int, float]) -> int:
+        """What stays anyhow stands for its stretch; else what is worth most."""
+        kept = next((moment for moment in bucket if not self._loose(moment)), None)
+        return max(bucket, key=lambda moment: worths[moment.id]).id if kept is None else kept.id
+
+    def _forget_session(self, keep: int) -> bool:
+        """The oldest session, where more than `keep` are there."""
+        found = self._connection.execute("SELECT id FROM session ORDER BY id DESC LIMIT -1 OFFSET ?", (keep,)).fetchall()
+        if not found:
+            return False
+        with self._store.unbounded() as tx:
+            tx.drop_session(found[-1][0])
+        return True
+
+    def _forget_documents(self) -> bool:
+        """The oldest documents that no moment stands behind; relations without evidence; segments and entities of which nothing is left."""
+        oldest = (("document", "d.moment_id IS NULL"), ("relation", _UNPROVEN), ("segment", _EMPTY), ("entity", _UNKNOWN))
+        found = [
+            (kind, row[0])
+            for kind, which in oldest
+            for row in self._connection.execute(f"SELECT id FROM {kind} d WHERE {which} ORDER BY id LIMIT ?", (_WINDOW,))  # noqa: S608
+        ]
+        if not found:
+            return False
+        with self._store.unbounded() as tx:
+            drop = {"document": tx.drop_document, "relation": tx.drop_relation, "segment": tx.drop_segment, "entity": tx.drop_entity}
+            for kind, row_id in found:
+                drop[kind](row_id)
+                if tx.full:
+                    break
+        return True
+
+    def _fade_edges(self) -> bool:
+        """When nothing else is left, first and latest pictures shrink too, once."""
+        ids = ",".join(map(str, self._edges))
+        window = [
+            m for m in self._store.arrivals(0, 2**62, -1, f"m.id IN ({ids})") if m.generation < _PICTURES["faint"][3] and not m.pinned
+        ]
+        if not window:
+            return False
+        with self._store.unbounded() as tx:
+            for moment in window:
+                data = self._store.picture(moment.id)
+                found = shrink(data, 256, 35) if data else None
+                if found:
+                    tx.recode_moment(moment.id, found[0], "long", width_px=found[1], height_px=found[2], generation=3)
+                if tx.full:
+                    break
+        return True

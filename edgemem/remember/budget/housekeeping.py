@@ -1,0 +1,157 @@
+"""What the writer does about its disk: room before every transaction, the log, free pages, vector files, each in bounded steps."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgemem.errors import BudgetError
+from edgemem.remember.disk import room, schema
+from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.log import Log
+from edgemem.remember.vectors.search import SpaceWriter
+
+if TYPE_CHECKING:
+    from edgemem.remember.budget.fader import Fader
+
+_VACUUM_PAGES = 256
+"""Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
+_CHECKPOINT_BYTES = 1 << 20
+"""What waits in the log when `maintain` checkpoints: half the time of 2 MiB and a cut of the log (29 against 56 ms on a busy disk)."""
+_CHECKPOINT_S = 30.0
+"""At the latest so long after the last one: a checkpoint syncs the log, so a power cut takes no more than this."""
+_READER_PATIENCE_S = 5.0
+"""How long a write waits for a reader that keeps the log from being cut; our own views hold it for one statement."""
+
+
+class Housekeeping:
+    """Base of `Store`, which opens what stands here and fills it."""
+
+    directory: Path
+    _connection: sqlite3.Connection
+    _wal: Log
+    _spaces: dict[str, SpaceWriter]
+    _division: room.Division | None
+    _fader: Fader | None
+    _making_room = False
+    _granted_pages = 0
+    _synced_s = 0.0
+
+    @property
+    def picture_bytes(self) -> int | None:
+        """A picture of so many bytes fits into a transaction with all that belongs to it; None: any does."""
+        return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 4
+
+    def make_room(self) -> None:
+        """Let old things fade until a whole transaction fits under the cap. Every transaction begins with this; nothing without a budget.
+
+        Raises BudgetError when nothing is left that may fade, or when a reader keeps the log from being cut.
+        """
+        division, fader = self._division, self._fader
+        if division is None or fader is None or self._making_room:
+            return
+        self._making_room = True
+        try:
+            with told(self.directory):
+                hard = False
+                self._cut_log()
+                while not self.has_room():
+                    if not fader.step(hard=hard):
+                        if hard:
+                            raise BudgetError(
+                                f"memory {self.directory}: nothing is left that may fade; raise budget.disk or unpin pictures"
+                            )
+                        hard = True
+                        fader.restart()
+                    self._cut_log()
+                self._give_back(division)
+        finally:
+            self._making_room = False
+
+    def has_room(self, halves: int = 2) -> bool:
+        """Whether as many pages are free as so many halves of a transaction may take."""
+        if self._division is None:
+            return True
+        used = self._pragma("page_count") - self._pragma("freelist_count")
+        return used + self._division.transaction_pages * halves // 2 <= self._most_pages(self._division)
+
+    def _most_pages(self, division: room.Division) -> int:
+        sidecars = [space.disk_bytes() for space in self._spaces.values()]
+        return division.database_pages(sidecars, sum(space.row_bytes for space in self._spaces.values()))
+
+    def _give_back(self, division: room.Division) -> None:
+        """Shrink a database that the vector files left no place for, and have SQLite itself refuse to grow beyond its share."""
+        most = self._most_pages(division)
+        while self._pragma("page_count") > most and self._pragma("freelist_count"):
+            self._vacuum(min(_VACUUM_PAGES, division.transaction_pages // 4))
+            self._cut_log()
+        if (self.directory / schema.DATABASE).stat().st_size > most * schema.PAGE_BYTES:
+            self._checkpoint()
+        if most != self._granted_pages:
+            self._connection.execute(f"PRAGMA max_page_count={max(1, most)}")
+            self._granted_pages = most
+
+    def _cut_log(self) -> None:
+        """Cut the log back when a transaction more could take it over its share. Raises BudgetError when a reader holds it for long."""
+        deadline = time.monotonic() + _READER_PATIENCE_S
+        while self._log_is_long():
+            if not self._checkpoint(wait_ms=100) and time.monotonic() > deadline:
+                raise BudgetError(f"memory {self.directory}: a reader keeps the log from being cut for {_READER_PATIENCE_S:.0f} s; end it")
+
+    def _checkpoint(self, *, wait_ms: int = 0, cut: bool = True) -> bool:
+        """Move the log into the database, as far as no reader still needs it after `wait_ms`; False if one does.
+
+        `cut` makes its file empty, else the next transaction writes it from its beginning again.
+        """
+        self._synced_s = time.monotonic()
+        self._connection.execute(f"PRAGMA busy_timeout={wait_ms}")
+        try:
+            with told(self.directory):
+                how = "TRUNCATE" if cut else "PASSIVE"
+                busy, written, moved = self._connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
+        finally:
+            self._connection.execute("PRAGMA busy_timeout=5000")
+        if busy or moved < written:
+            return False
+        self._wal.note_moved()
+        return True
+
+    def _allowance(self) -> room.Allowance:
+        if self._division is None:
+            return room.Allowance()
+        return room.Allowance(self._division.transaction_pages, self._division.cap_bytes // 2 - self._division.log_bytes)
+
+    def maintain(self, *, vacuum_steps: int = 1) -> bool:
+        """Do a bounded piece of upkeep: a checkpoint, a few steps of vacuum, sorting of a sidecar. True if more is to be done.
+
+        Meant for the pauses of the frame path: a step takes some milliseconds.
+        """
+        with told(self.directory):
+            division = self._division
+            keep = 0 if division is None else division.transaction_pages
+            log_bytes = _CHECKPOINT_BYTES if division is None else min(_CHECKPOINT_BYTES, division.log_bytes // 4)
+            waiting, long = self._wal.waiting_bytes(), self._log_is_long()
+            if long or waiting >= log_bytes or (waiting and time.monotonic() - self._synced_s >= _CHECKPOINT_S):
+                self._checkpoint(cut=long)
+            for _ in range(vacuum_steps):
+                spare = self._pragma("freelist_count") - keep
+                if spare <= 0 or self._log_is_long():
+                    break
+                self._vacuum(min(_VACUUM_PAGES, spare, *([] if division is None else [division.transaction_pages // 4])))
+            for space in self._spaces.values():
+                space.tidy(None if division is None else division.slack_bytes // 8)
+            return self._pragma("freelist_count") > keep
+
+    def _log_is_long(self) -> bool:
+        """A transaction more could take it over its share of the budget."""
+        return self._division is not None and self._wal.size_bytes() > self._division.log_bytes // 2
+
+    def _vacuum(self, pages: int) -> None:
+        # Not `execute`: without result columns the standard library steps such a statement once, which frees one page.
+        self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
+
+    def _pragma(self, name: str) -> int:
+        value: int = self._connection.execute(f"PRAGMA {name}").fetchone()[0]
+        return value

@@ -1,0 +1,46 @@
+"""Work of any size under the cap: in as many transactions as it takes, in one where there is no cap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from typing import Protocol
+
+from edgemem.remember.disk.directory import disk_bytes
+from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.schema import DATABASE
+from edgemem.remember.rows.reading import connect
+from edgemem.remember.rows.transaction import Transaction
+
+Step = Callable[[Transaction], bool | None]
+"""A little of the work; True while there is more of the same. It claims what it touches."""
+
+
+def cap_in_force(directory: Path) -> int | None:
+    """The cap that this memory was last written under; None if there was none, or if it has outgrown it since.
+
+    Upkeep keeps to it, but must not make a memory fade that was allowed to grow meanwhile. Raises MemoryDirError.
+    """
+    if not (directory / DATABASE).is_file():
+        return None
+    with told(directory), closing(connect(directory)) as connection:
+        found = connection.execute("SELECT value FROM meta WHERE key = 'budget_bytes'").fetchone()
+    return int(found[0]) if found and disk_bytes(directory) <= int(found[0]) else None
+
+
+class Transactions(Protocol):
+    """What the store offers to work of any size."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]: ...
+
+
+def in_pieces(store: Transactions, steps: Iterable[Step]) -> None:
+    """Carry out the steps in order. The next is asked for only when the one before it is done, so it may depend on it."""
+    left = iter(steps)
+    step = next(left, None)
+    while step is not None:
+        with store.transaction() as tx:
+            while step is not None and not tx.full:
+                if not step(tx):
+                    step = next(left, None)

@@ -1,0 +1,50 @@
+"""What SQLite and the file system say when something is wrong, as one line that says what to do."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from edgemem.errors import MemoryDirError
+from edgemem.remember.disk.database import errors
+
+_SQLITE = (
+    ("disk is full", "the disk is full: free some space or lower budget.disk; what was acknowledged is safe"),
+    ("readonly", "is read-only: mount it writable or fix its permissions"),
+    ("locked", "is busy: another process holds it; try again when that is done"),
+    ("not a database", "is damaged: memory.db is not an SQLite database; restore a backup"),
+    ("malformed", "is damaged: restore a backup or run `edgemem memory check`"),
+    ("unable to open", "cannot be opened: check its permissions"),
+    ("disk i/o error", "cannot be read or written: the disk reports an I/O error"),
+)
+_ERRNO = {
+    errno.ENOSPC: "the disk is full: free some space or lower budget.disk; what was acknowledged is safe",
+    errno.EDQUOT: "the disk quota is used up: free some space or lower budget.disk; what was acknowledged is safe",
+    errno.EROFS: "is on a read-only file system: mount it writable",
+    errno.EACCES: "may not be accessed by this user: fix its permissions",
+    errno.EPERM: "may not be accessed by this user: fix its permissions",
+    errno.EIO: "cannot be read or written: the disk reports an I/O error",
+}
+
+
+def explain(directory: Path, error: Exception) -> MemoryDirError:
+    """The user's one line for `error`, of SQLite, SQLCipher or the file system, met in the memory at `directory`."""
+    if isinstance(error, OSError):
+        said = _ERRNO.get(error.errno or 0, error.strerror or str(error))
+    else:
+        text = str(error)
+        said = next((line for sign, line in _SQLITE if sign in text.lower()), text)
+    return MemoryDirError(f"memory {directory}: {said}")
+
+
+@contextmanager
+def told(directory: Path) -> Iterator[None]:
+    """Turn errors of SQLite, encrypted or not, and of the file system into `MemoryDirError`. Programming errors pass through."""
+    try:
+        yield
+    except errors("ProgrammingError", "IntegrityError", "InterfaceError"):
+        raise
+    except errors() + (OSError,) as error:  # noqa: RUF005 - mypy knows this form
+        raise explain(directory, error) from error

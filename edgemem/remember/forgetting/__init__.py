@@ -1,0 +1,1 @@
+"""Forgetting: what belongs to a thing, out of the tables, out of the bytes."""

@@ -1,0 +1,343 @@
+"""What belongs to a thing that is to be forgotten: every row that shows it, tells of it or quotes it. Reads only.
+
+A moment takes along what it proves: its segment's documents in every version, documents about a span of time that holds it, relations
+that rest on nothing else, and entities that nothing else mentions. What is left of a segment stays, and may be described anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgemem.errors import UsageError, nearest
+from edgemem.records import Record, Segment
+from edgemem.remember.rows.text import words
+
+_VECTORS = (
+    "SELECT sum(length(v.data)) FROM ({owner}) o JOIN vec v ON v.id BETWEEN o.id * 256 AND o.id * 256 + 255"
+    " JOIN vec_space s ON s.id = v.id & 255 AND s.holds = '{holds}'"
+)
+_SAME = (
+    "SELECT into_id FROM entity_merge WHERE until_us IS NULL AND from_id @e"
+    " UNION SELECT from_id FROM entity_merge WHERE until_us IS NULL AND into_id @e"
+)
+_SESSION_TEXTS = (
+    "SELECT id, question || char(10) || answer || char(10) || notes FROM session UNION ALL"
+    " SELECT session_id, action || char(10) || result FROM step UNION ALL SELECT session_id, data FROM call"
+)
+_AMONG = re.compile(r"@(\w)")
+"""`id @m` stands for: the id is one of those bound to `m`."""
+
+
+class Wanted(Record, frozen=True, kw_only=True):
+    """What to forget, in exactly one way: an inclusive time range, an entity or a word by name, a stream, or ids of evidence."""
+
+    from_us: int | None = None
+    to_us: int | None = None
+    entity: str = ""
+    stream: str = ""
+    evidence: tuple[str, ...] = ()
+    """`m<moment>`, `d<document>`, `s<segment>`, `r<relation>`, `q<session>`."""
+
+    @property
+    def what(self) -> str:
+        """For the receipt: the way, without a word of what was forgotten."""
+        return "time range" if self.from_us is not None else "entity" if self.entity else "stream" if self.stream else "evidence"
+
+
+class Receipt(Record, frozen=True, kw_only=True):
+    """What was forgotten, or would be: `id` is "" for a dry run. `bytes` are of pictures, vectors, observations and texts."""
+
+    id: str
+    moments: int
+    documents: int
+    relations: int
+    bytes: int
+
+
+@dataclass
+class Selection:
+    """Ids of everything that goes, and the segments of which something stays."""
+
+    moments: set[int] = field(default_factory=set)
+    documents: set[int] = field(default_factory=set)
+    segments: set[int] = field(default_factory=set)
+    relations: set[int] = field(default_factory=set)
+    entities: set[int] = field(default_factory=set)
+    sessions: set[int] = field(default_factory=set)
+    """Answers in which some of it came up."""
+    trimmed: list[Segment] = field(default_factory=list)
+    """As they will be: what is left of them."""
+    streams: list[str] = field(default_factory=list)
+    """Whose components may hold a picture of it in their state."""
+    gone_stream: str = ""
+    bytes: int = 0
+    """Pictures, vectors, observations and texts."""
+
+    def ids(self) -> list[tuple[str, list[int]]]:
+        """By kind, in order; what the tombstones say."""
+        kinds = ("document", "entity", "moment", "relation", "segment", "session")
+        return [(kind, sorted(getattr(self, f"{'entitie' if kind == 'entity' else kind}s"))) for kind in kinds]
+
+
+def select(connection: sqlite3.Connection, wanted: Wanted) -> Selection:
+    """Everything that belongs to `wanted`. Raises UsageError for a name or an id that the memory does not have."""
+    return _Selecting(connection).select(wanted)
+
+
+class _Selecting:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._found = Selection()
+        self._touched: set[int] = set()
+        """Segments that lose a moment or a document."""
+        self._all_texts = False
+        """Documents about the whole time are found already."""
+
+    def select(self, wanted: Wanted) -> Selection:
+        if wanted.from_us is not None and wanted.to_us is not None:
+            self._all_texts = True
+            self._range(wanted.from_us, wanted.to_us)
+        elif wanted.stream:
+            self._all_texts = True
+            self._stream(wanted.stream)
+        elif wanted.entity:
+            self._entity(wanted.entity)
+        else:
+            for evidence in wanted.evidence:
+                self._evidence(evidence)
+        self._cascade()
+        self._trim()
+        self._orphans()
+        self._sessions()
+        self._weigh()
+        return self._found
+
+    def _ids(self, sql: str, **values: Any) -> set[int]:
+        return {row[0] for row in self._rows(sql, **values)}
+
+    def _rows(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
+        bound = {name: json.dumps(sorted(value)) if isinstance(value, set) else value for name, value in values.items()}
+        return self._connection.execute(_AMONG.sub(r"IN (SELECT value FROM json_each(:\1))", sql), bound).fetchall()
+
+    # What is named
+
+    def _range(self, from_us: int, to_us: int) -> None:
+        found, span = self._found, {"t0": from_us, "t1": to_us}
+        found.moments |= self._ids("SELECT id FROM moment WHERE t_us BETWEEN :t0 AND :t1", **span)
+        for kind, ids in (("document", found.documents), ("segment", self._touched), ("relation", found.relations)):
+            ids.update(self._ids(f"SELECT id FROM {kind} WHERE t0_us <= :t1 AND t1_us >= :t0", **span))  # noqa: S608
+        asked = "SELECT id FROM session WHERE asked_us BETWEEN :t0 AND :t1 UNION SELECT session_id FROM session_evidence"
+        found.sessions |= self._ids(f"{asked} WHERE t0_us <= :t1 AND t1_us >= :t0", **span)
+        # A selector may hold back a picture of that time of a stream that has no moment yet.
+        found.streams = [row[0] for row in self._rows("SELECT substr(key, 5) FROM state WHERE key LIKE 'see/%' ORDER BY key")]
+
+    def _stream(self, name: str) -> None:
+        names = {row[0] for row in self._rows("SELECT name FROM stream UNION SELECT substr(key, 5) FROM state WHERE key LIKE 'see/%'")}
+        if name not in names:
+            raise UsageError(f'this memory has no stream "{name}"{nearest(name, names)}')
+        self._found.gone_stream = name
+        stream_id = next(iter(self._ids("SELECT id FROM stream WHERE name = :name", name=name)), 0)
+        for kind, ids in (
+            ("moment", self._found.moments),
+            ("document", self._found.documents),
+            ("segment", self._touched),
+            ("relation", self._found.relations),
+        ):
+            ids.update(self._ids(f"SELECT id FROM {kind} WHERE stream_id = :stream", stream=stream_id))  # noqa: S608
+        self._found.sessions |= self._ids("SELECT session_id FROM session_evidence WHERE stream_id = :stream", stream=stream_id)
+
+    def _entity(self, name: str) -> None:
+        """Who is called so, by all names: where they are mentioned, pictures in which they were seen or read, documents that say a name."""
+        if not words(name):
+            raise UsageError("--entity: give a name that has a letter or a digit")
+        found = self._found
+        called = self._rows("SELECT id, name FROM entity UNION ALL SELECT entity_id, name FROM alias")
+        found.entities |= {key for key, other in called if other.casefold() == name.casefold()}
+        while more := self._ids(_SAME, e=found.entities) - found.entities:
+            found.entities |= more
+        names = {name.casefold()} | {other.casefold() for key, other in called if key in found.entities}
+        mentions = self._rows("SELECT document_id, moment_id FROM mention WHERE entity_id @e", e=found.entities)
+        found.documents |= {row[0] for row in mentions if row[0] is not None}
+        found.moments |= {row[1] for row in mentions if row[1] is not None}
+        says = _saying(names)
+        found.documents |= {key for key, text in self._connection.execute("SELECT id, text FROM document") if says(text)}
+        found.documents |= self._ids("SELECT document_id FROM utterance WHERE speaker_id @e", e=found.entities)
+        terms = {key for key, text in self._connection.execute("SELECT id, name FROM term WHERE kind = 'text'") if says(text)}
+        seen = self._rows("SELECT id, name FROM term WHERE kind IN ('label', 'object')")
+        terms |= {key for key, label in seen if label.casefold() in names}
+        found.moments |= self._ids("SELECT moment_id FROM posting WHERE term_id @t", t=terms)
+        found.moments |= self._ids(
+            "SELECT moment_id FROM document WHERE kind = 'text' AND moment_id IS NOT NULL AND id @d",
+            d=found.documents,
+        )
+        found.relations |= self._ids("SELECT id FROM relation WHERE source_id @e OR target_id @e", e=found.entities)
+        found.sessions |= {key for key, text in self._connection.execute(_SESSION_TEXTS) if says(text)}
+        if not (found.entities or found.documents or found.moments or found.sessions):
+            known = {
+                row[0] for row in self._rows("SELECT name FROM entity UNION SELECT name FROM term WHERE moments > 0 AND kind <> 'text'")
+            }
+            raise UsageError(f'this memory knows nothing called "{name}"{nearest(name, known) if known else ""}')
+
+    def _evidence(self, evidence: str) -> None:
+        """An id and what proves it: the picture of a text, the moments of an event."""
+        kind = {"m": "moment", "d": "document", "s": "segment", "r": "relation", "q": "session"}.get(evidence[:1])
+        if kind is None or not evidence[1:].isdecimal():
+            raise UsageError(f'"{evidence[:40]}" is not an evidence id; take one from ask or search, such as m12 or d3')
+        key = int(evidence[1:][:18])
+        if not self._ids(f"SELECT id FROM {kind} WHERE id = :id", id=key):  # noqa: S608
+            raise UsageError(f"this memory has no {evidence}: it was never there, or it is forgotten already")
+        found = self._found
+        if kind == "moment":
+            found.moments.add(key)
+        elif kind == "document":
+            found.documents.add(key)
+            moment_id, segment_id = self._rows("SELECT moment_id, segment_id FROM document WHERE id = :id", id=key)[0]
+            if segment_id is not None:
+                self._whole_segment(segment_id)
+            if moment_id is not None:
+                found.moments.add(moment_id)
+        elif kind == "segment":
+            self._whole_segment(key)
+        elif kind == "session":
+            found.sessions.add(key)
+        else:
+            found.relations.add(key)
+            sql = "SELECT document_id FROM relation_evidence WHERE relation_id = :id AND document_id IS NOT NULL"
+            found.documents |= self._ids(sql, id=key)
+
+    def _whole_segment(self, segment_id: int) -> None:
+        self._touched.add(segment_id)
+        self._found.moments |= self._ids("SELECT moment_id FROM segment_moment WHERE segment_id = :id", id=segment_id)
+
+    # What belongs to it
+
+    def _cascade(self) -> None:
+        found = self._found
+        self._touched |= self._ids("SELECT segment_id FROM segment_moment WHERE moment_id @m", m=found.moments)
+        self._touched |= self._ids("SELECT segment_id FROM document WHERE segment_id IS NOT NULL AND id @d", d=found.documents)
+        found.documents |= self._ids("SELECT id FROM document WHERE moment_id @m", m=found.moments)
+        found.documents |= self._ids("SELECT id FROM document WHERE segment_id @s", s=self._touched)
+        if not self._all_texts:
+            # Text read in another picture of the same instant is no summary of this one. The plus keeps SQLite on the index of times.
+            found.documents |= self._ids(
+                "SELECT d.id FROM document d WHERE (d.moment_id IS NULL OR d.t1_us > d.t0_us) AND EXISTS (SELECT 1 FROM moment m"
+                " WHERE m.stream_id = d.stream_id AND m.t_us BETWEEN d.t0_us AND d.t1_us AND +m.id @m)",
+                m=found.moments,
+            )
+        found.relations |= self._ids(
+            "SELECT v.relation_id FROM relation_evidence v WHERE (v.document_id @d OR v.moment_id @m)"
+            " AND NOT EXISTS (SELECT 1 FROM relation_evidence o"
+            " WHERE o.relation_id = v.relation_id AND (o.document_id NOT @d OR o.moment_id NOT @m))",
+            m=found.moments,
+            d=found.documents,
+        )
+
+    def _trim(self) -> None:
+        """Segments of which nothing is left go; the others end where what is left of them ends."""
+        found = self._found
+        for segment_id in sorted(self._touched):
+            row = self._rows(
+                "SELECT g.id, s.name, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id FROM segment g"
+                " JOIN stream s ON s.id = g.stream_id WHERE g.id = :id",
+                id=segment_id,
+            )[0]
+            sql = "SELECT m.id, m.t_us FROM segment_moment g JOIN moment m ON m.id = g.moment_id WHERE g.segment_id = :id ORDER BY 2, 1"
+            members = self._rows(sql, id=segment_id)
+            left = [(moment_id, t_us) for moment_id, t_us in members if moment_id not in found.moments]
+            if not left:
+                found.segments.add(segment_id)
+                continue
+            t0_us, t1_us, representative_id = row[3], row[4], row[6]
+            if len(left) < len(members):
+                t0_us, t1_us = max(t0_us, left[0][1]), min(t1_us, left[-1][1])
+            if representative_id in found.moments:
+                representative_id = min(left, key=lambda member: abs(2 * member[1] - t0_us - t1_us))[0]
+            found.trimmed.append(
+                Segment(
+                    id=segment_id,
+                    stream=row[1],
+                    segmenter=row[2],
+                    t0_us=t0_us,
+                    t1_us=t1_us,
+                    offset_us=row[5] + t0_us - row[3],
+                    representative_id=representative_id,
+                )
+            )
+
+    def _orphans(self) -> None:
+        """Entities that are known only from what goes: their names are words of it."""
+        found = self._found
+        gone = {"m": found.moments, "d": found.documents, "r": found.relations, "g": found.segments}
+        candidates = self._ids(
+            "SELECT entity_id FROM mention WHERE document_id @d OR moment_id @m"
+            " UNION SELECT source_id FROM relation WHERE id @r UNION SELECT target_id FROM relation WHERE id @r"
+            " UNION SELECT id FROM entity WHERE segment_id @g"
+            " UNION SELECT speaker_id FROM utterance WHERE document_id @d AND speaker_id IS NOT NULL",
+            **gone,
+        )
+        found.entities |= self._ids(
+            "SELECT e.id FROM entity e WHERE e.id @e"
+            " AND NOT EXISTS (SELECT 1 FROM relation r WHERE e.id IN (r.source_id, r.target_id)"
+            " AND r.id NOT @r)"
+            " AND NOT EXISTS (SELECT 1 FROM utterance u WHERE u.speaker_id = e.id AND u.document_id NOT @d)"
+            " AND NOT EXISTS (SELECT 1 FROM mention n WHERE n.entity_id = e.id"
+            " AND ifnull(n.document_id, 0) NOT @d AND ifnull(n.moment_id, 0) NOT @m)",
+            e=candidates,
+            **gone,
+        )
+        if not found.streams and not found.gone_stream:
+            found.streams = [
+                row[0]
+                for row in self._rows(
+                    "SELECT s.name FROM stream s WHERE s.id IN (SELECT stream_id FROM moment WHERE id @m"
+                    " UNION SELECT stream_id FROM document WHERE id @d) ORDER BY s.id",
+                    **gone,
+                )
+            ]
+
+    def _sessions(self) -> None:
+        """Answers may quote all that came up while they were found."""
+        found = self._found
+        gone = {"m": found.moments, "d": found.documents, "r": found.relations, "s": self._touched | found.segments}
+        for kind, ids in gone.items():
+            found.sessions |= self._ids("SELECT session_id FROM session_evidence WHERE kind = :kind AND ref_id @i", kind=kind, i=ids)
+
+    def _weigh(self) -> None:
+        found = self._found
+        parts = (
+            # A picture that another moment shows as well stays.
+            (
+                "SELECT sum(length(b.data)) FROM blob b JOIN (SELECT blob_id, count(*) AS users FROM moment WHERE id @m GROUP BY blob_id) u"
+                " ON u.blob_id = b.id WHERE u.users = b.refs"
+            ),
+            "SELECT sum(length(data)) FROM observation WHERE moment_id @m",
+            _VECTORS.format(holds="moment", owner="SELECT value AS id FROM json_each(:m)"),
+            _VECTORS.format(holds="passage", owner="SELECT id FROM passage WHERE document_id @d"),
+            "SELECT sum(length(CAST(text AS BLOB))) FROM passage WHERE document_id @d",
+            "SELECT sum(bytes) FROM session WHERE id @q",
+            "SELECT sum(length(CAST(text AS BLOB)) + length(CAST(squeezed AS BLOB))) FROM document WHERE id @d",
+        )
+        found.bytes = sum(self._rows(sql, m=found.moments, d=found.documents, q=found.sessions)[0][0] or 0 for sql in parts)
+
+
+def _saying(names: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a text says one of these names, as whole words, whatever stands between the words."""
+    spelt = ("[\\W_]+".join(map(re.escape, spoken)) for name in names if (spoken := words(name)))
+    pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(spelt, key=len, reverse=True))})(?![^\W_])")
+    return lambda text: pattern.search(text.casefold()) is not None
+
+
+def runs(ids: Iterable[int]) -> list[tuple[int, int]]:
+    """Sorted ids as runs of neighbours, first and last."""
+    found: list[tuple[int, int]] = []
+    for key in ids:
+        if found and found[-1][1] == key - 1:
+            found[-1] = found[-1][0], key
+        else:
+            found.append((key, key))
+    return found

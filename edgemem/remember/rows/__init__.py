@@ -1,0 +1,1 @@
+"""What a transaction writes and a view reads, table by table."""

@@ -1,0 +1,89 @@
+"""Vectors that a transaction adds or takes away, and what the sidecars must follow once it is committed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgemem.errors import EngineError
+from edgemem.records import Matrix, Vector
+from edgemem.remember.disk.room import Allowance
+from edgemem.remember.rows.writing import Writing
+from edgemem.remember.vectors.search import Holds, vec_id
+
+
+@dataclass
+class AppendedRows:
+    """Vectors of one space added in this transaction. An owner is the moment or the passage that a vector belongs to."""
+
+    space_id: int
+    dim: int
+    holds: Holds
+    owner_ids: list[int] = field(default_factory=list)
+    times_us: list[int] = field(default_factory=list)
+    stream_ids: list[int] = field(default_factory=list)
+    data: list[bytes] = field(default_factory=list)
+
+    def matrix(self) -> Matrix:
+        """float32 [n, dim] of what was stored as f16, so that a rebuilt sidecar has the same bytes."""
+        return np.frombuffer(b"".join(self.data), np.float16).reshape(-1, self.dim).astype(np.float32)
+
+    def forget(self, owner_id: int) -> bool:
+        """Take back what was added and dropped in one transaction."""
+        if owner_id not in self.owner_ids:
+            return False
+        at = self.owner_ids.index(owner_id)
+        for column in (self.owner_ids, self.times_us, self.stream_ids, self.data):
+            del column[at]
+        return True
+
+
+class Appending(Writing):
+    """The part of `Transaction` that writes vectors. Their rows in SQLite go by trigger with their owner."""
+
+    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: Allowance) -> None:
+        super().__init__(connection, known, allowance)
+        self.appended: dict[str, AppendedRows] = {}
+        self.erased: dict[str, tuple[list[int], int]] = {}
+        """Per space: owners whose rows are gone, and the space's epoch after it."""
+        self._erased: dict[int, list[int]] = {}
+
+    def _add_vector(self, holds: Holds, space: str, vector: Vector, owner_id: int, t_us: int, stream_id: int) -> None:
+        rows = self.appended.get(space)
+        if rows is None:
+            known = self.connection.execute("SELECT id, dim, holds FROM vec_space WHERE name = ?", (space,)).fetchone()
+            if known is None:
+                raise EngineError(f'vector space "{space}" is unknown to this memory: call Store.ensure_space first')
+            rows = self.appended[space] = AppendedRows(*known)
+        if rows.holds != holds:
+            raise EngineError(f'vector space "{space}" holds vectors of {rows.holds}s, not of {holds}s: give the other one another name')
+        if vector.shape != (rows.dim,):
+            raise EngineError(f'vector space "{space}" has {rows.dim} dimensions, the engine gave {vector.shape}')
+        data = np.asarray(vector, np.float16).tobytes()
+        self.connection.execute("INSERT INTO vec (id, data) VALUES (?, ?)", (vec_id(owner_id, rows.space_id), data))
+        rows.owner_ids.append(owner_id)
+        rows.times_us.append(t_us)
+        rows.stream_ids.append(stream_id)
+        rows.data.append(data)
+
+    def _note_erased(self, holds: Holds, owner_id: int) -> int:
+        """Call before the owner is deleted; returns how many vectors it has."""
+        found = self.connection.execute(
+            "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.id & 255 AND s.holds = ? WHERE v.id BETWEEN ? AND ?",
+            (holds, vec_id(owner_id, 0), vec_id(owner_id + 1, 0) - 1),
+        ).fetchall()
+        for space_id, name in found:
+            if name not in self.appended or not self.appended[name].forget(owner_id):
+                self._erased.setdefault(space_id, []).append(owner_id)
+        return len(found)
+
+    def _settle_vectors(self) -> None:
+        for rows in self.appended.values():
+            self.connection.execute("UPDATE vec_space SET rows = rows + ? WHERE id = ?", (len(rows.owner_ids), rows.space_id))
+        for space_id, owner_ids in self._erased.items():
+            self.connection.execute("UPDATE vec_space SET rows = rows - ?, epoch = epoch + 1 WHERE id = ?", (len(owner_ids), space_id))
+            name, epoch = self.connection.execute("SELECT name, epoch FROM vec_space WHERE id = ?", (space_id,)).fetchone()
+            self.erased[name] = (owner_ids, epoch)

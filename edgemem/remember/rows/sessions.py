@@ -1,0 +1,157 @@
+"""Questions as they were answered, step by step: written when an answer is given, read to tell why it was given.
+
+A session quotes what the memory holds, so it lives no longer than that: whatever of it is forgotten takes the session along.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from edgemem.errors import MemoryDirError
+from edgemem.remember.disk import room
+from edgemem.remember.entries import NewSession, NewStep
+from edgemem.remember.results import SessionHead, SessionLog
+from edgemem.remember.rows.reading import Reading, ids_list
+from edgemem.remember.rows.writing import Writing
+
+_ID = re.compile(r"([mdsru])(\d{1,18})")
+_QUOTED_ID = re.compile(r'"([mdsru]\d{1,18})"')
+_PLACES = {
+    "m": "SELECT stream_id, t_us, t_us FROM moment WHERE id = ?",
+    "d": "SELECT stream_id, t0_us, t1_us FROM document WHERE id = ?",
+    "s": "SELECT stream_id, t0_us, t1_us FROM segment WHERE id = ?",
+    "r": "SELECT stream_id, t0_us, t1_us FROM relation WHERE id = ?",
+}
+_KINDS = {"m": "moment", "d": "document", "s": "segment", "r": "relation"}
+_HEAD = (
+    "SELECT id, question, recipe, planner, asked_us, as_of_us, status, answer, option, confidence, tokens_in, tokens_out, usd, ms, notes"
+    " FROM session WHERE asked_us <= :as_of AND "
+)
+TOO_LARGE = "not every step of this answer was kept: the budget has no room for them"
+
+
+class SessionWriting(Writing):
+    """The part of `Transaction` that writes sessions."""
+
+    def add_session(self, new: NewSession) -> int:
+        """Store how a question was answered. `evidence` is all that came up; ids in the results of steps are noted as well.
+
+        Prompts are left out, then steps, and a note says so, where the budget has no room for them. Raises MemoryDirError when something
+        that came up was forgotten meanwhile, for the answer may quote it.
+        """
+        came_up = _came_up(new)
+        self._refuse_forgotten(came_up)
+        for lighter in ({"calls": ()}, {"steps": ()}):
+            if not self._allowance.fits(room.session_pages(_weight(new), len(came_up))):
+                notes = (*(note for note in new.notes if note != TOO_LARGE), TOO_LARGE)
+                new = msgspec.structs.replace(new, notes=notes, **lighter)
+        weight = _weight(new)
+        self._allowance.claim(room.session_pages(weight, len(came_up)))
+        session_id = self._insert(
+            "INSERT INTO session (question, recipe, planner, asked_us, as_of_us, status, answer, option, confidence, tokens_in, tokens_out,"
+            " usd, ms, notes, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                new.question,
+                new.recipe,
+                new.planner,
+                new.asked_us,
+                new.as_of_us,
+                new.status,
+                new.answer,
+                new.option,
+                new.confidence,
+                new.tokens_in,
+                new.tokens_out,
+                new.usd,
+                new.ms,
+                json.dumps(new.notes, ensure_ascii=False),
+                weight,
+            ),
+        )
+        self.connection.executemany(
+            "INSERT INTO step (session_id, actor, action, result, ms) VALUES (?, ?, ?, ?, ?)",
+            [(session_id, step.actor, step.action_json, step.result_json, step.ms) for step in new.steps],
+        )
+        self.connection.executemany("INSERT INTO call (session_id, data) VALUES (?, ?)", [(session_id, call) for call in new.calls])
+        self.connection.executemany(
+            "INSERT INTO session_evidence (session_id, kind, ref_id, stream_id, t0_us, t1_us) VALUES (?, ?, ?, ?, ?, ?)",
+            [(session_id, kind, ref_id, *self._place(kind, ref_id)) for kind, ref_id in came_up],
+        )
+        return session_id
+
+    def drop_session(self, session_id: int) -> None:
+        """Remove a session with all its steps."""
+        found = self.connection.execute("SELECT bytes FROM session WHERE id = ?", (session_id,)).fetchone()
+        if found:
+            self._allowance.claim(room.session_pages(found[0], 0))
+            self.connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
+
+    def drop_sessions_about(self, kind: str, ids: Iterable[int]) -> None:
+        """Remove the sessions in which one of these moments ("m"), documents ("d"), segments ("s") or relations ("r") came up."""
+        sql = f"SELECT DISTINCT session_id FROM session_evidence WHERE kind = ? AND ref_id IN {ids_list(list(ids))}"  # noqa: S608 - integers
+        for (session_id,) in self.connection.execute(sql, (kind,)).fetchall():
+            self.drop_session(session_id)
+
+    def _place(self, kind: str, ref_id: int) -> tuple[Any, ...]:
+        """Stream and time of what came up, kept because it may fade before it is forgotten."""
+        return self.connection.execute(_PLACES[kind], (ref_id,)).fetchone() or (None, None, None)
+
+    def _refuse_forgotten(self, came_up: Iterable[tuple[str, int]]) -> None:
+        for kind, ref_id in came_up:
+            sql = "SELECT 1 FROM tombstone WHERE kind = ? AND ? BETWEEN first_id AND last_id"
+            if self.connection.execute(sql, (_KINDS[kind], ref_id)).fetchone():
+                raise MemoryDirError(f"this answer is not kept: {kind}{ref_id}, which came up in it, was forgotten meanwhile")
+
+
+class SessionReading(Reading):
+    """The part of `View` that reads sessions."""
+
+    def sessions(self, limit: int | None = None) -> list[SessionHead]:
+        """What was asked until the cut-off and what was answered, newest first."""
+        rows = self._all(f"{_HEAD} 1 ORDER BY id DESC LIMIT :limit", limit=-1 if limit is None else limit)
+        return [SessionHead(id=row[0], **_fields(row)) for row in rows]
+
+    def session(self, session_id: int) -> SessionLog | None:
+        """A session with its steps; None if it is unknown, forgotten, or was asked after the cut-off."""
+        found = self._all(f"{_HEAD} id = :id", id=session_id)
+        if not found:
+            return None
+        steps = self._all("SELECT actor, action, result, ms FROM step WHERE session_id = :id ORDER BY id", id=session_id)
+        calls = self._all("SELECT data FROM call WHERE session_id = :id ORDER BY id", id=session_id)
+        evidence = self._all("SELECT kind || ref_id FROM session_evidence WHERE session_id = :id ORDER BY kind, ref_id", id=session_id)
+        return SessionLog(
+            id=session_id,
+            **_fields(found[0]),
+            steps=tuple(NewStep(actor=row[0], action_json=row[1], result_json=row[2], ms=row[3]) for row in steps),
+            calls=tuple(row[0] for row in calls),
+            evidence=tuple(row[0] for row in evidence),
+        )
+
+
+def _fields(row: tuple[Any, ...]) -> dict[str, Any]:
+    names = ("question", "recipe", "planner", "asked_us", "as_of_us", "status", "answer", "option", "confidence")
+    more = ("tokens_in", "tokens_out", "usd", "ms")
+    return {**dict(zip((*names, *more), row[1:-1], strict=True)), "notes": tuple(json.loads(row[-1]))}
+
+
+def renumbered(text: str, ids: Mapping[str, Mapping[int, int]]) -> str:
+    """JSON of a step with other ids in the place of those it quotes; 0 for what has none."""
+    return _QUOTED_ID.sub(lambda found: f'"{found[1][0]}{ids[found[1][0]].get(int(found[1][1:]), 0)}"', text)
+
+
+def _came_up(new: NewSession) -> list[tuple[str, int]]:
+    """Kinds and ids, each once; an utterance is a document."""
+    told = [*new.evidence, *(found for step in new.steps for found in _QUOTED_ID.findall(step.result_json))]
+    parts = [match.groups() for name in told if (match := _ID.fullmatch(name))]
+    return sorted({("d" if kind == "u" else kind, int(number)) for kind, number in parts if int(number)})
+
+
+def _weight(new: NewSession) -> int:
+    texts = [new.question, new.answer, *new.notes, *new.calls]
+    texts += [text for step in new.steps for text in (step.actor, step.action_json, step.result_json)]
+    return sum(len(text.encode()) for text in texts)

@@ -1,0 +1,270 @@
+"""One transaction of the writer: rows in, ids out, and what the sidecars must follow once it is committed."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import NamedTuple
+
+from edgemem.errors import BudgetError
+from edgemem.records import Observation, Tier
+from edgemem.remember.disk import room
+from edgemem.remember.entries import NewMoment, NewSegment
+from edgemem.remember.rows import anchor
+from edgemem.remember.rows import observations as packing
+from edgemem.remember.rows.documents import DocumentWriting
+from edgemem.remember.rows.graph import GraphWriting
+from edgemem.remember.rows.ledger import PINNED, Ledger
+from edgemem.remember.rows.sessions import SessionWriting
+
+
+class _Shown(NamedTuple):
+    """A moment's picture: what letting it go makes free, which is nothing while another moment shows it too."""
+
+    blob_id: int | None
+    freed_bytes: int
+    pinned: bool
+
+
+class Transaction(DocumentWriting, GraphWriting, SessionWriting):
+    """Made by `Store.transaction`."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        known: Mapping[tuple[object, ...], int],
+        sums: Mapping[str, int],
+        allowance: room.Allowance,
+    ) -> None:
+        super().__init__(connection, known, allowance)
+        self._ledger = Ledger(connection, sums)
+        self._counts: Counter[int] = Counter()
+        self.redated = False
+        """Times change, so the vector files, which are in the order of time, do not fit until they are written anew."""
+
+    @property
+    def ledger(self) -> Counter[str]:
+        """Bytes of pictures by tier and under "pinned"; true for later transactions only if this one commits."""
+        return self._ledger.sums
+
+    @property
+    def full(self) -> bool:
+        """True once this transaction is as large as one should be under the budget; never without one."""
+        return self._allowance.full
+
+    def claim(self, pages: int) -> None:
+        """Pages that are about to be touched through `connection`. Raises BudgetError when they are more than the budget allows."""
+        self._allowance.claim(pages)
+
+    def take(self, pages: int) -> bool:
+        """As `claim`, for work that may be left to the next transaction: False where they do not fit into this one, which is full then."""
+        return self._allowance.take(pages)
+
+    def add_moment(self, new: NewMoment) -> int:
+        """Store picture, vectors and observations. Raises EngineError for a space that is unknown or of another dimension."""
+        vector_bytes = sum(2 * vector.size for vector in new.vectors.values())
+        self._allowance.claim(room.moment_pages(len(new.jpeg), vector_bytes, len(new.observations)))
+        stream_id = self._stream(new.stream, new.t_us - new.offset_us)
+        boot_id = self._interned("boot", "name = ?", "name", (new.boot_id,)) if new.boot_id else None
+        blob_id, fresh = self._blob(new.jpeg, generation=0)
+        with nullcontext() if fresh else self._ledger.changing(blob_id):
+            moment_id = self._insert(
+                "INSERT INTO moment (stream_id, seq, t_us, offset_us, mono_us, boot_id, width_px, height_px, sharpness, role, blob_id)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    stream_id,
+                    new.seq,
+                    new.t_us,
+                    new.offset_us,
+                    new.mono_us,
+                    boot_id,
+                    new.width_px,
+                    new.height_px,
+                    new.sharpness,
+                    new.role,
+                    blob_id,
+                ),
+            )
+        if fresh:
+            self._ledger.add("recent", len(new.jpeg))
+        for space, vector in new.vectors.items():
+            self._add_vector("moment", space, vector, moment_id, new.t_us, stream_id)
+        if new.observations:
+            self._add_observations(new.observations, moment_id, new.t_us, stream_id)
+        return moment_id
+
+    def remaining(self, moment_ids: Sequence[int]) -> tuple[int, ...]:
+        """Those of the moments that have not faded, in the order given. An open segment may outlive some of its moments."""
+        marks = ",".join(map(str, moment_ids))
+        there = {row[0] for row in self.connection.execute(f"SELECT id FROM moment WHERE id IN ({marks})")}  # noqa: S608 - integers
+        return tuple(moment_id for moment_id in moment_ids if moment_id in there)
+
+    def add_segment(self, new: NewSegment) -> int:
+        """Store a segment. Its moments point to it unless another segmenter was first; its representative is protected."""
+        self._allowance.claim(room.segment_pages(len(new.moment_ids)))
+        stream_id = self._stream(new.stream, new.t0_us - new.offset_us)
+        segment_id = self._insert(
+            "INSERT INTO segment (stream_id, segmenter, t0_us, t1_us, offset_us, representative_id) VALUES (?, ?, ?, ?, ?, ?)",
+            (stream_id, new.segmenter, new.t0_us, new.t1_us, new.offset_us, new.representative_id),
+        )
+        self.connection.executemany(
+            "INSERT INTO segment_moment (segment_id, moment_id, role) VALUES (?, ?, ?)",
+            [(segment_id, moment_id, "representative" if moment_id == new.representative_id else "") for moment_id in new.moment_ids],
+        )
+        self.connection.executemany(
+            "UPDATE moment SET segment_id = ? WHERE id = ? AND segment_id IS NULL",
+            [(segment_id, moment_id) for moment_id in new.moment_ids],
+        )
+        if new.representative_id is not None:
+            self.protect(new.representative_id, "representative")
+        return segment_id
+
+    def protect(self, moment_id: int, role: str) -> None:
+        """Keep this moment whatever its age; `role` says why."""
+        self.connection.execute("UPDATE moment SET protected = 1, role = ? WHERE id = ?", (role, moment_id))
+
+    def pin(self, moment_id: int, *, pinned: bool = True) -> None:
+        """The user's own protection, apart from roles. Raises BudgetError when pinned pictures would take more than half of the budget."""
+        found = self._shown(moment_id)
+        if found is None or found.pinned == pinned:
+            return
+        self._allowance.claim(2)
+        self._set_pin(moment_id, found.blob_id, pinned)
+        would, limit = self.ledger[PINNED], self._allowance.pinned_bytes
+        if pinned and limit is not None and would > limit:
+            self._set_pin(moment_id, found.blob_id, False)
+            raise BudgetError(
+                f"m{moment_id} cannot be pinned: pinned pictures would take {would / 2**20:.1f} MiB and may take {limit / 2**20:.1f} MiB,"
+                " half of budget.disk; unpin others or raise it"
+            )
+
+    def _set_pin(self, moment_id: int, blob_id: int | None, pinned: bool) -> None:
+        with self._ledger.changing(blob_id, pinned=True):
+            self.connection.execute("UPDATE moment SET pinned = ? WHERE id = ?", (int(pinned), moment_id))
+
+    def drop_moment(self, moment_id: int) -> None:
+        """Remove a moment with its picture (unless another shows the same), vectors and observations."""
+        found = self._shown(moment_id)
+        if found is None:
+            return
+        self._note_erased("moment", moment_id)
+        seen = self.connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
+        packed = packing.decode(seen[0]) if seen else []
+        self._allowance.claim(room.dropping_pages(found.freed_bytes, len(packed)))
+        if packed:
+            self._counts.subtract({term_id for term_id, *_ in packed})
+            self.connection.executemany(
+                "DELETE FROM posting WHERE term_id = ? AND score_ppm = ? AND moment_id = ? AND ordinal = ?",
+                [(term_id, score_ppm, moment_id, ordinal) for ordinal, (term_id, score_ppm, *_) in enumerate(packed)],
+            )
+        with self._ledger.changing(found.blob_id, pinned=found.pinned):
+            self.connection.execute("DELETE FROM moment WHERE id = ?", (moment_id,))
+
+    def recode_moment(self, moment_id: int, jpeg: bytes, tier: Tier, *, width_px: int, height_px: int, generation: int) -> None:
+        """Put a smaller picture in place of the old one, and note the tier that it was made for."""
+        found = self._shown(moment_id)
+        if found is None:
+            return
+        blob_id, fresh = self._blob(jpeg, generation=generation)
+        self._allowance.claim(room.dropping_pages(found.freed_bytes, 0) + (room.picture_pages(len(jpeg)) if fresh else 0))
+        if blob_id == found.blob_id:  # the same picture: no trigger takes back the user just counted
+            self.connection.execute("UPDATE blob SET refs = refs - 1 WHERE id = ?", (blob_id,))
+        with self._ledger.changing(*{found.blob_id, blob_id}, pinned=found.pinned):
+            self.connection.execute(
+                "UPDATE moment SET blob_id = ?, width_px = ?, height_px = ?, tier = ? WHERE id = ?",
+                (blob_id, width_px, height_px, tier, moment_id),
+            )
+
+    def stub_moment(self, moment_id: int) -> None:
+        """Let the picture go; what was seen in it, its vectors and its documents stay."""
+        found = self._shown(moment_id)
+        if found is None:
+            return
+        self._allowance.claim(room.dropping_pages(found.freed_bytes, 0))
+        with self._ledger.changing(found.blob_id, pinned=found.pinned):
+            self.connection.execute("UPDATE moment SET blob_id = NULL, tier = 'stub' WHERE id = ?", (moment_id,))
+
+    def set_tier(self, moment_id: int, tier: Tier) -> None:
+        """Note that a moment reached a tier with its picture as it is."""
+        found = self._shown(moment_id)
+        if found is None:
+            return
+        self._allowance.claim(4)
+        with self._ledger.changing(found.blob_id, pinned=found.pinned):
+            self.connection.execute("UPDATE moment SET tier = ? WHERE id = ?", (tier, moment_id))
+
+    def drop_segment(self, segment_id: int) -> None:
+        """Remove a segment; its moments and documents stay."""
+        self._allowance.claim(room.segment_pages(0))
+        self.connection.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
+
+    def reanchor(self, stream: str, boot_id: str, ahead_us: int) -> int:
+        """Date what was seen in this boot by `mono_us + ahead_us`, now that the clocks' distance is known; how many moments move.
+
+        They do in steps of their own, once this transaction is committed; the store ends them before it writes anything else.
+        """
+        moved = anchor.note(self.connection, stream, boot_id, ahead_us)
+        self.redated = self.redated or moved > 0
+        return moved
+
+    def trust_time(self, *, trusted: bool) -> None:
+        """Note whether the clock can be trusted; `Store.time_trusted` tells."""
+        self.set_state("clock/untrusted", b"" if trusted else b"1")
+
+    def set_state(self, key: str, value: bytes) -> None:
+        """Keep a component's state; it survives a restart together with what was written in this transaction."""
+        self.connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
+
+    def settle_terms(self) -> None:
+        """Write how many moments carry each term."""
+        changed = [(count, term_id) for term_id, count in self._counts.items() if count]
+        if changed:
+            self.connection.executemany("UPDATE term SET moments = moments + ? WHERE id = ?", changed)
+        self._counts.clear()
+
+    def settle(self) -> None:
+        """Write the counters that were gathered; called by the store just before COMMIT."""
+        self.settle_terms()
+        self._settle_vectors()
+        self._settle_text()
+        if self.redated:
+            self.connection.execute("UPDATE vec_space SET epoch = epoch + 1")
+        kept = self._ledger.encoded()
+        if kept is not None:
+            self.set_state(*kept)
+
+    def _shown(self, moment_id: int) -> _Shown | None:
+        """None for a moment that is gone."""
+        found = self.connection.execute(
+            "SELECT m.blob_id, ifnull(length(b.data), 0), ifnull(b.refs, 0), m.pinned"
+            " FROM moment m LEFT JOIN blob b ON b.id = m.blob_id WHERE m.id = ?",
+            (moment_id,),
+        ).fetchone()
+        if found is None:
+            return None
+        blob_id, size_bytes, refs, pinned = found
+        return _Shown(blob_id, size_bytes if refs == 1 else 0, pinned == 1)
+
+    def _add_observations(self, seen: Sequence[Observation], moment_id: int, t_us: int, stream_id: int) -> None:
+        packed = packing.pack(seen, self._term)
+        self.connection.execute("INSERT INTO observation VALUES (?, ?)", (moment_id, packing.encode(packed)))
+        self.connection.executemany(
+            "INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (term_id, score_ppm, moment_id, ordinal, t_us, stream_id, colour_id, packing.area_ppm(box))
+                for ordinal, (term_id, score_ppm, colour_id, box) in enumerate(packed)
+            ],
+        )
+        self._counts.update({term_id for term_id, *_ in packed})
+
+    def _blob(self, data: bytes, *, generation: int) -> tuple[int, bool]:
+        """Equal pictures are stored once: its id, and whether it is new."""
+        blob_id, refs = self.connection.execute(
+            "INSERT INTO blob (sha256, refs, generation, data) VALUES (?, 1, ?, ?) ON CONFLICT (sha256) DO UPDATE SET refs = refs + 1"
+            " RETURNING id, refs",
+            (hashlib.sha256(data).digest(), generation, data),
+        ).fetchone()
+        return blob_id, refs == 1

@@ -1,0 +1,44 @@
+"""How a transaction writes: the writer's connection, names turned into ids, rows turned into ids."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from edgemem.remember.disk.room import Allowance
+
+
+class Writing:
+    """Base of `Transaction`."""
+
+    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: Allowance) -> None:
+        self.connection = connection
+        """The writer's own, inside its open transaction; for this room only."""
+        self._known = known
+        self._allowance = allowance
+        self.learnt: dict[tuple[object, ...], int] = {}
+        """Ids of names that were met; true for later transactions only if this one commits."""
+
+    def _stream(self, name: str, t0_us: int) -> int:
+        return self._interned("stream", "name = ?", "name, t0_us", (name, t0_us))
+
+    def _term(self, kind: str, name: str) -> int:
+        return self._interned("term", "kind = ? AND name = ?", "kind, name", (kind, name))
+
+    def _interned(self, table: str, key: str, columns: str, values: tuple[object, ...]) -> int:
+        """Id of a name, made when new. What earlier transactions learnt need not be looked up."""
+        cached = (table, *values[: 1 + key.count("AND")])
+        found = self._known.get(cached) or self.learnt.get(cached)
+        if found is None:
+            row = self.connection.execute(f"SELECT id FROM {table} WHERE {key}", values[: len(cached) - 1]).fetchone()  # noqa: S608
+            marks = ", ".join("?" * len(values))
+            found = row[0] if row else self._insert(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
+            self.learnt[cached] = found
+        return found
+
+    def _insert(self, sql: str, values: Sequence[object]) -> int:
+        cursor = self.connection.execute(sql, values)
+        returned = cursor.fetchone() if "RETURNING" in sql else None
+        rowid = returned[0] if returned else cursor.lastrowid
+        assert isinstance(rowid, int)
+        return rowid

@@ -1,0 +1,1 @@
+"""Vectors beside the database, and the search in them."""

@@ -1,0 +1,1 @@
+"""Where frames and sound come from: files, folders, cameras, microphones."""

@@ -1,0 +1,200 @@
+"""Live sources: a camera of this machine or a network stream. They reconnect by themselves and say when they see nothing."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from edgemem import clock
+from edgemem.errors import SourceError
+from edgemem.records import US, Frame, Image
+from edgemem.see import pixels
+from edgemem.see.hear import NOTHING_YET_US, Sound
+from edgemem.see.sources.base import SIDE_PX
+
+if TYPE_CHECKING:
+    from edgemem.see.sources.sound import Microphone
+
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+"""Waits between attempts to reconnect double from the first to the longest."""
+_TIMEOUT_S = 10.0
+"""A network stream that is silent for so long is taken for lost."""
+
+
+class _Capture(Protocol):
+    """An open camera: `grab` waits for the next picture, `picture` converts it."""
+
+    def grab(self) -> bool: ...
+    def picture(self, side_px: int) -> Image | None: ...
+    def close(self) -> None: ...
+
+
+class Camera:
+    """A camera (`0`, `/dev/video0`) or network stream (RTSP, HTTP ...) at `rate_fps`.
+
+    One that cannot be opened at first raises SourceError; one that vanishes later is called again for `patience_s` (None = for ever),
+    while `blind` tells why nothing is seen; then SourceError. Offsets count on the monotonic clock from the opening.
+    """
+
+    live = True
+    identity = ""
+    duration_us: int | None = None
+
+    def __init__(self, spec: str, *, rate_fps: float, stream: str, side_px: int = SIDE_PX, patience_s: float | None = 60.0) -> None:
+        self.name = stream
+        self.dropped: dict[str, int] = {}
+        self.blind = "not opened yet"
+        self._spec = spec
+        self._label = re.sub(r"//[^/@]*@", "//", spec)  # no password in a message
+        self._period_us = round(US / rate_fps)
+        self._side_px = side_px
+        self._patience_s = patience_s
+        self._closed = threading.Event()
+        self._clock = clock.SteadyClock()
+        self.t0_us, self._mono0_us, _ = self._clock.now()
+        self._capture: _Capture | None = self._open()
+        self._microphone: Microphone | None = None
+
+    def skip_to(self, offset_us: int) -> None:
+        """A live stream cannot be skipped."""
+
+    def frames(self) -> Iterator[Frame]:
+        seq = 0
+        due_us = 0
+        while not self._closed.is_set():
+            if self._capture is None:
+                self._capture = self._reconnect()
+                continue
+            if not self._capture.grab():
+                self._lose("it stopped sending pictures")
+                continue
+            t_us, mono_us, error_us = self._clock.now()
+            if mono_us < due_us:
+                continue
+            image = self._capture.picture(self._side_px)
+            if image is None:
+                self.dropped["corrupt"] = self.dropped.get("corrupt", 0) + 1
+                continue
+            self.blind = ""
+            due_us = max(due_us + self._period_us, mono_us + self._period_us // 2)
+            offset_us = mono_us - self._mono0_us
+            boot_id = clock.boot_id()
+            yield Frame(
+                stream=self.name,
+                seq=seq,
+                t_us=t_us,
+                offset_us=offset_us,
+                image=image,
+                mono_us=mono_us,
+                boot_id=boot_id,
+                error_us=error_us,
+            )
+            seq += 1
+        self._release()
+
+    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+        """The sound of a network stream, over a connection of its own, on the same clock. A camera of this machine has none."""
+        if "://" in self._spec:
+            from edgemem.see.sources.sound import Microphone
+
+            self._microphone = Microphone(self._spec, stream=self.name, mono0_us=self._mono0_us)
+            yield from self._microphone.sounds(after_us)
+
+    def _open(self) -> _Capture:
+        opened: _Capture = _Url(self._spec) if "://" in self._spec else _Device(self._spec)
+        return opened
+
+    def _lose(self, why: str) -> None:
+        self.blind = why
+        self._release()
+
+    def _reconnect(self) -> _Capture | None:
+        """The camera again, or None when closed meanwhile. Raises SourceError when patience is over."""
+        wait_s, waited_s = _FIRST_WAIT_S, 0.0
+        while not self._closed.wait(wait_s):
+            waited_s += wait_s
+            try:
+                return self._open()
+            except SourceError as error:
+                self.blind = str(error)
+            if self._patience_s is not None and waited_s >= self._patience_s:
+                raise SourceError(f"{self._label}: gone for {waited_s:.0f} s ({self.blind}); what was seen before is kept")
+            wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
+        return None
+
+    def _release(self) -> None:
+        capture, self._capture = self._capture, None
+        if capture is not None:
+            capture.close()
+
+    @property
+    def mono0_us(self) -> int:
+        """Monotonic time of its opening, from which offsets count."""
+        return self._mono0_us
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._microphone is not None:
+            self._microphone.close()
+
+
+class _Device:
+    """A camera of this machine through OpenCV."""
+
+    def __init__(self, spec: str) -> None:
+        import cv2
+
+        cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # it would print its own lines about a missing camera
+        self._camera = cv2.VideoCapture(int(spec) if spec.isdecimal() else spec)
+        if not self._camera.isOpened():
+            raise SourceError(f"camera {spec}: cannot be opened; check that it is plugged in and that this user may read it (group video)")
+
+    def grab(self) -> bool:
+        return bool(self._camera.grab())
+
+    def picture(self, side_px: int) -> Image | None:
+        good, image = self._camera.retrieve()
+        return pixels.shrink(image, side_px, smooth=True) if good and image is not None and image.size else None
+
+    def close(self) -> None:
+        self._camera.release()
+
+
+class _Url:
+    """A network stream through FFmpeg; RTSP over TCP, because lost UDP packets smear pictures."""
+
+    def __init__(self, url: str) -> None:
+        import av
+
+        from edgemem.see.sources.container import open_container
+
+        label = re.sub(r"//[^/@]*@", "//", url)
+        options = {"rtsp_transport": "tcp"} if url.lower().startswith("rtsp") else {}
+        try:
+            self._container = open_container(url, options=options, timeout=_TIMEOUT_S)
+        except (av.error.FFmpegError, OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise SourceError(f"{label}: cannot be opened ({why}); check the address and that the camera is on") from None
+        if not self._container.streams.video:
+            raise SourceError(f"{label}: sends no pictures")
+        self._pictures = self._container.decode(video=0)
+        self._picture: Any = None
+
+    def grab(self) -> bool:
+        import av
+
+        try:
+            self._picture = next(self._pictures, None)
+        except (av.error.FFmpegError, OSError):
+            self._picture = None
+        return self._picture is not None
+
+    def picture(self, side_px: int) -> Image | None:
+        width, height = pixels.fitted(self._picture.width, self._picture.height, side_px)
+        image: Image = self._picture.to_ndarray(format="bgr24", width=width, height=height)
+        return None if self._picture.is_corrupt else pixels.rotated(image, self._picture.rotation)
+
+    def close(self) -> None:
+        self._container.close()

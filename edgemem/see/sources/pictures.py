@@ -1,0 +1,93 @@
+"""A folder of pictures, or one picture, as a recorded stream."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from edgemem.clock import now_us
+from edgemem.errors import SourceError
+from edgemem.records import US, Frame
+from edgemem.see import pixels
+from edgemem.see.sources.base import SIDE_PX
+from edgemem.see.sources.exif import taken_us
+from edgemem.see.sources.spec import PICTURES
+
+
+class Pictures:
+    """The pictures of a folder in natural order (`img2` before `img10`), not of its sub-folders.
+
+    Time: where every picture carries the moment it was taken (EXIF) and no start is given, that is used and orders them; else each
+    follows the one before by one period of the rate. File dates are never used: copying changes them.
+    """
+
+    live = False
+    blind = ""
+
+    def __init__(self, path: Path, *, rate_fps: float, stream: str, start_us: int | None = None, side_px: int = SIDE_PX) -> None:
+        self.name = stream
+        self.dropped: dict[str, int] = {}
+        self._path = path
+        self._side_px = side_px
+        self._after_us = -1
+        self._closed = False
+        paths = _listed(path)
+        period_us = max(1, round(US / rate_fps))
+        taken = {} if start_us is not None else {picture: taken_us(picture) for picture in paths}
+        times = [t_us for t_us in taken.values() if t_us is not None]
+        if times and len(times) == len(paths):
+            self.t0_us = min(times)
+            self._files = sorted(
+                ((t_us - self.t0_us, picture) for picture, t_us in taken.items() if t_us is not None), key=lambda pair: pair[0]
+            )
+        else:
+            self._files = [(index * period_us, picture) for index, picture in enumerate(paths)]
+            self.t0_us = start_us if start_us is not None else now_us() - len(paths) * period_us
+        self.duration_us: int | None = self._files[-1][0] + period_us
+        self.identity = hashlib.sha256("\n".join(f"{p.name} {p.stat().st_size}" for p in paths).encode()).hexdigest()[:16]
+
+    def skip_to(self, offset_us: int) -> None:
+        self._after_us = offset_us
+
+    def frames(self) -> Iterator[Frame]:
+        found = False
+        last_us = -1
+        for seq, (nominal_us, path) in enumerate(self._files):
+            if self._closed:
+                return
+            offset_us = max(nominal_us, last_us + 1)  # bursts share one EXIF second: keep the order of names
+            last_us = offset_us
+            if offset_us <= self._after_us:
+                continue
+            try:
+                image = pixels.decode(path.read_bytes(), self._side_px)
+            except (SourceError, OSError):
+                self.dropped["unreadable"] = self.dropped.get("unreadable", 0) + 1
+                continue
+            found = True
+            yield Frame(stream=self.name, seq=seq, t_us=self.t0_us + offset_us, offset_us=offset_us, image=image)
+        if not found and self._after_us < 0:
+            raise SourceError(f"{self._path}: none of its {len(self._files)} pictures can be read; use JPEG, PNG, WebP, TIFF or BMP")
+
+    def close(self) -> None:
+        self._closed = True
+
+
+def _listed(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    try:
+        visible = [entry for entry in path.iterdir() if not entry.name.startswith(".")]
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be listed ({error.strerror})") from None
+    paths = [entry for entry in visible if entry.suffix.lower() in PICTURES and entry.is_file()]
+    if not paths:
+        raise SourceError(f"{path}: holds no pictures ({', '.join(sorted(PICTURES))})")
+    return sorted(paths, key=lambda entry: _natural(entry.name))
+
+
+def _natural(name: str) -> list[tuple[int, int | str]]:
+    """`img10` -> [("img"), 10]: numbers are compared as numbers."""
+    return [(0, int(part)) if part.isdecimal() else (1, part.lower()) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,363 @@
+"""Where sound comes from: the track of a video, a file of sound alone, a microphone, a network stream.
+
+All of it becomes mono float32 at 16 kHz in chunks of at most half a second, whatever the length of the recording.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgemem import clock
+from edgemem.errors import SourceError
+from edgemem.records import US, Frame
+from edgemem.see.hear import CHUNK_S, NOTHING_YET_US, RATE_HZ, Samples, Sound
+from edgemem.see.sources.container import identity_of, open_container
+
+if TYPE_CHECKING:
+    from edgemem.see.sources.base import Source
+
+_SAME_US = 60_000
+"""Containers round times (a tick of MP4 up to a millisecond, an MP3 frame 26 ms): where a stamp is off by less, sound goes on unbroken."""
+_LIVE_LATE_US, _LIVE_EARLY_US = US, 2 * US
+"""Live sound arrives in bursts and its device has a clock of its own: it is counted on unless it lags so far behind (samples were lost) or
+is so far ahead (its clock is fast: the surplus is cut out)."""
+_CHUNK = round(CHUNK_S * RATE_HZ)
+_BROKEN_STRETCHES = 1000
+"""Where a container is broken in more places than this, the rest of it is given up."""
+_TIMEOUT_S = 10.0
+"""A network stream that is silent for so long is taken for lost."""
+_ALSA_CONFIG = "/usr/share/alsa/alsa.conf"
+_WAIT_S = 5.0
+"""Between attempts to get a microphone or network stream back."""
+
+
+def sounds_of(source: object) -> Callable[[int], Iterator[Sound]] | None:
+    """The way to a source's sound, `sounds(after_us)`: None where it has none, such as a folder of pictures."""
+    sounds: Callable[[int], Iterator[Sound]] | None = getattr(source, "sounds", None)
+    return sounds
+
+
+class _Cutter:
+    """Decoded pieces of sound to chunks with true offsets: small errors of the stamps are passed over, gaps and overlaps are not.
+
+    What overlaps with sound that was given already is cut away, so that offsets never go back.
+    """
+
+    def __init__(self, late_us: int = _SAME_US, early_us: int = _SAME_US) -> None:
+        self._late_us, self._early_us = late_us, early_us
+        self._parts: list[Samples] = []
+        self._held = 0
+        self._from_us: int | None = None
+
+    def add(self, offset_us: int | None, samples: Samples) -> Iterator[tuple[int, Samples]]:
+        """Chunks that are full, and the rest before a gap. A piece without a stamp follows the one before."""
+        due_us = self._due_us()
+        if offset_us is None:
+            offset_us = due_us if due_us is not None else 0
+        if due_us is not None and offset_us > due_us + self._late_us:
+            yield from self.rest()
+        elif due_us is not None and offset_us < due_us - self._early_us:
+            samples = samples[(due_us - offset_us) * RATE_HZ // US :]
+        if self._from_us is None:
+            self._from_us = offset_us
+        self._parts.append(samples)
+        self._held += len(samples)
+        while self._held >= _CHUNK:
+            whole = np.concatenate(self._parts)
+            yield self._from_us, whole[:_CHUNK]
+            self._from_us += _CHUNK * US // RATE_HZ
+            self._parts, self._held = [whole[_CHUNK:]], self._held - _CHUNK
+
+    def rest(self) -> Iterator[tuple[int, Samples]]:
+        """What is left over."""
+        if self._held and self._from_us is not None:
+            yield self._from_us, np.concatenate(self._parts)
+        self._parts, self._held, self._from_us = [], 0, None
+
+    def _due_us(self) -> int | None:
+        return None if self._from_us is None else self._from_us + self._held * US // RATE_HZ
+
+
+class _Resampler:
+    """Any decoded sound as mono float32 at 16 kHz. Formats may change in the middle of a stream."""
+
+    def __init__(self) -> None:
+        self._resampler: Any = None
+        self._made_for: tuple[object, ...] = ()
+
+    def samples(self, frame: Any) -> Samples:
+        """The samples that one decoded frame gives."""
+        import av
+
+        kind = (frame.format.name, frame.layout.name, frame.sample_rate)
+        if kind != self._made_for:
+            self._resampler, self._made_for = av.AudioResampler(format="flt", layout="mono", rate=RATE_HZ), kind
+        frame.pts = None  # gaps are ours to keep: the resampler would refuse or fill them, as its version likes
+        return self._joined(self._resampler.resample(frame))
+
+    def rest(self) -> Samples:
+        """What the filter still holds."""
+        return self._joined(self._resampler.resample(None)) if self._resampler is not None else np.empty(0, np.float32)
+
+    @staticmethod
+    def _joined(frames: list[Any]) -> Samples:
+        parts = [frame.to_ndarray().reshape(-1) for frame in frames]
+        return np.concatenate(parts).astype(np.float32, copy=False) if parts else np.empty(0, np.float32)
+
+
+class SoundTrack:
+    """The first sound track of a recording. `chunks` gives (offset, samples); times count from `base_us` of the container."""
+
+    def __init__(self, path: str, *, base_us: int | None = None) -> None:
+        """Raises SourceError. Without `base_us` offsets count from where the track says that it begins."""
+        import av
+
+        self.lost = 0
+        """Packets that could not be decoded."""
+        try:
+            self._container = open_container(path)
+        except (av.error.FFmpegError, OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise SourceError(f"{path}: its sound cannot be read ({why}); give another file, or repair it with ffmpeg") from None
+        self.track = next(iter(self._container.streams.audio), None)
+        """None where there is no sound track."""
+        begins = self.track.start_time if self.track is not None else None
+        self._base_us = base_us if base_us is not None else round((begins or 0) * self.track.time_base * US) if self.track else 0
+
+    @property
+    def duration_us(self) -> int | None:
+        if self.track is not None and self.track.duration:
+            return int(self.track.duration * self.track.time_base * US)
+        return int(self._container.duration) if self._container.duration else None
+
+    def chunks(self, after_us: int) -> Iterator[tuple[int, Samples]]:
+        """Sound later than `after_us`, in order."""
+        if self.track is None:
+            return
+        self._skip_to(after_us)
+        cutter, resampler = _Cutter(), _Resampler()
+        for frame in self._frames():
+            offset_us = self._offset_us(frame)
+            yield from self._later(cutter.add(offset_us, resampler.samples(frame)), after_us)
+        yield from self._later(cutter.add(None, resampler.rest()), after_us)
+        yield from self._later(cutter.rest(), after_us)
+
+    def _skip_to(self, after_us: int) -> None:
+        import av
+
+        if after_us > 0:
+            with contextlib.suppress(av.error.FFmpegError):  # no index: read from the start, giving nothing up to the offset
+                self._container.seek(max(0, self._base_us + after_us - US), any_frame=True)
+
+    @staticmethod
+    def _later(chunks: Iterator[tuple[int, Samples]], after_us: int) -> Iterator[tuple[int, Samples]]:
+        for offset_us, samples in chunks:
+            skip = max(0, -((offset_us - after_us) * RATE_HZ // US))
+            if skip < len(samples):
+                yield offset_us + skip * US // RATE_HZ, samples[skip:]
+
+    def _offset_us(self, frame: Any) -> int | None:
+        return None if frame.pts is None else round(frame.pts * frame.time_base * US) - self._base_us
+
+    def _frames(self) -> Iterator[Any]:
+        """Decoded frames; a damaged packet or stretch is counted and passed over."""
+        import av
+
+        assert self.track is not None
+        for _ in range(_BROKEN_STRETCHES):
+            try:
+                for packet in self._container.demux(self.track):
+                    try:
+                        yield from packet.decode()
+                    except av.error.EOFError:
+                        return
+                    except av.error.FFmpegError:
+                        self.lost += 1
+            except av.error.EOFError:
+                return
+            except av.error.FFmpegError:
+                self.lost += 1
+                continue
+            return
+
+
+class SoundFile:
+    """A recording of sound alone: a source that shows no frames."""
+
+    live = False
+    blind = "it is a recording of sound: there is nothing to see"
+
+    def __init__(self, path: str, *, stream: str, start_us: int | None = None) -> None:
+        self.name = stream
+        self.dropped: dict[str, int] = {}
+        self._path = path
+        track = SoundTrack(path)
+        if track.track is None:
+            raise SourceError(f"{path}: has neither pictures nor sound; give a video, a recording of sound, pictures, a camera or a URL")
+        self.duration_us = track.duration_us
+        self.t0_us = start_us if start_us is not None else clock.now_us() - (self.duration_us or 0)
+        self.identity = identity_of(path)
+
+    def skip_to(self, offset_us: int) -> None:
+        """There are no frames to skip; `sounds` is told by its own argument."""
+
+    def frames(self) -> Iterator[Frame]:
+        """None."""
+        return iter(())
+
+    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+        """The sound later than an offset. It goes on after `close`, which ends the (missing) pictures."""
+        track = SoundTrack(self._path)
+        for offset_us, samples in track.chunks(after_us):
+            yield Sound(stream=self.name, t_us=self.t0_us + offset_us, offset_us=offset_us, samples=samples)
+        if track.lost:
+            self.dropped["corrupt"] = track.lost
+
+    def close(self) -> None:
+        """Nothing is open between calls."""
+
+
+class Microphone:
+    """Live sound: an ALSA device (`alsa:default`, `alsa:hw:1,0`) or the sound of a network stream. A source that shows no frames.
+
+    One that cannot be opened at first raises SourceError; one that vanishes later is tried again every 5 s while `deaf` says why. Offsets
+    count on the monotonic clock from `mono0_us`, so that a camera's pictures and its microphone agree.
+    """
+
+    live = True
+    identity = ""
+    duration_us: int | None = None
+    blind = "it is a microphone: there is nothing to see"
+
+    def __init__(self, spec: str, *, stream: str, mono0_us: int | None = None, opener: Callable[[str], Any] | None = None) -> None:
+        self.name = stream
+        self.dropped: dict[str, int] = {}
+        self.deaf = ""
+        self._spec = spec
+        self._label = re.sub(r"//[^/@]*@", "//", spec)  # no password in a message
+        self._opener = opener or _open_live
+        self._closed = threading.Event()
+        self._clock = clock.SteadyClock()
+        self.t0_us, now_us, _ = self._clock.now()
+        self._mono0_us = now_us if mono0_us is None else mono0_us
+        self._container: Any = self._open()
+
+    def skip_to(self, offset_us: int) -> None:
+        """What was said meanwhile is gone."""
+
+    def frames(self) -> Iterator[Frame]:
+        """None, and it ends only when closed: listening goes on until then."""
+        self._closed.wait()
+        return iter(())
+
+    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+        """Sound from now on, until closed; `after_us` has no meaning here."""
+        del after_us
+        while not self._closed.is_set():
+            if self._container is None:
+                self._reopen()
+                continue
+            yield from self._connection()
+            self._release()
+        self._release()
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _connection(self) -> Iterator[Sound]:
+        """Sound until the device or stream fails. Stamped by when it arrives, in step with the number of its samples."""
+        import av
+
+        cutter, resampler = _Cutter(_LIVE_LATE_US, _LIVE_EARLY_US), _Resampler()
+        try:
+            for frame in self._container.decode(audio=0):
+                samples = resampler.samples(frame)
+                came_us = self._clock.now().mono_us - self._mono0_us - len(samples) * US // RATE_HZ
+                yield from map(self._sound, cutter.add(came_us, samples))
+                if self._closed.is_set():
+                    break
+        except (av.error.FFmpegError, OSError) as error:
+            self.deaf = getattr(error, "strerror", None) or str(error)
+        yield from map(self._sound, cutter.rest())
+
+    def _sound(self, chunk: tuple[int, Samples]) -> Sound:
+        offset_us, samples = chunk
+        stamp = self._clock.now()
+        t_us = stamp.t_us - (stamp.mono_us - self._mono0_us - offset_us)
+        return Sound(stream=self.name, t_us=t_us, offset_us=offset_us, samples=samples, live=True)
+
+    def _open(self) -> Any:
+        import av
+
+        try:
+            container = self._opener(self._spec)
+        except (av.error.FFmpegError, OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise SourceError(
+                f"{self._label}: cannot be listened to ({why}); check the name (arecord -L) and that this user is in group audio"
+            ) from None
+        if not container.streams.audio:
+            container.close()
+            raise SourceError(f"{self._label}: sends no sound")
+        self.deaf = ""
+        return container
+
+    def _reopen(self) -> None:
+        if self._closed.wait(_WAIT_S):
+            return
+        try:
+            self._container = self._open()
+        except SourceError as error:
+            self.deaf = str(error)
+
+    def _release(self) -> None:
+        container, self._container = self._container, None
+        if container is not None:
+            container.close()
+
+
+def _open_live(spec: str) -> Any:
+    """A microphone through ALSA, or the address of a stream (RTSP over TCP, as for its pictures)."""
+    if spec.startswith("alsa:"):
+        # PyAV brings an ALSA library of its own, which looks for the system's devices where it was built.
+        if Path(_ALSA_CONFIG).is_file():
+            os.environ.setdefault("ALSA_CONFIG_PATH", _ALSA_CONFIG)
+        return open_container(spec.removeprefix("alsa:"), format="alsa", options={"channels": "1"})
+    options = {"rtsp_transport": "tcp"} if spec.lower().startswith("rtsp") else {}
+    return open_container(spec, options=options, timeout=_TIMEOUT_S)
+
+
+class WithSound:
+    """A camera together with a microphone, such as `0+alsa:default`: the frames of the one, the sound of the other, on one clock."""
+
+    def __init__(self, camera: Source, spec: str) -> None:
+        """Raises SourceError for a recording, which has sound of its own, and for a microphone that cannot be opened."""
+        mono0_us: int | None = getattr(camera, "mono0_us", None)
+        if mono0_us is None:
+            camera.close()
+            raise SourceError(f"{camera.name}+{spec}: a microphone goes with a camera, such as 0+alsa:default")
+        self._camera = camera
+        try:
+            self._microphone = Microphone(spec, stream=camera.name, mono0_us=mono0_us)
+        except SourceError:
+            camera.close()
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._camera, name)
+
+    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+        """The microphone's sound, under the camera's name."""
+        return self._microphone.sounds(after_us)
+
+    def close(self) -> None:
+        self._microphone.close()
+        self._camera.close()
