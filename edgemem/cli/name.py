@@ -39,13 +39,14 @@ def name(session: Session, voice: str, name: str | None, memory: Path, undo: boo
     own_name = f"speaker {number}"
     with View.open(memory) as view:
         _require(view, own_name, memory)
-    count = named(session, memory, NameVoice(number=number, known_us=now_us(), name=wanted)).utterances
+    number_of = named(session, memory, NameVoice(number=number, known_us=now_us(), name=wanted)).utterances
+    said = f"{number_of} utterance{'' if number_of == 1 else 's'}"
     if as_json:
-        print_json({"speaker": number, "name": wanted or None, "utterances": count})
+        print_json({"speaker": number, "name": wanted or None, "utterances": number_of})
     elif wanted:
-        click.echo(f"{own_name} is {wanted}: {count} utterances; take it back with: edgemem name speaker:{number} --undo --memory {memory}")
+        click.echo(f"{own_name} is {wanted}: {said}; take it back with: edgemem name speaker:{number} --undo --memory {memory}")
     else:
-        click.echo(f"{own_name} is a number again: {count} utterances")
+        click.echo(f"{own_name} is a number again: {said}")
 
 
 def _number(voice: str) -> int:
@@ -68,4 +69,5 @@ def _require(view: View, own_name: str, memory: Path) -> None:
     if view.entities(name=own_name):
         return
     known = [entity.name for entity in view.entities(kind="voice", limit=50)]
-    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if known else ": nobody was heard yet"}')
+    heard = known or view.utterances(limit=1)
+    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if heard else ": nobody was heard yet"}')

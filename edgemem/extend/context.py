@@ -35,6 +35,8 @@ class Context:
     """Language models, if any is configured."""
     tables: tuple[msgspec.Struct, ...] = ()
     """Settings that plugins declared."""
+    tasks: tuple[str, ...] = ()
+    """What plugins ask language models for."""
 
     def table(self, kind: type[S]) -> S:
         """A plugin's own settings, as `register_settings` declared them."""

@@ -32,7 +32,7 @@ class Component:
 
     name: str
     factory: Callable[..., Any]
-    """`factory(settings, context)` -> an object that keeps the hook's protocol. The context is an `extend.plugins.Context`; runtimes get an
+    """`factory(settings, context)` -> an object that keeps the hook's protocol. The context is an `extend.context.Context`; runtimes get an
     `infer.runtime.RuntimeContext`, decoders an `infer.runtime.Parts`, converters their `infer.card.EngineCard`."""
     settings: type[msgspec.Struct] = NoSettings
     """A frozen msgspec Struct with `forbid_unknown_fields`: every parameter with its default."""
@@ -132,6 +132,11 @@ class HookSpecs:
     @hookspec
     def register_settings(self) -> Iterable[SettingsTable]:
         """Tables of the settings that belong to this plugin."""
+        return ()
+
+    @hookspec
+    def register_tasks(self) -> Iterable[str]:
+        """What the plugin asks language models for (`Prompt.task`), such as "planner": settings may name a model for each."""
         return ()
 
     @hookspec

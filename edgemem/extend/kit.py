@@ -27,7 +27,7 @@ def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engi
     """What factories get: settings, engines, and the language model that is configured, if any. Raises UsageError."""
     from edgemem.answer.models import Models
 
-    context = Context(settings=settings, home=home, engines=engines, tables=plugins.tables(settings))
+    context = Context(settings=settings, home=home, engines=engines, tables=plugins.tables(settings), tasks=plugins.tasks())
     wanted, known = settings.models.chat, plugins.components("chats")
     if wanted == "none":
         context.models = Models(None, settings.models, "language models are switched off (models.chat)")

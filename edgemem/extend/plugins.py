@@ -31,7 +31,7 @@ GROUP = "edgemem"
 PLACES = tuple(sorted(name.removeprefix("register_") for name in vars(HookSpecs) if name.startswith("register_")))
 """The plural nouns that hooks register: gates, selectors ..."""
 
-_COMPONENT_PLACES = tuple(place for place in PLACES if place not in {"commands", "recipes", "settings"})
+_COMPONENT_PLACES = tuple(place for place in PLACES if place not in {"commands", "recipes", "settings", "tasks"})
 
 
 @dataclass
@@ -189,6 +189,10 @@ class Plugins:
     def commands(self) -> list[click.Command]:
         """Commands that plugins add to the command line."""
         return [command for batch in self._manager.hook.register_commands() for command in batch]
+
+    def tasks(self) -> tuple[str, ...]:
+        """What plugins ask language models for."""
+        return tuple(task for batch in self._manager.hook.register_tasks() for task in batch)
 
     def recipe_packages(self) -> list[str]:
         """Import paths of packages that hold recipes."""

@@ -82,5 +82,10 @@ def _analyzer(context: Context) -> Any:
 
 
 @hookimpl
+def register_tasks() -> Iterable[str]:
+    return tuple(f"egagent_{task}" for task in ("plan", "revise", "analyse", "grade", "answer", "extract", "fuse"))
+
+
+@hookimpl
 def register_recipes() -> Iterable[str]:
     return ["edgemem_egagent.recipes"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 
 import edgemem_egagent
@@ -28,6 +29,13 @@ def recipe() -> Recipe:
 
 def test_plugin_keeps_its_protocols() -> None:
     assert set(check_plugin(edgemem_egagent)) == {"writers/fused_caption", "writers/triples"}
+
+
+def test_every_prompt_is_a_task_that_settings_may_name_a_model_for() -> None:
+    prompts = {
+        f"egagent_{path.name.removesuffix('.md')}" for path in files("edgemem_egagent.prompts").iterdir() if path.name.endswith(".md")
+    }
+    assert prompts == {*edgemem_egagent.register_tasks(), "egagent_data_rule", "egagent_tools"}
     own = Plugins.of(edgemem_egagent)
     assert {"visual_search", "transcript_search", "entity_graph_search", "analyzer"} <= set(own.components("tools"))
     assert "egagent" in own.components("planners")

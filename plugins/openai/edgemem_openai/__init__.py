@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from edgemem.errors import UsageError, nearest
 from edgemem.extend import Component, SettingsTable, hookimpl
 from edgemem.extend.hookspecs import Components
 from edgemem_openai.settings import OpenAISettings, with_environment
@@ -18,6 +19,9 @@ def _chat(_settings: Any, context: Any) -> Any:
     settings = with_environment(context.table(OpenAISettings), os.environ)
     if not settings.configured:
         return None
+    for task in settings.roles:
+        if task not in context.tasks:
+            raise UsageError(f'settings: openai.roles: nothing asks a language model for "{task}"{nearest(task, context.tasks)}')
     from edgemem_openai.chat import OpenAIChat
 
     return OpenAIChat(settings, context.home)

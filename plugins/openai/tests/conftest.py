@@ -121,7 +121,7 @@ def _remember(store, seq, second, words, origin):
 
 @pytest.fixture
 def ask(memory, tmp_path, monkeypatch, capsys):
-    """`edgemem ask --planner vam` in a home without models: (exit code, the JSON object, the notes)."""
+    """`edgemem ask --planner vam` in a home without models: (exit code, the JSON object if there is one, the notes)."""
     monkeypatch.setenv("EDGEMEM_HOME", str(tmp_path))
     monkeypatch.delenv("EDGEMEM_CONFIG", raising=False)
 
@@ -130,6 +130,6 @@ def ask(memory, tmp_path, monkeypatch, capsys):
         with pytest.raises(SystemExit) as ended:
             main(["ask", question, "--memory", str(memory), "--recipe", "vam", "--planner", "vam", "--json", *chosen])
         captured = capsys.readouterr()
-        return int(ended.value.code or 0), msgspec.json.decode(captured.out), captured.err
+        return int(ended.value.code or 0), msgspec.json.decode(captured.out or b"null"), captured.err
 
     return call

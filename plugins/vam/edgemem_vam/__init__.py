@@ -106,6 +106,11 @@ def register_commands() -> Iterable[click.Command]:
 
 
 @hookimpl
+def register_tasks() -> Iterable[str]:
+    return ("router", "planner", "inspector", "adjudicator", "event_writer", "summary_writer", "session_summariser")
+
+
+@hookimpl
 def register_recipes() -> Iterable[str]:
     return ["edgemem_vam.recipes"]
 
