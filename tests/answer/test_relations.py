@@ -27,6 +27,7 @@ SAID = [  # day, second, speaker, to, words, edges (type, target kind, target)
     (0, 9 * H + 4, ME, "Anna", "I'm using the old printer now.", [("USES", "object", "printer")]),
     (0, 14 * H, "Tomas Novak", ME, "The wifi password is hidden behind the clock.", []),
     (0, 14 * H + 5, ME, "Tomas Novak", "Thanks. I'm drinking coffee.", [("USES", "object", "coffee")]),
+    (1, 11 * H, "speaker 1", "", "The dentist moved to Oak Street.", []),
     (2, 10 * H, ME, "", "I'm drinking coffee again.", [("USES", "object", "coffee")]),
     (2, 16 * H, "Ben", "Clara", "We should paint the garage in May.", [("MENTIONS", "location", "garage")]),
     (2, 16 * H + 6, "Clara", "Ben", "I opened the toolbox.", [("INTERACTS_WITH", "object", "toolbox")]),
@@ -43,7 +44,7 @@ def tell(tx: Transaction, day: int, second: int, speaker: str, to: str, words: s
     def node(kind: str, name: str) -> int:
         return tx.add_entity(NewEntity(kind=kind, name=name, known_us=t0_us))
 
-    who = node("person", speaker)
+    who = node("voice" if speaker.startswith("speaker ") else "person", speaker)
     said = tx.add_document(
         NewDocument(kind="utterance", text=words, offset_us=t0_us - DAY_US, origin="asr", speaker_id=who, confidence=0.9, **span)
     )
@@ -96,6 +97,8 @@ def put(view: View, kit: Kit, text: str, *options: str, now_us: int = NOW_US) ->
         ("Did I talk to Tomas on Monday?", "Yes", "coffee"),
         ("What did Anna say about the printer?", "out of paper", "out of paper"),
         ("What did Tomas say?", "wifi password", "wifi"),
+        ("What did speaker 1 say?", "Oak Street", "dentist"),
+        ("When did speaker 1 mention the dentist?", "11:00:00 on 2026-05-05", "dentist"),
         ("What was said about the garage?", "Ben", "paint the garage"),
         ("What was said at 14:00 on Monday?", "wifi password", "wifi"),
         ("What did I hear about the garage?", "Ben", "paint the garage"),

@@ -37,7 +37,7 @@ class Asked(Record, frozen=True):
     """1 = the first time, -1 = the last, 0 = not said."""
 
 
-_P = r"(?:i|me|we|us|(?:the |my |our )?(?!(?:the|an?|my|our|there|any)\b)[^\W\d_][\w'-]*(?: [^\W\d_][\w'-]*){0,2}?)"
+_P = r"(?:i|me|we|us|speaker \d{1,4}|(?:the |my |our )?(?!(?:the|an?|my|our|there|any)\b)[^\W\d_][\w'-]*(?: [^\W\d_][\w'-]*){0,2}?)"
 _AUX = r"(?:did|do|does|have|has|had|was|were|is|are|am|'ve)"
 _MORE = r"(?:(?:ever|already|actually|really|usually|also|been|all|just|even|recently|most often|often) )*"
 _TALK = r"(?:talk(?:ed|ing|s)?|sp(?:eak|oke|oken|eaking|eaks)|chat(?:ted|ting|s)?|conversed?|(?:ha[dv]e? )?(?:a )?conversations?)"
