@@ -94,7 +94,7 @@ def put(view: View, kit: Kit, text: str, *options: str, now_us: int = NOW_US) ->
         ("When did I last use the drill?", "08:00:00 on 2026-05-07", "cordless drill"),
         ("How often did I drink coffee this week?", "2 times", "coffee"),
         ("Who was with me when I used the drill?", "Ben", "drill"),
-        ("Did I talk to Tomas on Monday?", "Yes", "coffee"),
+        ("Did I talk to Tomas on Monday?", "Yes, you talked to Tomas", "coffee"),
         ("What did Anna say about the printer?", "out of paper", "out of paper"),
         ("What did Tomas say?", "wifi password", "wifi"),
         ("What did speaker 1 say?", "Oak Street", "dentist"),

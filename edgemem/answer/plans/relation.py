@@ -87,8 +87,10 @@ def _done(s: Session, asked: Asked) -> Maybe:
         return answered(text, sure_of(rows), ids_of(o[0].evidence for o in occasions), notes=notes)
     chosen = occasions[0][0] if asked.ordinal == 1 else occasions[-1][-1]
     order = {1: " first", -1: " last"}.get(asked.ordinal, "")
-    lead = "Yes, " if asked.wanted == "did" else ""
-    text = f"{lead}{deed_text(asked)}{order} at {time_text(chosen.t0_us, s.question.tz)}{proof_text(chosen)}."
+    deed = deed_text(asked)
+    if asked.wanted == "did":
+        deed = f"Yes, {deed[:1].lower() if deed.startswith(('You ', 'Somebody ')) else deed[:1]}{deed[1:]}"
+    text = f"{deed}{order} at {time_text(chosen.t0_us, s.question.tz)}{proof_text(chosen)}."
     more = len(occasions) - 1
     text += f" {more} other time{'s' if more != 1 else ''}{time_said(s)}." if more and not asked.ordinal else ""
     rest = (row.evidence for occasion in reversed(occasions) for row in occasion)
