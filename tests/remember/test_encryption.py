@@ -418,7 +418,7 @@ def test_the_plain_library_alone_reads_a_plain_memory(directory):
     """The extra is not needed without a key: nothing of SQLCipher is loaded."""
     code = (
         "import sys; sys.modules['sqlcipher3'] = None\n"
-        "from pathlib import Path\nfrom edgemem.remember import keys\nfrom edgemem.remember.store import Store\n"
+        "from pathlib import Path\nfrom edgemem.remember.disk import keys\nfrom edgemem.remember.store import Store\n"
         f"Store.open(Path({str(directory)!r})).close()\n"
         "from edgemem.errors import MemoryKeyError\n"
         "try:\n    with keys.using(keys.Key('0' * 64, 'x')): Store.open(Path(sys.argv[1]))\n"
