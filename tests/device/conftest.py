@@ -38,13 +38,16 @@ def start(tmp_path: Path, home: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> Callable[[str, float], Path]:
-    """Makes folders of pictures."""
+    """Makes folders of pictures; with `times` they come again and again, so that seeing them takes long."""
 
-    def make(name: str, seconds: float = 4.0) -> Path:
+    def make(name: str, seconds: float = 4.0, times: int = 1) -> Path:
         folder = tmp_path / name
         folder.mkdir()
         for frame in SyntheticCamera(seconds, rate_fps=5.0, seed=len(name)).frames():
             cv2.imwrite(str(folder / f"{frame.seq:04}.jpg"), frame.image)
+        made = sorted(folder.iterdir())
+        for number in range(len(made), times * len(made)):
+            (folder / f"{number:04}.jpg").hardlink_to(made[number % len(made)])
         return folder
 
     return make

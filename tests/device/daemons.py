@@ -71,7 +71,7 @@ class Daemon:
 
     def wait_seen(self) -> Daemon:
         """Until every recording was seen."""
-        wait_until(lambda: (fares := self.fares) and all(one.state == "seen" for one in fares.streams))
+        wait_until(lambda: (fares := self.fares) and all(one.state == "seen" for one in fares.streams), 120.0)
         return self
 
     def stop(self) -> int:

@@ -104,7 +104,7 @@ def test_with_and_without_an_agent_deeds_do_and_say_the_same(
 
 def test_forgetting_while_it_sees_loses_no_frame(start: Start, pictures: Pictures, tmp_path: Path) -> None:
     remember_signs(tmp_path / "memory")
-    daemon = start({"door": pictures("a", 80.0), "yard": pictures("bb", 80.0)}).wait_ready()
+    daemon = start({"door": pictures("a", 80.0, times=4), "yard": pictures("bb", 80.0, times=4)}).wait_ready()
     wait_until(lambda: {"door", "yard"} <= moments(daemon.memory).keys())
     assert edgemem(daemon, "forget", "--entity", "nobody")[0] == 2
     assert "rest meanwhile" not in daemon.said, "a mistake is no reason to rest"
@@ -113,14 +113,14 @@ def test_forgetting_while_it_sees_loses_no_frame(start: Start, pictures: Picture
     assert json.loads(out)["moments"] == 1
     daemon.wait_seen()
     assert daemon.stop() == 0, daemon.said
-    assert moments(daemon.memory) == {"walk": len(SIGNS) - 1, "door": 400, "yard": 400}
+    assert moments(daemon.memory) == {"walk": len(SIGNS) - 1, "door": 1600, "yard": 1600}
     assert daemon.said.count("frames seen") > 2, "it was not forgotten in the middle"
     assert "interrupted" not in daemon.said
     assert edgemem(daemon, "memory", "check")[0] == 0
 
 
 def test_a_recording_that_is_forgotten_while_it_is_seen_is_not_seen_again(start: Start, pictures: Pictures) -> None:
-    daemon = start({"door": pictures("a", 60.0), "yard": pictures("bb", 4.0)}).wait_ready()
+    daemon = start({"door": pictures("a", 60.0, times=30), "yard": pictures("bb", 4.0)}).wait_ready()
     wait_until(lambda: {"door", "yard"} <= moments(daemon.memory).keys())
     assert edgemem(daemon, "forget", "--stream", "door")[0] == 0
     daemon.wait_seen()
