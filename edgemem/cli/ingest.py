@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from edgemem.remember.store import Store
     from edgemem.see.pipeline import IngestReport
+    from edgemem.see.sources.base import Source
+    from edgemem.see.subtitles import Subtitles
 
 
 @click.command()
@@ -86,7 +88,6 @@ def run_ingest(
     from edgemem.see.privacy import Privacy
     from edgemem.see.resume import seen_as
     from edgemem.see.sources.opening import open_source
-    from edgemem.see.subtitles import Subtitles, beside
 
     if stream and (not stream.strip() or len(stream) > 200):
         raise UsageError("--stream: give a name of 1 to 200 characters")
@@ -94,20 +95,12 @@ def run_ingest(
     budget_bytes = parse_bytes(session.settings.budget.disk)
     parts, notes = make_parts(session.recipes, chosen, session.context, session.plugins)
     opened = open_source(source, rate_fps=chosen.rate_fps, stream=stream, start_us=start_us)
-    said = Path(subtitles) if subtitles not in {"", "none"} else None if subtitles or opened.live else beside(source)
-    if said is not None:
-        try:
-            parts.ear = Subtitles(said, opened.t0_us)
-        except SourceError as error:
-            if subtitles:
-                opened.close()
-                raise
-            notes.append(f"the subtitles beside the recording are not used: {error}")
     rules = session.settings.retention
     parts.privacy = Privacy(session.settings.privacy, rules, memory, opened.name)
     if rules:
         parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
     try:
+        parts.ear = _subtitles(source, subtitles, opened, notes) or parts.ear
         parts.privacy.require()
         with (
             Store.open(memory, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store,
@@ -124,6 +117,20 @@ def run_ingest(
         opened.close()
         save_stats(session.home, session.plugins)
     return msgspec.structs.replace(report, notes=(*notes, *report.notes))
+
+
+def _subtitles(source: str, named: str, opened: Source, notes: list[str]) -> Subtitles | None:
+    """What was said, from the file that is named, or from one beside a recording where it can be read; None: listen."""
+    from edgemem.see.subtitles import Subtitles, beside
+
+    if named not in {"", "none"}:
+        return Subtitles(Path(named), opened.t0_us)
+    found = None if named or opened.live else beside(source)
+    try:
+        return Subtitles(found, opened.t0_us) if found is not None else None
+    except SourceError as error:
+        notes.append(f"the subtitles beside the recording are not used: {error}")
+        return None
 
 
 def _nothing_to_do(session: Session, source: str, seen: str, store: Store) -> IngestReport:

@@ -10,12 +10,13 @@ from pathlib import Path
 from edgemem.errors import MemoryDirError
 from edgemem.remember.disk.database import errors
 
+_AGAIN = "take a backup in as a new memory with `edgemem memory import BACKUP --memory DIR`"
 _SQLITE = (
     ("disk is full", "the disk is full: free some space or lower budget.disk; what was acknowledged is safe"),
     ("readonly", "is read-only: mount it writable or fix its permissions"),
     ("locked", "is busy: another process holds it; try again when that is done"),
-    ("not a database", "is damaged: memory.db is not an SQLite database; restore a backup"),
-    ("malformed", "is damaged: restore a backup or run `edgemem memory check`"),
+    ("not a database", f"is damaged: memory.db is not an SQLite database; {_AGAIN}"),
+    ("malformed", f"is damaged: {_AGAIN}"),
     ("unable to open", "cannot be opened: check its permissions"),
     ("disk i/o error", "cannot be read or written: the disk reports an I/O error"),
 )
