@@ -120,9 +120,9 @@ def _say_answer(number: int, asked: Asked, answer: Answer, picture: Path | None)
 
 def _draw_sheet(memory: Path, path: Path) -> Path:
     from edgemem.cli.sheet import contact_sheet
+    from edgemem.cli.timeline import written
     from edgemem.remember.view import View
 
     with View.open(memory) as view:
-        documents = {d.segment_id: d for d in view.documents(kinds=["event"]) if d.segment_id is not None}
-        path.write_bytes(contact_sheet(view, view.segments(), documents))
+        path.write_bytes(contact_sheet(view, view.segments(), written(view)))
     return path

@@ -70,7 +70,8 @@ def _event(sheet: Picture, draw: ImageDraw, top: int, view: View, segment: Segme
     moments = view.segment_moments(segment.id)
     end_us = segment.offset_us + segment.t1_us - segment.t0_us
     draw.text((MARGIN_PX + 4, top + 12), f"{offset_text(segment.offset_us)} to {offset_text(end_us)}", fill=INK, font=_font(20))
-    draw.text((MARGIN_PX + 4, top + 38), f"{segment.stream} · {len(moments)} moments", fill=DIM, font=_font(14))
+    kept = f"{len(moments)} moment{'' if len(moments) == 1 else 's'}"
+    draw.text((MARGIN_PX + 4, top + 38), f"{segment.stream} · {kept}", fill=DIM, font=_font(14))
     words = " ".join(document.text.split()) if document else ""
     for line, text in enumerate(_wrapped(draw, words, TEXT_PX - 24, lines=4)):
         draw.text((MARGIN_PX + 4, top + 60 + 18 * line), text, fill=DIM, font=_font(14))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json, table
 from edgemem.cli.ask import WRITTEN
 from edgemem.clock import from_iso, offset_text, to_iso, to_local
-from edgemem.records import US
+from edgemem.records import US, Document
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
 
 
 @click.command()
@@ -31,9 +35,7 @@ def timeline(
     from_us, to_us = (from_iso(text, tz) if text else None for text in (from_, to))
     with View.open(memory) as view:
         segments = view.segments(from_us=from_us, to_us=to_us, stream=stream)
-        documents = {
-            d.segment_id: d for d in view.documents(kinds=WRITTEN, from_us=from_us, to_us=to_us, stream=stream) if d.segment_id is not None
-        }
+        documents = written(view, from_us, to_us, stream)
         counts = {s.id: len(view.segment_moments(s.id)) for s in segments}
         if sheet is not None:
             from edgemem.cli.sheet import contact_sheet
@@ -70,3 +72,9 @@ def timeline(
         table(rows, ("id", "time", "offset", "length", "moments", "stream", "what"))
     else:
         click.echo("nothing is remembered for that time")
+
+
+def written(view: View, from_us: int | None = None, to_us: int | None = None, stream: str | None = None) -> dict[int, Document]:
+    """By segment, what was written about it."""
+    found = view.documents(kinds=WRITTEN, from_us=from_us, to_us=to_us, stream=stream)
+    return {document.segment_id: document for document in found if document.segment_id is not None}

@@ -139,7 +139,7 @@ class Subtitles:
         self._t0_us = t0_us
         self._seen_us = self._taken_us = NOTHING_YET_US
         skipped = f", {malformed} that cannot be read were skipped" if malformed else ""
-        self.notes = (f"what was said is taken from {path.name}: {len(self._cues)} subtitles{skipped}",)
+        self.notes = (f"what was said is taken from {path.name}: {len(self._cues)} subtitle{'' if len(self._cues) == 1 else 's'}{skipped}",)
         self.ear_state = b""
         self._stopped = False
 
