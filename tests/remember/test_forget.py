@@ -328,7 +328,8 @@ def test_killed_in_the_middle_it_is_all_or_nothing(tmp_path, making):
             left = len(view.moments())
         outcomes.add(left)
         assert left in {60, 30}
-        tidy_up(directory)
+        if not tidy_up(directory):  # killed before it was forgotten, or when nothing was left to do but the vector files
+            Store.open(directory).close()
         assert check_memory(directory) == []
         if left == 30:
             assert traces(directory, range(10, 40)) == []
