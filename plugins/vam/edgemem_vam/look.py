@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -84,12 +85,15 @@ def _note(number: int, moment: Moment, observations: Sequence[Observation]) -> d
     return {**note, "read": read[:12]} if read else note
 
 
-def pictures_of(moments: Sequence[Moment], view: View) -> tuple[bytes, ...]:
-    """The stored pictures; () unless all are still there, so that numbers never slip."""
-    try:
-        return tuple(view.picture(moment.id) for moment in moments)
-    except MemoryDirError:  # one of them has faded to what was seen in it
-        return ()
+def shown_of(moments: Sequence[Moment], view: View, models: Models) -> tuple[list[Moment], tuple[bytes, ...]]:
+    """The moments, and the pictures of the first of them: numbers in the notes are those of the pictures, so what has faded comes last."""
+    if not models.vision:
+        return list(moments), ()
+    images: dict[int, bytes] = {}
+    for moment in moments:
+        with suppress(MemoryDirError):  # it has faded to what was seen in it
+            images[moment.id] = view.picture(moment.id)
+    return sorted(moments, key=lambda moment: moment.id not in images), tuple(images.values())
 
 
 def evidence_of(moments: Sequence[Moment], view: View, score: float = 1.0) -> tuple[Evidence, ...]:
@@ -137,14 +141,14 @@ class InspectTool:
 
     def _look(self, question: str, targets: Sequence[Target], moments: Sequence[Moment], view: View) -> Finding:
         """One finding. Without a language model it is the notes themselves. Raises ChatError."""
-        notes = notes_of(moments, view)
         ids, shown = tuple(target.id for target in targets), 0
         if self._models is None or not self._models.there:
+            notes = notes_of(moments, view)
             text = "; ".join(f"picture {note['picture']}: {', '.join(note['seen'])} {note.get('read', '')}".strip() for note in notes)
         else:
-            images = pictures_of(moments, view) if self._models.vision else ()
+            moments, images = shown_of(moments, view, self._models)
             shown = len(images)
-            body = {"request": question, "pictures": notes, "pictures_shown": shown}
+            body = {"request": question, "pictures": notes_of(moments, view), "pictures_shown": shown}
             text = say(self._models, request("inspector", self._role, body, images))
         return Finding(targets=ids, text=text[:2000], moment_ids=tuple(moment.id for moment in moments), shown=shown)
 
@@ -173,7 +177,7 @@ class AdjudicateTool:
         return Judged(evidence=tuple(evidence.values()), judgements=tuple(judgements))
 
     def _judge(self, action: Adjudicate, target: Target, moments: Sequence[Moment], view: View, models: Models) -> Judgement:
-        images = pictures_of(moments, view) if models.vision else ()
+        moments, images = shown_of(moments, view, models)
         body = {
             "request": {"target_event": action.event, "verification_focus": action.verification_prompt or action.event},
             "candidate": {"document": target.hint, "from": to_iso(target.from_us), "to": to_iso(target.to_us)},

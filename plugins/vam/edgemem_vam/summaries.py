@@ -15,7 +15,7 @@ from edgemem.remember.entries import NewDocument, NewPassage
 from edgemem_vam import summary_key
 from edgemem_vam.actions import Note, StreamFacts, Structure, Summaries, Survey, Surveyed, WriteSummaries
 from edgemem_vam.conversation import conversation
-from edgemem_vam.look import evenly, evidence_of, notes_of, pictures_of
+from edgemem_vam.look import evenly, evidence_of, notes_of, shown_of
 from edgemem_vam.payload import passages
 from edgemem_vam.roles import SUMMARY_WRITER, Role, request, say
 from edgemem_vam.search import EVENT_KINDS, SUMMARY_KINDS
@@ -138,14 +138,14 @@ class SummaryTool:
         if self._models is None or not self._models.there:
             down = down or "summaries were put together from the event documents: no language model is configured"
         if not down and self._models is not None:
-            images = pictures_of(shown, view) if self._models.vision else ()
+            moments, images = shown_of(shown, view, self._models)
             body = {
                 "request": action.prompt,
                 "window": {"from": to_iso(window.key.t0_us), "to": to_iso(window.key.t1_us), "offset": offset_text(window.offset_us)},
                 "granularity_seconds": action.granularity_s,
                 "summary_structure": action.structure,
                 "event_documents": [{"from": to_iso(d.t0_us), "to": to_iso(d.t1_us), "document": d.text[:1200]} for d in window.documents],
-                "pictures": notes_of(shown, view),
+                "pictures": notes_of(moments, view),
                 "pictures_shown": len(images),
             }
             try:

@@ -78,6 +78,19 @@ def test_each_window_gets_a_document_from_its_pictures_and_event_documents(vam: 
     assert made.documents[0].moment_id is not None
 
 
+def test_pictures_that_are_still_there_are_shown_when_another_has_faded(vam: SimpleNamespace, memory: Path) -> None:
+    with Store.open(memory) as store, store.transaction() as tx:
+        tx.stub_moment(1)
+    chat = vam.Chat(["The first minute.", "The second minute."])
+    with View.open(memory) as view:
+        pictures = [view.picture(moment_id) for moment_id in (2, 3)]
+        SummaryTool(None, Models(chat)).run(windows(vam), view)
+    body = msgspec.json.decode(chat.asked[0].messages[1].text)
+    assert chat.asked[0].messages[1].images == tuple(pictures)
+    assert body["pictures_shown"] == 2
+    assert [(note["picture"], note["time"][17:19]) for note in body["pictures"]] == [(1, "20"), (2, "40"), (3, "05")]
+
+
 def test_what_was_only_heard_is_summarised_and_proved_by_the_words(vam: SimpleNamespace, tmp_path: Path) -> None:
     directory, said = tmp_path / "talk", "The wifi password is under the printer."
     with Store.open(directory) as store:
