@@ -2,15 +2,17 @@
 """Write constraints.txt: one exact version of everything, for every Python we support.
 
 Each interpreter resolves the whole project by itself (`pip install --dry-run --report`); where they disagree, the line carries a
-marker. Run it with the interpreters to support on PATH:  tools/lock.py python3.10 python3.11 python3.12 python3.13
+marker.
+
+    tools/lock.py [python3.10 python3.11 python3.12 python3.13]    the interpreters to support, found on PATH
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -55,7 +57,13 @@ def lines(resolved: dict[str, dict[str, str]]) -> list[str]:
     return out
 
 
-if __name__ == "__main__":
-    resolved = dict(resolve(python) for python in sys.argv[1:] or ["python3.10", "python3.11", "python3.12", "python3.13"])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pythons", nargs="*", default=["python3.10", "python3.11", "python3.12", "python3.13"])
+    resolved = dict(resolve(python) for python in parser.parse_args().pythons)
     (ROOT / "constraints.txt").write_text(HEAD + "\n".join(lines(resolved)) + "\n")
     print(f"constraints.txt: {len(lines(resolved))} lines for {', '.join(resolved)}")
+
+
+if __name__ == "__main__":
+    main()

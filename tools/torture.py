@@ -31,6 +31,7 @@ from edgemem.remember.check import check_memory
 from edgemem.remember.disk import keys
 from edgemem.remember.disk.room import MINIMUM_BYTES
 from edgemem.remember.forget import Wanted, forget
+from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
 from edgemem.remember.upkeep import compact
@@ -79,7 +80,9 @@ def resumed(store: Store) -> Open:
     return msgspec.msgpack.decode(kept, type=Open) if kept else Open()
 
 
-def add(tx, number: int, ids: tuple[int, ...], rng, jpegs: list[bytes], *, drops: bool) -> tuple[int, ...]:  # noqa: ANN001
+def add(
+    tx: Transaction, number: int, ids: tuple[int, ...], rng: np.random.Generator, jpegs: list[bytes], *, drops: bool
+) -> tuple[int, ...]:
     """One moment and its document, every eighth closes a segment; the known rule drops every third's predecessor."""
     vector = rng.normal(size=SPACE.dim).astype(np.float32)
     jpeg = (rng.bytes(2000) if drops else jpegs[number % len(jpegs)]) + number.to_bytes(8, "big")

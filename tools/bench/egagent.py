@@ -14,6 +14,7 @@ import argparse
 import statistics
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from edgemem_egagent.tools import TranscriptTool, VisualTool
 from vectors import SPACE, fill, timed, vectors
 
 from edgemem.answer.retrieve import Hits, Query, moment_evidence
-from edgemem.records import US
+from edgemem.records import US, Channel
 from edgemem.remember.entries import NewDocument, NewEntity
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -34,7 +35,7 @@ _WORDS = 8000
 class ByVector:
     """The channel `frame` for a dual encoder whose text side is instant: query "7" is the seventh vector."""
 
-    name = "frame"
+    name: Channel = "frame"
 
     def __init__(self, dim: int, rounds: int) -> None:
         self.queries = vectors(4 * rounds, dim, seed=2)
@@ -83,7 +84,7 @@ def speak(directory: Path, megabytes: float) -> tuple[int, list[str]]:
 
 def told(what: str, call: Callable[[int], object], rounds: int) -> None:
     """Print the median wall time and the quiet quarter of the CPU time of a call."""
-    wall, cpu = zip(*(timed(lambda i=i: call(i)) for i in range(rounds)), strict=True)
+    wall, cpu = zip(*(timed(partial(call, i)) for i in range(rounds)), strict=True)
     print(f"{what}: p50 {statistics.median(wall):.1f} ms, CPU {sorted(cpu)[len(cpu) // 4]:.1f} ms", flush=True)
 
 

@@ -1,10 +1,11 @@
 """What a question costs: steps, model calls, tokens and milliseconds, for the local planner and for `vam` with a scripted server.
 
-    .venv/bin/python tools/bench/steps.py --memory DIR [--delay-ms 300] [QUESTION...]
+    .venv/bin/python tools/bench/steps.py [--memory DIR] [--delay-ms 300] [QUESTION...]
 
-The server is real HTTP on this machine and plays a sensible conversation: a router, a search with a look at the best hit, an answer. It
-waits `--delay-ms` before each reply, as a model would think. What is left of a question's time after the model's own
-is the overhead of the loop. Tokens are counted as characters / 4 of what was really sent and said; pictures are not counted.
+Without a memory it makes one of the demo's clips. The server is real HTTP on this machine and plays a sensible conversation: a router, a
+search with a look at the best hit, an answer. It waits `--delay-ms` before each reply, as a model would think. What is left of a question's
+time after the model's own is the overhead of the loop. Tokens are counted as characters / 4 of what was really sent and said; pictures are
+not counted.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from _clips import clips
 
 from edgemem.answer.planner import ask
 from edgemem.answer.session import Session as Asking
@@ -98,16 +104,30 @@ def line(name: str, found: Sequence[tuple[Asking, float]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("questions", nargs="*", default=list(QUESTIONS))
-    parser.add_argument("--memory", type=Path, required=True)
+    parser.add_argument("--memory", type=Path)
     parser.add_argument("--delay-ms", type=float, default=300.0)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        memory = options.memory or remembered(Path(name) / "memory")
+        table(memory, options)
+
+
+def remembered(memory: Path) -> Path:
+    """A memory of the demo's clips, with the recipe `vam`."""
+    command = [sys.executable, "-m", "edgemem.cli.main", "ingest", *clips(()), "--memory", str(memory), "--recipe", "vam"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return memory
+
+
+def table(memory: Path, options: argparse.Namespace) -> None:
+    """Both planners on the same questions."""
     heads = ("planner", "steps", "calls", "tokens in", "tokens out", "ms", "model ms", "our ms")
     print(" | ".join(head.rjust(10) for head in heads))
-    print(line("local", measure(Session(None, ()), options.memory, "local", options.questions, options.rounds)))
+    print(line("local", measure(Session(None, ()), memory, "local", options.questions, options.rounds)))
     with ScriptedServer(player(options.delay_ms)) as server:
         remote = Session(None, (f"openai.base_url={server.base_url}", "openai.model=scripted"))
-        print(line("vam", measure(remote, options.memory, "vam", options.questions, options.rounds)))
+        print(line("vam", measure(remote, memory, "vam", options.questions, options.rounds)))
 
 
 if __name__ == "__main__":

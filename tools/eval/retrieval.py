@@ -62,7 +62,8 @@ def look(video: Path, session: Session) -> tuple[Array, Array, Array]:
     import av
 
     classifier, detector = session.engines.role("classify"), session.engines.role("detect")
-    times, crops, objects = [], [], []
+    times: list[float] = []
+    crops, objects = [], []
     with av.open(str(video)) as container:
         stream = container.streams.video[0]
         stream.codec_context.skip_frame = "NONKEY"

@@ -103,7 +103,8 @@ def _espeak(text: str, voice: str, speed: float) -> Samples:
     data = subprocess.run(command, capture_output=True, check=True).stdout
     at = data.index(b"data") + 8  # the length that stands before it is a guess when writing to a pipe
     rate = int.from_bytes(data[24:28], "little")
-    return resampled(np.frombuffer(data[at : at + (len(data) - at) // 2 * 2], "<i2").astype(np.float32) / 32768, rate)
+    samples: Samples = np.frombuffer(data[at : at + (len(data) - at) // 2 * 2], "<i2").astype(np.float32) / np.float32(32768)
+    return resampled(samples, rate)
 
 
 def resampled(samples: Samples, rate: float) -> Samples:
@@ -111,7 +112,8 @@ def resampled(samples: Samples, rate: float) -> Samples:
     width = max(1, round(rate / RATE_HZ))
     smooth = np.convolve(samples, np.ones(width, np.float32) / width, "same") if width > 1 else samples
     at = np.arange(int(len(samples) * RATE_HZ / rate)) * (rate / RATE_HZ)
-    return np.interp(at, np.arange(len(smooth)), smooth).astype(np.float32)
+    found: Samples = np.interp(at, np.arange(len(smooth)), smooth).astype(np.float32)
+    return found
 
 
 if __name__ == "__main__":

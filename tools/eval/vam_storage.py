@@ -91,7 +91,7 @@ def visits(rng: random.Random, segments: list[Segment], still: set[int], catalog
 
 def with_visitor(picture: Image, visit: Visit) -> Image:
     """A copy with the object pasted in."""
-    shown = picture.copy()
+    shown: Image = picture.copy()
     stamp = enlarge(load(visit.item), round(visit.wide * SIZE[0]), SIZE[1] // 3)
     paste(shown, stamp, round(visit.x * SIZE[0]), round(visit.y * SIZE[1]))
     return shown

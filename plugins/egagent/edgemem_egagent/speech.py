@@ -17,7 +17,7 @@ from edgemem_egagent.lexicon import FIRST_NAMES, MEET, NOT_NAMES, TOUCH, USE, wo
 from edgemem_egagent.phrases import Phrase, phrases, sentences
 
 TURN_GAP_US = 8 * US
-"""An answer comes within this. In the labelled set (tools/eval/graph.py) gaps within a talk are up to 3 s, between talks from 15 s on."""
+"""An answer comes within this: in the labelled set (tools/eval/extraction.py) gaps in a talk are up to 3 s, between talks from 15 s on."""
 _FOLLOWS_CHARS = 40
 _UNREAL = re.compile(
     r"\b(?:not|never|won't|don't|didn't|doesn't|isn't|aren't|wasn't|can't|cannot|couldn't|wouldn't|haven't|hasn't|would|could|should|might|may"
