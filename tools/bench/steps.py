@@ -115,8 +115,9 @@ def main() -> None:
 
 def remembered(memory: Path) -> Path:
     """A memory of the demo's clips, with the recipe `vam`."""
-    command = [sys.executable, "-m", "edgemem.cli.main", "ingest", *clips(()), "--memory", str(memory), "--recipe", "vam"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    for clip in clips(()):
+        command = [sys.executable, "-m", "edgemem.cli.main", "ingest", clip, "--memory", str(memory), "--recipe", "vam"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return memory
 
 
