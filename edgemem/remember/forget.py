@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
 from edgemem.clock import now_us
+from edgemem.errors import BudgetError
 from edgemem.records import Moment, Observation, Segment
 from edgemem.remember.budget.pieces import Step, cap_in_force, in_pieces
 from edgemem.remember.disk import room
@@ -41,16 +42,15 @@ Unlearn = Callable[[bytes, Collection[str]], bytes]
 
 
 class Describer(Protocol):
-    """Puts into words, and into the open transaction, what is left of a segment; `see.operations.anew` makes one of a recipe's writers."""
+    """Puts into words, step by step, what is left of a segment; `see.operations.anew` makes one of a recipe's writers."""
 
     def __call__(
         self,
-        tx: Transaction,
         segment: Segment,
         moments: Sequence[Moment],
         observations: Mapping[int, tuple[Observation, ...]],
         utterances: Sequence[Spoken],
-    ) -> None: ...
+    ) -> Iterable[Callable[[Transaction], object]]: ...
 
 
 def forget(
@@ -91,7 +91,8 @@ def _deciding(
 ) -> Iterator[Step]:
     """Say what goes, and put right and into words what stays of the segments that lose something."""
     yield lambda tx: _note(tx, receipt, wanted, selection)
-    yield lambda tx: _clear_states(tx, selection, clear[0])
+    for stream in filter(None, (*selection.streams, selection.gone_stream)):
+        yield partial(_clear_state, stream, None if stream == selection.gone_stream else clear[0])
     yield lambda tx: _unlearn_voices(tx, selection, clear[1])
     for segment in selection.trimmed:
         yield partial(_put_right, segment)
@@ -100,7 +101,8 @@ def _deciding(
             said = view.utterances(stream=segment.stream, from_us=segment.t0_us, to_us=segment.t1_us)
             said = [spoken for spoken in said if spoken.document.id not in selection.documents]
             seen = view.observations(moment.id for moment in left)
-            yield partial(_described, describe, segment, left, seen, said)
+            for step in describe(segment, left, seen, said):
+                yield partial(_described, step)
 
 
 def tidy_up(directory: Path, *, beyond_budget: bool = False) -> bool:
@@ -160,10 +162,11 @@ def _note(tx: Transaction, receipt: Receipt, wanted: Wanted, selection: Selectio
     )
 
 
-def _described(
-    describe: Describer, segment: Segment, left: list[Moment], seen: dict[int, tuple[Observation, ...]], said: list[Spoken], tx: Transaction
-) -> None:
-    describe(tx, segment, left, seen, said)
+def _described(step: Callable[[Transaction], object], tx: Transaction) -> bool:
+    """True where it wants another transaction; what fits into none is left out."""
+    with suppress(BudgetError):
+        return tx.attempt(step)
+    return False
 
 
 def _put_right(segment: Segment, tx: Transaction) -> None:
@@ -181,18 +184,17 @@ def _put_right(segment: Segment, tx: Transaction) -> None:
         tx.protect(segment.representative_id, "representative")
 
 
-def _clear_states(tx: Transaction, selection: Selection, clear: Callable[[bytes], bytes] | None) -> None:
+def _clear_state(stream: str, clear: Callable[[bytes], bytes] | None, tx: Transaction) -> None:
     """Components keep pictures of the last frames in their saved state, and which ones cannot be told from outside: all of them go."""
-    for stream in filter(None, (*selection.streams, selection.gone_stream)):
-        key = f"see/{stream}"
-        found = tx.connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
-        if found is None:
-            continue
-        tx.claim(room.picture_pages(len(found[0])))
-        if clear is not None and stream != selection.gone_stream:
-            tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (clear(found[0]), key))
-        else:
-            tx.connection.execute("DELETE FROM state WHERE key = ?", (key,))
+    key = f"see/{stream}"
+    found = tx.connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
+    if found is None:
+        return
+    tx.claim(room.picture_pages(len(found[0])))
+    if clear is not None:
+        tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (clear(found[0]), key))
+    else:
+        tx.connection.execute("DELETE FROM state WHERE key = ?", (key,))
 
 
 def _unlearn_voices(tx: Transaction, selection: Selection, unlearn: Unlearn | None) -> None:

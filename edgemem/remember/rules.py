@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from edgemem.config import KeepRule
@@ -98,10 +98,10 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
             "SELECT id FROM document WHERE moment_id = :id OR segment_id IN (SELECT segment_id FROM segment_moment WHERE moment_id = :id)"
         )
         for (document_id,) in tx.connection.execute(told, {"id": moment_id}).fetchall():
-            tx.drop_sessions_about("d", [document_id])
-            tx.drop_document(document_id)
-        tx.drop_sessions_about("m", [moment_id])
-        tx.drop_moment(moment_id)
+            if not (tx.drop_sessions_about("d", [document_id]) and tx.drop_document(document_id)):
+                return number, False
+        if not (tx.drop_sessions_about("m", [moment_id]) and tx.drop_moment(moment_id)):
+            return number, False
     return len(moments), done and len(moments) < _STEP_MOMENTS
 
 
@@ -110,15 +110,18 @@ def _drop_texts(tx: Transaction, stream_id: int, before_us: int) -> bool:
     done = True
     about = f"SELECT DISTINCT session_id FROM session_evidence WHERE stream_id = ? AND t0_us < ? LIMIT {_STEP_MOMENTS}"  # noqa: S608
     for (session_id,) in tx.connection.execute(about, (stream_id, before_us)).fetchall():
-        if tx.full:
+        if tx.full or not tx.drop_session(session_id):
             return False
-        tx.drop_session(session_id)
-    for table, drop in (("document", tx.drop_document), ("segment", tx.drop_segment), ("relation", tx.drop_relation)):
+    drops: dict[str, Callable[[int], bool | None]] = {
+        "document": tx.drop_document,
+        "segment": tx.drop_segment,
+        "relation": tx.drop_relation,
+    }
+    for table, drop in drops.items():
         sql = f"SELECT id FROM {table} WHERE stream_id = ? AND t0_us < ? ORDER BY t0_us LIMIT {_STEP_MOMENTS}"  # noqa: S608
         found = tx.connection.execute(sql, (stream_id, before_us)).fetchall()
         done = done and len(found) < _STEP_MOMENTS
         for (key,) in found:
-            if tx.full:
+            if tx.full or drop(key) is False:
                 return False
-            drop(key)
     return done

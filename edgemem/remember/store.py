@@ -189,6 +189,8 @@ class Store(Housekeeping):
             raise
         if len(self._names) > _MOST_NAMES:
             self._names.clear()
+        for name in tx.unlearnt:
+            self._names.pop(name, None)
         self._names.update(tx.learnt)
         self.ledger = tx.ledger
         if tx.redated:
@@ -241,10 +243,11 @@ class Store(Housekeeping):
         """Whether the clock of the last live frame could be trusted, and what it dated is right. While not, nothing fades by age."""
         return self.state("clock/untrusted") != b"1" and not self._redate_due
 
-    def fills(self, moments: Iterable[NewMoment]) -> bool:
-        """Whether these moments with their texts want a transaction of their own; never without a budget."""
-        pages = sum(room.moment_pages(len(new.jpeg), 0, len(new.observations)) + room.document_pages(0) for new in moments)
-        return self._division is not None and pages > self._division.transaction_pages // 4
+    def fills(self, moments: Iterable[NewMoment], share: float = 0.25) -> bool:
+        """Whether these moments with their texts take more than so much of a transaction; never without a budget."""
+        seen = ((len(new.jpeg), room.seen_pages(o.name for o in new.observations)) for new in moments)
+        pages = sum(room.moment_pages(jpeg_bytes, 0, names) + room.document_pages(0) for jpeg_bytes, names in seen)
+        return self._division is not None and pages > self._division.transaction_pages * share
 
     def _note_budget(self) -> None:
         """Remember the cap in force, for readers that ask."""

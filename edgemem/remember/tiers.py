@@ -163,7 +163,9 @@ class AgeTiers:
                 while left and not tx.full:
                     moment = left.pop()
                     if moment.id in goes:
-                        tx.drop_moment(moment.id)
+                        if not tx.drop_moment(moment.id):
+                            left.append(moment)
+                            break
                     elif rule.tier == "stub":
                         tx.stub_moment(moment.id)
                     elif picture := _smaller(store, rule, rank, moment):

@@ -17,8 +17,9 @@ from edgemem.remember.disk.faults import told
 from edgemem.remember.disk.keys import Key
 from edgemem.remember.disk.rewrite import copy_into
 from edgemem.remember.forget import tidy_up
-from edgemem.remember.forgetting.erase import drop_unused_terms, merging
+from edgemem.remember.forgetting.erase import merging
 from edgemem.remember.rows.reading import connect
+from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
@@ -82,7 +83,7 @@ def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int
     """
     before = disk_bytes(directory) if directory.is_dir() else 0
     with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store:
-        in_pieces(store, [drop_unused_terms, *merging()])
+        in_pieces(store, [Transaction.drop_unused_terms, *merging()])
         total, more = 1, True
         while more:
             more = store.maintain(vacuum_steps=_VACUUM_STEPS)

@@ -7,6 +7,7 @@ Moments exist from `t_us`, segments from `t1_us` (nobody knows a segment before 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -135,7 +136,9 @@ class View(DocumentReading, SessionReading):
             "SELECT m.id, o.data FROM moment m LEFT JOIN observation o ON o.moment_id = m.id"  # noqa: S608
             f" WHERE m.t_us <= :as_of AND m.id IN {ids_list(ids)}",
         )
-        seen.update((moment_id, packing.unpack(data, self._term) if data else ()) for moment_id, data in found)
+        for moment_id, data in found:
+            with suppress(KeyError):  # it went since the line above
+                seen[moment_id] = packing.unpack(data, self._term) if data else ()
         return {moment_id: seen[moment_id] for moment_id in ids if moment_id in seen}
 
     def postings(

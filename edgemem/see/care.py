@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from edgemem.errors import EdgememError, MemoryDirError
+from edgemem.errors import BudgetError, EdgememError, MemoryDirError
 
 
 class Care:
@@ -15,9 +15,15 @@ class Care:
         self._notes: dict[str, int] = {}
 
     def attempt(self, what: str, otherwise: Any, action: Callable[..., Any], *args: Any) -> Any:
-        """The result of a component, or `otherwise` where it fails, which the notes tell. Only an unwritable memory ends the run."""
+        """The result of a component, or `otherwise` where it fails, which the notes tell. Only an unwritable memory ends the run.
+
+        What is too much for the budget at once costs its part as well: where no room is left at all, the next transaction ends the run.
+        """
         try:
             return action(*args)
+        except BudgetError as error:
+            self.failed(what, error)
+            return otherwise
         except MemoryDirError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, the next frame comes

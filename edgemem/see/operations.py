@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -87,48 +88,69 @@ class Writer(Protocol):
 
 
 def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> int:
-    """Carry them out in order; returns how many documents were written. Nothing becomes known before its segment's end.
+    """Carry them out in order, in one transaction; returns how many documents were written."""
+    return sum(step(tx) for step in steps(closing, operations, embedder))
 
-    A document is trusted no more than the least of what its writer was shown, whatever the writer says of it.
+
+def steps(
+    closing: Closing, operations: Iterable[Operation], embedder: TextEmbedder | None = None
+) -> Iterator[Callable[[Transaction], int]]:
+    """One step for each operation, in order, in one transaction or several; each returns how many documents it wrote.
+
+    Nothing becomes known before its segment's end. A document is trusted no more than the least of what its writer was shown, whatever the
+    writer says of it. A step that raises BudgetError wrote nothing that matters, and may be taken again.
     """
-    document_id, documents = None, 0
-    known_us = closing.segment.t1_us
-    shown = _shown(closing)
+    carrying = _Carrying(closing, embedder)
+    return (partial(carrying.out, operation) for operation in operations)
 
-    def entity(node: Node) -> int:
-        return tx.add_entity(NewEntity(kind=node.kind, name=node.name, known_us=known_us))
 
-    for operation in operations:
+class _Carrying:
+    """Carries out the operations of one writer on one segment."""
+
+    def __init__(self, closing: Closing, embedder: TextEmbedder | None) -> None:
+        self._closing, self._embedder = closing, embedder
+        self._shown = _shown(closing)
+        self._known_us = closing.segment.t1_us
+        self._document_id: int | None = None
+        """The last that was written."""
+
+    def out(self, operation: Operation, tx: Transaction) -> int:
         if isinstance(operation, NewDocument):
-            origin = least_trusted(operation.origin, *shown)
-            document_id = tx.add_document(embedded(msgspec.structs.replace(operation, origin=origin), embedder))
-            documents += 1
-        elif isinstance(operation, Triple):
-            _add_triple(tx, closing, operation, entity(operation.source), entity(operation.target), document_id)
+            origin = least_trusted(operation.origin, *self._shown)
+            self._document_id = tx.add_document(embedded(msgspec.structs.replace(operation, origin=origin), self._embedder))
+            return 1
+        if isinstance(operation, Triple):
+            source_id, target_id = self._entity(tx, operation.source), self._entity(tx, operation.target)
+            _add_triple(tx, self._closing, operation, source_id, target_id, self._document_id)
         elif isinstance(operation, Mentioned):
-            if document_id is not None:
-                tx.add_mention(
-                    NewMention(entity_id=entity(operation.node), document_id=document_id, score=operation.score, known_us=known_us)
-                )
+            if self._document_id is not None:
+                entity_id = self._entity(tx, operation.node)
+                mention = NewMention(entity_id=entity_id, document_id=self._document_id, score=operation.score, known_us=self._known_us)
+                tx.add_mention(mention)
         else:
-            short, full = entity(operation.short), entity(operation.full)
+            short, full = self._entity(tx, operation.short), self._entity(tx, operation.full)
             if short != full:
-                tx.merge_entity(short, full, known_us)
-    return documents
+                tx.merge_entity(short, full, self._known_us)
+        return 0
+
+    def _entity(self, tx: Transaction, node: Node) -> int:
+        return tx.add_entity(NewEntity(kind=node.kind, name=node.name, known_us=self._known_us))
 
 
-def anew(writers_of: Callable[[str], Sequence[Writer]], embedder: TextEmbedder | None = None) -> Callable[..., None]:
+def anew(
+    writers_of: Callable[[str], Sequence[Writer]], embedder: TextEmbedder | None = None
+) -> Callable[..., Iterator[Callable[[Transaction], int]]]:
     """What puts the rest of a segment into words when something of it is forgotten: `remember.forget.Describer`.
 
     `writers_of` gives the writers for segments of a segmenter's name; the memory holds the space of the `embedder`.
     """
 
     def describe(
-        tx: Transaction, segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]
-    ) -> None:
+        segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]
+    ) -> Iterator[Callable[[Transaction], int]]:
         closing = Closing(segment=segment, moments=tuple(moments), observations=observations, utterances=tuple(utterances))
         for writer in writers_of(segment.segmenter):
-            apply(tx, closing, writer.write(closing), embedder)
+            yield from steps(closing, writer.write(closing), embedder)
 
     return describe
 

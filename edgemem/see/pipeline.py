@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from edgemem.see.gate import Gate, Look
 from edgemem.see.handover import Handover
 from edgemem.see.hear import NOTHING_LATER_US, Ear
 from edgemem.see.privacy import PAUSED, Privacy
-from edgemem.see.resume import Run
+from edgemem.see.resume import Run, without_pictures
 from edgemem.see.segment import Mark
 from edgemem.see.select import Candidate, Kept, Selector
 from edgemem.see.signals import stop_on_signals
@@ -105,7 +106,7 @@ class Pipeline:
         self._handover = Handover(source)
         self._beside = ThreadPoolExecutor(1, "reader")
         self._stop = threading.Event()
-        self._ready: list[_Ready] = []
+        self._ready: deque[_Ready] = deque()
         self._accepted: Look | None = None
         self._dropped: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
@@ -114,6 +115,10 @@ class Pipeline:
         self._committed_s = self._saved_s = time.monotonic()
         self._span_us: tuple[int, int] | None = None
         self._trusted = store.time_trusted
+        self._state_bytes = store.picture_bytes or 0
+        """Of the last state; before the first what it may have."""
+        self._first_state = None if self._run.resumed else self._run.encode()
+        """Where a run that is killed before it saved anything begins again; None once a state is saved."""
 
     def stop(self) -> None:
         """End after the current frame: what was seen is flushed and committed. Safe in a signal handler."""
@@ -230,6 +235,9 @@ class Pipeline:
         if self._veiled:
             self._dropped["place"] += 1
             return
+        fitting = self._store.fitting(observations)
+        if len(fitting) < len(observations):
+            self._care.note("pictures show more than fits into budget.disk at once: the surest of it was kept")
         jpeg, width, height = self._encoded(frame.image)
         new = NewMoment(
             stream=frame.stream,
@@ -243,7 +251,7 @@ class Pipeline:
             sharpness=candidate.sharpness,
             jpeg=jpeg,
             vectors=vectors,
-            observations=observations,
+            observations=fitting,
             role=kept.role,
         )
         self._ready.append(_Ready(new, candidate.vector))
@@ -258,28 +266,27 @@ class Pipeline:
         return jpeg, image.shape[1], image.shape[0]
 
     def _commit(self, *, ending: bool = False) -> None:
-        """Everything that is ready, and the state that belongs to it, in one transaction; then upkeep."""
+        """Everything that is ready, and the state that belongs to it, in one transaction; then upkeep.
+
+        Where a budget is too small for that, it takes several. Moments that go ahead are in no state yet: after a crash they come again and
+        are known. Every later transaction saves a state that has what is left.
+        """
         if self._off():
             return
         self._tracks.make_room(live=self._source.live)
-        with self._store.transaction() as tx:
-            for ready in self._ready:
-                self._add(tx, ready)
-            if ending:
-                self._tracks.flush()
-            heard_us = NOTHING_LATER_US
-            if self._hearing is not None:
-                heard_us = self._hearing.write(tx, self._tracks.hear)
-            self._tracks.write(tx, heard_us, ending=ending)
-            if self._run.trusted != self._trusted:
-                tx.trust_time(trusted=self._run.trusted)
-                self._trusted = self._run.trusted
-            if self._run.corrected:
-                moved = tx.reanchor(self._run.stream, self._run.saved.boot_id, self._run.clocks_us)
-                self._run.corrected = False
-                self._care.note(f"the clock was set right: {moved} moments of this boot were dated anew")
-            tx.set_state(self._run.key, self._state())
-        self._ready.clear()
+        while self._store.fills((ready.new for ready in self._ready), 0.5):
+            with self._store.transaction() as tx:
+                if self._first_state is not None:
+                    tx.set_state(self._run.key, self._first_state)
+                    self._first_state = None
+                while self._ready and not tx.full and not tx.attempt(partial(self._add, self._ready[0])):
+                    self._ready.popleft()
+        more = self._write(ending=ending, flush=ending)
+        while more or self._tracks.telling:
+            while self._tracks.telling:
+                with self._store.transaction() as tx:
+                    self._tracks.tell(tx)
+            more = more and self._write(ending=ending)
         self._committed_s = self._saved_s = time.monotonic()
         closed = self._tracks.take_closed()
         for segment in closed:
@@ -288,15 +295,41 @@ class Pipeline:
             self._care.attempt("retention", None, self._parts.retainer.apply, self._store)
         self._store.maintain()
 
+    def _write(self, *, ending: bool, flush: bool = False) -> bool:
+        """One transaction of a commit; True where another has to follow."""
+        with self._store.transaction() as tx:
+            tx.reserve_state(self._state_bytes)
+            while self._ready:
+                self._add(self._ready.popleft(), tx)
+            if flush:
+                self._tracks.flush()
+            heard_us, waiting = NOTHING_LATER_US, False
+            if self._hearing is not None:
+                heard_us = self._hearing.write(tx, self._tracks.hear)
+                waiting = self._hearing.waiting
+            more = self._tracks.write(tx, heard_us, ending=ending and not waiting)
+            if self._run.trusted != self._trusted:
+                tx.trust_time(trusted=self._run.trusted)
+                self._trusted = self._run.trusted
+            if self._run.corrected:
+                moved = tx.reanchor(self._run.stream, self._run.saved.boot_id, self._run.clocks_us)
+                self._run.corrected = False
+                self._care.note(f"the clock was set right: {moved} moments of this boot were dated anew")
+            state = self._state(last=not (more or waiting))
+            tx.set_state(self._run.key, state)
+            self._state_bytes, self._first_state = len(state), None
+        return more or waiting
+
     def _set_right(self) -> None:
         """The clock is right from the next frame on: what the wrong one dated is finished first, so that nothing spans both."""
         for kept in self._care.attempt("selector", [], self._parts.selector.flush):
             self._keep(kept)
         self._commit(ending=True)
 
-    def _add(self, tx: Transaction, ready: _Ready) -> None:
+    def _add(self, ready: _Ready, tx: Transaction) -> None:
         new = ready.new
-        moment_id = tx.add_moment(new)
+        known = tx.find_moment(new) if self._run.resumed else None
+        moment_id = tx.add_moment(new) if known is None else known
         moment = Moment(
             id=moment_id,
             stream=new.stream,
@@ -309,15 +342,16 @@ class Pipeline:
             tier="recent",
             role=new.role,
         )
-        self._counts["moments"] += 1
         text = text_document(moment, new.observations)
-        if text is not None:
-            tx.add_document(text)
-            self._counts["documents"] += 1
+        if known is None:
+            self._counts["moments"] += 1
+            if text is not None and self._care.attempt("text", None, tx.add_document, text) is not None:
+                self._counts["documents"] += 1
         mark = Mark(moment_id=moment_id, t_us=new.t_us, offset_us=new.offset_us, vector=ready.vector)
         self._tracks.see(moment, new.observations, mark)
 
-    def _state(self) -> bytes:
+    def _state(self, *, last: bool) -> bytes:
+        """What a later run needs. A recording is finished with the last transaction only; then nothing is needed any more."""
         parts, saved = self._parts, self._run.saved
         if self._accepted is not None and (self._accepted.offset_us != saved.accepted_us or not saved.accepted):
             saved.accepted, saved.accepted_us = pixels.encode_png(self._accepted.small), self._accepted.offset_us
@@ -328,7 +362,13 @@ class Pipeline:
         if self._veiled:
             saved.accepted, saved.accepted_us = b"", 0
             del saved.states[f"selector/{parts.selector.name}"]
-        return self._run.encode()
+        finished, saved.finished = saved.finished, saved.finished and last
+        state, most = self._run.encode(), self._store.picture_bytes
+        saved.finished, finished = finished, saved.finished
+        if most is not None and len(state) > most:
+            self._care.note("what is saved for a restart is too large for budget.disk: after a crash the components start afresh")
+            return without_pictures(state)
+        return without_pictures(state) if finished else state
 
     def _end(self, *, finished: bool) -> None:
         for kept in self._care.attempt("selector", [], self._parts.selector.flush):

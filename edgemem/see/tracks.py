@@ -8,9 +8,10 @@ brings is written with a later transaction.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,7 +20,7 @@ from edgemem.records import US, Moment, Observation, Record, Segment
 from edgemem.remember.entries import NewSegment
 from edgemem.remember.results import Spoken
 from edgemem.see.care import Care
-from edgemem.see.operations import Closing, Operation, Writer, apply
+from edgemem.see.operations import Closing, Operation, Writer, steps
 from edgemem.see.segment import Cut, Mark, Segmenter, StoredMark
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class Tracks:
         self._known: dict[int, Known] = {}
         self._beside = ThreadPoolExecutor(1, "writer")
         self._slow: deque[tuple[str, Closing, Future[list[Operation]]]] = deque()
+        self._words: deque[tuple[str, deque[Callable[[Transaction], int]]]] = deque()
+        """Of writers, by name, the steps of what they wrote that are left."""
         self.segments = self.documents = 0
         self._closed: list[Segment] = []
 
@@ -106,9 +109,8 @@ class Tracks:
         track.segmenter.restore(saved.segmenter)
         track.waiting.extend(waiting.cut() for waiting in saved.waiting)
         track.told_us = saved.told_us
-        if saved.told_us >= 0:
-            with self._store.view() as view:
-                track.untold.extend(s for s in view.utterances(stream=self._stream) if s.document.offset_us > saved.told_us)
+        with self._store.view() as view:
+            track.untold.extend(s for s in view.utterances(stream=self._stream) if s.document.offset_us > saved.told_us)
 
     def states(self) -> dict[str, bytes]:
         """By name of the track, for the next run."""
@@ -145,14 +147,43 @@ class Tracks:
         for track in self._tracks:
             track.waiting.extend(self._care.attempt("segmenter", [], track.segmenter.flush))
 
-    def write(self, tx: Transaction, heard_us: float, *, ending: bool = False) -> None:
-        """Write the segments whose end the ear has passed, and what slow writers brought."""
+    def write(self, tx: Transaction, heard_us: float, *, ending: bool = False) -> bool:
+        """Write the segments whose end the ear has passed, and what slow writers brought; True where the rest wants another transaction.
+
+        Words that are left for `tell` are in no state: a crash before it loses them.
+        """
         for track in self._tracks:
             while track.waiting and (ending or track.waiting[0].marks[-1].offset_us <= heard_us):
+                if self.telling or tx.full:
+                    return True
                 self._close(tx, track, track.waiting.popleft())
             while track.untold and (ending or track.seen_us < track.untold[0].document.offset_us < heard_us - SPOKEN_ALONE_US):
+                if self.telling or tx.full:
+                    return True
                 self._close_spoken(tx, track)
-        self._write_slow(tx)
+        self._take_slow()
+        self.tell(tx)
+        return False
+
+    @property
+    def telling(self) -> bool:
+        """Words wait for `tell`: under a budget those of one segment may take several transactions."""
+        return bool(self._words)
+
+    def tell(self, tx: Transaction) -> None:
+        """Write words that wait, as many as fit. A step that fails takes the rest of its writer's with it, which may rest on it."""
+        while self._words and not tx.full:
+            name, left = self._words[0]
+            later = self._care.attempt(f"writer {name}", None, tx.attempt, partial(self._step, left[0])) if left else None
+            if later:
+                return
+            if later is None:
+                self._words.popleft()
+            else:
+                left.popleft()
+
+    def _step(self, step: Callable[[Transaction], int], tx: Transaction) -> None:
+        self.documents += step(tx)
 
     def _close(self, tx: Transaction, track: Track, cut: Cut) -> None:
         ids = tx.remaining([mark.moment_id for mark in cut.marks])
@@ -160,7 +191,9 @@ class Tracks:
             return
         representative = min(ids, key=lambda moment_id: (abs(moment_id - cut.representative_id), moment_id))
         span = {"t0_us": cut.t0_us, "t1_us": cut.t1_us, "offset_us": cut.offset_us, "representative_id": representative}
-        segment = self._add(tx, track, ids, span)
+        segment = self._care.attempt("segment", None, self._add, tx, track, ids, span)
+        if segment is None:
+            return
         found = [pair for pair in map(self._recall, ids) if pair is not None]
         said = track.take(cut.marks[-1].offset_us)
         self._tell(tx, track, segment, [moment for moment, _ in found], {moment.id: seen for moment, seen in found}, said)
@@ -192,13 +225,14 @@ class Tracks:
                 self._slow.append((writer.name, closing, self._beside.submit(_written, writer, closing)))
                 continue
             operations = self._care.attempt(f"writer {writer.name}", [], _written, writer, closing)
-            self.documents += self._care.attempt(f"writer {writer.name}", 0, apply, tx, closing, operations, self._embedder)
+            self._words.append((writer.name, deque(steps(closing, operations, self._embedder))))
+        self.tell(tx)
 
-    def _write_slow(self, tx: Transaction) -> None:
+    def _take_slow(self) -> None:
         while self._slow and self._slow[0][2].done():
             name, closing, future = self._slow.popleft()
             operations = self._care.attempt(f"writer {name}", [], future.result)
-            self.documents += self._care.attempt(f"writer {name}", 0, apply, tx, closing, operations, self._embedder)
+            self._words.append((name, deque(steps(closing, operations, self._embedder))))
 
     def take_closed(self) -> list[Segment]:
         """Segments written since the last call, for observers."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+from edgemem.errors import BudgetError
 from edgemem.records import Document, Entity
 from edgemem.remember.entries import NewDocument, NewEntity, NewPassage, embedded
 from edgemem.remember.results import Spoken
@@ -28,6 +31,9 @@ class Hearing:
         sounds: Callable[[int], Iterator[Sound]] = getattr(source, "sounds", _silence)
         self._listener = ear if isinstance(ear, Subtitles) else Listener(sounds, ear, live=source.live, paused=paused)
         self.utterances = 0
+        self._waiting: deque[Heard] = deque()
+        """Under a budget: what was heard and does not fit into the transaction any more."""
+        self._too_long = 0
 
     @property
     def _voices(self) -> str:
@@ -36,7 +42,13 @@ class Hearing:
     @property
     def notes(self) -> tuple[str, ...]:
         """Lines for a person."""
-        return self._listener.notes
+        lost = (f"{self._too_long} utterances are too long for budget.disk and were left out",) if self._too_long else ()
+        return (*self._listener.notes, *lost)
+
+    @property
+    def waiting(self) -> bool:
+        """Something was heard that the next `write` stores."""
+        return bool(self._waiting)
 
     def start(self) -> None:
         """Begin to listen where an earlier run stopped."""
@@ -59,15 +71,29 @@ class Hearing:
         self._listener.finish(progress=progress)
 
     def write(self, tx: Transaction, told: Callable[[Spoken], object]) -> int:
-        """Store what was heard, tell each utterance; returns the offset in the stream up to which nothing more will come."""
-        for heard in self._listener.take():
-            told(self._add(tx, heard))
-            self.utterances += 1
-        self._run.saved.heard_us = self._listener.position_us
+        """Store what was heard, as much as fits, and tell it; returns the offset in the stream up to which nothing more will come."""
+        self._waiting.extend(self._listener.take())
+        last_us = None  # what begins at once is stored at once: a later run could not tell which of it was
+        while self._waiting and (not tx.full or self._waiting[0].offset_us == last_us):
+            last_us = self._waiting[0].offset_us
+            try:
+                if tx.attempt(partial(self._store_one, self._waiting[0], told)):
+                    break
+            except BudgetError:
+                self._too_long += 1
+            self._waiting.popleft()
+        until_us, position_us = self._listener.heard_until_us, self._listener.position_us
+        if self._waiting:
+            before_us = min(heard.offset_us for heard in self._waiting) - 1
+            until_us, position_us = min(until_us, before_us), min(position_us, before_us)
+        self._run.saved.heard_us = position_us
         if self._listener.ear_state:
             tx.set_state(self._voices, self._listener.ear_state)
-        until_us = self._listener.heard_until_us
         return until_us if until_us == NOTHING_LATER_US else self._run.stamp(0, until_us)[1]
+
+    def _store_one(self, heard: Heard, told: Callable[[Spoken], object], tx: Transaction) -> None:
+        told(self._add(tx, heard))
+        self.utterances += 1
 
     def _add(self, tx: Transaction, heard: Heard) -> Spoken:
         t0_us, offset_us = self._run.stamp(heard.t0_us, heard.offset_us)

@@ -13,15 +13,19 @@ import simplejpeg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from edgemem.config import KeepRule
 from edgemem.errors import BudgetError, MemoryDirError
 from edgemem.extend.testing import T0_US
 from edgemem.infer.roles import Space
-from edgemem.records import US, Quote
+from edgemem.records import US, Observation, Quote
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk.room import MINIMUM_BYTES
 from edgemem.remember.entries import NewEntity, NewPassage, NewRelation
+from edgemem.remember.forget import Wanted, forget
+from edgemem.remember.rules import KeepRules
 from edgemem.remember.store import NewDocument, NewMoment, Store
-from edgemem.remember.tiers import AgeTiers
+from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
+from edgemem.remember.view import View
 
 MIB = 1 << 20
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -302,3 +306,43 @@ def test_speech_and_what_people_did_keep_to_the_cap(making):
             assert len(view.search_passages(space.name, making.unit(1, 64), 999)) == 3 * len(kept)
         directory = store.directory
         assert check_memory(directory) == []
+
+
+def dense(making, second):
+    """Every fourth moment takes more than half of the smallest transaction to drop."""
+    large = second % 4 == 3
+    seen = tuple(Observation("text", f"{second} {i} {'z' * 40}", 0.9) for i in range(60 if large else 1))
+    return making.moment(second * US, jpeg=np.random.default_rng(second).bytes(150_000 if large else 500), seen=seen)
+
+
+def described(making, second):
+    """Every fifth document does, with its passages."""
+    parts = range(12 if second % 5 == 4 else 0)
+    passages = tuple(NewPassage(kind="document", text=f"w{second} part {i}", vectors={"words/16": making.unit(i)}) for i in parts)
+    return making.document(f"w{second}", second * US, second * US, second * US, passages=passages)
+
+
+@pytest.mark.parametrize("way", ["forget", "rules", "tiers", "budget"])
+def test_moments_and_documents_of_any_size_go_below_the_smallest_cap(making, way):
+    with memory(making, MINIMUM_BYTES) as store:
+        store.ensure_space(Space(name="words/16", dim=16), holds="passage")
+        for second in range(24 if way != "budget" else 120):
+            with store.transaction() as tx:
+                tx.add_moment(dense(making, second))
+            with store.transaction() as tx:
+                tx.add_document(described(making, second))
+        if way == "rules":
+            while not KeepRules([KeepRule(stream="cam", keep_days=1)]).apply(store, 3 * 86_400 * US).done:
+                pass
+        if way == "tiers":
+            tiers = (TierRule("recent", 3600), TierRule("long", None, gap_s=3600))
+            while not AgeTiers(AgeTiersSettings(tiers=tiers)).apply(store, 86_400 * US).done:
+                pass
+        store.close()
+        if way == "forget":
+            forget(store.directory, Wanted(stream="cam"))
+        with View.open(store.directory) as view:
+            left = len(view.moments())
+        assert left == 0 if way in {"forget", "rules"} else left > 0
+        assert used(store.directory) <= MINIMUM_BYTES
+        assert check_memory(store.directory) == []

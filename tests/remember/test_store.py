@@ -9,7 +9,8 @@ import pytest
 
 from edgemem.errors import EngineError, MemoryDirError
 from edgemem.infer.roles import Space
-from edgemem.records import US, Box
+from edgemem.records import US, Box, Observation
+from edgemem.remember.check import check_memory
 from edgemem.remember.store import Store
 
 
@@ -92,6 +93,34 @@ def test_a_dropped_moment_is_gone_everywhere_and_its_id_is_not_given_again(store
         assert view.document(document_id).moment_id is None
     with store.transaction() as tx:
         assert tx.add_moment(making.moment(3 * US)) > again
+
+
+def test_a_name_goes_with_the_last_moment_that_carries_it_and_its_id_is_not_given_again(store, making):
+    def seen(t, *words):
+        with store.transaction() as tx:
+            return tx.add_moment(making.moment(t * US, seen=tuple(Observation("text", word, 0.9) for word in words)))
+
+    def named():
+        return {row[0] for row in store._connection.execute("SELECT name FROM term WHERE kind = 'text'")}
+
+    first, second = seen(0, "alpha"), seen(1, "alpha", "beta")
+    with store.view() as view:
+        assert [o.name for o in view.observations([second])[second]] == ["alpha", "beta"]
+        with store.transaction() as tx:
+            tx.drop_moment(second)
+        assert named() == {"alpha"}
+        third = seen(2, "gamma", "alpha")
+        assert [o.name for o in view.observations([third])[third]] == ["gamma", "alpha"]
+        assert [o.name for o in view.observations([seen(3, "beta")])[4]] == ["beta"]
+    with store.transaction() as tx:  # in one transaction: what comes is never what just went
+        for moment_id in (first, third):
+            tx.drop_moment(moment_id)
+        again = tx.add_moment(making.moment(5 * US, seen=(Observation("text", "alpha", 0.9),)))
+    with store.view() as view:
+        assert [o.name for o in view.observations([again])[again]] == ["alpha"]
+        assert view.names("text") == {"alpha": 1, "beta": 1}
+    assert named() == {"alpha", "beta"}
+    assert check_memory(store.directory) == []
 
 
 def test_space_returned_by_dropping_goes_back_to_the_disk_in_steps(store, making):

@@ -113,7 +113,9 @@ class Fader:
         rungs: tuple[tuple[str, Callable[[Transaction, Sequence[Retainable]], int]], ...] = (
             ("summarise", self._summarise), ("drop", self._drop), ("faint", self._faint), ("stub", self._stub), ("gone", self._gone),
         )  # fmt: skip
-        return any(self._advance(name, newest, act) for name, act in rungs) or self._forget_documents() or (hard and self._fade_edges())
+        if any(self._advance(name, newest, act) for name, act in rungs) or self._forget_documents():
+            return True
+        return hard and (self._forget_terms() or self._fade_edges())
 
     def _passed(self, tier: str) -> int:
         """All moments up to this id have left the tier, be it by age: then the rung's own hand may still stand at the beginning."""
@@ -259,12 +261,20 @@ class Fader:
         if not found:
             return False
         with self._store.unbounded() as tx:
-            drop = {"document": tx.drop_document, "relation": tx.drop_relation, "segment": tx.drop_segment, "entity": tx.drop_entity}
+            drop: dict[str, Callable[[int], bool | None]] = {
+                "document": tx.drop_document, "relation": tx.drop_relation, "segment": tx.drop_segment, "entity": tx.drop_entity,
+            }  # fmt: skip
             for kind, row_id in found:
-                drop[kind](row_id)
-                if tx.full:
+                if drop[kind](row_id) is False or tx.full:
                     break
         return True
+
+    def _forget_terms(self) -> bool:
+        """Names that nothing carries, as earlier versions left them."""
+        with self._store.unbounded() as tx:
+            before = tx.connection.total_changes
+            tx.drop_unused_terms()
+            return tx.connection.total_changes > before
 
     def _fade_edges(self) -> bool:
         """When nothing else is left, first and latest pictures shrink too, once."""

@@ -8,7 +8,7 @@ that is cut back, and in the database once that many pages are kept free.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from edgemem.errors import BudgetError
 from edgemem.records import Record
@@ -32,8 +32,9 @@ _RELATION_PAGES = 16
 """A relation with its two ends: five indexes, their tables, and the names that are new."""
 MERGE_PAGES = 8
 """Full text that is merged, in each of two indexes, with every transaction that writes documents; two more per document."""
-BASE_PAGES = 24 + 2 * MERGE_PAGES
-"""What every transaction may touch: counters, state, allocation maps, merged full text."""
+_STATE_PAGES = 12
+BASE_PAGES = 12 + _STATE_PAGES + 2 * MERGE_PAGES
+"""What every transaction may touch: counters, a small state, allocation maps, merged full text."""
 
 
 def log_bytes(cap_bytes: int | None) -> int:
@@ -80,14 +81,19 @@ def picture_pages(jpeg_bytes: int) -> int:
     return jpeg_bytes // _LEAF_BYTES + 2
 
 
-def moment_pages(jpeg_bytes: int, vector_bytes: int, observations: int) -> int:
-    """Adding a moment: each observation may touch a page of its own in the postings."""
-    return _MOMENT_PAGES + picture_pages(jpeg_bytes) + vector_bytes // _LEAF_BYTES + observations
+def seen_pages(names: Iterable[str]) -> int:
+    """Observations: each touches a page of the postings, or of the index of names where it has a new one, which is stored twice."""
+    return sum(1 + 2 * len(name) // _LEAF_BYTES for name in names)
 
 
-def dropping_pages(jpeg_bytes: int, observations: int) -> int:
-    """Removing a moment: with `secure_delete` every page of its picture is overwritten."""
-    return _MOMENT_PAGES + picture_pages(jpeg_bytes) + observations
+def moment_pages(jpeg_bytes: int, vector_bytes: int, seen: int) -> int:
+    """Adding a moment; `seen` are the pages of its observations."""
+    return _MOMENT_PAGES + picture_pages(jpeg_bytes) + vector_bytes // _LEAF_BYTES + seen
+
+
+def dropping_pages(jpeg_bytes: int, seen: int) -> int:
+    """Removing a moment: with `secure_delete` every page of its picture is overwritten, and names that nothing carries any more go."""
+    return _MOMENT_PAGES + picture_pages(jpeg_bytes) + seen
 
 
 def document_pages(text_bytes: int) -> int:
@@ -110,6 +116,11 @@ def session_pages(text_bytes: int, evidence: int) -> int:
     return _DOCUMENT_PAGES + text_bytes // 2000 + evidence // 4
 
 
+def state_pages(value_bytes: int) -> int:
+    """Replacing a state, beyond what every transaction may touch anyway."""
+    return max(0, picture_pages(value_bytes) - _STATE_PAGES)
+
+
 def segment_pages(moments: int) -> int:
     """Adding a segment: its moments are neighbours, dozens to a page."""
     return 8 + moments // 8
@@ -123,11 +134,30 @@ class Allowance:
         self.pinned_bytes = pinned_bytes
         """Bytes of pictures that may be pinned in all."""
         self.claimed = BASE_PAGES
+        self._refused = False
+        self._reserved = 0
+
+    @property
+    def fresh(self) -> bool:
+        """Nothing is claimed yet."""
+        return self.claimed == BASE_PAGES
 
     @property
     def full(self) -> bool:
-        """Half of it is claimed: commit, and go on in another transaction."""
-        return self._pages is not None and self.claimed > self._pages // 2
+        """Half of it is claimed, or what was to be claimed did not fit: commit, and go on in another transaction."""
+        return self._refused or (self._pages is not None and self.claimed > self._pages // 2)
+
+    def reserve(self, pages: int) -> None:
+        """Keep so many pages for what is claimed last, with `claim_reserved`."""
+        self._reserved += pages
+        if self._pages is not None:
+            self._pages -= pages
+
+    def claim_reserved(self, pages: int) -> None:
+        """As `claim`, from what was reserved as far as that goes."""
+        kept = min(pages, self._reserved)
+        self._reserved -= kept
+        self.claim(pages - kept)
 
     def fits(self, pages: int) -> bool:
         """Whether so many more could be claimed, and are so few that they fit into any transaction that is not full."""
@@ -135,15 +165,18 @@ class Allowance:
 
     def take(self, pages: int) -> bool:
         """Claim so many pages if they still fit; else this transaction is full, and the next takes them, be they more than its own."""
-        fits = self._pages is None or self.claimed + pages <= self._pages or self.claimed == BASE_PAGES
+        if self._pages is not None and self.claimed + pages > self._pages and not self.fresh:
+            self._refused = True
+            return False
         self.claimed += pages
-        return fits
+        return True
 
     def claim(self, pages: int) -> None:
-        """Raises BudgetError when the transaction grows too large for the budget; nothing of it is written then."""
-        self.claimed += pages
-        if self._pages is not None and self.claimed > self._pages:
+        """Raises BudgetError when the transaction grows too large for the budget; it is as before then."""
+        if self._pages is not None and pages and self.claimed + pages > self._pages:
+            self._refused = True
             raise BudgetError(
-                f"a transaction of {self.claimed * PAGE_BYTES >> 10} KiB does not fit: budget.disk allows "
+                f"a transaction of {(self.claimed + pages) * PAGE_BYTES >> 10} KiB does not fit: budget.disk allows "
                 f"{self._pages * PAGE_BYTES >> 10} KiB at once; write less at a time or raise budget.disk"
             )
+        self.claimed += pages

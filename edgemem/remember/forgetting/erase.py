@@ -10,14 +10,12 @@ from functools import partial
 
 from edgemem.remember.budget.pieces import Step
 from edgemem.remember.forgetting.tidy import ERASE_DUE
-from edgemem.remember.rows.observations import COLOUR_WORD
 from edgemem.remember.rows.transaction import Transaction
 
 _WINDOW = 64
-_TERMS = 256
-"""Words looked up and deleted at a time; each may lie on a page of its own in the table and in its index."""
 _MERGE_PAGES = 16
-_Drop = Callable[[Transaction, int], None]
+_Drop = Callable[[Transaction, int], bool | None]
+"""False: it does not fit into this transaction."""
 
 
 def erasing(receipt_id: str) -> Iterator[Step]:
@@ -28,8 +26,7 @@ def erasing(receipt_id: str) -> Iterator[Step]:
     for kind, drop in _DROPS.items():
         yield partial(_drop_some, receipt_id, kind, drop)
     yield partial(_drop_empty_streams, receipt_id)
-    yield Transaction.settle_terms
-    yield drop_unused_terms
+    yield Transaction.drop_unused_terms
     yield from merging()
     yield _done
 
@@ -46,14 +43,6 @@ def _done(tx: Transaction) -> None:
     tx.connection.execute("DELETE FROM meta WHERE key = ?", (ERASE_DUE,))
 
 
-def drop_unused_terms(tx: Transaction) -> bool:
-    """Some terms that no moment carries: words of what was forgotten, or of what faded. For a store that has not learnt any name yet."""
-    if not tx.take(_TERMS // 2):
-        return True
-    sql = "DELETE FROM term WHERE id IN (SELECT id FROM term WHERE moments = 0 AND kind <> ? LIMIT ?)"
-    return tx.connection.execute(sql, (COLOUR_WORD, _TERMS)).rowcount == _TERMS
-
-
 def _drop_some(receipt_id: str, kind: str, drop: _Drop, tx: Transaction) -> bool:
     """As many as the transaction may take; True while more are there."""
     found = tx.connection.execute(
@@ -62,8 +51,7 @@ def _drop_some(receipt_id: str, kind: str, drop: _Drop, tx: Transaction) -> bool
         (receipt_id, kind, _WINDOW),
     ).fetchall()
     for (row_id,) in found:
-        drop(tx, row_id)
-        if tx.full:
+        if drop(tx, row_id) is False or tx.full:
             return True
     return len(found) == _WINDOW
 
@@ -79,14 +67,14 @@ def _unmention(column: str, tx: Transaction, row_id: int) -> None:
         tx.claim(tx.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (row_id,)).rowcount)  # noqa: S608 - our own names
 
 
-def _drop_document(tx: Transaction, row_id: int) -> None:
+def _drop_document(tx: Transaction, row_id: int) -> bool:
     _unmention("document_id", tx, row_id)
-    tx.drop_document(row_id)
+    return tx.drop_document(row_id)
 
 
-def _drop_moment(tx: Transaction, row_id: int) -> None:
+def _drop_moment(tx: Transaction, row_id: int) -> bool:
     _unmention("moment_id", tx, row_id)
-    tx.drop_moment(row_id)
+    return tx.drop_moment(row_id)
 
 
 _DROPS: dict[str, _Drop] = {

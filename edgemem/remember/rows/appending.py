@@ -69,16 +69,18 @@ class Appending(Writing):
         rows.stream_ids.append(stream_id)
         rows.data.append(data)
 
-    def _note_erased(self, holds: Holds, owner_id: int) -> int:
-        """Call before the owner is deleted; returns how many vectors it has."""
-        found = self.connection.execute(
+    def _spaces_of(self, holds: Holds, owner_id: int) -> list[tuple[int, str]]:
+        """Id and name of each space in which it has a vector."""
+        return self.connection.execute(
             "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.id & 255 AND s.holds = ? WHERE v.id BETWEEN ? AND ?",
             (holds, vec_id(owner_id, 0), vec_id(owner_id + 1, 0) - 1),
         ).fetchall()
-        for space_id, name in found:
+
+    def _note_erased(self, holds: Holds, owner_id: int) -> None:
+        """Call before the owner is deleted."""
+        for space_id, name in self._spaces_of(holds, owner_id):
             if name not in self.appended or not self.appended[name].forget(owner_id):
                 self._erased.setdefault(space_id, []).append(owner_id)
-        return len(found)
 
     def _settle_vectors(self) -> None:
         for rows in self.appended.values():

@@ -9,7 +9,7 @@ from edgemem.errors import MemoryDirError
 from edgemem.records import Document, Vector
 from edgemem.remember.disk import room
 from edgemem.remember.disk.faults import told
-from edgemem.remember.entries import NewDocument
+from edgemem.remember.entries import NewDocument, NewPassage
 from edgemem.remember.results import PassageHit, Spoken, TextHit
 from edgemem.remember.rows import text
 from edgemem.remember.rows.appending import Appending
@@ -31,8 +31,15 @@ class DocumentWriting(Appending):
         """Documents written or removed: the full text has so much more to merge."""
 
     def add_document(self, new: NewDocument) -> int:
-        """Store a document; the full-text index follows by trigger. Raises EngineError for a space that does not hold passages."""
-        self._allowance.claim(room.document_pages(len(new.text)))
+        """Store a document; the full-text index follows by trigger.
+
+        Raises EngineError for a space that does not hold passages, BudgetError where it is too much for the budget; nothing is stored then.
+        """
+        passages = (
+            room.passage_pages(_own_chars(new, passage), sum(2 * vector.size for vector in passage.vectors.values()))
+            for passage in new.passages
+        )
+        self._allowance.claim(room.document_pages(len(new.text)) + sum(passages))
         self._written += 1
         squeezed = text.squeeze(new.text) if new.origin == "ocr" or new.kind == "text" else ""
         stream_id = self._stream(new.stream, new.t0_us - new.offset_us)
@@ -60,8 +67,6 @@ class DocumentWriting(Appending):
 
     def _add_passages(self, new: NewDocument, document_id: int, stream_id: int) -> None:
         for passage in new.passages:
-            own = 0 if passage.text in new.text else len(passage.text)
-            self._allowance.claim(room.passage_pages(own, sum(2 * vector.size for vector in passage.vectors.values())))
             start = new.text.find(passage.text)
             place = (None, None, passage.text) if start < 0 else (start, len(passage.text), None)
             passage_id = self._insert(
@@ -80,23 +85,34 @@ class DocumentWriting(Appending):
             raise MemoryDirError(f"document d{document_id} does not exist or was replaced already")
         return self.add_document(new)
 
-    def drop_document(self, document_id: int) -> None:
-        """Remove a document with its full text, its passages and their vectors."""
+    def drop_document(self, document_id: int) -> bool:
+        """Remove a document with its full text, its passages and their vectors.
+
+        False, and nothing is removed, where that does not fit into this transaction, which is full then.
+        """
         found = self.connection.execute("SELECT length(text) FROM document WHERE id = ?", (document_id,)).fetchone()
         if not found:
-            return
-        self._allowance.claim(room.document_pages(found[0]))
-        self._written += 1
-        for passage_id, own in self.connection.execute(
+            return True
+        passages = self.connection.execute(
             "SELECT id, ifnull(length(text), 0) FROM passage WHERE document_id = ?", (document_id,)
-        ).fetchall():
-            vectors = self._note_erased("passage", passage_id)
-            self._allowance.claim(room.passage_pages(own, vectors * room.PAGE_BYTES))
+        ).fetchall()
+        pages = sum(room.passage_pages(own, len(self._spaces_of("passage", passage_id)) * room.PAGE_BYTES) for passage_id, own in passages)
+        if not self._allowance.take(room.document_pages(found[0]) + pages):
+            return False
+        self._written += 1
+        for passage_id, _ in passages:
+            self._note_erased("passage", passage_id)
         self.connection.execute("DELETE FROM document WHERE id = ?", (document_id,))
+        return True
 
     def _settle_text(self) -> None:
         if self._written:
             text.merge(self.connection, room.MERGE_PAGES + 2 * self._written)
+
+
+def _own_chars(new: NewDocument, passage: NewPassage) -> int:
+    """Characters of a passage that its document does not hold."""
+    return 0 if passage.text in new.text else len(passage.text)
 
 
 class DocumentReading(GraphTableReading):

@@ -38,6 +38,8 @@ _DOCUMENT = (
 KNOWN = "d.known_us <= :as_of AND (d.until_us IS NULL OR d.until_us > :as_of)"
 
 
+_MOST_TERMS = 50_000
+"""Names that a view remembers: a few MB."""
 _FEW = 1000
 """Moments whose packed observations are read faster (about 10 us each) than the postings of one common name."""
 
@@ -86,9 +88,11 @@ class Reading:
         return self._stream_names[stream_id]
 
     def _term(self, term_id: int) -> tuple[str, str]:
-        """Kind and name behind an interned id."""
+        """Kind and name behind an interned id. Raises KeyError where it went with the last moment that carried it."""
         if term_id not in self._terms:
-            self._terms[term_id] = self._all("SELECT kind, name FROM term WHERE id = :id", id=term_id)[0]
+            if len(self._terms) >= _MOST_TERMS:
+                self._terms.clear()
+            self._terms |= {row[0]: row[1:] for row in self._all("SELECT id, kind, name FROM term WHERE id = :id", id=term_id)}
         return self._terms[term_id]
 
     def _space(self, name: str) -> SpaceReader | None:

@@ -84,18 +84,22 @@ class SessionWriting(Writing):
         )
         return session_id
 
-    def drop_session(self, session_id: int) -> None:
-        """Remove a session with all its steps."""
+    def drop_session(self, session_id: int) -> bool:
+        """Remove a session with all its steps. False where that does not fit into this transaction, which is full then."""
         found = self.connection.execute("SELECT bytes FROM session WHERE id = ?", (session_id,)).fetchone()
         if found:
-            self._allowance.claim(room.session_pages(found[0], 0))
+            if not self._allowance.take(room.session_pages(found[0], 0)):
+                return False
             self.connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
+        return True
 
-    def drop_sessions_about(self, kind: str, ids: Iterable[int]) -> None:
-        """Remove the sessions in which one of these moments ("m"), documents ("d"), segments ("s") or relations ("r") came up."""
+    def drop_sessions_about(self, kind: str, ids: Iterable[int]) -> bool:
+        """Remove the sessions in which one of these moments ("m"), documents ("d"), segments ("s") or relations ("r") came up.
+
+        False where not all of them fit into this transaction, which is full then.
+        """
         sql = f"SELECT DISTINCT session_id FROM session_evidence WHERE kind = ? AND ref_id IN {ids_list(list(ids))}"  # noqa: S608 - integers
-        for (session_id,) in self.connection.execute(sql, (kind,)).fetchall():
-            self.drop_session(session_id)
+        return all(self.drop_session(session_id) for (session_id,) in self.connection.execute(sql, (kind,)).fetchall())
 
     def _place(self, kind: str, ref_id: int) -> tuple[Any, ...]:
         """Stream and time of what came up, kept because it may fade before it is forgotten."""

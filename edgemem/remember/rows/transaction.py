@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -18,7 +18,14 @@ from edgemem.remember.rows import observations as packing
 from edgemem.remember.rows.documents import DocumentWriting
 from edgemem.remember.rows.graph import GraphWriting
 from edgemem.remember.rows.ledger import PINNED, Ledger
+from edgemem.remember.rows.reading import ids_list
 from edgemem.remember.rows.sessions import SessionWriting
+
+_TERMS = 256
+"""Words looked up and deleted at a time; each may lie on a page of its own in the table and in its index."""
+_NO_KIND = "gone"
+"""Kind of the newest term once no moment carries it."""
+_UNUSED = f"moments = 0 AND kind NOT IN ('{packing.COLOUR_WORD}', '{_NO_KIND}')"
 
 
 class _Shown(NamedTuple):
@@ -55,6 +62,17 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         """True once this transaction is as large as one should be under the budget; never without one."""
         return self._allowance.full
 
+    def attempt(self, step: Callable[[Transaction], object]) -> bool:
+        """Take a step; True where it wants another transaction. Raises BudgetError where it fits into none."""
+        fresh = self._allowance.fresh
+        try:
+            step(self)
+        except BudgetError:
+            if fresh:
+                raise
+            return True
+        return False
+
     def claim(self, pages: int) -> None:
         """Pages that are about to be touched through `connection`. Raises BudgetError when they are more than the budget allows."""
         self._allowance.claim(pages)
@@ -63,10 +81,20 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         """As `claim`, for work that may be left to the next transaction: False where they do not fit into this one, which is full then."""
         return self._allowance.take(pages)
 
+    def reserve_state(self, value_bytes: int) -> None:
+        """Keep room for a state that `set_state` sets at the end."""
+        self._allowance.reserve(room.state_pages(value_bytes))
+
+    def find_moment(self, new: NewMoment) -> int | None:
+        """Id of this very frame of its stream, if it was kept before."""
+        sql = "SELECT m.id FROM moment m JOIN stream s ON s.id = m.stream_id WHERE s.name = ? AND m.t_us = ? AND m.seq = ?"
+        found = self.connection.execute(sql, (new.stream, new.t_us, new.seq)).fetchone()
+        return found[0] if found else None
+
     def add_moment(self, new: NewMoment) -> int:
         """Store picture, vectors and observations. Raises EngineError for a space that is unknown or of another dimension."""
         vector_bytes = sum(2 * vector.size for vector in new.vectors.values())
-        self._allowance.claim(room.moment_pages(len(new.jpeg), vector_bytes, len(new.observations)))
+        self._allowance.claim(room.moment_pages(len(new.jpeg), vector_bytes, room.seen_pages(o.name for o in new.observations)))
         stream_id = self._stream(new.stream, new.t_us - new.offset_us)
         boot_id = self._interned("boot", "name = ?", "name", (new.boot_id,)) if new.boot_id else None
         blob_id, fresh = self._blob(new.jpeg, generation=0)
@@ -145,15 +173,19 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         with self._ledger.changing(blob_id, pinned=True):
             self.connection.execute("UPDATE moment SET pinned = ? WHERE id = ?", (int(pinned), moment_id))
 
-    def drop_moment(self, moment_id: int) -> None:
-        """Remove a moment with its picture (unless another shows the same), vectors and observations."""
+    def drop_moment(self, moment_id: int) -> bool:
+        """Remove a moment with its picture (unless another shows the same), vectors and observations.
+
+        False, and nothing is removed, where that does not fit into this transaction, which is full then.
+        """
         found = self._shown(moment_id)
         if found is None:
-            return
-        self._note_erased("moment", moment_id)
+            return True
         seen = self.connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
         packed = packing.decode(seen[0]) if seen else []
-        self._allowance.claim(room.dropping_pages(found.freed_bytes, len(packed)))
+        if not self._allowance.take(room.dropping_pages(found.freed_bytes, len(packed))):
+            return False
+        self._note_erased("moment", moment_id)
         if packed:
             self._counts.subtract({term_id for term_id, *_ in packed})
             self.connection.executemany(
@@ -162,6 +194,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
             )
         with self._ledger.changing(found.blob_id, pinned=found.pinned):
             self.connection.execute("DELETE FROM moment WHERE id = ?", (moment_id,))
+        return True
 
     def recode_moment(self, moment_id: int, jpeg: bytes, tier: Tier, *, width_px: int, height_px: int, generation: int) -> None:
         """Put a smaller picture in place of the old one, and note the tier that it was made for."""
@@ -215,15 +248,41 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         self.set_state("clock/untrusted", b"" if trusted else b"1")
 
     def set_state(self, key: str, value: bytes) -> None:
-        """Keep a component's state; it survives a restart together with what was written in this transaction."""
+        """Keep a component's state; it survives a restart together with what was written in this transaction. Raises BudgetError."""
+        self._allowance.claim_reserved(room.state_pages(len(value)))
         self.connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
 
     def settle_terms(self) -> None:
-        """Write how many moments carry each term."""
+        """Write how many moments carry each term. What none carries any more goes: words read off signs would fill the smallest disk."""
         changed = [(count, term_id) for term_id, count in self._counts.items() if count]
         if changed:
             self.connection.executemany("UPDATE term SET moments = moments + ? WHERE id = ?", changed)
+        fewer = [term_id for term_id, count in self._counts.items() if count <= 0]
+        if fewer:
+            self._drop_terms(f"id IN {ids_list(fewer)}")
         self._counts.clear()
+
+    def drop_unused_terms(self) -> bool:
+        """Some terms that no moment carries, as earlier versions left them; True while more may be there."""
+        if not self.take(_TERMS // 2):
+            return True
+        some = f"id IN (SELECT id FROM term WHERE {_UNUSED} LIMIT {_TERMS})"  # noqa: S608 - our own words
+        return self._drop_terms(some) == _TERMS
+
+    def _drop_terms(self, which: str) -> int:
+        """Those of them that no moment carries. The newest only loses its name: its id would be given again, and views remember ids."""
+        found = self.connection.execute(f"SELECT id, kind, name FROM term WHERE {which} AND {_UNUSED}").fetchall()  # noqa: S608
+        if not found:
+            return 0
+        newest: int = self.connection.execute("SELECT max(id) FROM term").fetchone()[0]
+        ids = [row[0] for row in found]
+        if newest in ids:
+            self.connection.execute("UPDATE term SET kind = ?, name = id WHERE id = ?", (_NO_KIND, newest))
+        gone = f"id IN {ids_list(ids)} OR kind = '{_NO_KIND}'"
+        self.connection.execute(f"DELETE FROM term WHERE ({gone}) AND id < {newest}")  # noqa: S608 - integers and our own words
+        for _, kind, name in found:
+            self._unlearn(("term", kind, name))
+        return len(found)
 
     def settle(self) -> None:
         """Write the counters that were gathered; called by the store just before COMMIT."""

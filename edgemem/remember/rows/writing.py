@@ -18,6 +18,8 @@ class Writing:
         self._allowance = allowance
         self.learnt: dict[tuple[object, ...], int] = {}
         """Ids of names that were met; true for later transactions only if this one commits."""
+        self.unlearnt: set[tuple[object, ...]] = set()
+        """Names that went, likewise."""
 
     def _stream(self, name: str, t0_us: int) -> int:
         return self._interned("stream", "name = ?", "name, t0_us", (name, t0_us))
@@ -28,13 +30,17 @@ class Writing:
     def _interned(self, table: str, key: str, columns: str, values: tuple[object, ...]) -> int:
         """Id of a name, made when new. What earlier transactions learnt need not be looked up."""
         cached = (table, *values[: 1 + key.count("AND")])
-        found = self._known.get(cached) or self.learnt.get(cached)
+        found = self.learnt.get(cached) or (None if cached in self.unlearnt else self._known.get(cached))
         if found is None:
             row = self.connection.execute(f"SELECT id FROM {table} WHERE {key}", values[: len(cached) - 1]).fetchone()  # noqa: S608
             marks = ", ".join("?" * len(values))
             found = row[0] if row else self._insert(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
             self.learnt[cached] = found
         return found
+
+    def _unlearn(self, cached: tuple[object, ...]) -> None:
+        self.learnt.pop(cached, None)
+        self.unlearnt.add(cached)
 
     def _insert(self, sql: str, values: Sequence[object]) -> int:
         cursor = self.connection.execute(sql, values)

@@ -106,7 +106,7 @@ def test_what_was_measured_can_be_measured_again() -> None:
     tools = Path(__file__).parents[3] / "tools"
     assert (tools / "bench" / "egagent.py").is_file()
     assert (tools / "bench" / "ranking.py").is_file()
-    assert (tools / "eval" / "graph.py").is_file()
+    assert (tools / "eval" / "extraction.py").is_file()
 
 
 def test_every_prompt_is_a_file_that_says_what_data_is() -> None:
