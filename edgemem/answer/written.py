@@ -27,7 +27,7 @@ def written(session: Session) -> list[NewDocument]:
 
 
 def persist(store: Store, session: Session, embedder: TextEmbedder | None = None) -> int:
-    """Write what the session proposed, in one transaction; returns how many documents were written.
+    """Write what the session proposed, each document in a transaction of its own; returns how many were written.
 
     A document takes the place of the version that the memory holds, unless that one is newer or says the same. Passages without vectors
     are embedded; without an embedder they are left out, and the document is found by its words. Raises BudgetError.
@@ -40,15 +40,15 @@ def persist(store: Store, session: Session, embedder: TextEmbedder | None = None
     with store.view() as view:
         versions = [(document, _version(document, view)) for document in proposed]
     count = 0
-    with store.transaction() as tx:
-        for document, old in versions:
-            if old is not None and (old.text == document.text or old.known_us > document.known_us):
-                continue
-            count += 1
+    for document, old in versions:
+        if old is not None and (old.text == document.text or old.known_us > document.known_us):
+            continue
+        with store.transaction() as tx:
             if old is None:
                 tx.add_document(document)
             else:
                 tx.replace_document(old.id, document)
+        count += 1
     return count
 
 

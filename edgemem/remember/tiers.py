@@ -163,15 +163,17 @@ class AgeTiers:
                 while left and not tx.full:
                     moment = left.pop()
                     if moment.id in goes:
-                        if not tx.drop_moment(moment.id):
-                            left.append(moment)
-                            break
+                        fitted = tx.drop_moment(moment.id)
                     elif rule.tier == "stub":
-                        tx.stub_moment(moment.id)
+                        fitted = tx.stub_moment(moment.id)
                     elif picture := _smaller(store, rule, rank, moment):
-                        tx.recode_moment(moment.id, picture[0], rule.tier, width_px=picture[1], height_px=picture[2], generation=rank)
+                        data, width_px, height_px = picture
+                        fitted = tx.recode_moment(moment.id, data, rule.tier, width_px=width_px, height_px=height_px, generation=rank)
                     else:
                         tx.set_tier(moment.id, rule.tier)
+                        fitted = True
+                    if not fitted:
+                        left.append(moment)
 
 
 def _smaller(store: Store, rule: TierRule, rank: int, moment: Retainable) -> tuple[bytes, int, int] | None:

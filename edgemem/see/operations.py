@@ -1,4 +1,4 @@
-"""What a writer may ask to have written, and how it is carried out in the transaction of its segment."""
+"""What a writer may ask to have written, and how it is carried out: with its segment, and what is too much for one transaction after it."""
 
 from __future__ import annotations
 

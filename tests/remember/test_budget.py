@@ -346,3 +346,24 @@ def test_moments_and_documents_of_any_size_go_below_the_smallest_cap(making, way
         assert left == 0 if way in {"forget", "rules"} else left > 0
         assert used(store.directory) <= MINIMUM_BYTES
         assert check_memory(store.directory) == []
+
+
+def test_a_cap_that_is_lowered_far_below_the_size_of_its_pictures(making):
+    large = [picture(seed, 1600) for seed in range(2)]
+    assert min(map(len, large)) > MINIMUM_BYTES // 10  # more than one of its transactions
+    with memory(making, 64 * MIB) as store:
+        for second in range(16):
+            with store.transaction() as tx:
+                tx.add_moment(making.moment(second * US, jpeg=unlike(large[second % 2], second)))
+        assert used(store.directory) > 2 * MINIMUM_BYTES
+        store.close()
+        with Store.open(store.directory, budget_bytes=MINIMUM_BYTES) as smaller:
+            for second in range(16, 24):
+                with smaller.transaction() as tx:
+                    tx.add_moment(making.moment(second * US, jpeg=unlike(PICTURES[second % 8], second)))
+                assert used(store.directory) <= MINIMUM_BYTES
+            with smaller.view() as view:
+                moments = view.moments()
+                assert {0, 23} <= {moment.seq for moment in moments}
+                assert all(view.picture(moment.id) for moment in (moments[0], moments[-1]))
+        assert check_memory(store.directory) == []

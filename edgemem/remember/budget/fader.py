@@ -186,7 +186,8 @@ class Fader:
                 if tx.full or (other is alike[-1] and len(alike) == _WINDOW):
                     return False
                 older = max(other.tier, tier, key=_TIERS.index)
-                tx.recode_moment(other.id, found[0], older, width_px=found[1], height_px=found[2], generation=generation)
+                if not tx.recode_moment(other.id, found[0], older, width_px=found[1], height_px=found[2], generation=generation):
+                    return False
         elif moment.tier != tier:
             tx.set_tier(moment.id, tier)
         return True
@@ -290,6 +291,6 @@ class Fader:
                 found = shrink(data, 256, 35) if data else None
                 if found:
                     tx.recode_moment(moment.id, found[0], "long", width_px=found[1], height_px=found[2], generation=3)
-                if tx.full:
+                if tx.full:  # what did not fit is met again
                     break
         return True

@@ -196,13 +196,14 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
             self.connection.execute("DELETE FROM moment WHERE id = ?", (moment_id,))
         return True
 
-    def recode_moment(self, moment_id: int, jpeg: bytes, tier: Tier, *, width_px: int, height_px: int, generation: int) -> None:
-        """Put a smaller picture in place of the old one, and note the tier that it was made for."""
+    def recode_moment(self, moment_id: int, jpeg: bytes, tier: Tier, *, width_px: int, height_px: int, generation: int) -> bool:
+        """Put a smaller picture in place of the old one, and note the tier that it was made for. False as for `drop_moment`."""
         found = self._shown(moment_id)
         if found is None:
-            return
-        blob_id, fresh = self._blob(jpeg, generation=generation)
-        self._allowance.claim(room.dropping_pages(found.freed_bytes, 0) + (room.picture_pages(len(jpeg)) if fresh else 0))
+            return True
+        if not self._allowance.take(room.dropping_pages(found.freed_bytes, 0) + room.picture_pages(len(jpeg))):
+            return False
+        blob_id, _ = self._blob(jpeg, generation=generation)
         if blob_id == found.blob_id:  # the same picture: no trigger takes back the user just counted
             self.connection.execute("UPDATE blob SET refs = refs - 1 WHERE id = ?", (blob_id,))
         with self._ledger.changing(*{found.blob_id, blob_id}, pinned=found.pinned):
@@ -210,15 +211,18 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
                 "UPDATE moment SET blob_id = ?, width_px = ?, height_px = ?, tier = ? WHERE id = ?",
                 (blob_id, width_px, height_px, tier, moment_id),
             )
+        return True
 
-    def stub_moment(self, moment_id: int) -> None:
-        """Let the picture go; what was seen in it, its vectors and its documents stay."""
+    def stub_moment(self, moment_id: int) -> bool:
+        """Let the picture go; what was seen in it, its vectors and its documents stay. False as for `drop_moment`."""
         found = self._shown(moment_id)
         if found is None:
-            return
-        self._allowance.claim(room.dropping_pages(found.freed_bytes, 0))
+            return True
+        if not self._allowance.take(room.dropping_pages(found.freed_bytes, 0)):
+            return False
         with self._ledger.changing(found.blob_id, pinned=found.pinned):
             self.connection.execute("UPDATE moment SET blob_id = NULL, tier = 'stub' WHERE id = ?", (moment_id,))
+        return True
 
     def set_tier(self, moment_id: int, tier: Tier) -> None:
         """Note that a moment reached a tier with its picture as it is."""
