@@ -142,7 +142,7 @@ sys.path.insert(0, sys.argv[2])
 from test_encryption import fill
 from conftest import Making
 from edgemem.remember.store import Store
-store = Store.open(Path(sys.argv[1]), budget_bytes=8 << 20)
+store = Store.open(Path(sys.argv[1]), budget_bytes=64 << 20)
 store.ensure_space(Making.space)
 with store.view() as view:
     number = len(view.documents())
@@ -173,7 +173,7 @@ def test_killed_again_and_again_it_loses_nothing_and_shows_nothing(directory, ma
         writer.wait()
         assert leaks(making, 10, directory) == []
         with keys.using(key):
-            with Store.open(directory, budget_bytes=8 << 20) as store, store.view() as view:
+            with Store.open(directory, budget_bytes=64 << 20) as store, store.view() as view:
                 documents = [document.text for document in view.documents()]
                 assert documents == [f"{WORD} number{i}" for i in range(len(documents))]
                 assert said[-1] <= len(documents) <= said[-1] + 1
