@@ -42,6 +42,8 @@ COMMIT_S = 1.0
 """Moments are committed together this often."""
 SAVE_S = 10.0
 """Where nothing is kept, the state is still saved this often: so much of a live stream may be looked at in vain when power fails."""
+AHEAD_SHARE = 0.35
+"""Of a transaction: moments that take more of it go ahead of the state, which needs a third, and leave room for what is heard and told."""
 JPEG_QUALITY = 90
 """Of kept pictures (VAM)."""
 INTERRUPTED = "interrupted; run the same command again to go on"
@@ -115,8 +117,6 @@ class Pipeline:
         self._committed_s = self._saved_s = time.monotonic()
         self._span_us: tuple[int, int] | None = None
         self._trusted = store.time_trusted
-        self._state_bytes = store.picture_bytes or 0
-        """Of the last state; before the first what it may have."""
         self._first_state = None if self._run.resumed else self._run.encode()
         """Where a run that is killed before it saved anything begins again; None once a state is saved."""
 
@@ -274,7 +274,7 @@ class Pipeline:
         if self._off():
             return
         self._tracks.make_room(live=self._source.live)
-        while self._store.fills((ready.new for ready in self._ready), 0.5):
+        while self._store.fills((ready.new for ready in self._ready), AHEAD_SHARE):
             with self._store.transaction() as tx:
                 if self._first_state is not None:
                     tx.set_state(self._run.key, self._first_state)
@@ -298,7 +298,7 @@ class Pipeline:
     def _write(self, *, ending: bool, flush: bool = False) -> bool:
         """One transaction of a commit; True where another has to follow."""
         with self._store.transaction() as tx:
-            tx.reserve_state(self._state_bytes)
+            tx.reserve_state(self._store.state_bytes or 0)
             while self._ready:
                 self._add(self._ready.popleft(), tx)
             if flush:
@@ -315,9 +315,8 @@ class Pipeline:
                 moved = tx.reanchor(self._run.stream, self._run.saved.boot_id, self._run.clocks_us)
                 self._run.corrected = False
                 self._care.note(f"the clock was set right: {moved} moments of this boot were dated anew")
-            state = self._state(last=not (more or waiting))
-            tx.set_state(self._run.key, state)
-            self._state_bytes, self._first_state = len(state), None
+            tx.set_state(self._run.key, self._state(last=not (more or waiting)))
+            self._first_state = None
         return more or waiting
 
     def _set_right(self) -> None:
@@ -362,13 +361,17 @@ class Pipeline:
         if self._veiled:
             saved.accepted, saved.accepted_us = b"", 0
             del saved.states[f"selector/{parts.selector.name}"]
-        finished, saved.finished = saved.finished, saved.finished and last
-        state, most = self._run.encode(), self._store.picture_bytes
-        saved.finished, finished = finished, saved.finished
-        if most is not None and len(state) > most:
-            self._care.note("what is saved for a restart is too large for budget.disk: after a crash the components start afresh")
-            return without_pictures(state)
-        return without_pictures(state) if finished else state
+        if saved.finished and last:
+            return without_pictures(self._run.encode())
+        finished, saved.finished = saved.finished, False
+        state, most = self._run.encode(), self._store.state_bytes
+        while most is not None and len(state) > most and saved.states:
+            largest = max(saved.states, key=lambda name: len(saved.states[name]))
+            del saved.states[largest]
+            self._care.note(f"{largest} has too much to save under budget.disk: after a crash it starts afresh")
+            state = self._run.encode()
+        saved.finished = finished
+        return state if most is None or len(state) <= most else without_pictures(state)
 
     def _end(self, *, finished: bool) -> None:
         for kept in self._care.attempt("selector", [], self._parts.selector.flush):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import wave
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
@@ -240,3 +241,21 @@ def test_the_saved_state_of_a_recording_that_ended_shows_nothing(tmp_path):
     see(tmp_path / "m", SyntheticCamera(seconds=20))
     with Store.open(tmp_path / "m") as store:
         assert len(store.state("see/synthetic")) < 1000
+
+
+class Elephant(Hoard):
+    """A selector that never forgets."""
+
+    name = "elephant"
+
+    def state(self):
+        return np.random.default_rng(0).bytes(300_000)
+
+
+def test_of_what_is_saved_for_a_restart_the_largest_part_is_left_out_where_it_does_not_fit(tmp_path):
+    report = see(tmp_path / "m", SyntheticCamera(seconds=20), selector=Elephant(1), reader=Lines(20))
+    assert report.moments_kept == 20
+    (note,) = report.notes
+    assert note.startswith("selector/elephant has too much to save under budget.disk")
+    large = see(tmp_path / "large", SyntheticCamera(seconds=20), 64 << 20, selector=Elephant(1), reader=Lines(20))
+    assert large.notes == ()

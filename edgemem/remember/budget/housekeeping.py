@@ -46,6 +46,11 @@ class Housekeeping:
         """A picture of so many bytes fits into a transaction with all that belongs to it; None: any does."""
         return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 4
 
+    @property
+    def state_bytes(self) -> int | None:
+        """A state of so many bytes fits beside what else a transaction holds, where that was reserved; None: any does."""
+        return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 3
+
     def fitting(self, seen: Sequence[Observation]) -> tuple[Observation, ...]:
         """Of what was seen in one picture the surest that fit likewise, in the order given; all of it without a budget."""
         if self._division is None:
