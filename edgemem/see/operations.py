@@ -87,11 +87,6 @@ class Writer(Protocol):
         ...
 
 
-def apply(tx: Transaction, closing: Closing, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> int:
-    """Carry them out in order, in one transaction; returns how many documents were written."""
-    return sum(step(tx) for step in steps(closing, operations, embedder))
-
-
 def steps(
     closing: Closing, operations: Iterable[Operation], embedder: TextEmbedder | None = None
 ) -> Iterator[Callable[[Transaction], int]]:

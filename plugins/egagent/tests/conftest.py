@@ -21,7 +21,7 @@ from edgemem.remember.entries import NewDocument, NewEntity, NewMoment, NewSegme
 from edgemem.remember.results import Spoken
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
-from edgemem.see.operations import Closing, apply
+from edgemem.see.operations import Closing, steps
 
 T0_US = from_iso("2026-05-04T09:00:00Z")
 Seen = Mapping[float, Sequence[Observation]]
@@ -88,7 +88,8 @@ def remember(store: Store, seen: Seen, said: Said, writers: Sequence[Any] = (), 
             closing = Closing(segment=segment, moments=moments, observations=observations, utterances=spoken, open_view=store.view)
             made = list(writer.write(closing))
             with store.transaction() as tx:
-                apply(tx, closing, made)
+                for step in steps(closing, made):
+                    step(tx)
 
 
 def _moment(second: float, observations: Sequence[Observation]) -> NewMoment:
