@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.config import home_dir
 from edgemem.infer.runtime import Engines
 
@@ -15,7 +15,7 @@ from edgemem.infer.runtime import Engines
 @pytest.fixture(scope="session")
 def weights_home() -> Path:
     """The data directory in which fetched weights are kept between runs."""
-    session = Session(None, ())
+    session = CommandContext(None, ())
     return session.home
 
 
@@ -24,7 +24,7 @@ def engines() -> Engines:
     """Every model that can be had here, fetched and converted when first run on a machine."""
     from edgemem.cli.engines import fetch_all
 
-    session = Session(None, ("engines.threads=2",))
+    session = CommandContext(None, ("engines.threads=2",))
     fetch_all(session)
     return session.engines
 
@@ -34,5 +34,5 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty data directory of the test's own."""
     monkeypatch.setenv("EDGEMEM_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("EDGEMEM_CONFIG", raising=False)
-    assert home_dir(Session(None, ()).settings) == Path(os.environ["EDGEMEM_HOME"])
+    assert home_dir(CommandContext(None, ()).settings) == Path(os.environ["EDGEMEM_HOME"])
     return tmp_path / "home"

@@ -44,7 +44,7 @@ def imports(path: Path) -> list[tuple[str, bool]]:
 def test_starting_up_loads_no_heavy_library(tmp_path: Path) -> None:
     """Finding every plugin, component, recipe and card must stay cheap: models and codecs load when one is used."""
     script = (
-        "import sys\nfrom edgemem.cli.app import Session\nsession = Session(None, ())\nsession.plugins.check()\n"
+        "import sys\nfrom edgemem.cli.app import CommandContext\nsession = CommandContext(None, ())\nsession.plugins.check()\n"
         "[session.recipes.read(name) for name in session.recipes.names()]\nsession.cards\nsession.engines\nprint('LOADED', *sys.modules)"
     )
     assert not _loaded(script, tmp_path) & HEAVY

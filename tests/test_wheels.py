@@ -86,8 +86,8 @@ def test_an_installed_wheel_finds_its_cards_recipes_and_plugins(wheels: list[Pat
     script = (
         "import sys; sys.path[:] = [p for p in sys.path if 'edgemem' not in p and not p.endswith('/main')]\n"
         "import edgemem, edgemem.infer.card as card, edgemem_vam, edgemem_hearing, edgemem_openai, edgemem_gguf, edgemem_egagent\n"
-        "from edgemem.cli.app import Session\n"
-        "session = Session(None, ())\n"
+        "from edgemem.cli.app import CommandContext\n"
+        "session = CommandContext(None, ())\n"
         "assert edgemem.__file__.startswith(sys.argv[1]), edgemem.__file__\n"
         "assert str(card.cards_dir()).startswith(sys.argv[1])\n"
         "print(len(session.cards), *session.recipes.names())\n"

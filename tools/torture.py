@@ -29,7 +29,7 @@ from edgemem.infer.roles import Space
 from edgemem.records import US, Observation
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk import keys
-from edgemem.remember.disk.room import MINIMUM_BYTES
+from edgemem.remember.disk.page_budget import MINIMUM_BYTES
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from edgemem.answer.language.kinds import kind_of
 from edgemem.answer.language.words import similar_texts, words
 from edgemem.answer.retrieve import Episode
-from edgemem.answer.retrievers.readings import Reading
+from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.tools import Scene, Sight, singular
 from edgemem.clock import to_local
 from edgemem.records import US, Evidence
@@ -33,7 +33,7 @@ def place_in_stream(offset_us: int, stream: str) -> str:
     return f'{span_text(offset_us / US)} into "{stream}"'
 
 
-def at(evidence: Evidence | Episode | Reading, tz: str) -> str:
+def at(evidence: Evidence | Episode | OcrReading, tz: str) -> str:
     """When something was: "at 10:02:14 on 2026-05-04 (2 min 14 s into "walk")"."""
     return f"at {time_text(evidence.t0_us, tz)} ({place_in_stream(evidence.offset_us, evidence.stream)})"
 
@@ -82,9 +82,9 @@ def things(sights: Sequence[Sight], limit: int = 4, without: Iterable[str] = ())
     return names
 
 
-def distinct_readings(readings: Sequence[Reading], limit: int = 3) -> list[Reading]:
+def distinct_readings(readings: Sequence[OcrReading], limit: int = 3) -> list[OcrReading]:
     """Longest reading of each text: what stands on a sign is read again in every picture that shows it."""
-    kept: list[Reading] = []
+    kept: list[OcrReading] = []
     for reading in sorted(readings, key=lambda r: -len(r.text)):
         if all(similar_texts(reading.text, other.text) < 0.7 and reading.text not in other.text for other in kept):
             kept.append(reading)

@@ -13,7 +13,7 @@ import msgspec
 from edgemem.answer.session import Call, Session
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
-from edgemem.infer.chat import Chat, Completion, Message, Prompt, refuses
+from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, refuses
 from edgemem.records import Record
 
 _SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
@@ -106,7 +106,8 @@ class Models:
     def _outgoing(self, prompt: Prompt) -> Prompt:
         """What really leaves: no picture that may not, no text that is to be blackened, no letters that nobody sees."""
         messages = tuple(
-            Message(role=m.role, text=self._clean(m.text), images=m.images if self._settings.send_pictures else ()) for m in prompt.messages
+            ChatMessage(role=m.role, text=self._clean(m.text), images=m.images if self._settings.send_pictures else ())
+            for m in prompt.messages
         )
         return msgspec.structs.replace(prompt, messages=messages)
 

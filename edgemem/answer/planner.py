@@ -39,7 +39,7 @@ class Planner(Protocol):
 
 
 @dataclass
-class Kit:
+class AnswerKit:
     """Everything needed at question time. Engines are behind the retrievers and are loaded when first used."""
 
     planner: Planner
@@ -64,7 +64,7 @@ class Kit:
         raise PluginError(f'planner "{self.planner.name}" asked for "{type(action).__name__}", which no tool carries out')
 
 
-def ask(view: View, question: Question, kit: Kit) -> tuple[Answer, Session]:
+def ask(view: View, question: Question, kit: AnswerKit) -> tuple[Answer, Session]:
     """Answer `question` from what `view` may see. Raises UsageError when nothing is asked or an option is empty."""
     start = time.perf_counter()
     if len(question.options) > OPTIONS_LIMIT or any(not option.strip() for option in question.options):
@@ -76,7 +76,7 @@ def ask(view: View, question: Question, kit: Kit) -> tuple[Answer, Session]:
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
 
 
-def _run(view: View, session: Session, kit: Kit) -> Reply:
+def _run(view: View, session: Session, kit: AnswerKit) -> Reply:
     planner, notes = kit.planner, tuple[str, ...]()
     while len(session.steps) < kit.step_limit:
         start = time.perf_counter()
@@ -97,7 +97,7 @@ def _run(view: View, session: Session, kit: Kit) -> Reply:
     return Reply(text="I could not find an answer in the steps allowed.", status="abstained", confidence=0.0, notes=("step limit reached",))
 
 
-def _result(kit: Kit, action: Action, view: View) -> Result:
+def _result(kit: AnswerKit, action: Action, view: View) -> Result:
     """What the tool brings; one that fails is said to the planner, which may try another. Only tools that change nothing run here."""
     tool = kit.tool_for(action)
     if getattr(tool, "effect", False):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import msgspec
 
 from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
-from edgemem.answer.retrievers.readings import Reading, reading, reading_evidence, readings
+from edgemem.answer.retrievers.readings import OcrReading, reading, reading_evidence, readings
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
 from edgemem.errors import UsageError
 from edgemem.records import US, Evidence, Moment, Observation, Record, Status
@@ -119,7 +119,7 @@ class Scene(Record, frozen=True):
 
     evidence: tuple[Evidence, ...] = ()
     sights: tuple[Sight, ...] = ()
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[OcrReading, ...] = ()
 
 
 class Tally(Record, frozen=True):
@@ -300,7 +300,7 @@ def _sights(observed: Sequence[tuple[Observation, ...]]) -> list[Sight]:
     return [Sight(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour) for k, n in ranked]
 
 
-def _readings(moments: Sequence[Moment], seen: dict[int, tuple[Observation, ...]]) -> list[Reading]:
+def _readings(moments: Sequence[Moment], seen: dict[int, tuple[Observation, ...]]) -> list[OcrReading]:
     return [made for moment in moments if (made := reading(moment, seen.get(moment.id, ())))]
 
 

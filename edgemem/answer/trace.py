@@ -88,7 +88,7 @@ def _brief(result: object) -> Plain:
 # ------------------------------------------------------------------------------------------------------------------- the story
 
 
-def story(log: NewSession, tz: str) -> str:
+def trace_text(log: NewSession, tz: str) -> str:
     """One line for every step, times in `tz`. Never raises: what it does not know, it says as it stands."""
     calls = [msgspec.json.decode(call, type=Call) for call in log.calls]
     as_of = "" if log.as_of_us >= FOREVER_US else f", as of {_time(log.as_of_us, tz)}"

@@ -17,8 +17,8 @@ from edgemem.errors import EdgememError
 from edgemem.remember.disk import keys
 
 if TYPE_CHECKING:
-    from edgemem.device.agent import Workshop
-    from edgemem.extend.context import Context
+    from edgemem.device.agent import Environment
+    from edgemem.extend.context import PluginContext
     from edgemem.extend.hookspecs import Component
     from edgemem.extend.plugins import Plugins
     from edgemem.extend.recipe import Recipes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Session:
+class CommandContext:
     """One run of the command line. Everything dear is made once, when a command first asks for it."""
 
     def __init__(self, config: Path | None, overrides: tuple[str, ...], plugins_dirs: tuple[Path, ...] = ()) -> None:
@@ -99,28 +99,28 @@ class Session:
         return dict(self.plugins.components("converters"))
 
     @cached_property
-    def context(self) -> Context:
+    def context(self) -> PluginContext:
         """What factories of components get."""
-        from edgemem.extend.kit import make_context
+        from edgemem.extend.assembly import make_context
 
         return make_context(self.plugins, self.settings, self.home, self.engines)
 
     @cached_property
     def digest(self) -> str:
         """Of the settings that bear on answers: the agent of a memory answers for us only if it has the same."""
-        from edgemem.device.wire import digest
+        from edgemem.serve.messages import digest
 
         return digest(self.settings, self.home, self._plugins_dirs)
 
     @cached_property
-    def workshop(self) -> Workshop:
+    def workshop(self) -> Environment:
         """What the daemon is made from."""
-        from edgemem.device.agent import Workshop
+        from edgemem.device.agent import Environment
 
-        return Workshop(self.settings, self.home, self.recipes, self.plugins, self.context, self.digest)
+        return Environment(self.settings, self.home, self.recipes, self.plugins, self.context, self.digest)
 
 
-pass_session = click.make_pass_decorator(Session)
+pass_session = click.make_pass_decorator(CommandContext)
 
 
 def common_options(command: F) -> F:
@@ -132,7 +132,7 @@ def common_options(command: F) -> F:
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Options given after the command are added to those before it. Nothing dear was made yet: options are read before any body runs."""
-    if value and isinstance(context.obj, Session):
+    if value and isinstance(context.obj, CommandContext):
         context.obj.add(parameter.name or "", value)
     return value
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 import msgspec
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_session, print_json, table
 from edgemem.clock import from_iso, now_us, offset_text, to_iso, to_local
-from edgemem.device.wire import MAX_QUESTION_CHARS
 from edgemem.errors import UsageError
 from edgemem.records import US, Answer, Document, Evidence, Moment, Quote, Relation, Segment
+from edgemem.serve.messages import MAX_QUESTION_CHARS
 
 if TYPE_CHECKING:
-    from edgemem.answer.planner import Kit
-    from edgemem.device.keeping import Trace
+    from edgemem.answer.planner import AnswerKit
     from edgemem.remember.view import View
+    from edgemem.serve.session_log import Trace
 
 BESIDE_US = 5 * US
 """What was said is shown with a moment that is no further from it than this."""
@@ -78,9 +78,9 @@ def _short(text: str, limit: int = 90) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def make_kit(session: Session, recipe: str | None, planner: str | None) -> Kit:
+def make_kit(session: CommandContext, recipe: str | None, planner: str | None) -> AnswerKit:
     """What a recipe answers with: engines, retrievers, planner and checks."""
-    from edgemem.extend.kit import make_kit as make
+    from edgemem.extend.assembly import make_kit as make
 
     return make(session.recipes, session.recipes.read(recipe or session.settings.recipe), session.context, planner)
 
@@ -97,7 +97,7 @@ def make_kit(session: Session, recipe: str | None, planner: str | None) -> Kit:
 @common_options
 @pass_session
 def ask(
-    session: Session,
+    session: CommandContext,
     question: str,
     memory: Path,
     as_of: str | None,
@@ -109,13 +109,13 @@ def ask(
 ) -> None:
     """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
     from edgemem.cli.asking import answered
-    from edgemem.device.wire import Ask
+    from edgemem.serve.messages import AskRequest
 
     tz = session.settings.timezone
     if not question.strip():
         raise UsageError('the question is empty; ask something, such as "where did I leave my keys?"')
     as_of_us = from_iso(as_of, tz) if as_of else None
-    request = Ask(
+    request = AskRequest(
         question=question[:MAX_QUESTION_CHARS],
         asked_us=as_of_us if as_of_us is not None else now_us(),
         as_of_us=as_of_us,
@@ -144,7 +144,7 @@ def ask(
 
 def _keep(memory: Path, trace: Trace, *, tell: bool) -> None:
     """Keep how the answer was found, now that it stands on the screen; why that cannot be matters only to who asked for it."""
-    from edgemem.device.keeping import keep_if_free
+    from edgemem.serve.session_log import keep_if_free
 
     sys.stdout.flush()
     why = keep_if_free(memory, trace)
@@ -172,7 +172,7 @@ def _print_answer(answer: Answer, tz: str) -> None:
 @common_options
 @pass_session
 def search(
-    session: Session,
+    session: CommandContext,
     query: str,
     memory: Path,
     channel: Literal["frame", "event", "text", "speech", "entity", "any"],
@@ -184,7 +184,7 @@ def search(
 ) -> None:
     """Find QUERY in the memory: moments, events and text, best first."""
     from edgemem.cli.asking import hits
-    from edgemem.device.wire import Search
+    from edgemem.serve.messages import SearchRequest
 
     tz = session.settings.timezone
     if not query.strip():
@@ -192,7 +192,7 @@ def search(
     from_us, to_us = (from_iso(text, tz) if text else None for text in (from_, to))
     if from_us is not None and to_us is not None and from_us > to_us:
         raise UsageError("--from is later than --to; swap them")
-    request = Search(
+    request = SearchRequest(
         query=query[:MAX_QUESTION_CHARS],
         channel=channel,
         from_us=from_us,
@@ -216,7 +216,7 @@ def search(
 @json_option
 @common_options
 @pass_session
-def show(_session: Session, evidence_id: str, memory: Path, out: Path | None, as_json: bool) -> None:
+def show(_session: CommandContext, evidence_id: str, memory: Path, out: Path | None, as_json: bool) -> None:
     """Open a piece of evidence: write its picture to a file and say what is known of it."""
     from edgemem.remember.view import View
 

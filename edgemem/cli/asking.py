@@ -8,14 +8,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from edgemem.cli.app import Session, note
+from edgemem.cli.app import CommandContext, note
 from edgemem.config import parse_bytes
-from edgemem.device.client import Away, call
-from edgemem.device.wire import Answered, Ask, Forget, Forgotten, Hits, Named, NameVoice, Reply, Request, Search
+from edgemem.serve.client import AgentUnavailable, call
+from edgemem.serve.messages import (
+    AskReply,
+    AskRequest,
+    ForgetReply,
+    ForgetRequest,
+    NameReply,
+    NameRequest,
+    Reply,
+    Request,
+    SearchReply,
+    SearchRequest,
+)
 
 if TYPE_CHECKING:
-    from edgemem.device.desk import Desk
-    from edgemem.device.keeping import Trace
+    from edgemem.serve.questions import QuestionService
+    from edgemem.serve.session_log import Trace
 
 R = TypeVar("R", bound=Reply)
 
@@ -26,42 +37,42 @@ _SEARCH_S = 60.0
 """How long a search of the agent is waited for; a question gets `models.seconds_per_question` besides."""
 
 
-def answered(session: Session, memory: Path, request: Ask) -> tuple[Answered, Trace | None]:
+def answered(session: CommandContext, memory: Path, request: AskRequest) -> tuple[AskReply, Trace | None]:
     """The answer to a question, and its trace where nobody has kept it yet. Raises EdgememError."""
-    reply = _of_agent(session, memory, request, Answered, _SEARCH_S + session.settings.models.seconds_per_question)
+    reply = _of_agent(session, memory, request, AskReply, _SEARCH_S + session.settings.models.seconds_per_question)
     return (reply, None) if reply is not None else _desk(session, memory).ask(request)
 
 
-def hits(session: Session, memory: Path, request: Search) -> Hits:
+def hits(session: CommandContext, memory: Path, request: SearchRequest) -> SearchReply:
     """What a search finds. Raises EdgememError."""
-    return _of_agent(session, memory, request, Hits, _SEARCH_S) or _desk(session, memory).search(request)
+    return _of_agent(session, memory, request, SearchReply, _SEARCH_S) or _desk(session, memory).search(request)
 
 
-def named(session: Session, memory: Path, request: NameVoice) -> Named:
+def named(session: CommandContext, memory: Path, request: NameRequest) -> NameReply:
     """A voice is named. Raises EdgememError."""
-    reply = _called(memory, request, Named, _NAME_S, "")
+    reply = _called(memory, request, NameReply, _NAME_S, "")
     if reply is not None:
         return reply
-    from edgemem.device.deeds import name_voice
     from edgemem.remember.store import Store
+    from edgemem.serve.admin import name_voice
 
     budget_bytes = parse_bytes(session.settings.budget.disk)
     with Store.open(memory, create=False, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store:
         return name_voice(store, request)
 
 
-def forgotten(session: Session, memory: Path, request: Forget) -> Forgotten:
+def forgotten(session: CommandContext, memory: Path, request: ForgetRequest) -> ForgetReply:
     """Something is forgotten. Raises EdgememError."""
     sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe))
-    reply = _called(memory, sent, Forgotten, _FORGET_S, "")
+    reply = _called(memory, sent, ForgetReply, _FORGET_S, "")
     if reply is not None:
         return reply
-    from edgemem.device.deeds import forget
+    from edgemem.serve.admin import forget
 
     return forget(memory, request, session.recipes, session.context)
 
 
-def _of_agent(session: Session, memory: Path, request: Ask | Search, kind: type[R], patience_s: float) -> R | None:
+def _of_agent(session: CommandContext, memory: Path, request: AskRequest | SearchRequest, kind: type[R], patience_s: float) -> R | None:
     """The agent's answer, if it has our settings."""
     sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe), settings=session.digest)
     return _called(memory, sent, kind, patience_s, "; the memory was read without it")
@@ -71,7 +82,7 @@ def _called(memory: Path, request: Request, kind: type[R], patience_s: float, th
     """The agent's reply; None, said where it is no matter of course, when there is none."""
     try:
         return call(memory, request, kind, patience_s)
-    except Away as away:
+    except AgentUnavailable as away:
         if not away.expected:
             note(f"note: the agent of this memory did not answer: {away.why}{then}")
         return None
@@ -82,7 +93,7 @@ def _recipe_anywhere(recipe: str) -> str:
     return str(Path(recipe).resolve()) if re.search(r"[/.]", recipe) else recipe
 
 
-def _desk(session: Session, memory: Path) -> Desk:
-    from edgemem.device.desk import Desk
+def _desk(session: CommandContext, memory: Path) -> QuestionService:
+    from edgemem.serve.questions import QuestionService
 
-    return Desk(memory, session.recipes, session.context, session.plugins)
+    return QuestionService(memory, session.recipes, session.context, session.plugins)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from edgemem.cli.app import Session, common_options, json_option, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_session, print_json
 from edgemem.config import Settings, dump
 
 
@@ -17,7 +17,7 @@ def config() -> None:
 @config.command()
 @common_options
 @pass_session
-def check(session: Session) -> None:
+def check(session: CommandContext) -> None:
     """Check the settings, the plugins, the recipes they name, and the sources of the daemon."""
     from edgemem.device.agent import check_sources
 
@@ -30,7 +30,7 @@ def check(session: Session) -> None:
 @json_option
 @common_options
 @pass_session
-def show(session: Session, as_json: bool) -> None:
+def show(session: CommandContext, as_json: bool) -> None:
     """Show every setting as it holds now."""
     data = dump(session.settings)
     if as_json:
@@ -49,7 +49,7 @@ def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
 @config.command()
 @common_options
 @pass_session
-def schema(session: Session) -> None:
+def schema(session: CommandContext) -> None:
     """Print the JSON Schema of the settings file, tables of the plugins included."""
     claimed = session.plugins.claimed_tables()
     (own, *_), parts = msgspec.json.schema_components([Settings, *claimed.values()], ref_template="#/$defs/{name}")

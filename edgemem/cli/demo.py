@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json, progress
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_session, print_json, progress
 from edgemem.cli.ask import answer_json
 from edgemem.clock import from_iso, offset_text
 from edgemem.records import US, Answer, Question
@@ -42,7 +42,7 @@ QUESTIONS = (
 @json_option
 @common_options
 @pass_session
-def demo(session: Session, out: Path | None, as_json: bool) -> None:
+def demo(session: CommandContext, out: Path | None, as_json: bool) -> None:
     """Remember a film of about two minutes made of real clips and photographs, then ask it five questions of different kinds."""
     from edgemem.cli.engines import fetch_all
     from edgemem.cli.film import SCENES, fetch_media, write_film
@@ -85,7 +85,7 @@ def demo(session: Session, out: Path | None, as_json: bool) -> None:
         )
 
 
-def _asked(session: Session, memory: Path, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
+def _asked(session: CommandContext, memory: Path, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
     """The answer and the file of its best picture."""
     from edgemem.answer.planner import ask
     from edgemem.cli.ask import describe, make_kit

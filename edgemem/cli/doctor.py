@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from edgemem import __version__
-from edgemem.cli.app import Session, common_options, json_option, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_session, print_json
 from edgemem.errors import EdgememError
 
 
@@ -26,7 +26,7 @@ class Finding(NamedTuple):
 @json_option
 @common_options
 @pass_session
-def doctor(session: Session, as_json: bool) -> None:
+def doctor(session: CommandContext, as_json: bool) -> None:
     """Say what this machine can do, what is missing, and how to get it. Exit code 1: edgemem cannot work here."""
     findings = [*_machine(), *_vectors(), *_runtimes(session), *_roles(session), _chat(session), _encryption(), _home(session)]
     if as_json:
@@ -55,7 +55,7 @@ def _vectors() -> list[Finding]:
     return [Finding("ok", "vector kernel", "numkong")]
 
 
-def _runtimes(session: Session) -> list[Finding]:
+def _runtimes(session: CommandContext) -> list[Finding]:
     from edgemem.infer.runtime import RuntimeContext
 
     found = []
@@ -68,12 +68,12 @@ def _runtimes(session: Session) -> list[Finding]:
     return found or [Finding("missing", "runtime", "none is installed; run: pip install edgemem-onnx")]
 
 
-def _roles(session: Session) -> list[Finding]:
+def _roles(session: CommandContext) -> list[Finding]:
     roles = sorted({card.role for card in session.cards.values()})
     return [finding for role in roles for finding in _role(session, role)]
 
 
-def _role(session: Session, role: str) -> list[Finding]:
+def _role(session: CommandContext, role: str) -> list[Finding]:
     """Who plays a role, and what it is without."""
     problem = session.engines.missing(role)
     if problem:
@@ -82,7 +82,7 @@ def _role(session: Session, role: str) -> list[Finding]:
     return [Finding("ok", role, session.engines.card(role).name), *notes]
 
 
-def _chat(session: Session) -> Finding:
+def _chat(session: CommandContext) -> Finding:
     """Which language model would reason; without one the local planner answers."""
     known = sorted(session.plugins.components("chats"))
     try:
@@ -113,7 +113,7 @@ def _encryption() -> Finding:
     return Finding("ok", "encryption", f"{said}; SQLCipher on SQLite {dbapi2.sqlite_version}")
 
 
-def _home(session: Session) -> Finding:
+def _home(session: CommandContext) -> Finding:
     try:
         session.home.mkdir(parents=True, exist_ok=True)
     except OSError as error:

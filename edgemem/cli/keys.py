@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_session, print_json
 from edgemem.errors import MemoryKeyError
 
 _CONFIGURE = "configure one with --set store.key_file=FILE, EDGEMEM_KEY_FILE or EDGEMEM_KEY (`edgemem memory keygen FILE` makes one)"
@@ -18,7 +18,7 @@ _BLOCKS = "note: blocks of the plain files may stay on the medium until it write
 @json_option
 @common_options
 @pass_session
-def keygen(session: Session, file: Path, as_json: bool) -> None:  # noqa: ARG001 - every command takes the session
+def keygen(session: CommandContext, file: Path, as_json: bool) -> None:  # noqa: ARG001 - every command takes the session
     """Make a new random key in a new FILE that only you can read. Keep a copy of it elsewhere: without it a memory is lost."""
     from edgemem.remember.disk.keys import generate
 
@@ -31,7 +31,7 @@ def keygen(session: Session, file: Path, as_json: bool) -> None:  # noqa: ARG001
 @json_option
 @common_options
 @pass_session
-def encrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+def encrypt(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
     """Encrypt a plain memory with the configured key. Takes as much free disk as the memory for a while; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
 
@@ -49,7 +49,7 @@ def encrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG
 @json_option
 @common_options
 @pass_session
-def decrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+def decrypt(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
     """Make an encrypted memory plain again. Takes as much free disk as the memory for a while; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
     from edgemem.remember.store import Store
@@ -69,7 +69,7 @@ def decrypt(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG
 @json_option
 @common_options
 @pass_session
-def rekey(session: Session, memory: Path, new_key_file: Path, as_json: bool) -> None:  # noqa: ARG001
+def rekey(session: CommandContext, memory: Path, new_key_file: Path, as_json: bool) -> None:  # noqa: ARG001
     """Give an encrypted memory another key. Takes as much free disk as the memory for a while; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
 

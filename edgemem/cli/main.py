@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from edgemem import __version__
-from edgemem.cli.app import Session, fail
+from edgemem.cli.app import CommandContext, fail
 from edgemem.errors import EdgememError
 
 # command -> (module, attribute, one line of help). The help stands here so that `edgemem --help` imports no command.
@@ -64,7 +64,7 @@ class _Commands(click.Group):
 
 
 def _plugin_commands(ctx: click.Context) -> dict[str, click.Command]:
-    session = ctx.obj if isinstance(ctx.obj, Session) else Session(None, ())  # `--help` comes before the group's own options
+    session = ctx.obj if isinstance(ctx.obj, CommandContext) else CommandContext(None, ())  # `--help` comes before the group's own options
     return {command.name or "": command for command in session.plugins.commands()}
 
 
@@ -81,7 +81,7 @@ def cli(ctx: click.Context, config: Path | None, overrides: tuple[str, ...], plu
 
     Start with: edgemem demo
     """
-    ctx.obj = Session(config, overrides, plugins_dirs)
+    ctx.obj = CommandContext(config, overrides, plugins_dirs)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json, progress
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_session, print_json, progress
 from edgemem.cli.keys import decrypt, encrypt, keygen, rekey
 from edgemem.clock import to_iso
 from edgemem.config import parse_bytes
@@ -32,7 +32,7 @@ for command in (keygen, encrypt, decrypt, rekey):
 @json_option
 @common_options
 @pass_session
-def stats(session: Session, memory: Path, as_json: bool) -> None:
+def stats(session: CommandContext, memory: Path, as_json: bool) -> None:
     """Say how much is remembered, from when, and what it takes on disk."""
     from edgemem.remember.view import View
 
@@ -63,7 +63,7 @@ def stats(session: Session, memory: Path, as_json: bool) -> None:
 @json_option
 @common_options
 @pass_session
-def check(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001 - every command takes the session
+def check(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001 - every command takes the session
     """Check the database and the vector files against each other. Exit code 1: something is wrong."""
     from edgemem.remember.check import check_memory
 
@@ -98,7 +98,7 @@ def _steps(label: str) -> Iterator[Callable[[int, int], None]]:
 @json_option
 @common_options
 @pass_session
-def backup(session: Session, file: Path, memory: Path, key_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
+def backup(session: CommandContext, file: Path, memory: Path, key_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
     """Copy the memory into one new FILE, while it may go on being written. `edgemem memory import FILE` makes a memory of it again.
 
     The copy of an encrypted memory is encrypted too.
@@ -121,7 +121,7 @@ def backup(session: Session, file: Path, memory: Path, key_file: Path | None, as
 @json_option
 @common_options
 @pass_session
-def export(session: Session, folder: Path, memory: Path, plain: bool, as_json: bool) -> None:  # noqa: ARG001
+def export(session: CommandContext, folder: Path, memory: Path, plain: bool, as_json: bool) -> None:  # noqa: ARG001
     """Write everything that is remembered into a new DIR as JSON Lines and JPEG files, for any tool to read."""
     from edgemem.remember.export import export as write
     from edgemem.remember.view import View
@@ -143,7 +143,7 @@ def export(session: Session, folder: Path, memory: Path, plain: bool, as_json: b
 @json_option
 @common_options
 @pass_session
-def import_(session: Session, source: Path, memory: Path, as_json: bool) -> None:
+def import_(session: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
     """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
     from edgemem.remember.imports import import_into
     from edgemem.remember.upkeep import restore
@@ -167,7 +167,7 @@ def import_(session: Session, source: Path, memory: Path, as_json: bool) -> None
 @json_option
 @common_options
 @pass_session
-def compact(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+def compact(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
     """Give free space back to the disk, end the wiping of a forgetting that was interrupted, and bring an older memory up to date.
 
     Needs no room for a second copy.
@@ -187,7 +187,7 @@ def compact(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG
 @json_option
 @common_options
 @pass_session
-def pause(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+def pause(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
     """See nothing until `resume`: not a byte is written, by a running `ingest` either. Asking goes on."""
     _set_paused(memory, as_json=as_json, paused=True)
 
@@ -197,16 +197,16 @@ def pause(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG00
 @json_option
 @common_options
 @pass_session
-def resume(session: Session, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+def resume(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
     """See again after `pause`."""
     _set_paused(memory, as_json=as_json, paused=False)
 
 
 def _set_paused(memory: Path, *, as_json: bool, paused: bool) -> None:
     from edgemem.remember.disk.directory import set_paused
-    from edgemem.remember.disk.faults import told
+    from edgemem.remember.disk.error_translation import translated_errors
 
-    with told(memory):
+    with translated_errors(memory):
         set_paused(memory, paused=paused)
     if as_json:
         print_json({"paused": paused})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_session, print_json
 from edgemem.clock import now_us
 from edgemem.errors import UsageError, nearest
 
@@ -26,20 +26,20 @@ MOST_CHARS = 100
 @json_option
 @common_options
 @pass_session
-def name(session: Session, voice: str, name: str | None, memory: Path, undo: bool, as_json: bool) -> None:
+def name(session: CommandContext, voice: str, name: str | None, memory: Path, undo: bool, as_json: bool) -> None:
     """Say that speaker:N is NAME. What was said and will be said is NAME's from now on; questions as of earlier still see the number.
 
     Several voices may be one person. A new name takes the place of an earlier one.
     """
     from edgemem.cli.asking import named
-    from edgemem.device.wire import NameVoice
     from edgemem.remember.view import View
+    from edgemem.serve.messages import NameRequest
 
     number, wanted = _number(voice), _wanted(name, undo=undo)
     own_name = f"speaker {number}"
     with View.open(memory) as view:
         _require(view, own_name, memory)
-    number_of = named(session, memory, NameVoice(number=number, known_us=now_us(), name=wanted)).utterances
+    number_of = named(session, memory, NameRequest(number=number, known_us=now_us(), name=wanted)).utterances
     said = f"{number_of} utterance{'' if number_of == 1 else 's'}"
     if as_json:
         print_json({"speaker": number, "name": wanted or None, "utterances": number_of})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, note, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_session, print_json, table
 
 
 @click.command()
 @common_options
 @pass_session
-def run(session: Session) -> None:
+def run(session: CommandContext) -> None:
     """The daemon: see the sources of the settings (run.memory, run.sources) until told to stop, and answer while doing so.
 
     SIGTERM and SIGINT end it cleanly; started again, it goes on. Under systemd it says when it is ready and that it is alive.
@@ -24,7 +24,7 @@ def run(session: Session) -> None:
 @json_option
 @common_options
 @pass_session
-def boards(_session: Session, as_json: bool) -> None:
+def boards(_session: CommandContext, as_json: bool) -> None:
     """List the settings files for boards and deployments that come with edgemem; use one with --config or copy it."""
     from edgemem.config import firmware_dir
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_session, print_json, table
 from edgemem.clock import to_iso, to_local
 from edgemem.errors import UsageError
 
@@ -23,7 +23,7 @@ def sessions() -> None:
 @json_option
 @common_options
 @pass_session
-def list_(session: Session, memory: Path, limit: int, as_json: bool) -> None:
+def list_(session: CommandContext, memory: Path, limit: int, as_json: bool) -> None:
     """List questions and answers, the newest first."""
     from edgemem.remember.view import View
 
@@ -50,9 +50,9 @@ def list_(session: Session, memory: Path, limit: int, as_json: bool) -> None:
 @json_option
 @common_options
 @pass_session
-def show(session: Session, number: int, memory: Path, as_json: bool) -> None:
+def show(session: CommandContext, number: int, memory: Path, as_json: bool) -> None:
     """Tell how the answer of session NUMBER was found, step by step."""
-    from edgemem.answer.trace import story
+    from edgemem.answer.trace import trace_text
     from edgemem.remember.view import View
 
     with View.open(memory) as view:
@@ -62,7 +62,7 @@ def show(session: Session, number: int, memory: Path, as_json: bool) -> None:
     if as_json:
         print_json(msgspec.to_builtins(log))
     else:
-        click.echo(story(log, session.settings.timezone))
+        click.echo(trace_text(log, session.settings.timezone))
 
 
 def _short(text: str, limit: int = 60) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, note, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_session, print_json, table
 from edgemem.cli.ask import WRITTEN
 from edgemem.clock import from_iso, offset_text, to_iso, to_local
 from edgemem.records import US, Document
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @common_options
 @pass_session
 def timeline(
-    session: Session, memory: Path, from_: str | None, to: str | None, stream: str | None, sheet: Path | None, as_json: bool
+    session: CommandContext, memory: Path, from_: str | None, to: str | None, stream: str | None, sheet: Path | None, as_json: bool
 ) -> None:
     """List the events of a memory in order: when, how many moments were kept, and what was written about them."""
     from edgemem.remember.view import View

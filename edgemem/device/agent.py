@@ -11,16 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.config import RunSource, Settings, parse_bytes
-from edgemem.device import deeds, notify
-from edgemem.device.desk import Desk
-from edgemem.device.eye import Eye
-from edgemem.device.keeping import Clerk
-from edgemem.device.reception import Reception
-from edgemem.device.server import Server
-from edgemem.device.shared import InTurn, SharedStore
-from edgemem.device.wire import Forget, Forgotten, Named, NameVoice, Seeing
+from edgemem.device import notify
+from edgemem.device.shared_store import LockedRetainer, SharedStore
+from edgemem.device.stream_worker import StreamWorker
 from edgemem.errors import MemoryDirError, SourceError, UsageError
-from edgemem.extend.kit import make_parts
+from edgemem.extend.assembly import make_parts
 from edgemem.extend.stats import save_stats
 from edgemem.remember.disk import schema
 from edgemem.remember.disk.directory import is_paused
@@ -33,9 +28,15 @@ from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
 from edgemem.see.sources.opening import open_source
 from edgemem.see.sources.spec import require_there
+from edgemem.serve import admin
+from edgemem.serve.dispatch import Dispatcher
+from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest, StreamStatus
+from edgemem.serve.questions import QuestionService
+from edgemem.serve.session_log import SessionLogger
+from edgemem.serve.socket_server import Server
 
 if TYPE_CHECKING:
-    from edgemem.extend.context import Context
+    from edgemem.extend.context import PluginContext
     from edgemem.extend.plugins import Plugins
     from edgemem.extend.recipe import Recipe, Recipes
 
@@ -48,22 +49,22 @@ _RULES_S = 3600.0
 
 
 @dataclass
-class Workshop:
+class Environment:
     """What the agent is made from, as the command line reads it from the settings."""
 
     settings: Settings
     home: Path
     recipes: Recipes
     plugins: Plugins
-    context: Context
+    context: PluginContext
     digest: str
     """`wire.digest` of these settings."""
 
 
-class _Looks:
+class _SourceSetup:
     """Opens one configured source and builds what sees it, anew for every attempt."""
 
-    def __init__(self, spec: RunSource, memory: Path, shop: Workshop) -> None:
+    def __init__(self, spec: RunSource, memory: Path, shop: Environment) -> None:
         self.recipe: Recipe = shop.recipes.read(spec.recipe or shop.settings.recipe)
         self._spec, self._memory, self._shop = spec, memory, shop
 
@@ -82,7 +83,7 @@ class _Looks:
         if rules:
             parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
         if parts.retainer is not None:
-            parts.retainer = InTurn(parts.retainer)
+            parts.retainer = LockedRetainer(parts.retainer)
         return Pipeline(source, parts, store), notes
 
 
@@ -102,7 +103,7 @@ def check_sources(settings: Settings, recipes: Recipes) -> None:
 class Agent:
     """Sees every source of `settings.run` into its memory and answers at its socket, until SIGTERM or SIGINT. Run it in the main thread."""
 
-    def __init__(self, shop: Workshop, say: Callable[[str], None]) -> None:
+    def __init__(self, shop: Environment, say: Callable[[str], None]) -> None:
         run = shop.settings.run
         if not run.memory:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
@@ -112,9 +113,9 @@ class Agent:
         self._memory = Path(run.memory).expanduser()
         self._shop = shop
         self._say = say
-        self._looks = {_label(spec): _Looks(spec, self._memory, shop) for spec in run.sources}
+        self._looks = {_label(spec): _SourceSetup(spec, self._memory, shop) for spec in run.sources}
         self._stop = threading.Event()
-        self._eyes: list[Eye] = []
+        self._eyes: list[StreamWorker] = []
         self._store: SharedStore | None = None
         self._alone = threading.Lock()
         """Held by who makes every stream rest."""
@@ -131,7 +132,7 @@ class Agent:
             stack.enter_context(store)
             self._store = store
             stack.callback(save_stats, self._shop.home, self._shop.plugins)
-            self._eyes = [Eye(label, looks, store, self._say) for label, looks in self._looks.items()]
+            self._eyes = [StreamWorker(label, looks, store, self._say) for label, looks in self._looks.items()]
             stack.callback(self._end_eyes)
             self._open_socket(stack, store)
             for eye in self._eyes:
@@ -152,10 +153,10 @@ class Agent:
 
     def _open_socket(self, stack: ExitStack, store: SharedStore) -> None:
         shop = self._shop
-        clerk = Clerk(store)
+        clerk = SessionLogger(store)
         stack.callback(clerk.close)
-        desk = Desk(self._memory, shop.recipes, shop.context, shop.plugins)
-        reception = Reception(desk, clerk, shop.digest, self)
+        desk = QuestionService(self._memory, shop.recipes, shop.context, shop.plugins)
+        reception = Dispatcher(desk, clerk, shop.digest, self)
         server = Server(self._memory, reception.reply)
         try:
             server.open()
@@ -174,29 +175,29 @@ class Agent:
                     raise failed
             if time.monotonic() > rules_due_s and not is_paused(self._memory) and not self._alone.locked():
                 rules_due_s = time.monotonic() + _RULES_S
-                InTurn(KeepRules(self._shop.settings.retention)).apply(store)
+                LockedRetainer(KeepRules(self._shop.settings.retention)).apply(store)
             self._pet_watchdog()
 
-    def streams(self) -> tuple[Seeing, ...]:
+    def streams(self) -> tuple[StreamStatus, ...]:
         """How the streams fare."""
         return tuple(eye.fares for eye in self._eyes)
 
-    def name_voice(self, request: NameVoice) -> Named:
+    def name_voice(self, request: NameRequest) -> NameReply:
         """Between two writes of the streams. Raises UsageError."""
         assert self._store is not None
-        return deeds.name_voice(self._store, request)
+        return admin.name_voice(self._store, request)
 
-    def forget(self, request: Forget) -> Forgotten:
+    def forget(self, request: ForgetRequest) -> ForgetReply:
         """While every stream rests: what they still hold of it would come back with their next write. Raises EdgememError."""
         assert self._store is not None
-        deeds.check(self._memory, request, self._shop.recipes)
+        admin.check(self._memory, request, self._shop.recipes)
         with self._alone, ExitStack() as stack:
             self._say("something is forgotten: the streams rest meanwhile")
             stack.callback(self._say, "the streams go on")
             for eye in self._eyes:
                 stack.enter_context(eye.resting(_STOP_S))
             with self._store.lent(self._shop.settings.store.durability):
-                return deeds.forget(self._memory, request, self._shop.recipes, self._shop.context)
+                return admin.forget(self._memory, request, self._shop.recipes, self._shop.context)
 
     def _pet_watchdog(self) -> None:
         """Not while a stream hangs: then the service manager starts us again."""

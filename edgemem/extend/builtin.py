@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from edgemem.extend.context import Context
+from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 
 
@@ -105,7 +105,7 @@ def _make(kind: Any) -> Any:
     return lambda settings, _context: kind(settings)
 
 
-def _frames(_settings: object, context: Context) -> Any:
+def _frames(_settings: object, context: PluginContext) -> Any:
     from edgemem.answer.retrievers.frames import FrameRetriever
 
     return FrameRetriever(context.engines)

@@ -24,7 +24,7 @@ def _no_models() -> Models:
 
 
 @dataclass
-class Context:
+class PluginContext:
     """What a factory gets beside its settings."""
 
     settings: Settings

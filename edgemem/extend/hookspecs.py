@@ -81,7 +81,7 @@ class HookSpecs:
 
     @hookspec
     def register_ears(self) -> Components:
-        """What turns sound into speech with times and speakers: `see.hear.Ear`."""
+        """What turns sound into speech with times and speakers: `hear.listen.SpeechRecogniser`."""
         return ()
 
     @hookspec

@@ -23,7 +23,7 @@ from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 if TYPE_CHECKING:
     import click
 
-    from edgemem.extend.context import Context
+    from edgemem.extend.context import PluginContext
 
 GROUP = "edgemem"
 """The entry point group under which installed plugins are found."""
@@ -155,7 +155,7 @@ class Plugins:
         """True when some plugin registered `name` for `place`."""
         return name in self._of(place)
 
-    def make(self, place: str, name: str, parameters: Mapping[str, Any], context: Context, where: str) -> Any:
+    def make(self, place: str, name: str, parameters: Mapping[str, Any], context: PluginContext, where: str) -> Any:
         """The object `name` of `place`, under its guard. Raises UsageError naming `where` and the nearest valid name or key."""
         if not self.has(place, name):
             raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._of(place))}')

@@ -12,7 +12,7 @@ import msgspec
 
 from edgemem.config import convert, read_toml
 from edgemem.errors import UsageError, nearest
-from edgemem.extend.context import Context
+from edgemem.extend.context import PluginContext
 from edgemem.extend.plugins import Plugins
 
 Part = dict[str, Any]
@@ -24,7 +24,7 @@ With `optional = true` a component that no installed plugin has is left out inst
 _EMPTY: Part = {}
 
 
-class TrackPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ChainPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One notion of a segment, and what is written about each."""
 
     segment: Part
@@ -48,7 +48,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     select: Part = msgspec.field(default_factory=lambda: {"use": "keep_all"})
     segment: Part = msgspec.field(default_factory=lambda: {"use": "fixed_window"})
     write: list[Part] = []
-    track: list[TrackPart] = []
+    chain: list[ChainPart] = []
     """More notions of a segment beside `segment` and `write`, each with writers of its own."""
     hear: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
     """What turns the sound of a stream into utterances."""
@@ -88,7 +88,7 @@ class Recipes:
             raise UsageError(f"recipe {path}: rate_fps must be above 0")
         return recipe
 
-    def make(self, recipe: Recipe, place: str, part: Part, context: Context) -> Any:
+    def make(self, recipe: Recipe, place: str, part: Part, context: PluginContext) -> Any:
         """The object of one place, or None where the part is empty or all its alternatives are optional and absent."""
         if not part:
             return None
@@ -107,6 +107,6 @@ class Recipes:
             parameters |= own
         return self._plugins.make(place, chosen, parameters, context, where)
 
-    def make_all(self, recipe: Recipe, place: str, parts: Iterable[Part], context: Context) -> list[Any]:
+    def make_all(self, recipe: Recipe, place: str, parts: Iterable[Part], context: PluginContext) -> list[Any]:
         """The objects of a place that takes several, in order, without those that are optional and absent."""
         return [made for part in parts if (made := self.make(recipe, place, part, context)) is not None]

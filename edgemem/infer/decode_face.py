@@ -11,7 +11,7 @@ from edgemem.errors import EngineError
 from edgemem.infer.decode_image import resize, strongest, tensor, unit
 from edgemem.infer.decode_settings import FaceSettings
 from edgemem.infer.roles import Face
-from edgemem.infer.runtime import Parts
+from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Box, Image, Vector
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ ALIGNED_LANDMARKS = ((38.2946, 51.6963), (73.5318, 51.5014), (56.0252, 71.7366),
 class CenterFace:
     """Role `detect_face`: peaks of a heat map, with the box and the landmarks that stand at each."""
 
-    def __init__(self, settings: FaceSettings, parts: Parts) -> None:
+    def __init__(self, settings: FaceSettings, parts: DecoderParts) -> None:
         self._settings = settings
         self._engine = parts.engines["model"]
 
@@ -64,7 +64,7 @@ def _face(corners: Array, score: float, points: Array, whole: Array) -> Face:
 class AlignedFaceEmbedder:
     """Role `embed_face`: the face is turned and scaled so that its landmarks lie where the model expects them."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: DecoderParts) -> None:
         if parts.card.space is None:
             raise EngineError(f"{parts.card.name}: its card has no [space]")
         self.space = parts.card.space

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgemem.errors import EngineError
 from edgemem.infer.decode_settings import ClassifierSettings, NanodetSettings
-from edgemem.infer.runtime import Parts
+from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Box, Image, Matrix, Observation
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def read_labels(path: Path) -> tuple[tuple[str, ...], ...]:
 class ImageClassifier:
     """Role `classify`. Where the model has an output `features`, `features` gives unit vectors of what it saw."""
 
-    def __init__(self, settings: ClassifierSettings, parts: Parts) -> None:
+    def __init__(self, settings: ClassifierSettings, parts: DecoderParts) -> None:
         (model,) = parts.card.models.values()
         ((self._input, shape),) = model.inputs.items()
         _, _, self._height, self._width = (int(n) if isinstance(n, int) else 0 for n in shape.shape)
@@ -106,7 +106,7 @@ class NanodetDetector:
     loss, Li et al. 2020, eq. 6): its expectation times the stride is the distance from the cell's centre to that side.
     """
 
-    def __init__(self, settings: NanodetSettings, parts: Parts) -> None:
+    def __init__(self, settings: NanodetSettings, parts: DecoderParts) -> None:
         self._engine = parts.engines["model"]
         model = parts.card.models["model"]
         ((self._input, shape),) = model.inputs.items()

@@ -13,7 +13,7 @@ from edgemem.infer.decode_image import resize, tensor, unit
 from edgemem.infer.decode_settings import DualSettings
 from edgemem.infer.decode_text import TextTokenizer
 from edgemem.infer.roles import Sight
-from edgemem.infer.runtime import Parts
+from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Image, Matrix
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class DualEncoder:
     With a part for the role `detect`, `look` names objects too; the encoder alone cannot name anything.
     """
 
-    def __init__(self, settings: DualSettings, parts: Parts) -> None:
+    def __init__(self, settings: DualSettings, parts: DecoderParts) -> None:
         if parts.card.space is None:
             raise EngineError(f"{parts.card.name}: its card has no [space]")
         self.space = parts.card.space

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemem.errors import EngineError
-from edgemem.infer.runtime import Parts
+from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class SileroDetector:
     window = 512
     _CONTEXT = 64
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: DecoderParts) -> None:
         self._engine = parts.engines["model"]
 
     def speech(self, samples: Vector, state: object = None) -> tuple[Vector, object]:
@@ -47,7 +47,7 @@ class SileroDetector:
 class MelVoiceEmbedder:
     """Role `embed_voice`: windows of a mel spectrogram, each embedded, their mean at unit length (Resemblyzer `embed_utterance`)."""
 
-    def __init__(self, settings: VoiceSettings, parts: Parts) -> None:
+    def __init__(self, settings: VoiceSettings, parts: DecoderParts) -> None:
         if parts.card.space is None:
             raise EngineError(f"{parts.card.name}: its card needs a [space]")
         self.space = parts.card.space

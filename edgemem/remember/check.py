@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from edgemem.remember.disk.database import is_cipher
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forget import digest
 from edgemem.remember.forgetting.tidy import WIPE_DUE
 from edgemem.remember.rows.anchor import is_due
@@ -62,7 +62,7 @@ def check_memory(directory: Path) -> list[str]:
     Reads every page and every picture, about as long as copying the directory. Raises MemoryDirError when it cannot be opened at all.
     """
     View.open(directory).close()  # says what cannot be opened, and why
-    with told(directory), closing(connect(directory)) as connection:
+    with translated_errors(directory), closing(connect(directory)) as connection:
         if is_cipher(connection):
             found = [f"memory.db: {row[0]}" for row in connection.execute("PRAGMA cipher_integrity_check")]
             if found:

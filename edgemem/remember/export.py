@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.rows import observations as packing
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.vectors.search import Holds, vec_id
@@ -92,7 +92,7 @@ def export(directory: Path, target: Path, progress: Callable[[int, int], None] |
     part = target.with_name(f"{target.name}.part")
     try:
         (part / "pictures").mkdir(parents=True)
-        with told(directory), closing(connect(directory)) as connection:
+        with translated_errors(directory), closing(connect(directory)) as connection:
             connection.execute("BEGIN")
             moments = _Exporting(connection, part, progress).run()
         if target.exists():

@@ -20,9 +20,9 @@ from edgemem.clock import now_us
 from edgemem.errors import BudgetError
 from edgemem.records import Moment, Observation, Segment
 from edgemem.remember.budget.pieces import Step, cap_in_force, in_pieces
-from edgemem.remember.disk import room
+from edgemem.remember.disk import page_budget
 from edgemem.remember.disk.directory import WriterLock, prepare
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forgetting.erase import erasing
 from edgemem.remember.forgetting.selection import Receipt, Selection, Wanted, runs, select
 from edgemem.remember.forgetting.tidy import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
@@ -70,7 +70,7 @@ def forget(
     """
     View.open(directory).close()  # says what cannot be opened, and why
     if dry_run:
-        with told(directory), closing(connect(directory)) as connection:
+        with translated_errors(directory), closing(connect(directory)) as connection:
             return _receipt("", select(connection, wanted))
     with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store, store.view() as view:
         with store.transaction() as tx:
@@ -112,7 +112,7 @@ def tidy_up(directory: Path, *, beyond_budget: bool = False) -> bool:
     a writer or reader is in the way, or when there is no room.
     """
     prepare(directory, create=False)
-    with told(directory):
+    with translated_errors(directory):
         with closing(connect(directory)) as connection:
             if not connection.execute("SELECT 1 FROM meta WHERE key = ?", (WIPE_DUE,)).fetchone():
                 return False
@@ -190,7 +190,7 @@ def _clear_state(stream: str, clear: Callable[[bytes], bytes] | None, tx: Transa
     found = tx.connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
     if found is None:
         return
-    tx.claim(room.picture_pages(len(found[0])))
+    tx.claim(page_budget.picture_pages(len(found[0])))
     if clear is not None:
         tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (clear(found[0]), key))
     else:
@@ -204,6 +204,6 @@ def _unlearn_voices(tx: Transaction, selection: Selection, unlearn: Unlearn | No
     if not names:
         return
     for key, value in tx.connection.execute("SELECT key, value FROM state WHERE key GLOB 'hear/*'").fetchall():
-        tx.claim(room.picture_pages(len(value)))
+        tx.claim(page_budget.picture_pages(len(value)))
         left = unlearn(value, names) if unlearn is not None else b""
         tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (left, key))

@@ -21,13 +21,13 @@ import msgspec
 
 from edgemem.errors import EngineError, MemoryDirError
 from edgemem.records import Tier
-from edgemem.remember.budget.fader import Fader
-from edgemem.remember.budget.housekeeping import Housekeeping
+from edgemem.remember.budget.eviction import Eviction
+from edgemem.remember.budget.maintenance import Maintenance
 from edgemem.remember.budget.pieces import cap_in_force, in_pieces
-from edgemem.remember.budget.worth import Worths, worth
-from edgemem.remember.disk import database, keys, room, schema
+from edgemem.remember.budget.value import Values, values_of
+from edgemem.remember.disk import database, keys, page_budget, schema
 from edgemem.remember.disk.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
-from edgemem.remember.disk.faults import explain, told
+from edgemem.remember.disk.error_translation import explain, translated_errors
 from edgemem.remember.disk.log import Log
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
 from edgemem.remember.forgetting import tidy
@@ -64,7 +64,7 @@ class SpaceLike(Protocol):
     def calibration(self) -> Mapping[str, float]: ...
 
 
-class Store(Housekeeping):
+class Store(Maintenance):
     """An open memory, for writing. Make it with `Store.open`; use it as a context manager, from one thread at a time."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: WriterLock, budget_bytes: int | None) -> None:
@@ -79,8 +79,8 @@ class Store(Housekeeping):
         self._names: dict[tuple[object, ...], int] = {}
         for (name,) in connection.execute("SELECT name FROM vec_space").fetchall():
             self._add_space(name)
-        self._division = None if budget_bytes is None else room.Division.of(budget_bytes)
-        self._fader = None if self._division is None else Fader(self, connection, self._division)
+        self._division = None if budget_bytes is None else page_budget.BudgetShares.of(budget_bytes)
+        self._fader = None if self._division is None else Eviction(self, connection, self._division)
         self._wal = Log(directory / f"{schema.DATABASE}-wal")
         self._synced_s = time.monotonic()
         self._redate_due, self._redating = anchor.is_due(connection), False
@@ -105,8 +105,8 @@ class Store(Housekeeping):
         Raises MemoryDirError when it is missing (and `create` is false), no memory, locked, too new, read-only or damaged.
         """
         if budget_bytes is not None:
-            room.Division.of(budget_bytes)
-        with told(directory):
+            page_budget.BudgetShares.of(budget_bytes)
+        with translated_errors(directory):
             prepare(directory, create=create)
             lock = WriterLock(directory, patience_s)
             try:
@@ -141,7 +141,7 @@ class Store(Housekeeping):
     def close(self) -> None:
         """Checkpoint and unlock. Calling it twice does nothing."""
         try:
-            with told(self.directory):
+            with translated_errors(self.directory):
                 self._connection.close()
         finally:
             for space in self._spaces.values():
@@ -174,7 +174,7 @@ class Store(Housekeeping):
     @contextmanager
     def unbounded(self) -> Iterator[Transaction]:
         """A transaction that does not make room first: for what makes room itself, and for forgetting."""
-        with told(self.directory):
+        with translated_errors(self.directory):
             self._connection.execute("BEGIN IMMEDIATE")
         tx = Transaction(self._connection, self._names, self.ledger, self._allowance())
         try:
@@ -199,7 +199,7 @@ class Store(Housekeeping):
 
     def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:
         """Make the vector space if it is new. Raises EngineError when the memory holds one of that name with another dimension or use."""
-        with told(self.directory):
+        with translated_errors(self.directory):
             known = space_row(self._connection, space.name)
             calibration = msgspec.json.encode(dict(space.calibration)).decode()
             if known is None:
@@ -220,12 +220,12 @@ class Store(Housekeeping):
 
     def ensure_stream(self, name: str, t0_us: int) -> None:
         """Make the stream if it is new; `t0_us` is the time of its first frame."""
-        with told(self.directory):
+        with translated_errors(self.directory):
             self._connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, t0_us))
 
     def state(self, key: str) -> bytes | None:
         """What a component kept across restarts with `tx.set_state`."""
-        with told(self.directory):
+        with translated_errors(self.directory):
             found = self._connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
         return found[0] if found else None
 
@@ -235,7 +235,7 @@ class Store(Housekeeping):
 
     def disk_bytes(self) -> int:
         """Bytes of everything in the directory: database, WAL, sidecars. Costs a few `stat` calls."""
-        with told(self.directory):
+        with translated_errors(self.directory):
             return disk_bytes(self.directory)
 
     @property
@@ -245,15 +245,15 @@ class Store(Housekeeping):
 
     def fills(self, moments: Iterable[NewMoment], share: float = 0.25) -> bool:
         """Whether these moments with their texts take more than so much of a transaction; never without a budget."""
-        seen = ((len(new.jpeg), room.seen_pages(o.name for o in new.observations)) for new in moments)
-        pages = sum(room.moment_pages(jpeg_bytes, 0, names) + room.document_pages(0) for jpeg_bytes, names in seen)
+        seen = ((len(new.jpeg), page_budget.seen_pages(o.name for o in new.observations)) for new in moments)
+        pages = sum(page_budget.moment_pages(jpeg_bytes, 0, names) + page_budget.document_pages(0) for jpeg_bytes, names in seen)
         return self._division is not None and pages > self._division.transaction_pages * share
 
     def _note_budget(self) -> None:
         """Remember the cap in force, for readers that ask."""
         if self.budget_bytes is None:
             return
-        with told(self.directory):
+        with translated_errors(self.directory):
             self._connection.execute(
                 "INSERT INTO meta (key, value) VALUES ('budget_bytes', :cap) ON CONFLICT (key) DO UPDATE SET value = :cap"
                 " WHERE value <> :cap",
@@ -262,14 +262,14 @@ class Store(Housekeeping):
 
     def newest_us(self) -> int | None:
         """Time of the newest moment; None when there is none."""
-        with told(self.directory):
+        with translated_errors(self.directory):
             newest: int | None = self._connection.execute("SELECT max(t_us) FROM moment").fetchone()[0]
         return newest
 
     def edges(self) -> frozenset[int]:
         """Ids of the first and the latest moment of each stream."""
         edge = "(SELECT m.id FROM moment m WHERE m.stream_id = s.id ORDER BY m.t_us {0}, m.id {0} LIMIT 1)"
-        with told(self.directory):
+        with translated_errors(self.directory):
             found = self._connection.execute(f"SELECT {edge.format('ASC')}, {edge.format('DESC')} FROM stream s").fetchall()  # noqa: S608
         return frozenset(moment_id for pair in found for moment_id in pair if moment_id is not None)
 
@@ -281,7 +281,7 @@ class Store(Housekeeping):
         of_tier = "" if tiers is None else f" AND m.tier IN ({','.join('?' * len(tiers))})"
         if loose:
             of_tier += f" AND NOT (m.protected OR m.pinned) AND m.id NOT IN ({','.join(map(str, self.edges()))})"
-        with told(self.directory):
+        with translated_errors(self.directory):
             found = self._connection.execute(
                 "SELECT m.id, m.stream_id, m.t_us, m.tier, m.protected, m.pinned, ifnull(b.generation, 0)"  # noqa: S608
                 f" FROM moment m {index} LEFT JOIN blob b ON b.id = m.blob_id"
@@ -292,7 +292,7 @@ class Store(Housekeeping):
 
     def arrivals(self, after_id: int, upto_id: int, limit: int, which: str = "1") -> list[Retainable]:
         """Moments in the order in which they arrived, `after_id` left out. `which` is a condition on `m`."""
-        with told(self.directory):
+        with translated_errors(self.directory):
             found = self._connection.execute(
                 "SELECT m.id, m.stream_id, m.t_us, m.tier, m.protected, m.pinned, ifnull(b.generation, 0)"  # noqa: S608
                 f" FROM moment m LEFT JOIN blob b ON b.id = m.blob_id WHERE m.id > ? AND m.id <= ? AND {which} ORDER BY m.id LIMIT ?",
@@ -300,14 +300,14 @@ class Store(Housekeeping):
             ).fetchall()
         return [_retainable(row) for row in found]
 
-    def worth(self, moment_ids: Sequence[int]) -> Worths:
+    def values_of(self, moment_ids: Sequence[int]) -> Values:
         """Worth of each of these moments, which are neighbours in the order of time."""
-        with told(self.directory):
-            return worth(self._connection, moment_ids)
+        with translated_errors(self.directory):
+            return values_of(self._connection, moment_ids)
 
     def picture(self, moment_id: int) -> bytes | None:
         """The JPEG of a moment; None if it has none."""
-        with told(self.directory):
+        with translated_errors(self.directory):
             found = self._connection.execute(
                 "SELECT b.data FROM moment m JOIN blob b ON b.id = m.blob_id WHERE m.id = ?",
                 (moment_id,),

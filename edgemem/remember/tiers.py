@@ -149,7 +149,7 @@ class AgeTiers:
         found: dict[int, float] = {}
         for stream_id in {moment.stream_id for moment in around}:
             ids = [moment.id for moment in around if moment.stream_id == stream_id]
-            found.update(zip(ids, store.worth(ids).tolist(), strict=True))
+            found.update(zip(ids, store.values_of(ids).tolist(), strict=True))
         return found
 
     @staticmethod

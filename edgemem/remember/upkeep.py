@@ -13,7 +13,7 @@ from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember.budget.pieces import cap_in_force, in_pieces
 from edgemem.remember.disk import database, keys, schema
 from edgemem.remember.disk.directory import disk_bytes
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.keys import Key
 from edgemem.remember.disk.rewrite import copy_into
 from edgemem.remember.forget import tidy_up
@@ -43,7 +43,7 @@ def backup(directory: Path, file: Path, progress: Progress | None = None, *, key
         raise UsageError(f"{file} exists: name a new file, or delete it first")
     part = file.with_name(f"{file.name}.part")
     try:
-        with told(directory):
+        with translated_errors(directory):
             own = keys.configured()
             if key is not None and own is None:
                 _encrypt(directory, part, key)
@@ -64,10 +64,10 @@ def restore(file: Path, directory: Path) -> None:
     """Make a new memory at `directory` from a backup. Raises UsageError when something is there, MemoryDirError if it is no backup."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UsageError(f"{directory} is not empty: a backup becomes a new memory; name a new directory")
-    with told(file), closing(database.connect(file, keys.configured(), mode="immutable")) as connection:
+    with translated_errors(file), closing(database.connect(file, keys.configured(), mode="immutable")) as connection:
         if schema.version_of(connection, file) == 0:
             raise MemoryDirError(f"{file} is not a backup of a memory")
-    with told(directory):
+    with translated_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         part = directory / schema.PART
         shutil.copyfile(file, part)

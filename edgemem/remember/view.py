@@ -16,7 +16,7 @@ from edgemem.errors import MemoryDirError
 from edgemem.records import Matrix, Moment, Observation, Segment, Vector
 from edgemem.remember.disk import schema
 from edgemem.remember.disk.directory import disk_bytes
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.results import PassageHit, Posting, SessionHead, SessionLog, Spoken, Stats, Stream, TextHit
 from edgemem.remember.rows import observations as packing
 from edgemem.remember.rows.documents import DocumentReading
@@ -39,7 +39,7 @@ class View(DocumentReading, SessionReading):
 
         Raises MemoryDirError when it is missing, no memory, too new, busy or unreadable.
         """
-        with told(directory):
+        with translated_errors(directory):
             if not (directory / schema.DATABASE).is_file():
                 kind = "is not a memory" if directory.exists() else "does not exist"
                 raise MemoryDirError(f"{directory} {kind}: make one with `edgemem ingest SOURCE --memory {directory}`")
@@ -215,7 +215,7 @@ class View(DocumentReading, SessionReading):
             return []
         bounds = self._range(from_us, to_us, None)
         stream_id = None if stream is None else self._stream_id(stream)
-        with told(self.directory):
+        with translated_errors(self.directory):
             return reader.search(
                 query,
                 k,
@@ -232,7 +232,7 @@ class View(DocumentReading, SessionReading):
         missing = [moment_id for moment_id in ids if moment_id not in visible]
         if reader is None or reader.space.holds != "moment" or missing:
             raise MemoryDirError(f'memory {self.directory} has no vector of "{space}" for ' + ", ".join(f"m{i}" for i in missing or ids))
-        with told(self.directory):
+        with translated_errors(self.directory):
             present, matrix = fetch(self._connection, reader.space.id, reader.space.dim, ids)
         if len(present) != len(ids):
             raise MemoryDirError(f'memory {self.directory} has no vector of "{space}" for m{min(set(ids) - set(present))}')

@@ -14,25 +14,25 @@ from functools import partial
 import numpy as np
 
 from edgemem.errors import SourceError
+from edgemem.hear.listen import NOTHING_LATER_US, SpeechRecogniser
+from edgemem.hear.subtitles import Subtitles
+from edgemem.hear.utterances import Hearing
 from edgemem.infer.roles import JointEmbedder, Reader, TextEmbedder
+from edgemem.isolation import FaultIsolation
 from edgemem.records import US, Frame, Image, Moment, Observation, Record, Segment, Vector
 from edgemem.remember.entries import NewMoment
 from edgemem.remember.store import Store, Transaction
 from edgemem.remember.tiers import Retainer
 from edgemem.see import pixels
-from edgemem.see.care import Care
+from edgemem.see.chains import Chain, Chains
+from edgemem.see.frame_slot import FrameSlot
 from edgemem.see.gate import Gate, Look
-from edgemem.see.handover import Handover
-from edgemem.see.hear import NOTHING_LATER_US, Ear
 from edgemem.see.privacy import PAUSED, Privacy
-from edgemem.see.resume import Run, without_pictures
+from edgemem.see.resume import StreamRun, without_pictures
 from edgemem.see.segment import Mark
 from edgemem.see.select import Candidate, Kept, Selector
 from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
-from edgemem.see.subtitles import Subtitles
-from edgemem.see.tracks import Track, Tracks
-from edgemem.see.utterances import Hearing
 from edgemem.see.write import text_document
 
 Progress = Callable[[int, "int | None"], None]
@@ -70,13 +70,13 @@ class IngestReport(Record, frozen=True):
 
 
 @dataclass
-class Parts:
+class PipelineParts:
     """What a recipe names. Only a selector and a track are required; without a joint embedder all vectors are empty."""
 
     selector: Selector
-    tracks: Sequence[Track]
+    chains: Sequence[Chain]
     gates: Sequence[Gate] = ()
-    ear: Ear | Subtitles | None = None
+    ear: SpeechRecogniser | Subtitles | None = None
     embedder: TextEmbedder | None = None
     """Of passages: without it documents and speech are found by their words alone."""
     joint: JointEmbedder | None = None
@@ -99,13 +99,13 @@ class _Ready:
 class Pipeline:
     """Sees one source to its end. A failing component costs its part of one frame, is counted and said, and never ends the seeing."""
 
-    def __init__(self, source: Source, parts: Parts, store: Store) -> None:
+    def __init__(self, source: Source, parts: PipelineParts, store: Store) -> None:
         self._source, self._parts, self._store = source, parts, store
-        self._run = Run(store, source)
-        self._care = Care()
-        self._tracks = Tracks(parts.tracks, store, self._run.stream, self._care, parts.embedder)
+        self._run = StreamRun(store, source)
+        self._care = FaultIsolation()
+        self._chains = Chains(parts.chains, store, self._run.stream, self._care, parts.embedder)
         self._hearing = Hearing(source, parts.ear, store, self._run, parts.embedder, self._off) if parts.ear is not None else None
-        self._handover = Handover(source)
+        self._handover = FrameSlot(source)
         self._beside = ThreadPoolExecutor(1, "reader")
         self._stop = threading.Event()
         self._ready: deque[_Ready] = deque()
@@ -153,7 +153,7 @@ class Pipeline:
         state = saved.states.get(f"selector/{parts.selector.name}")
         if state:
             self._care.attempt(f"selector {parts.selector.name} starts afresh", None, parts.selector.restore, state)
-        self._tracks.restore(saved.states)
+        self._chains.restore(saved.states)
         if self._hearing is not None:
             self._hearing.start()
         if saved.accepted and not self._source.live:
@@ -273,7 +273,7 @@ class Pipeline:
         """
         if self._off():
             return
-        self._tracks.make_room(live=self._source.live)
+        self._chains.make_room(live=self._source.live)
         while self._store.fills((ready.new for ready in self._ready), AHEAD_SHARE):
             with self._store.transaction() as tx:
                 if self._first_state is not None:
@@ -282,13 +282,13 @@ class Pipeline:
                 while self._ready and not tx.full and not tx.attempt(partial(self._add, self._ready[0])):
                     self._ready.popleft()
         more = self._write(ending=ending, flush=ending)
-        while more or self._tracks.telling:
-            while self._tracks.telling:
+        while more or self._chains.telling:
+            while self._chains.telling:
                 with self._store.transaction() as tx:
-                    self._tracks.tell(tx)
+                    self._chains.tell(tx)
             more = more and self._write(ending=ending)
         self._committed_s = self._saved_s = time.monotonic()
-        closed = self._tracks.take_closed()
+        closed = self._chains.take_closed()
         for segment in closed:
             self._care.attempt("observer", None, self._parts.segment_closed, segment)
         if closed and self._parts.retainer is not None:
@@ -302,12 +302,12 @@ class Pipeline:
             while self._ready:
                 self._add(self._ready.popleft(), tx)
             if flush:
-                self._tracks.flush()
+                self._chains.flush()
             heard_us, waiting = NOTHING_LATER_US, False
             if self._hearing is not None:
-                heard_us = self._hearing.write(tx, self._tracks.hear)
+                heard_us = self._hearing.write(tx, self._chains.hear)
                 waiting = self._hearing.waiting
-            more = self._tracks.write(tx, heard_us, ending=ending and not waiting)
+            more = self._chains.write(tx, heard_us, ending=ending and not waiting)
             if self._run.trusted != self._trusted:
                 tx.trust_time(trusted=self._run.trusted)
                 self._trusted = self._run.trusted
@@ -347,7 +347,7 @@ class Pipeline:
             if text is not None and self._care.attempt("text", None, tx.add_document, text) is not None:
                 self._counts["documents"] += 1
         mark = Mark(moment_id=moment_id, t_us=new.t_us, offset_us=new.offset_us, vector=ready.vector)
-        self._tracks.see(moment, new.observations, mark)
+        self._chains.see(moment, new.observations, mark)
 
     def _state(self, *, last: bool) -> bytes:
         """What a later run needs. A recording is finished with the last transaction only; then nothing is needed any more."""
@@ -356,7 +356,7 @@ class Pipeline:
             saved.accepted, saved.accepted_us = pixels.encode_png(self._accepted.small), self._accepted.offset_us
         saved.states = {
             f"selector/{parts.selector.name}": self._care.attempt("selector", b"", parts.selector.state),
-            **self._tracks.states(),
+            **self._chains.states(),
         }
         if self._veiled:
             saved.accepted, saved.accepted_us = b"", 0
@@ -388,7 +388,7 @@ class Pipeline:
         self._run.saved.finished = finished and not self._stop.is_set()  # not before all was heard: a killed run goes on hearing
         if self._counts["frames"] or self._run.resumed or self._hearing is not None:
             self._commit(ending=True)
-            if self._tracks.finish():
+            if self._chains.finish():
                 self._commit()
 
     def _report(self, seconds_spent: float) -> IngestReport:
@@ -402,8 +402,8 @@ class Pipeline:
             stream=self._run.stream,
             frames_seen=self._counts["frames"],
             moments_kept=self._counts["moments"],
-            segments=self._tracks.segments,
-            documents=self._counts["documents"] + self._tracks.documents + (self._hearing.utterances if self._hearing else 0),
+            segments=self._chains.segments,
+            documents=self._counts["documents"] + self._chains.documents + (self._hearing.utterances if self._hearing else 0),
             seconds_of_video=(whole_us or last_us - first_us) / US,
             seconds_spent=seconds_spent,
             disk_bytes=self._store.disk_bytes(),

@@ -10,9 +10,9 @@ from __future__ import annotations
 import msgspec
 
 from edgemem.clock import JUMP_US, UNTRUSTED_US
+from edgemem.hear.listen import NOTHING_YET_US
 from edgemem.records import US, Frame
 from edgemem.remember.store import Store
-from edgemem.see.hear import NOTHING_YET_US
 from edgemem.see.sources.base import Source
 
 
@@ -38,7 +38,7 @@ class Saved(msgspec.Struct, kw_only=True):
     """By `selector/<name>` and `segmenter/<name>`: another recipe starts afresh."""
 
 
-class Run:
+class StreamRun:
     """The stream of one run: its name, its saved state, and the stamps of its frames."""
 
     def __init__(self, store: Store, source: Source) -> None:

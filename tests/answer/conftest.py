@@ -10,7 +10,7 @@ import pytest
 
 from edgemem.answer.language.words import content_words
 from edgemem.answer.local import LocalPlanner
-from edgemem.answer.planner import Kit
+from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever, Matches, Sighting
 from edgemem.answer.retrievers.readings import TextRetriever
@@ -139,5 +139,5 @@ def view(walk: Path) -> Iterator[View]:
 
 
 @pytest.fixture
-def kit() -> Kit:
-    return Kit(planner=LocalPlanner(), retrievers=(FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever()))
+def kit() -> AnswerKit:
+    return AnswerKit(planner=LocalPlanner(), retrievers=(FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever()))

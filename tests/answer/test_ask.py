@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgemem.answer.local import LocalPlanner
-from edgemem.answer.planner import Kit, ask
+from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import search
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Refused, Reply, Search, action_schema, decode_action
@@ -20,7 +20,7 @@ from tests.answer.conftest import START_US
 NOW_US = START_US + 300 * US
 
 
-def put(view: View, kit: Kit, text: str, *options: str, now_us: int = NOW_US, tz: str = "UTC") -> Answer:
+def put(view: View, kit: AnswerKit, text: str, *options: str, now_us: int = NOW_US, tz: str = "UTC") -> Answer:
     answer, session = ask(view, Question(text=text, asked_us=now_us, as_of_us=now_us, options=options, tz=tz), kit)
     assert answer.steps == len(session.steps) + 1
     assert answer.status != "answered" or answer.evidence
@@ -67,7 +67,7 @@ def seconds(answer: Answer) -> list[int]:
         ("How long was the mug visible?", "4 s", 20),
     ],
 )
-def test_an_answer_says_it_and_proves_it(view: View, kit: Kit, text: str, said: str, proof: int) -> None:
+def test_an_answer_says_it_and_proves_it(view: View, kit: AnswerKit, text: str, said: str, proof: int) -> None:
     answer = put(view, kit, text)
     assert answer.status == "answered"
     assert said.lower() in answer.answer.lower()
@@ -91,7 +91,7 @@ def test_an_answer_says_it_and_proves_it(view: View, kit: Kit, text: str, said: 
         ("Did I see the cat?", ("yes",), 0),
     ],
 )
-def test_the_right_option_is_chosen(view: View, kit: Kit, text: str, options: tuple[str, ...], right: int) -> None:
+def test_the_right_option_is_chosen(view: View, kit: AnswerKit, text: str, options: tuple[str, ...], right: int) -> None:
     answer = put(view, kit, text, *options)
     assert (answer.status, answer.option) == ("answered", right)
 
@@ -110,14 +110,14 @@ def test_the_right_option_is_chosen(view: View, kit: Kit, text: str, options: tu
         ("What did I see at 23:30?", "23:30"),
     ],
 )
-def test_it_abstains_and_says_why(view: View, kit: Kit, text: str, why: str) -> None:
+def test_it_abstains_and_says_why(view: View, kit: AnswerKit, text: str, why: str) -> None:
     answer = put(view, kit, text)
     assert answer.status == "abstained"
     assert why in answer.answer
     assert answer.confidence < 0.5
 
 
-def test_yes_is_never_said_about_a_day_without_records(view: View, kit: Kit) -> None:
+def test_yes_is_never_said_about_a_day_without_records(view: View, kit: AnswerKit) -> None:
     later = NOW_US + 86_400 * US
     assert "nothing was recorded today" in put(view, kit, "Did I see the cat today?", now_us=later).answer
     found = put(view, kit, "When did I see the motorbike today?", now_us=later)
@@ -125,18 +125,18 @@ def test_yes_is_never_said_about_a_day_without_records(view: View, kit: Kit) -> 
     assert any("2026-05-04" in note for note in found.notes)
 
 
-def test_a_sign_about_a_thing_is_not_the_thing(view: View, kit: Kit) -> None:
+def test_a_sign_about_a_thing_is_not_the_thing(view: View, kit: AnswerKit) -> None:
     assert put(view, kit, "Have I seen a room?").status == "abstained"
 
 
-def test_thirty_options_and_one_that_is_empty(view: View, kit: Kit) -> None:
+def test_thirty_options_and_one_that_is_empty(view: View, kit: AnswerKit) -> None:
     options = (*(f"thing {i}" for i in range(29)), "rocket")
     assert put(view, kit, "Which of these did I see?", *options).option == 29
     with pytest.raises(UsageError, match="options"):
         put(view, kit, "Which of these did I see?", "cat", " ")
 
 
-def test_nothing_after_the_as_of_time_is_told(kit: Kit, walk: Path) -> None:
+def test_nothing_after_the_as_of_time_is_told(kit: AnswerKit, walk: Path) -> None:
     before_rocket = START_US + 110 * US
     with View.open(walk, before_rocket) as early:
         answer = put(early, kit, "When did I see the rocket?", now_us=before_rocket)
@@ -145,7 +145,7 @@ def test_nothing_after_the_as_of_time_is_told(kit: Kit, walk: Path) -> None:
         assert all(e.t1_us <= before_rocket for e in seen.evidence)
 
 
-def test_before_everything_and_in_an_empty_memory_it_abstains(walk: Path, kit: Kit, tmp_path: Path) -> None:
+def test_before_everything_and_in_an_empty_memory_it_abstains(walk: Path, kit: AnswerKit, tmp_path: Path) -> None:
     with View.open(walk, START_US - US) as early:
         assert "empty" in put(early, kit, "Where is the mug?", now_us=START_US - US).answer
     with Store.open(tmp_path / "memory"):
@@ -154,12 +154,12 @@ def test_before_everything_and_in_an_empty_memory_it_abstains(walk: Path, kit: K
         assert put(empty, kit, "Where is the mug?").status == "abstained"
 
 
-def test_times_are_told_on_the_clock_of_the_one_who_asks(view: View, kit: Kit) -> None:
+def test_times_are_told_on_the_clock_of_the_one_who_asks(view: View, kit: AnswerKit) -> None:
     assert "12:01:40" in put(view, kit, "When did I see the motorbike?", tz="Europe/Berlin").answer
     assert "motorbike" in put(view, kit, "What did I see at 12:01:40?", tz="Europe/Berlin").answer
 
 
-def test_the_same_question_takes_the_same_steps(view: View, kit: Kit) -> None:
+def test_the_same_question_takes_the_same_steps(view: View, kit: AnswerKit) -> None:
     question = Question(text="What did I see right after the motorbike?", asked_us=NOW_US, as_of_us=NOW_US)
     (one, first), (two, second) = ask(view, question, kit), ask(view, question, kit)
     assert [step.action for step in first.steps] == [step.action for step in second.steps]
@@ -170,7 +170,7 @@ def test_without_an_engine_for_pictures_documents_and_text_still_answer(view: Vi
     from edgemem.answer.retrieve import EventRetriever
     from edgemem.answer.retrievers.readings import TextRetriever
 
-    kit = Kit(planner=LocalPlanner(), retrievers=(TextRetriever(), EventRetriever()))
+    kit = AnswerKit(planner=LocalPlanner(), retrievers=(TextRetriever(), EventRetriever()))
     assert 100 in seconds(put(view, kit, "When did I see the motorbike?"))
 
 
@@ -186,12 +186,12 @@ class Scripted:
         return self._actions[min(len(session.steps), len(self._actions) - 1)]
 
 
-def run(view: View, kit: Kit, *actions: Action) -> tuple[Answer, Session]:
+def run(view: View, kit: AnswerKit, *actions: Action) -> tuple[Answer, Session]:
     kit.planner = Scripted(*actions)
     return ask(view, Question(text="where is it", asked_us=NOW_US, as_of_us=NOW_US), kit)
 
 
-def test_any_planner_fits_into_the_loop(view: View, kit: Kit) -> None:
+def test_any_planner_fits_into_the_loop(view: View, kit: AnswerKit) -> None:
     answer, session = run(view, kit, Search(query="cat"), Reply(text="There.", evidence=("m4",), confidence=0.7))
     assert (answer.status, answer.evidence[0].id, len(session.steps)) == ("answered", "m4", 1)
 
@@ -204,19 +204,19 @@ def test_any_planner_fits_into_the_loop(view: View, kit: Kit) -> None:
         (Reply(text="There.", evidence=("m4",), option=3), "option 3"),
     ],
 )
-def test_a_reply_that_proves_nothing_is_given_back(view: View, kit: Kit, reply: Reply, why: str) -> None:
+def test_a_reply_that_proves_nothing_is_given_back(view: View, kit: AnswerKit, reply: Reply, why: str) -> None:
     _, session = run(view, kit, Search(query="cat"), reply, Reply(text="I do not know.", status="abstained"))
     refused = session.steps[-1].result
     assert isinstance(refused, Refused)
     assert why in refused.why
 
 
-def test_no_action_looks_past_the_as_of_time(view: View, kit: Kit) -> None:
+def test_no_action_looks_past_the_as_of_time(view: View, kit: AnswerKit) -> None:
     _, session = run(view, kit, Inspect(from_us=NOW_US + US, to_us=NOW_US + 2 * US), Reply(text="?", status="abstained"))
     assert isinstance(session.steps[0].result, Refused)
 
 
-def test_a_planner_that_never_ends_is_stopped(view: View, kit: Kit) -> None:
+def test_a_planner_that_never_ends_is_stopped(view: View, kit: AnswerKit) -> None:
     kit.step_limit = 5
     answer, session = run(view, kit, Search(query="cat"))
     assert (answer.status, len(session.steps)) == ("abstained", 5)
@@ -235,7 +235,7 @@ def test_actions_come_as_json_and_unknown_keys_are_refused() -> None:
     assert "query" in str(action_schema())
 
 
-def test_search_by_channel_and_fused(view: View, kit: Kit) -> None:
+def test_search_by_channel_and_fused(view: View, kit: AnswerKit) -> None:
     assert search(view, "cat", kit, "frame")[0].channel == "frame"
     assert "214" in search(view, "room 214", kit, "text")[0].text
     assert search(view, "cat", kit)[0].offset_us in {40 * US, 140 * US}
@@ -257,7 +257,7 @@ def test_text_is_found_as_read_squeezed_and_with_a_slip(line: str) -> None:
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(min_size=1, max_size=120), options=st.lists(st.text(min_size=1, max_size=20), max_size=3))
-def test_any_question_ends_with_an_answer_or_a_usage_error(view: View, kit: Kit, text: str, options: list[str]) -> None:
+def test_any_question_ends_with_an_answer_or_a_usage_error(view: View, kit: AnswerKit, text: str, options: list[str]) -> None:
     try:
         answer = put(view, kit, text, *options)
     except UsageError:

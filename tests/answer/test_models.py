@@ -12,7 +12,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Search
 from edgemem.config import ModelSettings, load
 from edgemem.errors import ChatError, UsageError
-from edgemem.infer.chat import Completion, Message, Prompt
+from edgemem.infer.chat import ChatMessage, Completion, Prompt
 from edgemem.records import US, Question
 
 
@@ -30,7 +30,7 @@ class Parrot:
 
 
 def prompt(text="hello", images=()):
-    return Prompt(task="planner", messages=(Message(role="user", text=text, images=images),), max_tokens=50)
+    return Prompt(task="planner", messages=(ChatMessage(role="user", text=text, images=images),), max_tokens=50)
 
 
 def session(span=TimeSpan()):  # noqa: B008 - frozen

@@ -8,7 +8,7 @@ import pytest
 from edgemem.answer.language.asked import ME, read_asked
 from edgemem.answer.language.question import parse
 from edgemem.answer.local import LocalPlanner
-from edgemem.answer.planner import Kit, ask
+from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.entities import EntityRetriever
 from edgemem.answer.retrievers.frames import FrameRetriever
@@ -74,11 +74,11 @@ def view(days: Path) -> Iterator[View]:
 
 
 @pytest.fixture
-def kit() -> Kit:
-    return Kit(planner=LocalPlanner(), retrievers=(FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever()))
+def kit() -> AnswerKit:
+    return AnswerKit(planner=LocalPlanner(), retrievers=(FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever()))
 
 
-def put(view: View, kit: Kit, text: str, *options: str, now_us: int = NOW_US) -> Answer:
+def put(view: View, kit: AnswerKit, text: str, *options: str, now_us: int = NOW_US) -> Answer:
     answer, _ = ask(view, Question(text=text, asked_us=now_us, as_of_us=min(now_us, view.as_of_us), options=options), kit)
     assert answer.status != "answered" or answer.evidence
     return answer
@@ -118,7 +118,7 @@ def put(view: View, kit: Kit, text: str, *options: str, now_us: int = NOW_US) ->
         ("Who was there when Clara opened the toolbox?", "Ben", "garage"),
     ],
 )
-def test_people_deeds_and_words_are_told_with_their_proof(view: View, kit: Kit, text: str, said: str, proof: str) -> None:
+def test_people_deeds_and_words_are_told_with_their_proof(view: View, kit: AnswerKit, text: str, said: str, proof: str) -> None:
     answer = put(view, kit, text)
     assert answer.status == "answered", answer.answer
     assert said.lower() in answer.answer.lower()
@@ -137,7 +137,7 @@ def test_people_deeds_and_words_are_told_with_their_proof(view: View, kit: Kit, 
         ("When did I last use the printer?", ("at 9:00", "at 11:30", "at 16:00"), 0),
     ],
 )
-def test_the_right_option_is_chosen(view: View, kit: Kit, text: str, options: tuple[str, ...], right: int) -> None:
+def test_the_right_option_is_chosen(view: View, kit: AnswerKit, text: str, options: tuple[str, ...], right: int) -> None:
     answer = put(view, kit, text, *options)
     assert (answer.status, answer.option) == ("answered", right), answer.answer
 
@@ -148,13 +148,13 @@ def test_the_right_option_is_chosen(view: View, kit: Kit, text: str, options: tu
      "What did Anna say about the garage?", "Did Ben mention the password?",
      "How often did I use the lathe this week?", "Who did I talk to tomorrow?"],
 )  # fmt: skip
-def test_what_is_not_known_is_not_claimed(view: View, kit: Kit, text: str) -> None:
+def test_what_is_not_known_is_not_claimed(view: View, kit: AnswerKit, text: str) -> None:
     answer = put(view, kit, text)
     assert answer.status == "abstained", answer.answer
     assert answer.confidence < 0.25
 
 
-def test_who_said_it_instead_is_told_without_a_claim(view: View, kit: Kit) -> None:
+def test_who_said_it_instead_is_told_without_a_claim(view: View, kit: AnswerKit) -> None:
     answer = put(view, kit, "What did Anna say about the garage?")
     assert answer.status == "abstained"
     assert "Anna said" in answer.answer
@@ -162,19 +162,19 @@ def test_who_said_it_instead_is_told_without_a_claim(view: View, kit: Kit) -> No
     assert not answer.notes
 
 
-def test_a_silent_hour_is_not_filled_with_what_was_read(view: View, kit: Kit) -> None:
+def test_a_silent_hour_is_not_filled_with_what_was_read(view: View, kit: AnswerKit) -> None:
     answer = put(view, kit, "What was said at 11:00 on Monday?")
     assert (answer.status, answer.evidence) == ("abstained", ())
     assert "heard nothing" in answer.answer
 
 
-def test_having_seen_a_thing_is_not_having_used_it(view: View, kit: Kit) -> None:
+def test_having_seen_a_thing_is_not_having_used_it(view: View, kit: AnswerKit) -> None:
     answer = put(view, kit, "When did I last use the scanner?")
     assert (answer.status, "saw the scanner" in answer.answer) == ("abstained", True)
     assert answer.evidence[0].id.startswith("m")
 
 
-def test_nothing_is_told_that_became_known_after_the_question(days: Path, kit: Kit) -> None:
+def test_nothing_is_told_that_became_known_after_the_question(days: Path, kit: AnswerKit) -> None:
     monday = DAY_US + 12 * H * US
     with View.open(days, monday) as early:
         assert put(early, kit, "Who mentioned the garage?", now_us=monday).status == "abstained"
@@ -182,7 +182,7 @@ def test_nothing_is_told_that_became_known_after_the_question(days: Path, kit: K
         assert put(early, kit, "What did Tomas say?", now_us=monday).status == "abstained"
 
 
-def test_without_a_known_voice_of_the_wearer_those_heard_nearby_are_named(tmp_path: Path, kit: Kit) -> None:
+def test_without_a_known_voice_of_the_wearer_those_heard_nearby_are_named(tmp_path: Path, kit: AnswerKit) -> None:
     with Store.open(tmp_path / "memory") as store:
         remember(store, "days", DAY_US, {9 * H: (label("room"),)})
         with store.transaction() as tx:
@@ -205,7 +205,7 @@ def test_without_a_known_voice_of_the_wearer_those_heard_nearby_are_named(tmp_pa
         assert any('edgemem name speaker:2 "Clara"' in note for note in answer.notes)
 
 
-def test_a_memory_of_pictures_alone_answers_as_it_did(walk: Path, kit: Kit) -> None:
+def test_a_memory_of_pictures_alone_answers_as_it_did(walk: Path, kit: AnswerKit) -> None:
     with View.open(walk) as view:
         now_us = view.bounds()[1] + US  # type: ignore[index]
         assert "faces" in put(view, kit, "Who did I meet?", now_us=now_us).answer
@@ -245,7 +245,7 @@ def test_searching_the_graph_finds_relations_by_their_ends_and_words(view: View,
         assert not channel.retrieve(Query(text="Clara"), early, 5).evidence
 
 
-def test_a_word_that_was_only_said_is_not_taken_for_a_sight(tmp_path: Path, kit: Kit) -> None:
+def test_a_word_that_was_only_said_is_not_taken_for_a_sight(tmp_path: Path, kit: AnswerKit) -> None:
     with Store.open(tmp_path / "memory") as store:
         remember(store, "days", DAY_US, {9 * H: (label("cat", 0.1),), 9 * H + 1: (label("sofa"),)})
         with store.transaction() as tx:
@@ -261,7 +261,7 @@ def test_a_word_that_was_only_said_is_not_taken_for_a_sight(tmp_path: Path, kit:
         assert put(view, kit, "Did I see the cat?", now_us=DAY_US + 10 * H * US).status == "abstained"
 
 
-def test_where_no_relations_are_kept_those_who_were_heard_are_named(tmp_path: Path, kit: Kit) -> None:
+def test_where_no_relations_are_kept_those_who_were_heard_are_named(tmp_path: Path, kit: AnswerKit) -> None:
     with Store.open(tmp_path / "memory") as store:
         remember(store, "days", DAY_US, {9 * H: (label("room"),)})
         with store.transaction() as tx:

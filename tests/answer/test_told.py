@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from edgemem.answer.planner import Kit, ask
+from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import Query
 from edgemem.records import US, Answer, Question
 from edgemem.remember.entries import NewDocument, NewEntity
@@ -72,13 +72,13 @@ def view(memory: Path) -> Iterator[View]:
 
 
 @pytest.fixture
-def guessing(kit: Kit) -> Kit:
+def guessing(kit: AnswerKit) -> AnswerKit:
     from edgemem.answer.retrievers.frames import FrameRetriever
 
-    return Kit(planner=kit.planner, retrievers=(FrameRetriever(matcher=Guessing()), *kit.retrievers[1:]))
+    return AnswerKit(planner=kit.planner, retrievers=(FrameRetriever(matcher=Guessing()), *kit.retrievers[1:]))
 
 
-def put(view: View, kit: Kit, question: str, *options: str, now_us: int = NOW_US) -> Answer:
+def put(view: View, kit: AnswerKit, question: str, *options: str, now_us: int = NOW_US) -> Answer:
     asked = Question(text=question, asked_us=now_us, as_of_us=min(now_us, view.as_of_us), options=options)
     return ask(view, asked, kit)[0]
 
@@ -103,7 +103,7 @@ def put(view: View, kit: Kit, question: str, *options: str, now_us: int = NOW_US
         ("Who said that the plumber comes on Tuesday?", 0),
     ],
 )
-def test_what_was_said_and_not_shown_is_answered_with_the_quote(view: View, guessing: Kit, question: str, number: int) -> None:
+def test_what_was_said_and_not_shown_is_answered_with_the_quote(view: View, guessing: AnswerKit, question: str, number: int) -> None:
     answer = put(view, guessing, question)
     assert answer.status == "answered"
     assert f'Anna said "{SAID[number]}"' in answer.answer
@@ -122,13 +122,15 @@ def test_what_was_said_and_not_shown_is_answered_with_the_quote(view: View, gues
         ("When was the bus there?", BUS_S),
     ],
 )
-def test_what_is_shown_is_answered_by_its_picture_though_it_was_spoken_of(view: View, guessing: Kit, question: str, second: int) -> None:
+def test_what_is_shown_is_answered_by_its_picture_though_it_was_spoken_of(
+    view: View, guessing: AnswerKit, question: str, second: int
+) -> None:
     answer = put(view, guessing, question)
     assert answer.evidence[0].channel == "frame"
     assert second in [evidence.offset_us // US for evidence in answer.evidence]
 
 
-def test_what_was_read_stands_against_a_guess(view: View, guessing: Kit) -> None:
+def test_what_was_read_stands_against_a_guess(view: View, guessing: AnswerKit) -> None:
     answer = put(view, guessing, "When is the concert?")
     assert "CONCERT FRIDAY 20:00" in answer.answer
     assert answer.evidence[0].offset_us == SIGN_S * US
@@ -142,7 +144,7 @@ def test_what_was_read_stands_against_a_guess(view: View, guessing: Kit) -> None
         ("When does the gardener come?", '"The gardener phoned. He comes at four."'),
     ],
 )
-def test_of_a_long_utterance_the_sentence_that_answers_is_quoted(view: View, guessing: Kit, question: str, quoted: str) -> None:
+def test_of_a_long_utterance_the_sentence_that_answers_is_quoted(view: View, guessing: AnswerKit, question: str, quoted: str) -> None:
     answer = put(view, guessing, question)
     assert quoted in answer.answer
     assert answer.evidence[0].channel == "speech"
@@ -159,7 +161,7 @@ def test_of_a_long_utterance_the_sentence_that_answers_is_quoted(view: View, gue
         "What is the alarm code?",
     ],
 )
-def test_no_picture_says_when_something_will_be(view: View, guessing: Kit, question: str) -> None:
+def test_no_picture_says_when_something_will_be(view: View, guessing: AnswerKit, question: str) -> None:
     """Nor does a question that was heard, or talk about the same thing."""
     answer = put(view, guessing, question)
     assert answer.status == "abstained"
@@ -167,14 +169,14 @@ def test_no_picture_says_when_something_will_be(view: View, guessing: Kit, quest
 
 
 @pytest.mark.parametrize("question", ["When did I see a giraffe?", "Did I see a giraffe?", "Have I seen a plumber?", "Show me the giraffe"])
-def test_talk_about_a_thing_is_no_sight_of_it(view: View, kit: Kit, question: str) -> None:
+def test_talk_about_a_thing_is_no_sight_of_it(view: View, kit: AnswerKit, question: str) -> None:
     assert put(view, kit, question).status == "abstained"
 
 
-def test_the_option_that_was_said_is_chosen(view: View, guessing: Kit) -> None:
+def test_the_option_that_was_said_is_chosen(view: View, guessing: AnswerKit) -> None:
     assert put(view, guessing, "When does the plumber come?", "on Monday", "on Tuesday", "on Friday").option == 1
 
 
-def test_nothing_that_was_said_later_is_told(memory: Path, guessing: Kit) -> None:
+def test_nothing_that_was_said_later_is_told(memory: Path, guessing: AnswerKit) -> None:
     with View.open(memory, START_US + TALK_S * US) as before:
         assert put(before, guessing, "When does the plumber come?", now_us=START_US + TALK_S * US).status == "abstained"

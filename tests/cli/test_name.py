@@ -7,10 +7,10 @@ import json
 import msgspec
 import pytest
 
+from edgemem.hear.listen import VoicePrint, VoicesState
 from edgemem.records import US
 from edgemem.remember.entries import NewDocument, NewEntity
 from edgemem.remember.store import Store
-from edgemem.see.hear import VoicePrint, VoicesState
 
 T0_US = 1_777_881_600 * US
 

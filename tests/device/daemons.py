@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from edgemem.device.client import Away, call
-from edgemem.device.wire import Fares, Status
 from edgemem.extend.testing import T0_US, SyntheticCamera
 from edgemem.records import US, Observation
 from edgemem.remember.entries import NewDocument, NewMoment
 from edgemem.remember.store import Store
 from edgemem.see.pixels import encode_jpeg
+from edgemem.serve.client import AgentUnavailable, call
+from edgemem.serve.messages import AgentStatus, StatusRequest
 
 RECIPE = """
 summary = "No models."
@@ -59,9 +59,9 @@ class Daemon:
         return self._log.read_text()
 
     @property
-    def fares(self) -> Fares | None:
-        with contextlib.suppress(Away):
-            return call(self.memory, Status(), Fares, 5.0)
+    def fares(self) -> AgentStatus | None:
+        with contextlib.suppress(AgentUnavailable):
+            return call(self.memory, StatusRequest(), AgentStatus, 5.0)
         return None
 
     def wait_ready(self) -> Daemon:

@@ -17,9 +17,9 @@ from daemons import PROGRAM, SIGNS, Daemon, Start, remember_signs, wait_until
 from edgemem.cli.main import main
 from edgemem.clock import from_iso
 from edgemem.config import home_dir, load
-from edgemem.device.client import call
-from edgemem.device.wire import Hits, Search, digest
 from edgemem.remember.view import View
+from edgemem.serve.client import call
+from edgemem.serve.messages import SearchReply, SearchRequest, digest
 
 Pictures = Callable[..., Path]
 
@@ -168,7 +168,7 @@ def test_while_it_sees_every_question_is_answered_and_the_past_stays_as_it_was(s
     remember_signs(tmp_path / "memory")
     daemon = start({"door": pictures("a", 30.0), "yard": pictures("bb", 30.0)}).wait_ready()
     before = "2026-05-04T08:10:00Z"
-    request = Search(
+    request = SearchRequest(
         query=SIGNS[0],
         to_us=from_iso(before, "UTC"),
         recipe=str(tmp_path / "plain.toml"),
@@ -182,7 +182,7 @@ def test_while_it_sees_every_question_is_answered_and_the_past_stays_as_it_was(s
 
     def from_threads() -> None:
         while seeing():
-            found.append([hit.text for hit in call(daemon.memory, request, Hits, 20.0).evidence])
+            found.append([hit.text for hit in call(daemon.memory, request, SearchReply, 20.0).evidence])
             with View.open(daemon.memory) as view:
                 counts.append(view.stats().moments)
 

@@ -14,11 +14,11 @@ from daemons import PROGRAM, Start, network_camera, wait_until
 
 from edgemem.cli.main import main
 from edgemem.config import load
-from edgemem.device.wire import SOCKET
 from edgemem.errors import UsageError
 from edgemem.remember.disk.directory import set_paused
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.serve.messages import SOCKET
 
 Pictures = Callable[..., Path]
 

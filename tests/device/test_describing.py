@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from edgemem.config import Settings
-from edgemem.device.deeds import forget
-from edgemem.device.wire import Forget
-from edgemem.extend.context import Context
+from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import Component, hookimpl
 from edgemem.extend.plugins import Plugins
 from edgemem.extend.recipe import Recipes
@@ -24,6 +22,8 @@ from edgemem.remember.forgetting.selection import Wanted
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.see.segment import FixedWindow
+from edgemem.serve.admin import forget
+from edgemem.serve.messages import ForgetRequest
 
 RECIPE = """
 summary = "two notions of a segment"
@@ -32,7 +32,7 @@ read_text = false
 write = [{ use = "told" }]
 [segment]
 use = "scenes"
-[[track]]
+[[chain]]
 segment = { use = "fixed_window", seconds = 30.0 }
 write = [{ use = "counted" }]
 """
@@ -117,8 +117,8 @@ def test_what_is_described_anew_is_found_by_its_meaning_and_told_by_its_own_trac
     recipe = tmp_path / "two.toml"
     recipe.write_text(RECIPE)
     recipes = Recipes(Plugins.of(plugin), [])
-    context = Context(settings=Settings(), home=tmp_path, engines=Roles())  # type: ignore[arg-type]
-    assert forget(memory, Forget(wanted=Wanted(evidence=("m2",)), recipe=str(recipe)), recipes, context).receipt.moments == 1
+    context = PluginContext(settings=Settings(), home=tmp_path, engines=Roles())  # type: ignore[arg-type]
+    assert forget(memory, ForgetRequest(wanted=Wanted(evidence=("m2",)), recipe=str(recipe)), recipes, context).receipt.moments == 1
     with closing(View.open(memory)) as view:
         assert sorted(document.text for document in view.documents(kinds=["event"])) == ["2 things", "zebra mango"]
         vector = FakeJointEmbedder().embed_text(["mango zebra"])[0]

@@ -8,7 +8,7 @@ import pytest
 
 from edgemem.config import Settings
 from edgemem.errors import PluginError, PluginFailure, UsageError
-from edgemem.extend.context import Context
+from edgemem.extend.context import PluginContext
 from edgemem.extend.guard import MAX_CONSECUTIVE_FAILURES, Guard, guarded
 from edgemem.extend.plugins import Plugins
 from edgemem.extend.recipe import Recipe, Recipes
@@ -41,11 +41,11 @@ def load(tmp_path: Path, **files: str) -> Plugins:
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> Context:
-    return Context(Settings(), tmp_path)
+def context(tmp_path: Path) -> PluginContext:
+    return PluginContext(Settings(), tmp_path)
 
 
-def test_a_plugin_from_a_folder_is_found_and_made(tmp_path: Path, context: Context) -> None:
+def test_a_plugin_from_a_folder_is_found_and_made(tmp_path: Path, context: PluginContext) -> None:
     plugins = load(tmp_path, night=GOOD)
     assert "dark" in plugins.components("gates")
     assert plugins.make("gates", "dark", {"low": 3.0}, context, "test").low == 3.0
@@ -78,7 +78,7 @@ def test_two_plugins_may_not_claim_one_name(tmp_path: Path) -> None:
         load(tmp_path, night=GOOD, night2=GOOD)
 
 
-def test_unknown_names_and_keys_are_refused_with_the_nearest(tmp_path: Path, context: Context) -> None:
+def test_unknown_names_and_keys_are_refused_with_the_nearest(tmp_path: Path, context: PluginContext) -> None:
     plugins = load(tmp_path, night=GOOD)
     with pytest.raises(UsageError, match=r'recipe "r": no gate is called "drak" \(did you mean "dark"'):
         plugins.make("gates", "drak", {}, context, 'recipe "r"')
@@ -86,7 +86,7 @@ def test_unknown_names_and_keys_are_refused_with_the_nearest(tmp_path: Path, con
         plugins.make("gates", "dark", {"lwo": 1}, context, 'recipe "r"')
 
 
-def test_a_failing_object_is_counted_then_switched_off(tmp_path: Path, context: Context) -> None:
+def test_a_failing_object_is_counted_then_switched_off(tmp_path: Path, context: PluginContext) -> None:
     plugins = load(tmp_path, night=GOOD)
     gate = plugins.make("gates", "dark", {}, context, "test")
     for _ in range(MAX_CONSECUTIVE_FAILURES):
@@ -128,19 +128,19 @@ def write_recipe(tmp_path: Path, text: str) -> str:
         ('[[gate]]\nuse = "blurr"', r'no gate is called "blurr" \(did you mean "blur"'),
     ],
 )
-def test_a_bad_recipe_is_refused(tmp_path: Path, context: Context, text: str, says: str) -> None:
+def test_a_bad_recipe_is_refused(tmp_path: Path, context: PluginContext, text: str, says: str) -> None:
     recipes = Recipes(Plugins.load(installed=False))
     path = write_recipe(tmp_path, text)
     with pytest.raises(UsageError, match=says):
         _gates(recipes, path, context)
 
 
-def _gates(recipes: Recipes, path: str, context: Context) -> None:
+def _gates(recipes: Recipes, path: str, context: PluginContext) -> None:
     recipe = recipes.read(path)
     recipes.make_all(recipe, "gates", recipe.gate, context)
 
 
-def test_the_first_installed_alternative_is_taken(tmp_path: Path, context: Context) -> None:
+def test_the_first_installed_alternative_is_taken(tmp_path: Path, context: PluginContext) -> None:
     recipes = Recipes(load(tmp_path, night=GOOD))
     recipe = recipes.read(write_recipe(tmp_path, '[[gate]]\nuse = ["absent", "dark"]\ndark = {low = 7.0}\nabsent = {x = 1}'))
     (gate,) = recipes.make_all(recipe, "gates", recipe.gate, context)
@@ -152,7 +152,7 @@ def test_an_unknown_recipe_names_the_nearest() -> None:
         Recipes(Plugins.load(installed=False)).read("defualt")
 
 
-def test_every_recipe_that_is_installed_can_be_made(context: Context) -> None:
+def test_every_recipe_that_is_installed_can_be_made(context: PluginContext) -> None:
     plugins = Plugins.load()
     recipes = Recipes(plugins)
     assert {"default", "vam"} <= set(recipes.names())

@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 from PIL import Image
 
-from edgemem.extend.testing import Asked, Reply, ScriptedServer
+from edgemem.extend.testing import ScriptedCall, ScriptedReply, ScriptedServer
 
 
 def post(server, **body):
@@ -45,7 +45,7 @@ def test_it_plays_its_lines_in_order_and_keeps_what_was_asked():
 
 
 def test_a_function_may_answer_everything():
-    def answer(asked: Asked) -> str:
+    def answer(asked: ScriptedCall) -> str:
         return asked.text.upper()
 
     with ScriptedServer(answer) as server:
@@ -53,7 +53,7 @@ def test_a_function_may_answer_everything():
 
 
 def test_a_stream_comes_in_pieces_with_usage_where_it_is_wanted():
-    with ScriptedServer([Reply(text="on the table", usage=(7, 3))] * 2) as server:
+    with ScriptedServer([ScriptedReply(text="on the table", usage=(7, 3))] * 2) as server:
         text, headers = post(server, stream=True, stream_options={"include_usage": True})
         without, _ = post(server, stream=True)
     assert headers["Content-Type"] == "text/event-stream"
@@ -67,14 +67,16 @@ def test_a_stream_comes_in_pieces_with_usage_where_it_is_wanted():
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_refusal_has_its_own_field(stream):
-    with ScriptedServer([Reply(refusal="I will not.")]) as server:
+    with ScriptedServer([ScriptedReply(refusal="I will not.")]) as server:
         text, _ = post(server, stream=stream)
     assert '"refusal": "I ' in text
     assert '"content": "' not in text
 
 
 def test_failures_carry_status_message_and_retry_after():
-    with ScriptedServer([Reply.failing(429, "slow down", retry_after_s=2), Reply(body=b"<html>", content_type="text/html")]) as server:
+    with ScriptedServer(
+        [ScriptedReply.failing(429, "slow down", retry_after_s=2), ScriptedReply(body=b"<html>", content_type="text/html")]
+    ) as server:
         with pytest.raises(urllib.error.HTTPError) as caught:
             post(server)
         assert (caught.value.code, caught.value.headers["Retry-After"]) == (429, "2")
@@ -85,7 +87,7 @@ def test_failures_carry_status_message_and_retry_after():
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_cut_reply_breaks_the_connection(stream):
-    with ScriptedServer([Reply(text="one two three", cut_after=2)]) as server:
+    with ScriptedServer([ScriptedReply(text="one two three", cut_after=2)]) as server:
         with pytest.raises((http.client.IncompleteRead, ConnectionError)) as caught:
             post(server, stream=stream)
         if stream:

@@ -10,9 +10,9 @@ import pytest
 from edgemem.cli.main import main
 from edgemem.config import Settings, dump, load
 from edgemem.errors import ChatError, UsageError
-from edgemem.extend.kit import make_context
+from edgemem.extend.assembly import make_context
 from edgemem.extend.plugins import Plugins
-from edgemem.infer.chat import Message, Prompt
+from edgemem.infer.chat import ChatMessage, Prompt
 
 ECHO = """
 import msgspec
@@ -42,7 +42,7 @@ def register_settings():
 def register_chats():
     yield Component("echo", make)
 """
-HELLO = Prompt(task="test", messages=(Message(role="user", text="hello"),))
+HELLO = Prompt(task="test", messages=(ChatMessage(role="user", text="hello"),))
 
 
 @pytest.fixture

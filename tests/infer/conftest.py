@@ -8,11 +8,11 @@ import cv2
 import numpy as np
 import pytest
 
-from edgemem.infer.card import Source
+from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import extract, fetch_archive
 from edgemem.records import Image
 
-PHOTOGRAPHS = Source(
+PHOTOGRAPHS = WeightSource(
     kind="pypi",
     package="scikit-image",
     version="0.25.2",

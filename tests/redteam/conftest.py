@@ -18,15 +18,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 from attacks import ATTACKS
 from wall import T0_US, Wall
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.infer.card import cards_dir
 from edgemem.infer.fetch import ensure
 from edgemem.records import US
 from edgemem.remember.store import Store
-from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.chains import Chain
+from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
-from edgemem.see.tracks import Track
 from edgemem.see.write import EventDocument
 
 DAY_US = 86_400 * US
@@ -48,7 +48,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("cards")
     card = (cards_dir() / "ppocr-v6.toml").read_text(encoding="utf-8")
     (folder / "ppocr-v6.toml").write_text(card + "\n[parameters]\ncodes = true\n", encoding="utf-8")
-    session = Session(None, ("engines.threads=2", f"engines.cards=['{folder}']"))
+    session = CommandContext(None, ("engines.threads=2", f"engines.cards=['{folder}']"))
     ensure(session.cards["ppocr-v6"], session.home, session.converters)
     return session.engines.role("read_text")
 
@@ -60,7 +60,7 @@ def attacked(reader, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
     texts = [*TRUTH, *(attack.text for attack in ATTACKS)]
     with Store.open(directory) as store:
         for wall in (Wall("wall", texts), Wall("later", [SECRET], t0_us=T0_US + 7 * DAY_US)):
-            parts = Parts(selector=KeepAll(), tracks=[Track(FixedWindow(), [EventDocument()])], reader=reader)
+            parts = PipelineParts(selector=KeepAll(), chains=[Chain(FixedWindow(), [EventDocument()])], reader=reader)
             report = Pipeline(wall, parts, store).run()
             assert not report.notes
     return Attacked(directory, T0_US + 3 * DAY_US)

@@ -12,7 +12,7 @@ from attacks import COLLECTOR
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Read, Reply, Search, decode_action
 from edgemem.errors import UsageError
-from edgemem.infer.chat import Completion, Message, Prompt
+from edgemem.infer.chat import ChatMessage, Completion, Prompt
 
 _WISHES: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = (
     (
@@ -81,7 +81,7 @@ class ObedientPlanner:
             return Read(from_us=span.from_us, to_us=span.to_us)
         if self._todo is None:
             text = "\n".join(evidence.text for evidence in session.steps[0].result.evidence)
-            reply = self._models.complete(Prompt(task="planner", messages=(Message(role="user", text=text),)))
+            reply = self._models.complete(Prompt(task="planner", messages=(ChatMessage(role="user", text=text),)))
             self._todo = list(self._decoded(reply.text.splitlines()))
         if self._todo:
             return self._todo.pop(0)

@@ -14,7 +14,7 @@ from obedient import Obedient, ObedientPlanner, wishes
 from wall import EVERY_US, T0_US, medium_of
 
 from edgemem.answer.models import Models
-from edgemem.answer.planner import Kit, ask
+from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
@@ -28,7 +28,7 @@ def asked(memory, text: str, as_of_us: int):
     models = Models(Obedient())
     planner = ObedientPlanner(models)
     with View.open(memory.directory, as_of_us) as view:
-        kit = Kit(planner=planner, retrievers=(FrameRetriever(None), TextRetriever(), EventRetriever()), models=models)
+        kit = AnswerKit(planner=planner, retrievers=(FrameRetriever(None), TextRetriever(), EventRetriever()), models=models)
         answer, session = ask(view, Question(text=text, asked_us=as_of_us, as_of_us=view.as_of_us), kit)
     return answer, session, planner
 

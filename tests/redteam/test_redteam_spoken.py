@@ -15,9 +15,9 @@ from wall import T0_US
 
 from edgemem.answer.models import Models
 from edgemem.answer.planner import ask
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.errors import FetchError
-from edgemem.extend.kit import make_kit, make_parts
+from edgemem.extend.assembly import make_kit, make_parts
 from edgemem.infer.fetch import ensure
 from edgemem.records import Question
 from edgemem.remember.store import Store
@@ -39,7 +39,7 @@ use = "whisper"
 use = "fixed_window"
 [[write]]
 use = "event_document"
-[[track]]
+[[chain]]
 segment = { use = "fixed_window", seconds = 30.0 }
 write = [{ use = "fused_caption" }, { use = "triples", egocentric = true }]
 [[retrieve]]
@@ -50,8 +50,8 @@ use = "event"
 
 
 @pytest.fixture(scope="module")
-def session() -> Session:
-    made = Session(None, ("engines.threads=2", 'engines.roles.transcribe="whisper-tiny-en"'))
+def session() -> CommandContext:
+    made = CommandContext(None, ("engines.threads=2", 'engines.roles.transcribe="whisper-tiny-en"'))
     for name in ("silero-vad", "resemblyzer", "whisper-tiny-en"):
         ensure(made.cards[name], made.home, made.converters)
     return made
@@ -65,7 +65,7 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(session: Session, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
+def told(session: CommandContext, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
     """A memory of sound in which two voices say the attacks in turn, 1.5 s apart."""
     if shutil.which("espeak-ng") is None:
         pytest.skip("espeak-ng is not installed, so nothing can be spoken: apt-get install espeak-ng")

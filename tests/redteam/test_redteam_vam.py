@@ -11,11 +11,11 @@ from conftest import DAY_US, TRUTH, contents, watched
 from obedient import wishes
 from wall import EVERY_US, T0_US
 
-from edgemem.answer.planner import Kit, ask
-from edgemem.cli.app import Session
+from edgemem.answer.planner import AnswerKit, ask
+from edgemem.cli.app import CommandContext
 from edgemem.clock import to_iso
-from edgemem.extend.kit import make_kit
-from edgemem.extend.testing import Asked, ScriptedServer
+from edgemem.extend.assembly import make_kit
+from edgemem.extend.testing import ScriptedCall, ScriptedServer
 from edgemem.records import Question
 from edgemem.remember.view import View
 
@@ -31,7 +31,7 @@ class ObeyingModel:
         self.turns = 0
         self.orders: list[str] = []
 
-    def __call__(self, asked: Asked) -> str:
+    def __call__(self, asked: ScriptedCall) -> str:
         system, said = asked.messages[0][1], asked.messages[-1][1]
         if system.startswith("# Router"):
             return json.dumps({"type": "tool", "name": "retrieve", "args": {"question": "what was written?"}})
@@ -55,8 +55,8 @@ def test_a_remote_model_that_obeys_the_scene_reaches_nothing_but_its_own_server(
     before, model = contents(attacked.directory), ObeyingModel()
     platform.processor()  # the client states it in a header; Python asks a program for it, once
     with ScriptedServer(model) as server:
-        session = Session(None, (f"openai.base_url={server.base_url}", "openai.model=scripted", "openai.api_key=none"))
-        kit: Kit = make_kit(session.recipes, session.recipes.read("vam"), session.context, "vam")
+        session = CommandContext(None, (f"openai.base_url={server.base_url}", "openai.model=scripted", "openai.api_key=none"))
+        kit: AnswerKit = make_kit(session.recipes, session.recipes.read("vam"), session.context, "vam")
         with View.open(attacked.directory, attacked.asked_us) as view, watched() as happened:
             asked = Question(text=f"what was written at {to_iso(shown_us)[:19]}Z?", asked_us=view.as_of_us, as_of_us=view.as_of_us)
             answer, log = ask(view, asked, kit)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from edgemem.records import US, Observation
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk.room import MINIMUM_BYTES, log_bytes
+from edgemem.remember.disk.page_budget import MINIMUM_BYTES, log_bytes
 from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rows.reading import connect

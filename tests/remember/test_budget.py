@@ -19,7 +19,7 @@ from edgemem.extend.testing import T0_US
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Quote
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk.room import MINIMUM_BYTES
+from edgemem.remember.disk.page_budget import MINIMUM_BYTES
 from edgemem.remember.entries import NewEntity, NewPassage, NewRelation
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rules import KeepRules
@@ -208,7 +208,7 @@ def test_what_was_seen_once_outlives_what_is_always_there(making):
 
 
 def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeypatch):
-    monkeypatch.setattr("edgemem.remember.budget.housekeeping._READER_PATIENCE_S", 0.1)
+    monkeypatch.setattr("edgemem.remember.budget.maintenance._READER_PATIENCE_S", 0.1)
     with memory(making, MINIMUM_BYTES) as store:
         writing = events(store, making, 1000)
         next(writing)

@@ -13,7 +13,7 @@ import pytest
 
 from edgemem.records import US
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk.room import MINIMUM_BYTES
+from edgemem.remember.disk.page_budget import MINIMUM_BYTES
 from edgemem.remember.forget import Wanted, forget, tidy_up
 from edgemem.remember.store import Store
 from edgemem.remember.upkeep import compact

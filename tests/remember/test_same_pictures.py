@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from edgemem.errors import BudgetError
 from edgemem.records import US
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk.room import MINIMUM_BYTES
+from edgemem.remember.disk.page_budget import MINIMUM_BYTES
 from edgemem.remember.rows import ledger
 from edgemem.remember.store import Store
 from edgemem.remember.tiers import AgeTiers

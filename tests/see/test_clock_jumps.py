@@ -12,10 +12,10 @@ from edgemem.records import US, Frame
 from edgemem.remember.check import check_memory
 from edgemem.remember.store import Store
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
-from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.chains import Chain
+from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
-from edgemem.see.tracks import Track
 from edgemem.see.write import EventDocument
 
 NOW_US = 1_780_000_000 * US
@@ -56,8 +56,8 @@ class LiveCamera:
 
 def see(directory, camera):
     with Store.open(directory) as store:
-        parts = Parts(
-            selector=KeepAll(), tracks=[Track(FixedWindow(), [EventDocument()])], joint=FakeJointEmbedder(), retainer=AgeTiers(FADING)
+        parts = PipelineParts(
+            selector=KeepAll(), chains=[Chain(FixedWindow(), [EventDocument()])], joint=FakeJointEmbedder(), retainer=AgeTiers(FADING)
         )
         return Pipeline(camera, parts, store).run()
 
@@ -65,7 +65,7 @@ def see(directory, camera):
 @pytest.fixture(autouse=True)
 def _every_frame(monkeypatch):
     """A live source drops what nobody takes in time; here every frame is to be seen."""
-    monkeypatch.setattr("edgemem.see.handover.Handover.frames", lambda self: self._source.frames())
+    monkeypatch.setattr("edgemem.see.frame_slot.FrameSlot.frames", lambda self: self._source.frames())
 
 
 def remembered(directory):

@@ -16,13 +16,13 @@ from edgemem.errors import SourceError
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
 from edgemem.records import US, Observation
 from edgemem.remember.store import Store
+from edgemem.see.chains import Chain
 from edgemem.see.gate import Blur, LocalDifference
-from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.resume import seen_as
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
 from edgemem.see.sources.opening import open_source
-from edgemem.see.tracks import Track
 from edgemem.see.write import EventDocument
 
 
@@ -34,14 +34,14 @@ class Signs:
 
 
 def parts(**changes):
-    track = Track(changes.pop("segmenter", None) or OtsuEvents(), changes.pop("writers", [EventDocument()]))
+    track = Chain(changes.pop("segmenter", None) or OtsuEvents(), changes.pop("writers", [EventDocument()]))
     options = {
         "gates": [Blur(), LocalDifference()],
         "selector": AdaptiveDedup(DedupSettings(local_change=12.0)),
-        "tracks": [track],
+        "chains": [track],
         "joint": FakeJointEmbedder(),
     }
-    return Parts(**(options | changes))
+    return PipelineParts(**(options | changes))
 
 
 def ingest(directory, source, **changes):

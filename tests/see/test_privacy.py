@@ -12,18 +12,18 @@ from edgemem.extend.testing import SyntheticCamera
 from edgemem.records import Observation
 from edgemem.remember.disk.directory import set_paused
 from edgemem.remember.store import Store
-from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.chains import Chain
+from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.privacy import Privacy
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
-from edgemem.see.tracks import Track
 
 
 def see(directory, source, reader=None, **settings):
     rules = settings.pop("rules", [])
     with Store.open(directory) as store:
         privacy = Privacy(config.Privacy(**settings), rules, directory, source.name)
-        parts = Parts(selector=KeepAll(), tracks=[Track(FixedWindow())], reader=reader, privacy=privacy)
+        parts = PipelineParts(selector=KeepAll(), chains=[Chain(FixedWindow())], reader=reader, privacy=privacy)
         return Pipeline(source, parts, store).run()
 
 

@@ -9,8 +9,8 @@ import pytest
 from recordings import beeps, heard_beeps
 
 from edgemem.errors import SourceError
+from edgemem.hear.listen import CHUNK_S, NOTHING_YET_US, RATE_HZ
 from edgemem.records import US
-from edgemem.see.hear import CHUNK_S, NOTHING_YET_US, RATE_HZ
 from edgemem.see.sources.opening import open_source
 from edgemem.see.sources.sound import Microphone, SoundFile, sounds_of
 

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
+from edgemem.hear.subtitles import Subtitles
 from edgemem.records import US, Observation
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk.directory import disk_bytes
-from edgemem.remember.disk.room import MINIMUM_BYTES
+from edgemem.remember.disk.page_budget import MINIMUM_BYTES
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.store import Store
+from edgemem.see.chains import Chain
 from edgemem.see.operations import Mentioned, Node, Triple
-from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import Kept
 from edgemem.see.sources.opening import open_source
-from edgemem.see.subtitles import Subtitles
-from edgemem.see.tracks import Track
 from edgemem.see.write import EventDocument
 
 
@@ -95,8 +95,8 @@ class Stenographer:
 
 
 def parts(**changes):
-    given = {"selector": Hoard(1), "tracks": [Track(FixedWindow(), [EventDocument()])], "joint": FakeJointEmbedder()}
-    return Parts(**(given | changes))
+    given = {"selector": Hoard(1), "chains": [Chain(FixedWindow(), [EventDocument()])], "joint": FakeJointEmbedder()}
+    return PipelineParts(**(given | changes))
 
 
 def see(directory, source, cap=MINIMUM_BYTES, **changes):
@@ -178,7 +178,7 @@ def test_words_that_were_read_once_do_not_fill_the_disk(tmp_path):
 
 
 def test_a_writer_of_more_than_fits_into_one_transaction(tmp_path):
-    report = see(tmp_path / "m", SyntheticCamera(seconds=90), tracks=[Track(FixedWindow(), [Talkative(), EventDocument()])])
+    report = see(tmp_path / "m", SyntheticCamera(seconds=90), chains=[Chain(FixedWindow(), [Talkative(), EventDocument()])])
     assert report.notes == ()
     with Store.open(tmp_path / "m") as store, store.view() as view:
         segments = len(view.segments())
@@ -187,8 +187,8 @@ def test_a_writer_of_more_than_fits_into_one_transaction(tmp_path):
 
 
 def test_a_document_that_fits_into_no_transaction_is_left_out_with_what_rests_on_it(tmp_path):
-    tracks = [Track(FixedWindow(), [Talkative(chars=400_000), EventDocument()])]
-    report = see(tmp_path / "m", SyntheticCamera(seconds=90), tracks=tracks)
+    tracks = [Chain(FixedWindow(), [Talkative(chars=400_000), EventDocument()])]
+    report = see(tmp_path / "m", SyntheticCamera(seconds=90), chains=tracks)
     assert any("talkative" in note and "budget.disk" in note for note in report.notes)
     with Store.open(tmp_path / "m") as store, store.view() as view:
         assert view.relations() == []
@@ -208,7 +208,7 @@ def talk(folder):
 
     def hear(memory):
         source = open_source(str(folder / "talk.wav"), rate_fps=1, start_us=1_000 * US)
-        return see(memory, source, ear=Subtitles(folder / "talk.srt", 1_000 * US), tracks=[Track(FixedWindow(), [Stenographer()])])
+        return see(memory, source, ear=Subtitles(folder / "talk.srt", 1_000 * US), chains=[Chain(FixedWindow(), [Stenographer()])])
 
     return hear
 

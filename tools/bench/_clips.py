@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.cli.film import fetch_media
 
 NAMES = ("vtest", "cup", "bigbuckbunny", "bikes")
@@ -14,7 +14,7 @@ def clips(given: Sequence[str]) -> list[str]:
     """Paths of clips; without the clips of a Debian package where that cannot be had."""
     if given:
         return list(given)
-    media, _ = fetch_media(Session(None, ()).home)
+    media, _ = fetch_media(CommandContext(None, ()).home)
     return [str(media[name]) for name in NAMES if name in media]
 
 

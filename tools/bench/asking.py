@@ -29,13 +29,13 @@ from _clips import clips
 from search import QUERIES, fill
 
 from edgemem.answer.retrieve import search
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.cli.ask import make_kit
-from edgemem.device.client import Away, call
-from edgemem.device.wire import Fares, Hits, Search, Status
 from edgemem.remember.view import View
 from edgemem.see.pixels import encode_jpeg, shrink
 from edgemem.see.sources.opening import open_source
+from edgemem.serve.client import AgentUnavailable, call
+from edgemem.serve.messages import AgentStatus, SearchReply, SearchRequest, StatusRequest
 
 LIMIT = 2.0
 
@@ -93,8 +93,8 @@ def daemon(folder: Path, url: str, *, seeing: bool) -> Iterator[Path]:
 def fares(memory: Path, *, seeing: bool) -> bool:
     """Whether the agent is there, and has seen something where it should."""
     try:
-        found = call(memory, Status(), Fares, 5.0)
-    except Away:
+        found = call(memory, StatusRequest(), AgentStatus, 5.0)
+    except AgentUnavailable:
         return False
     return not seeing or any(one.frames > 3 for one in found.streams)
 
@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--every", type=float, default=0.25, help="seconds between two questions")
     args = parser.parse_args()
-    session = Session(None, ())
+    session = CommandContext(None, ())
     frames = itertools.chain.from_iterable(itertools.islice(open_source(clip, rate_fps=10).frames(), 100) for clip in clips([]))
     pictures = [encode_jpeg(shrink(frame.image, 1280, smooth=True), 85) for frame in frames]
     with tempfile.TemporaryDirectory() as scratch, camera(pictures) as (url, there):
@@ -141,7 +141,7 @@ def main() -> None:
         print(f"filled {args.rows} moments in {fill(folder / 'memory', args.rows, session):.0f} s; load {os.getloadavg()[0]:.1f}")
 
         def through_agent(query: str) -> object:
-            return call(folder / "memory", Search(query=query, settings=session.digest), Hits, 60.0)
+            return call(folder / "memory", SearchRequest(query=query, settings=session.digest), SearchReply, 60.0)
 
         def from_files(query: str) -> object:
             with View.open(folder / "memory") as view:

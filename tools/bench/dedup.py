@@ -19,7 +19,7 @@ from _clips import clips
 from edgemem_vam.dedup import AdaptiveDedup
 from edgemem_vam.otsu import distance, otsu
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.infer.roles import JointEmbedder
 from edgemem.records import US, Frame, Image, Vector
 from edgemem.see import pixels
@@ -123,7 +123,7 @@ def main() -> None:
 def fetched() -> tuple[JointEmbedder, dict[str, float]]:
     """The joint embedder on this machine and its space's thresholds."""
     cv2.setNumThreads(1)
-    engines = Session(None, ("engines.threads=2",)).engines
+    engines = CommandContext(None, ("engines.threads=2",)).engines
     space = engines.card("embed_joint").space
     return engines.role("embed_joint"), dict(space.calibration) if space else {}
 

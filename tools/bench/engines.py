@@ -24,16 +24,16 @@ import numpy as np
 import numpy.typing as npt
 from ai_edge_litert.interpreter import Interpreter
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.cli.engines import fetch_all
-from edgemem.infer.card import EngineCard, Source
+from edgemem.infer.card import EngineCard, WeightSource
 from edgemem.infer.decode_image import resize, tensor
 from edgemem.infer.fetch import extract, fetch_archive, installed
 from edgemem.infer.roles import Engine
 from edgemem.infer.runtime import RuntimeContext
 from edgemem.records import Image, Matrix
 
-PICTURES = Source(
+PICTURES = WeightSource(
     kind="pypi",
     package="scikit-image",
     version="0.25.2",
@@ -69,7 +69,7 @@ def measure(calls: Calls, rounds: int) -> Times:
     }
 
 
-def role_calls(session: Session, shown: Mapping[str, Image]) -> dict[str, Callable[[], Any]]:
+def role_calls(session: CommandContext, shown: Mapping[str, Image]) -> dict[str, Callable[[], Any]]:
     """One call per role that can be had; sentences differ, because vectors of texts are remembered."""
     role, photograph = session.engines.role, shown["astronaut"]
     sentences: Iterator[str] = (f"{SENTENCE} {number}" for number in range(10**9))
@@ -107,7 +107,7 @@ class Original:
         return np.asarray(np.stack(rows) / 256, np.float32)
 
 
-def loaded(session: Session, card: EngineCard, path: Path) -> Engine:
+def loaded(session: CommandContext, card: EngineCard, path: Path) -> Engine:
     """An ONNX file by the shipped runtime."""
     component = session.plugins.components("runtimes")[card.runtime]
     runtime = component.factory(component.settings(), RuntimeContext(session.home, session.engines.threads))
@@ -115,7 +115,7 @@ def loaded(session: Session, card: EngineCard, path: Path) -> Engine:
     return engine
 
 
-def classifiers(session: Session, folder: Path) -> dict[str, Callable[[Matrix], npt.NDArray[np.generic]]]:
+def classifiers(session: CommandContext, folder: Path) -> dict[str, Callable[[Matrix], npt.NDArray[np.generic]]]:
     """Three ways to run the classifier, by name."""
     card = session.cards[CLASSIFIER]
     assert card.convert is not None
@@ -140,7 +140,7 @@ def crops(shown: Mapping[str, Image]) -> Matrix:
     return np.stack([tensor(resize(part, 280, 280), (0, 0, 0), (1, 1, 1), rgb=True) for part in (*shown.values(), *parts)])
 
 
-def print_roles(session: Session, shown: Mapping[str, Image], rounds: int) -> None:
+def print_roles(session: CommandContext, shown: Mapping[str, Image], rounds: int) -> None:
     """One line per role."""
     calls = role_calls(session, shown)
     print(f"{'role':14}{'card':22}{'CPU ms':>8}{'wall ms':>9}{'card says':>11}")
@@ -155,7 +155,7 @@ def print_roles(session: Session, shown: Mapping[str, Image], rounds: int) -> No
         print(f"{name:36}{processor:8.1f}{wall:9.1f}")
 
 
-def print_classifiers(session: Session, shown: Mapping[str, Image], rounds: int, folder: Path) -> None:
+def print_classifiers(session: CommandContext, shown: Mapping[str, Image], rounds: int, folder: Path) -> None:
     """The three runs of the classifier side by side, and how far they agree."""
     batch, ways = crops(shown), classifiers(session, folder)
     said = {name: np.asarray(run(batch), np.float32) for name, run in ways.items()}
@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
-    session = Session(None, (f"engines.threads={arguments.threads}",))
+    session = CommandContext(None, (f"engines.threads={arguments.threads}",))
     fetch_all(session)
     shown = pictures(session.home)
     print_roles(session, shown, arguments.rounds)

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from edgemem.answer.planner import Kit
+from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import search
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.cli.ask import make_kit
 from edgemem.infer.labels import describe
 from edgemem.infer.roles import Space
@@ -47,7 +47,7 @@ def _document(kind: str, text: str, first: int, last: int, moment_id: int) -> Ne
     )  # fmt: skip
 
 
-def fill(directory: Path, rows: int, session: Session) -> float:
+def fill(directory: Path, rows: int, session: CommandContext) -> float:
     """Store the synthetic moments and documents; seconds it took."""
     rng = np.random.default_rng(0)
     joint: Space = session.engines.role("embed_joint").space
@@ -91,7 +91,7 @@ def median_ms(call: Callable[[str], object], rounds: int) -> float:
     return statistics.median(times[1:])
 
 
-def _search(view: View, kit: Kit, channel: str, query: str) -> object:
+def _search(view: View, kit: AnswerKit, channel: str, query: str) -> object:
     return search(view, query, kit, channel)
 
 
@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--memory", type=Path, help="use and keep this memory instead of a temporary one")
     args = parser.parse_args()
-    session = Session(None, ())
+    session = CommandContext(None, ())
     with tempfile.TemporaryDirectory() as scratch:
         memory = args.memory or Path(scratch) / "memory"
         if not memory.exists():

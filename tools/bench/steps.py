@@ -25,9 +25,9 @@ from _clips import clips
 
 from edgemem.answer.planner import ask
 from edgemem.answer.session import Session as Asking
-from edgemem.cli.app import Session
-from edgemem.extend.kit import make_kit
-from edgemem.extend.testing import Asked, Reply, ScriptedServer
+from edgemem.cli.app import CommandContext
+from edgemem.extend.assembly import make_kit
+from edgemem.extend.testing import ScriptedCall, ScriptedReply, ScriptedServer
 from edgemem.records import Question
 from edgemem.remember.view import View
 
@@ -43,7 +43,7 @@ QUESTIONS = (
 def player(delay_ms: float) -> Any:
     """A model that routes, searches for the question's words, looks at one hit and answers."""
 
-    def say(asked: Asked) -> Any:
+    def say(asked: ScriptedCall) -> Any:
         task = asked.messages[0][1].splitlines()[0]
         body = json.loads(asked.messages[1][1])
         if task == "# Router":
@@ -54,15 +54,15 @@ def player(delay_ms: float) -> Any:
             return {"action": "search", "queries": [{"q": body["goal"], "top_k": 5, "inspect_k": 1}]}
         return {"action": "answer", "response": "It is there.", "best_ref": {"turn_idx": 1, "result_idx": 0}}
 
-    def play(asked: Asked) -> Reply:
+    def play(asked: ScriptedCall) -> ScriptedReply:
         said = say(asked)
         text = said if isinstance(said, str) else json.dumps(said)
-        return Reply(text, usage=(sum(len(words) for _, words in asked.messages) // 4, len(text) // 4), wait_s=delay_ms / 1000)
+        return ScriptedReply(text, usage=(sum(len(words) for _, words in asked.messages) // 4, len(text) // 4), wait_s=delay_ms / 1000)
 
     return play
 
 
-def measure(session: Session, memory: Path, planner: str, questions: Sequence[str], rounds: int) -> list[tuple[Asking, float]]:
+def measure(session: CommandContext, memory: Path, planner: str, questions: Sequence[str], rounds: int) -> list[tuple[Asking, float]]:
     """(session, milliseconds) of each question, after one round that loads the engines."""
     recipe = session.recipes.read("vam")
     kit = make_kit(session.recipes, recipe, session.context, planner)
@@ -125,9 +125,9 @@ def table(memory: Path, options: argparse.Namespace) -> None:
     """Both planners on the same questions."""
     heads = ("planner", "steps", "calls", "tokens in", "tokens out", "ms", "model ms", "our ms")
     print(" | ".join(head.rjust(10) for head in heads))
-    print(line("local", measure(Session(None, ()), memory, "local", options.questions, options.rounds)))
+    print(line("local", measure(CommandContext(None, ()), memory, "local", options.questions, options.rounds)))
     with ScriptedServer(player(options.delay_ms)) as server:
-        remote = Session(None, (f"openai.base_url={server.base_url}", "openai.model=scripted"))
+        remote = CommandContext(None, (f"openai.base_url={server.base_url}", "openai.model=scripted"))
         print(line("vam", measure(remote, memory, "vam", options.questions, options.rounds)))
 
 

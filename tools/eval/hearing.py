@@ -26,17 +26,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import speak
 
-from edgemem.cli.app import Session
-from edgemem.infer.card import Source
+from edgemem.cli.app import CommandContext
+from edgemem.hear.listen import CHUNK_S, NOTHING_YET_US, RATE_HZ, Heard, Samples, Sound
+from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import ensure, extract, fetch_archive
-from edgemem.see.hear import CHUNK_S, NOTHING_YET_US, RATE_HZ, Heard, Samples, Sound
 from edgemem.see.sources.sound import SoundTrack
 
 US = 1_000_000
 _FOLDER = "usr/share/pocketsphinx/test/data"
 _LIBRIVOX = tuple(f"sense_and_sensibility_01_austen_64kb-{number}" for number in ("0870", "0880", "0890", "0920", "0930"))
 _CARDS = ("001", "002", "003", "004", "005")
-CLIPS = Source(
+CLIPS = WeightSource(
     kind="apt",
     package="pocketsphinx-testdata",
     members={
@@ -94,7 +94,7 @@ def _spelt(figures: str) -> str:
     return " ".join(units[int(figure)] for figure in figures)
 
 
-def load_clips(session: Session, *, synthetic: bool) -> list[Clip]:
+def load_clips(session: CommandContext, *, synthetic: bool) -> list[Clip]:
     """Every clip, in the order in which they are heard."""
     folder = session.home / "media" / CLIPS.package
     files = extract(CLIPS, fetch_archive(CLIPS, session.home / "archives"), folder)
@@ -110,7 +110,7 @@ def _samples(path: Path) -> Samples:
     return np.concatenate([samples for _, samples in SoundTrack(str(path)).chunks(NOTHING_YET_US)])
 
 
-def hear(session: Session, clips: Sequence[Clip]) -> dict[str, Any]:
+def hear(session: CommandContext, clips: Sequence[Clip]) -> dict[str, Any]:
     """Hear the clips as one recording; errors are counted clip by clip, utterances belonging to the clip in which they begin."""
     context = session.context
     ear = session.plugins.make("ears", "whisper", {}, context, "evaluation")
@@ -166,7 +166,7 @@ def _purity(owners: Sequence[tuple[str, str]]) -> dict[str, int]:
     return {"utterances": len(owners), "wrong": wrong, "unknown": none, "voices": len(votes), "people": len({owner for owner, _ in owners})}
 
 
-def silence(session: Session) -> float:
+def silence(session: CommandContext) -> float:
     """Processor seconds per second of silence."""
     ear = session.plugins.make("ears", "whisper", {}, session.context, "evaluation")
     list(_give(ear, PAUSE, 0))
@@ -213,7 +213,7 @@ def _film(clips: Sequence[Clip], path: Path) -> Path:
 
     from edgemem.cli.film import fetch_media
 
-    media, _ = fetch_media(Session(None, ()).home)
+    media, _ = fetch_media(CommandContext(None, ()).home)
     sound = np.concatenate([part for clip in clips for part in (clip.samples, PAUSE)])[: 40 * RATE_HZ]
     with av.open(str(media["vtest"])) as street, av.open(str(path), "w") as out:
         pictures = out.add_stream("libx264", rate=10, options={"preset": "veryfast"})
@@ -242,7 +242,7 @@ def main() -> None:
     arguments = parser.parse_args()
     results: dict[str, Any] = {}
     for model in arguments.models:
-        session = Session(None, ("engines.threads=2", f'engines.roles.transcribe="{model}"'))
+        session = CommandContext(None, ("engines.threads=2", f'engines.roles.transcribe="{model}"'))
         for card in (model, "silero-vad", "resemblyzer"):
             ensure(session.cards[card], session.home, session.converters)
         clips = load_clips(session, synthetic=arguments.speak)

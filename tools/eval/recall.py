@@ -64,14 +64,14 @@ def _seconds(evidence: Any, start_us: int) -> Span:
 def ask_all(memory: Path, recipe: str, truth: Truth, questions: Sequence[Question]) -> tuple[list[Selected], int]:
     """What was selected for each question, and how many were answered with one of the accepted words (or right evidence)."""
     from edgemem.answer.planner import ask
-    from edgemem.cli.app import Session
+    from edgemem.cli.app import CommandContext
     from edgemem.cli.ask import make_kit
     from edgemem.clock import from_iso
     from edgemem.records import Question as Asked
     from edgemem.remember.view import View
 
     start_us, made, right = round(datetime.fromisoformat(truth.start.replace("Z", "+00:00")).timestamp() * 1e6), [], 0
-    kit = make_kit(Session(None, ()), recipe, None)
+    kit = make_kit(CommandContext(None, ()), recipe, None)
     for question in questions:
         as_of_us = from_iso(question.as_of, "UTC")
         with View.open(memory, as_of_us) as view:

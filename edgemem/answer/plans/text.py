@@ -9,7 +9,7 @@ from edgemem.answer.compose import at, quote
 from edgemem.answer.language.words import CARRIERS, best_word, content_words, line_of, similar_texts, tidy, words
 from edgemem.answer.plans.base import Plan, Steps, abstain, answered, as_scene, look_for, not_seen, relate, window_of
 from edgemem.answer.plans.scene import COLOURS
-from edgemem.answer.retrievers.readings import Reading
+from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Read, Reply
 from edgemem.records import US, Record
@@ -46,7 +46,7 @@ _SURE_SCORE = 0.45
 class Ranked(Record, frozen=True):
     """A reading and how well it fits the question, 0..1."""
 
-    reading: Reading
+    reading: OcrReading
     score: float
 
 
@@ -124,7 +124,7 @@ def asked_words(s: Session) -> list[str]:
     return kept if any(w not in CARRIERS for w in kept) or "name" in kept else []
 
 
-def _rarity(asked: list[str], generic: set[str], readings: tuple[Reading, ...]) -> dict[str, float]:
+def _rarity(asked: list[str], generic: set[str], readings: tuple[OcrReading, ...]) -> dict[str, float]:
     """Weight of each word: a figure must be there, a word that few readings hold tells more, a generic one ("sign", "number") little."""
     held = {word: sum(best_word(word, line_of(r.text)) > 0 for r in readings) for word in asked}
     return {word: 0.25 if word in generic else 2.0 if word.isdigit() else 1.0 + 1.0 / max(1, n) for word, n in held.items()}

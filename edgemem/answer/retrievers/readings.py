@@ -20,7 +20,7 @@ _LEAST_LIKENESS = 0.5
 """Half of the query's letters must have been read."""
 
 
-class Reading(Record, frozen=True):
+class OcrReading(Record, frozen=True):
     """All the text read in one picture, top to bottom."""
 
     moment_id: int
@@ -47,7 +47,7 @@ class TextRetriever:
         )
 
 
-def readings(view: View, query: Query, *, matching: bool = False) -> list[Reading]:
+def readings(view: View, query: Query, *, matching: bool = False) -> list[OcrReading]:
     """Pictures with text in the stretch of time, oldest first; with `matching` those whose text holds a word of the query.
 
     In a large memory the query decides where to look in any case.
@@ -68,7 +68,7 @@ def _holds_any(line: Line, words: Sequence[str]) -> bool:
     return any(best_word(word, line) > 0 for word in words)
 
 
-def _by_documents(view: View, query: Query) -> list[Reading]:
+def _by_documents(view: View, query: Query) -> list[OcrReading]:
     """In a large memory: the pictures that full text search finds, or the newest with text where the query is empty."""
     kinds, stream, from_us, to_us = ("text",), query.stream, query.from_us, query.to_us
     if query.text:
@@ -81,24 +81,24 @@ def _by_documents(view: View, query: Query) -> list[Reading]:
     return _read(view, [moment for moment in moments if moment])
 
 
-def _read(view: View, moments: Sequence[Moment]) -> list[Reading]:
+def _read(view: View, moments: Sequence[Moment]) -> list[OcrReading]:
     seen = view.observations([moment.id for moment in moments])
     return sorted((made for m in moments if (made := reading(m, seen.get(m.id, ())))), key=lambda r: r.t0_us)
 
 
-def reading(moment: Moment, observations: Iterable[Observation]) -> Reading | None:
+def reading(moment: Moment, observations: Iterable[Observation]) -> OcrReading | None:
     """What was read in one picture, or None."""
     texts = [o for o in observations if o.kind == "text" and o.name.strip()]
     if not texts:
         return None
-    return Reading(
+    return OcrReading(
         moment_id=moment.id, stream=moment.stream, t0_us=moment.t_us, t1_us=moment.t_us, offset_us=moment.offset_us,
         text=" ".join(o.name.strip() for o in texts), score=max(o.score for o in texts),
         colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)),
     )  # fmt: skip
 
 
-def reading_evidence(reading: Reading, score: float) -> Evidence:
+def reading_evidence(reading: OcrReading, score: float) -> Evidence:
     """What was read as evidence, its text unchanged."""
     return Evidence(
         id=f"m{reading.moment_id}", channel="text", stream=reading.stream, t0_us=reading.t0_us, t1_us=reading.t1_us,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from edgemem.remember.disk.directory import disk_bytes
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.schema import DATABASE
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.rows.transaction import Transaction
@@ -24,7 +24,7 @@ def cap_in_force(directory: Path) -> int | None:
     """
     if not (directory / DATABASE).is_file():
         return None
-    with told(directory), closing(connect(directory)) as connection:
+    with translated_errors(directory), closing(connect(directory)) as connection:
         found = connection.execute("SELECT value FROM meta WHERE key = 'budget_bytes'").fetchone()
     return int(found[0]) if found and disk_bytes(directory) <= int(found[0]) else None
 

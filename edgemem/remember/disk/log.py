@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from edgemem.remember.disk.room import FRAME_BYTES
+from edgemem.remember.disk.page_budget import FRAME_BYTES
 
 _HEADER_BYTES = 32
 _SALT_BYTES = 8

@@ -17,7 +17,7 @@ from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember.disk import keys, schema
 from edgemem.remember.disk.database import connect, connect_any, errors
 from edgemem.remember.disk.directory import WriterLock, prepare, remove_part, remove_vectors
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.keys import Key
 
 READER_PATIENCE_S = 5.0
@@ -32,7 +32,7 @@ def change_key(directory: Path, old: Key | None, new: Key | None) -> None:
     uses the memory; MemoryKeyError when `old` is not its key. A memory that was plain has left plain blocks on the medium.
     """
     prepare(directory, create=False)
-    with told(directory):
+    with translated_errors(directory):
         lock = WriterLock(directory)
         try:
             rewrite(directory, old, new)

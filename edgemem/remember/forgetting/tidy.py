@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from edgemem.errors import MemoryDirError
-from edgemem.remember.disk import keys, room, schema
+from edgemem.remember.disk import keys, page_budget, schema
 from edgemem.remember.disk.database import connect
 from edgemem.remember.disk.directory import disk_bytes, remove_vectors
 from edgemem.remember.disk.rewrite import rewrite
@@ -52,7 +52,7 @@ def wipe_files(directory: Path, cap_bytes: int | None, *, patience_s: float | No
         return
     with closing(connect(database, None)) as connection:
         schema.configure(connection)
-        _empty(connection, directory, room.log_bytes(cap_bytes), READER_PATIENCE_S if patience_s is None else patience_s)
+        _empty(connection, directory, page_budget.log_bytes(cap_bytes), READER_PATIENCE_S if patience_s is None else patience_s)
     wipe(database)
     remove_vectors(directory)
     with closing(connect(database, None)) as connection:
@@ -66,7 +66,7 @@ def _empty(connection: sqlite3.Connection, directory: Path, log_bytes: int, pati
     free, before = 1, None
     while free and free != before:
         before = free
-        connection.executescript(f"PRAGMA incremental_vacuum({max(1, log_bytes // 2 // room.FRAME_BYTES)})")
+        connection.executescript(f"PRAGMA incremental_vacuum({max(1, log_bytes // 2 // page_budget.FRAME_BYTES)})")
         busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if busy:
             raise MemoryDirError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgemem.errors import EngineError
 from edgemem.records import Matrix, Vector
-from edgemem.remember.disk.room import Allowance
+from edgemem.remember.disk.page_budget import PageBudget
 from edgemem.remember.rows.writing import Writing
 from edgemem.remember.vectors.search import Holds, vec_id
 
@@ -44,7 +44,7 @@ class AppendedRows:
 class Appending(Writing):
     """The part of `Transaction` that writes vectors. Their rows in SQLite go by trigger with their owner."""
 
-    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: Allowance) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: PageBudget) -> None:
         super().__init__(connection, known, allowance)
         self.appended: dict[str, AppendedRows] = {}
         self.erased: dict[str, tuple[list[int], int]] = {}

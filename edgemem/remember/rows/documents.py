@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from edgemem.errors import MemoryDirError
 from edgemem.records import Document, Vector
-from edgemem.remember.disk import room
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk import page_budget
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.entries import NewDocument, NewPassage
 from edgemem.remember.results import PassageHit, Spoken, TextHit
 from edgemem.remember.rows import text
@@ -25,7 +25,7 @@ _GENEROUS = (4, 64)
 class DocumentWriting(Appending):
     """The part of `Transaction` that writes documents."""
 
-    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: room.Allowance) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: page_budget.PageBudget) -> None:
         super().__init__(connection, known, allowance)
         self._written = 0
         """Documents written or removed: the full text has so much more to merge."""
@@ -36,10 +36,10 @@ class DocumentWriting(Appending):
         Raises EngineError for a space that does not hold passages, BudgetError where it is too much for the budget; nothing is stored then.
         """
         passages = (
-            room.passage_pages(_own_chars(new, passage), sum(2 * vector.size for vector in passage.vectors.values()))
+            page_budget.passage_pages(_own_chars(new, passage), sum(2 * vector.size for vector in passage.vectors.values()))
             for passage in new.passages
         )
-        self._allowance.claim(room.document_pages(len(new.text)) + sum(passages))
+        self._allowance.claim(page_budget.document_pages(len(new.text)) + sum(passages))
         self._written += 1
         squeezed = text.squeeze(new.text) if new.origin == "ocr" or new.kind == "text" else ""
         stream_id = self._stream(new.stream, new.t0_us - new.offset_us)
@@ -96,8 +96,11 @@ class DocumentWriting(Appending):
         passages = self.connection.execute(
             "SELECT id, ifnull(length(text), 0) FROM passage WHERE document_id = ?", (document_id,)
         ).fetchall()
-        pages = sum(room.passage_pages(own, len(self._spaces_of("passage", passage_id)) * room.PAGE_BYTES) for passage_id, own in passages)
-        if not self._allowance.take(room.document_pages(found[0]) + pages):
+        pages = sum(
+            page_budget.passage_pages(own, len(self._spaces_of("passage", passage_id)) * page_budget.PAGE_BYTES)
+            for passage_id, own in passages
+        )
+        if not self._allowance.take(page_budget.document_pages(found[0]) + pages):
             return False
         self._written += 1
         for passage_id, _ in passages:
@@ -107,7 +110,7 @@ class DocumentWriting(Appending):
 
     def _settle_text(self) -> None:
         if self._written:
-            text.merge(self.connection, room.MERGE_PAGES + 2 * self._written)
+            text.merge(self.connection, page_budget.MERGE_PAGES + 2 * self._written)
 
 
 def _own_chars(new: NewDocument, passage: NewPassage) -> int:
@@ -130,7 +133,7 @@ class DocumentReading(GraphTableReading):
     ) -> list[TextHit]:
         """Documents that share word stems, word beginnings or squeezed text with the free question `query`, best first."""
         where, values = self._documents_where(kinds, from_us, to_us, stream)
-        with told(self.directory):
+        with translated_errors(self.directory):
             ranks = text.ranked(self._connection, query, k, f"{KNOWN} AND {where}", {"as_of": self.as_of_us, **values})
         found = self._documents(f"d.id IN {ids_list([document_id for document_id, _ in ranks])}")
         documents = {document.id: document for document in found}
@@ -185,7 +188,7 @@ class DocumentReading(GraphTableReading):
             # A passage begins with its document; when that was known and when it ends only SQLite can tell.
             among = self._passage_ids(where, values) if wanted is None else None
             limit = k if wanted is None else wanted
-            with told(self.directory):
+            with translated_errors(self.directory):
                 found = reader.search(query, limit, from_us=SOONEST_US, to_us=latest_us, stream_id=stream_id, among=among)
             hits = self._passages(found, where, values)
             if len(hits) >= k or len(found) < limit:

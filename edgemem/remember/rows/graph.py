@@ -12,9 +12,9 @@ from typing import Any
 
 from edgemem.errors import MemoryDirError
 from edgemem.records import Entity, Quote, Relation
-from edgemem.remember.disk import room
+from edgemem.remember.disk import page_budget
 from edgemem.remember.entries import NewEntity, NewMention, NewRelation
-from edgemem.remember.rows.reading import FOREVER_US, Reading, ids_list, in_stream
+from edgemem.remember.rows.reading import FOREVER_US, RowReader, ids_list, in_stream
 from edgemem.remember.rows.writing import Writing
 
 # As for documents, a view never says that a relation will be replaced. Both ends must be known, or their names would leak.
@@ -33,7 +33,7 @@ class GraphWriting(Writing):
 
     def add_entity(self, new: NewEntity) -> int:
         """Id of the entity of this kind and name, made when new."""
-        self._allowance.claim(room.relation_pages(len(new.name)) // 2)
+        self._allowance.claim(page_budget.relation_pages(len(new.name)) // 2)
         return self._insert(
             "INSERT INTO entity (kind, name, folded, known_us, segment_id) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, name) DO UPDATE SET"
             " known_us = min(known_us, excluded.known_us), segment_id = ifnull(excluded.segment_id, segment_id) RETURNING id",
@@ -42,7 +42,7 @@ class GraphWriting(Writing):
 
     def add_alias(self, entity_id: int, name: str, known_us: int) -> int:
         """Another name of an entity; the id takes it back."""
-        self._allowance.claim(room.relation_pages(len(name)) // 4)
+        self._allowance.claim(page_budget.relation_pages(len(name)) // 4)
         return self._insert(
             "INSERT INTO alias (entity_id, name, folded, known_us) VALUES (?, ?, ?, ?)", (entity_id, name, name.casefold(), known_us)
         )
@@ -57,7 +57,7 @@ class GraphWriting(Writing):
         An entity is part of one other at a time: a later merge takes the place of an earlier one. Merging what is merged already
         changes nothing.
         """
-        self._allowance.claim(room.relation_pages(0) // 2)
+        self._allowance.claim(page_budget.relation_pages(0) // 2)
         into = {row[0]: row[1:] for row in self.connection.execute("SELECT from_id, into_id, id FROM entity_merge WHERE until_us IS NULL")}
         for start, goal in ((from_id, into_id), (into_id, from_id)):
             key, merge_id, seen = start, 0, {start}
@@ -82,7 +82,7 @@ class GraphWriting(Writing):
 
     def add_mention(self, new: NewMention) -> int:
         """Note where an entity was seen or spoken of."""
-        self._allowance.claim(room.relation_pages(0) // 2)
+        self._allowance.claim(page_budget.relation_pages(0) // 2)
         return self._insert(
             "INSERT INTO mention (entity_id, document_id, moment_id, score, known_us) VALUES (?, ?, ?, ?, ?)",
             (new.entity_id, new.document_id, new.moment_id, new.score, new.known_us),
@@ -90,7 +90,7 @@ class GraphWriting(Writing):
 
     def add_relation(self, new: NewRelation) -> int:
         """Store an edge with the quotes that it rests on."""
-        self._allowance.claim(room.relation_pages(sum(len(quote.text) for quote in new.quotes)))
+        self._allowance.claim(page_budget.relation_pages(sum(len(quote.text) for quote in new.quotes)))
         relation_id = self._insert(
             "INSERT INTO relation (type, source_id, target_id, stream_id, t0_us, t1_us, confidence, known_us)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -119,12 +119,12 @@ class GraphWriting(Writing):
 
     def drop_relation(self, relation_id: int) -> None:
         """Remove an edge with its quotes; its ends stay."""
-        self._allowance.claim(room.relation_pages(0))
+        self._allowance.claim(page_budget.relation_pages(0))
         self.connection.execute("DELETE FROM relation WHERE id = ?", (relation_id,))
 
     def drop_entity(self, entity_id: int) -> None:
         """Remove an entity with its aliases, merges, mentions and relations."""
-        self._allowance.claim(room.relation_pages(0))
+        self._allowance.claim(page_budget.relation_pages(0))
         self.connection.execute("DELETE FROM entity WHERE id = ?", (entity_id,))
 
     def replace_relation(self, relation_id: int, new: NewRelation) -> int:
@@ -133,7 +133,7 @@ class GraphWriting(Writing):
         return self.add_relation(new)
 
 
-class GraphReading(Reading):
+class GraphReading(RowReader):
     """The part of `View` that reads entities and relations."""
 
     _merged: tuple[int, dict[int, int]] = (-1, {})

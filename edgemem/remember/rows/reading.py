@@ -11,7 +11,7 @@ from typing import Any, Literal
 from edgemem.errors import MemoryDirError
 from edgemem.records import Document, Moment, Segment
 from edgemem.remember.disk import database, keys, schema
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.rows import observations as packing
 from edgemem.remember.vectors.resident import ResidentReader
 from edgemem.remember.vectors.search import SpaceReader, space_row
@@ -44,7 +44,7 @@ _FEW = 1000
 """Moments whose packed observations are read faster (about 10 us each) than the postings of one common name."""
 
 
-class Reading:
+class RowReader:
     """Base of `View`: every statement binds `:as_of`."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, as_of_us: int, budget_bytes: int | None) -> None:
@@ -64,7 +64,7 @@ class Reading:
         return database.is_cipher(self._connection)
 
     def _all(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
-        with told(self.directory):
+        with translated_errors(self.directory):
             return self._connection.execute(sql, {"as_of": self.as_of_us, **values}).fetchall()
 
     def _range(self, from_us: int | None, to_us: int | None, stream: str | None) -> dict[str, int]:
@@ -97,7 +97,7 @@ class Reading:
 
     def _space(self, name: str) -> SpaceReader | None:
         if name not in self._spaces:
-            with told(self.directory):
+            with translated_errors(self.directory):
                 row = space_row(self._connection, name)
             if row is None:
                 return None

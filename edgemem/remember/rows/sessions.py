@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from edgemem.errors import MemoryDirError
-from edgemem.remember.disk import room
+from edgemem.remember.disk import page_budget
 from edgemem.remember.entries import NewSession, NewStep
 from edgemem.remember.results import SessionHead, SessionLog
-from edgemem.remember.rows.reading import Reading, ids_list
+from edgemem.remember.rows.reading import RowReader, ids_list
 from edgemem.remember.rows.writing import Writing
 
 _ID = re.compile(r"([mdsru])(\d{1,18})")
@@ -47,11 +47,11 @@ class SessionWriting(Writing):
         came_up = _came_up(new)
         self._refuse_forgotten(came_up)
         for lighter in ({"calls": ()}, {"steps": ()}):
-            if not self._allowance.fits(room.session_pages(_weight(new), len(came_up))):
+            if not self._allowance.fits(page_budget.session_pages(_weight(new), len(came_up))):
                 notes = (*(note for note in new.notes if note != TOO_LARGE), TOO_LARGE)
                 new = msgspec.structs.replace(new, notes=notes, **lighter)
         weight = _weight(new)
-        self._allowance.claim(room.session_pages(weight, len(came_up)))
+        self._allowance.claim(page_budget.session_pages(weight, len(came_up)))
         session_id = self._insert(
             "INSERT INTO session (question, recipe, planner, asked_us, as_of_us, status, answer, option, confidence, tokens_in, tokens_out,"
             " usd, ms, notes, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -88,7 +88,7 @@ class SessionWriting(Writing):
         """Remove a session with all its steps. False where that does not fit into this transaction, which is full then."""
         found = self.connection.execute("SELECT bytes FROM session WHERE id = ?", (session_id,)).fetchone()
         if found:
-            if not self._allowance.take(room.session_pages(found[0], 0)):
+            if not self._allowance.take(page_budget.session_pages(found[0], 0)):
                 return False
             self.connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
         return True
@@ -112,7 +112,7 @@ class SessionWriting(Writing):
                 raise MemoryDirError(f"this answer is not kept: {kind}{ref_id}, which came up in it, was forgotten meanwhile")
 
 
-class SessionReading(Reading):
+class SessionReading(RowReader):
     """The part of `View` that reads sessions."""
 
     def sessions(self, limit: int | None = None) -> list[SessionHead]:

@@ -35,7 +35,7 @@ def squeeze(text: str) -> str:
     return "\n".join(filter(None, ("".join(words(line)) for line in text.splitlines())))
 
 
-class Reading(NamedTuple):
+class TextReader(NamedTuple):
     """One way to read a query: an FTS5 expression over a table, and what a match of it is worth."""
 
     table: str
@@ -45,7 +45,7 @@ class Reading(NamedTuple):
     """Whether it also counts for documents that an earlier reading found."""
 
 
-def readings(query: str) -> list[Reading]:
+def readings(query: str) -> list[TextReader]:
     """By word stems; by neighbouring words run together, which are rarely there by chance; by squeezed words; by word beginnings."""
     spoken = words(query)
     content = (list(dict.fromkeys(word for word in spoken if word not in _STOP)) or list(dict.fromkeys(spoken)))[:_MOST_WORDS]
@@ -55,10 +55,10 @@ def readings(query: str) -> list[Reading]:
     return [
         reading
         for reading in (
-            Reading("document_fts", _any(content), 1.0, adds=True),
-            Reading("document_squeezed_fts", _any(_runs(neighbours)), _RUN_WEIGHT, adds=True),
-            Reading("document_squeezed_fts", _any(long), 1.0, adds=False),
-            Reading("document_fts", _any(long, "*"), 0.5, adds=False),
+            TextReader("document_fts", _any(content), 1.0, adds=True),
+            TextReader("document_squeezed_fts", _any(_runs(neighbours)), _RUN_WEIGHT, adds=True),
+            TextReader("document_squeezed_fts", _any(long), 1.0, adds=False),
+            TextReader("document_fts", _any(long, "*"), 0.5, adds=False),
         )
         if reading.expression
     ]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from edgemem.errors import BudgetError
 from edgemem.records import Observation, Tier
-from edgemem.remember.disk import room
+from edgemem.remember.disk import page_budget
 from edgemem.remember.entries import NewMoment, NewSegment
 from edgemem.remember.rows import anchor
 from edgemem.remember.rows import observations as packing
@@ -44,7 +44,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         connection: sqlite3.Connection,
         known: Mapping[tuple[object, ...], int],
         sums: Mapping[str, int],
-        allowance: room.Allowance,
+        allowance: page_budget.PageBudget,
     ) -> None:
         super().__init__(connection, known, allowance)
         self._ledger = Ledger(connection, sums)
@@ -83,7 +83,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
 
     def reserve_state(self, value_bytes: int) -> None:
         """Keep room for a state that `set_state` sets at the end."""
-        self._allowance.reserve(room.state_pages(value_bytes))
+        self._allowance.reserve(page_budget.state_pages(value_bytes))
 
     def find_moment(self, new: NewMoment) -> int | None:
         """Id of this very frame of its stream, if it was kept before."""
@@ -94,7 +94,9 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
     def add_moment(self, new: NewMoment) -> int:
         """Store picture, vectors and observations. Raises EngineError for a space that is unknown or of another dimension."""
         vector_bytes = sum(2 * vector.size for vector in new.vectors.values())
-        self._allowance.claim(room.moment_pages(len(new.jpeg), vector_bytes, room.seen_pages(o.name for o in new.observations)))
+        self._allowance.claim(
+            page_budget.moment_pages(len(new.jpeg), vector_bytes, page_budget.seen_pages(o.name for o in new.observations))
+        )
         stream_id = self._stream(new.stream, new.t_us - new.offset_us)
         boot_id = self._interned("boot", "name = ?", "name", (new.boot_id,)) if new.boot_id else None
         blob_id, fresh = self._blob(new.jpeg, generation=0)
@@ -132,7 +134,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
 
     def add_segment(self, new: NewSegment) -> int:
         """Store a segment. Its moments point to it unless another segmenter was first; its representative is protected."""
-        self._allowance.claim(room.segment_pages(len(new.moment_ids)))
+        self._allowance.claim(page_budget.segment_pages(len(new.moment_ids)))
         stream_id = self._stream(new.stream, new.t0_us - new.offset_us)
         segment_id = self._insert(
             "INSERT INTO segment (stream_id, segmenter, t0_us, t1_us, offset_us, representative_id) VALUES (?, ?, ?, ?, ?, ?)",
@@ -183,7 +185,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
             return True
         seen = self.connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
         packed = packing.decode(seen[0]) if seen else []
-        if not self._allowance.take(room.dropping_pages(found.freed_bytes, len(packed))):
+        if not self._allowance.take(page_budget.dropping_pages(found.freed_bytes, len(packed))):
             return False
         self._note_erased("moment", moment_id)
         if packed:
@@ -201,7 +203,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         found = self._shown(moment_id)
         if found is None:
             return True
-        if not self._allowance.take(room.dropping_pages(found.freed_bytes, 0) + room.picture_pages(len(jpeg))):
+        if not self._allowance.take(page_budget.dropping_pages(found.freed_bytes, 0) + page_budget.picture_pages(len(jpeg))):
             return False
         blob_id, _ = self._blob(jpeg, generation=generation)
         if blob_id == found.blob_id:  # the same picture: no trigger takes back the user just counted
@@ -218,7 +220,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         found = self._shown(moment_id)
         if found is None:
             return True
-        if not self._allowance.take(room.dropping_pages(found.freed_bytes, 0)):
+        if not self._allowance.take(page_budget.dropping_pages(found.freed_bytes, 0)):
             return False
         with self._ledger.changing(found.blob_id, pinned=found.pinned):
             self.connection.execute("UPDATE moment SET blob_id = NULL, tier = 'stub' WHERE id = ?", (moment_id,))
@@ -235,7 +237,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
 
     def drop_segment(self, segment_id: int) -> None:
         """Remove a segment; its moments and documents stay."""
-        self._allowance.claim(room.segment_pages(0))
+        self._allowance.claim(page_budget.segment_pages(0))
         self.connection.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
 
     def reanchor(self, stream: str, boot_id: str, ahead_us: int) -> int:
@@ -253,7 +255,7 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
 
     def set_state(self, key: str, value: bytes) -> None:
         """Keep a component's state; it survives a restart together with what was written in this transaction. Raises BudgetError."""
-        self._allowance.claim_reserved(room.state_pages(len(value)))
+        self._allowance.claim_reserved(page_budget.state_pages(len(value)))
         self.connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
 
     def settle_terms(self) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from edgemem.remember.disk.room import Allowance
+from edgemem.remember.disk.page_budget import PageBudget
 
 
 class Writing:
     """Base of `Transaction`."""
 
-    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: Allowance) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: PageBudget) -> None:
         self.connection = connection
         """The writer's own, inside its open transaction; for this room only."""
         self._known = known

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from edgemem import clock
 from edgemem.errors import SourceError
+from edgemem.hear.listen import NOTHING_YET_US, Sound
 from edgemem.records import US, Frame, Image
 from edgemem.see import pixels
-from edgemem.see.hear import NOTHING_YET_US, Sound
 from edgemem.see.sources.base import SIDE_PX
 
 if TYPE_CHECKING:

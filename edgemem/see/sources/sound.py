@@ -17,8 +17,8 @@ import numpy as np
 
 from edgemem import clock
 from edgemem.errors import SourceError
+from edgemem.hear.listen import CHUNK_S, NOTHING_YET_US, RATE_HZ, Samples, Sound
 from edgemem.records import US, Frame
-from edgemem.see.hear import CHUNK_S, NOTHING_YET_US, RATE_HZ, Samples, Sound
 from edgemem.see.sources.container import identity_of, open_container
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from edgemem.clock import now_us
 from edgemem.errors import SourceError
+from edgemem.hear.listen import NOTHING_YET_US, Sound
 from edgemem.records import US, Frame
 from edgemem.see import pixels
-from edgemem.see.hear import NOTHING_YET_US, Sound
 from edgemem.see.sources.base import SIDE_PX
 from edgemem.see.sources.container import identity_of, open_container
 

@@ -9,12 +9,12 @@ import cv2
 import numpy as np
 import pytest
 
-from edgemem.cli.app import Session
-from edgemem.infer.card import EngineCard, Source
+from edgemem.cli.app import CommandContext
+from edgemem.infer.card import EngineCard, WeightSource
 from edgemem.infer.fetch import extract, fetch_archive
 from edgemem.records import Image
 
-PHOTOGRAPHS = Source(
+PHOTOGRAPHS = WeightSource(
     kind="pypi",
     package="scikit-image",
     version="0.25.2",
@@ -23,17 +23,17 @@ PHOTOGRAPHS = Source(
 
 
 @pytest.fixture(scope="session")
-def session() -> Session:
-    return Session(None, ())
+def session() -> CommandContext:
+    return CommandContext(None, ())
 
 
 @pytest.fixture(scope="session")
-def cards(session: Session) -> dict[str, EngineCard]:
+def cards(session: CommandContext) -> dict[str, EngineCard]:
     return session.cards
 
 
 @pytest.fixture(scope="session")
-def originals(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Path]]:
+def originals(session: CommandContext, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Path]]:
     """The members of a card's archives, as a converter gets them."""
 
     def members(name: str) -> dict[str, Path]:
@@ -47,7 +47,7 @@ def originals(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Cal
 
 
 @pytest.fixture(scope="session")
-def photographs(session: Session, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Image]:
+def photographs(session: CommandContext, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Image]:
     """Real pictures by name, BGR."""
     files = extract(PHOTOGRAPHS, fetch_archive(PHOTOGRAPHS, session.home / "archives"), tmp_path_factory.mktemp("photographs"))
     return {name: np.asarray(cv2.imread(str(path)), np.uint8) for name, path in files.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from edgemem.extend.context import Context
+from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 
 
@@ -50,13 +50,13 @@ def register_planners() -> Components:
     from edgemem_egagent.plan import PlannerSettings
     from edgemem_egagent.planner import EgagentPlanner
 
-    def make(settings: PlannerSettings, context: Context) -> EgagentPlanner:
+    def make(settings: PlannerSettings, context: PluginContext) -> EgagentPlanner:
         return EgagentPlanner(settings, context.models, (_visual(context), _transcript(), _graph(), _analyzer(context)))
 
     return [Component("egagent", make, PlannerSettings, "EGAgent: sub-tasks for three search tools, judged one by one")]
 
 
-def _visual(context: Context) -> Any:
+def _visual(context: PluginContext) -> Any:
     from edgemem.answer.retrievers.frames import FrameRetriever
     from edgemem_egagent.tools import VisualTool
 
@@ -75,7 +75,7 @@ def _graph() -> Any:
     return GraphTool()
 
 
-def _analyzer(context: Context) -> Any:
+def _analyzer(context: PluginContext) -> Any:
     from edgemem_egagent.tools import Analyzer
 
     return Analyzer(context.models)

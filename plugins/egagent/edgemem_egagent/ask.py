@@ -12,7 +12,7 @@ import msgspec
 
 from edgemem.answer.models import Left
 from edgemem.errors import ChatError
-from edgemem.infer.chat import Completion, Message, Prompt
+from edgemem.infer.chat import ChatMessage, Completion, Prompt
 
 T = TypeVar("T")
 DATA_CHARS = 60_000
@@ -44,7 +44,7 @@ def instructions(task: str) -> str:
 def ask_text(models: Completes, task: str, data: object, *, max_tokens: int = 500) -> str:
     """Plain text for a task. Raises ChatError when the model does not answer or answers nothing."""
     system = f"{instructions(task)}\n{instructions('data_rule').splitlines()[0]}"
-    messages = (Message(role="system", text=system), Message(role="user", text=_data(data)))
+    messages = (ChatMessage(role="system", text=system), ChatMessage(role="user", text=_data(data)))
     text = models.complete(Prompt(task=f"egagent_{task}", messages=messages, max_tokens=max_tokens)).text.strip()
     if not text:
         raise ChatError(f"the language model answered nothing to the task {task}")
@@ -63,8 +63,8 @@ def ask_typed(
     for name, value in (values or {}).items():
         text = text.replace(f"{{{name}}}", value)
     messages = [
-        Message(role="system", text=f"{text}\n{instructions('data_rule')}"),
-        Message(role="user", text=_data(data, request), images=images),
+        ChatMessage(role="system", text=f"{text}\n{instructions('data_rule')}"),
+        ChatMessage(role="user", text=_data(data, request), images=images),
     ]
     why = ""
     for _ in range(max(1, tries)):
@@ -78,8 +78,8 @@ def ask_typed(
         except msgspec.DecodeError as error:
             why = str(error)
             messages += [
-                Message(role="assistant", text=reply[:2000]),
-                Message(role="user", text=f"That is not a valid reply: {why}. Answer with one JSON object that fits."),
+                ChatMessage(role="assistant", text=reply[:2000]),
+                ChatMessage(role="user", text=f"That is not a valid reply: {why}. Answer with one JSON object that fits."),
             ]
     raise UnreadableError(f"the language model gave no valid {task}: {why}")
 

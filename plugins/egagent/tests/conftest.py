@@ -12,7 +12,7 @@ import pytest
 from edgemem_egagent.writers import FusedCaption, Triples, TriplesSettings
 
 from edgemem.answer.models import Models
-from edgemem.answer.planner import Kit
+from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import Hits, Query, moment_evidence
 from edgemem.clock import from_iso
 from edgemem.infer.chat import Completion, Prompt
@@ -175,7 +175,7 @@ class ScriptedChat:
 
 
 @pytest.fixture
-def kit_of() -> Callable[..., Kit]:
+def kit_of() -> Callable[..., AnswerKit]:
     """A kit with the planner `egagent`, around a scripted model or none."""
     from edgemem_egagent.plan import PlannerSettings
     from edgemem_egagent.planner import EgagentPlanner
@@ -184,10 +184,10 @@ def kit_of() -> Callable[..., Kit]:
     from edgemem.answer.retrieve import EventRetriever
     from edgemem.answer.retrievers.readings import TextRetriever
 
-    def make(chat: ScriptedChat | None = None, **settings: Any) -> Kit:
+    def make(chat: ScriptedChat | None = None, **settings: Any) -> AnswerKit:
         models = Models(chat)
         tools = (VisualTool(LabelRetriever()), TranscriptTool(), GraphTool(), Analyzer(models))
         planner = EgagentPlanner(PlannerSettings(**settings), models)
-        return Kit(planner=planner, retrievers=(LabelRetriever(), TextRetriever(), EventRetriever()), tools=tools, models=models)
+        return AnswerKit(planner=planner, retrievers=(LabelRetriever(), TextRetriever(), EventRetriever()), tools=tools, models=models)
 
     return make

@@ -14,7 +14,7 @@ from edgemem_egagent.planner import EgagentPlanner
 from edgemem_egagent.tools import Analyzer
 
 from edgemem.answer.models import Models
-from edgemem.answer.planner import Kit, ask
+from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.session import Session
 from edgemem.config import ModelSettings
 from edgemem.records import US, Answer, Question
@@ -23,7 +23,7 @@ from edgemem.remember.view import View
 from .conftest import T0_US, ScriptedChat
 
 NOW_US = T0_US + 7200 * US
-KitOf = Callable[..., Kit]
+KitOf = Callable[..., AnswerKit]
 PLAN = {
     "sub_tasks": [
         {"task": "when was the workshop in view", "tool": "visual", "queries": ["workshop"]},
@@ -33,7 +33,7 @@ PLAN = {
 }
 
 
-def put(view: View, kit: Kit, text: str, *options: str) -> tuple[Answer, Session]:
+def put(view: View, kit: AnswerKit, text: str, *options: str) -> tuple[Answer, Session]:
     return ask(view, Question(text=text, asked_us=NOW_US, as_of_us=min(NOW_US, view.as_of_us), options=options), kit)
 
 

@@ -11,15 +11,15 @@ import edgemem_egagent
 import pytest
 
 from edgemem.config import Settings
-from edgemem.extend.kit import make_context, make_parts
+from edgemem.extend.assembly import make_context, make_parts
 from edgemem.extend.plugins import Plugins
 from edgemem.extend.recipe import Recipe, Recipes
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera, check_plugin
+from edgemem.hear.subtitles import Subtitles
 from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.see.pipeline import Pipeline
-from edgemem.see.subtitles import Subtitles
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,8 @@ def test_talk_without_pictures_is_told_in_stretches_of_30_seconds_too(recipe: Re
 
 def test_the_default_recipe_tells_no_language_model_what_is_seen_and_heard() -> None:
     """A server that is configured for questions must not be sent every word that is said."""
-    [track] = Recipes(Plugins.load()).read("default").track
-    assert [(part["use"], part.get("model"), part.get("extractor")) for part in track.write] == [
+    [chain] = Recipes(Plugins.load()).read("default").chain
+    assert [(part["use"], part.get("model"), part.get("extractor")) for part in chain.write] == [
         ("fused_caption", False, None), ("triples", None, "local"),
     ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.answer.models import Models
-from edgemem.answer.planner import Kit, ask
+from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import Hits, Query, moment_evidence
 from edgemem.config import ModelSettings
 from edgemem.infer.chat import Prompt
@@ -212,7 +212,7 @@ def test_a_model_chooses_items_and_sees_pictures_with_their_times(view: View) ->
     assert "2026-05-04T09:00" in message.text
 
 
-def test_fewer_pictures_are_shown_when_all_are_more_than_the_question_may_spend(view: View, kit_of: Callable[..., Kit]) -> None:
+def test_fewer_pictures_are_shown_when_all_are_more_than_the_question_may_spend(view: View, kit_of: Callable[..., AnswerKit]) -> None:
     plan = {"sub_tasks": [{"task": "where was I", "tool": "visual", "queries": ["kitchen", "office", "workshop"]}]}
     found = {"finding": "A kitchen.", "items": [0]}
     chat = ScriptedChat(vision=True, plan=plan, analyse=found, grade={"sufficient": "yes"}, answer=_first)

@@ -7,9 +7,9 @@ import json
 import pytest
 from edgemem_gguf.chat import GgufChat
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.errors import ChatError, UsageError
-from edgemem.infer.chat import Message, Prompt
+from edgemem.infer.chat import ChatMessage, Prompt
 from edgemem.infer.fetch import ensure
 
 SCHEMA = {
@@ -21,12 +21,12 @@ SCHEMA = {
 
 
 def asking(text="Where is my red mug?", **fields):
-    return Prompt(**{"task": "planner", "messages": (Message(role="user", text=text),), "max_tokens": 50, **fields})
+    return Prompt(**{"task": "planner", "messages": (ChatMessage(role="user", text=text),), "max_tokens": 50, **fields})
 
 
 @pytest.fixture(scope="module")
 def session():
-    session = Session(None, ("gguf.model=smollm2-135m", "gguf.context_tokens=1024", "gguf.threads=1", "models.chat=gguf"))
+    session = CommandContext(None, ("gguf.model=smollm2-135m", "gguf.context_tokens=1024", "gguf.threads=1", "models.chat=gguf"))
     ensure(session.cards["smollm2-135m"], session.home, session.converters)
     return session
 
@@ -61,7 +61,7 @@ def test_length_and_time_are_limits(models, session):
 
 
 def test_pictures_are_refused(tmp_path):
-    prompt = asking(messages=(Message(role="user", text="what is this?", images=(b"jpeg",)),))
+    prompt = asking(messages=(ChatMessage(role="user", text="what is this?", images=(b"jpeg",)),))
     with pytest.raises(ChatError, match="reads words only"):
         GgufChat(lambda: tmp_path / "none.gguf", 1024, 1, 10).complete(prompt)
 
@@ -74,12 +74,12 @@ def test_a_model_that_is_not_there_or_is_none_is_said(tmp_path, monkeypatch):
         (tmp_path / "text.gguf", "is it a GGUF file"),
         ("smollm2-135m", "engines fetch"),
     ):
-        models = Session(None, (f"gguf.model={model}",)).context.models
+        models = CommandContext(None, (f"gguf.model={model}",)).context.models
         with pytest.raises(ChatError, match=words):
             models.complete(asking())
     with pytest.raises(UsageError, match='did you mean "smollm2-135m"'):
-        Session(None, ("gguf.model=smolm2-135m",)).context.models.complete(asking())
+        CommandContext(None, ("gguf.model=smolm2-135m",)).context.models.complete(asking())
 
 
 def test_nothing_is_configured_unless_a_model_is_named():
-    assert not Session(None, ()).context.models.there
+    assert not CommandContext(None, ()).context.models.there

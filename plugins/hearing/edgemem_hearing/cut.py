@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgemem.hear.listen import RATE_HZ, Samples, Sound
 from edgemem.infer.roles import SpeechDetector
 from edgemem.records import US
-from edgemem.see.hear import RATE_HZ, Samples, Sound
 
 if TYPE_CHECKING:
     from edgemem_hearing import EarSettings

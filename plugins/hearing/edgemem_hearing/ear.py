@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from edgemem.errors import EngineError
+from edgemem.hear.listen import NOTHING_YET_US, RATE_HZ, Governor, Heard, Sound, Word
 from edgemem.infer.roles import Phrase, Transcriber
 from edgemem.records import US
-from edgemem.see.hear import NOTHING_YET_US, RATE_HZ, Governor, Heard, Sound, Word
 from edgemem_hearing.cut import Cutter, Piece
 from edgemem_hearing.voices import Voices
 
@@ -30,7 +30,7 @@ _MUSIC_SPEECH = 0.6
 
 
 class WhisperEar:
-    """See `edgemem.see.hear.Ear`. Models load with the first sound or speech, in the thread that hears."""
+    """See `edgemem.hear.listen.Ear`. Models load with the first sound or speech, in the thread that hears."""
 
     name = "whisper"
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from edgemem.hear.listen import VoicePrint, VoicesState
 from edgemem.records import Vector
-from edgemem.see.hear import VoicePrint, VoicesState
 
 if TYPE_CHECKING:
     from edgemem_hearing import EarSettings

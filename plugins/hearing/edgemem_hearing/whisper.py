@@ -10,7 +10,7 @@ import numpy as np
 
 from edgemem.errors import EngineError
 from edgemem.infer.roles import Phrase
-from edgemem.infer.runtime import Parts
+from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Vector
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _TOKENS_PER_S, _TOKENS = 10, 12
 class WhisperTranscriber:
     """Role `transcribe`. Shorter windows than Whisper's 30 s were tried: they save two thirds of the time and make it repeat itself."""
 
-    def __init__(self, settings: WhisperSettings, parts: Parts) -> None:
+    def __init__(self, settings: WhisperSettings, parts: DecoderParts) -> None:
         """Load the model of a card's folder. Raises EngineError when CTranslate2 cannot."""
         from faster_whisper import WhisperModel
 

@@ -7,16 +7,16 @@ import re
 import numpy as np
 import pytest
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.errors import FetchError
-from edgemem.infer.card import Source
+from edgemem.hear.listen import NOTHING_YET_US
+from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import ensure, extract, fetch_archive
-from edgemem.see.hear import NOTHING_YET_US
 from edgemem.see.sources.sound import SoundTrack
 
 _FOLDER = "usr/share/pocketsphinx/test/data"
 _LIBRIVOX = ("0870", "0880", "0890", "0920", "0930")
-SPEECH = Source(
+SPEECH = WeightSource(
     kind="apt",
     package="pocketsphinx-testdata",
     members={
@@ -30,7 +30,7 @@ SPEECH = Source(
 @pytest.fixture(scope="session")
 def session():
     """With the light recogniser: the tests are about the ear, `tools/eval/hearing.py` is about the words."""
-    made = Session(None, ("engines.threads=1", 'engines.roles.transcribe="whisper-tiny-en"'))
+    made = CommandContext(None, ("engines.threads=1", 'engines.roles.transcribe="whisper-tiny-en"'))
     for name in ("silero-vad", "resemblyzer", "whisper-tiny-en"):
         ensure(made.cards[name], made.home, made.converters)
     return made

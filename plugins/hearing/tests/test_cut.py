@@ -12,8 +12,8 @@ from edgemem_hearing.voices import Voices
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgemem.hear.listen import RATE_HZ, Sound
 from edgemem.records import US
-from edgemem.see.hear import RATE_HZ, Sound
 
 WINDOW = 512
 SPAN = st.tuples(st.booleans(), st.integers(1, 60))

@@ -11,10 +11,10 @@ from edgemem_hearing import EarSettings
 from edgemem_hearing.ear import WhisperEar, believable
 
 from edgemem.errors import EngineError
+from edgemem.hear.listen import RATE_HZ, Sound
 from edgemem.infer.roles import Phrase
 from edgemem.infer.runtime import Engines
 from edgemem.records import US
-from edgemem.see.hear import RATE_HZ, Sound
 
 PAUSE = np.zeros(RATE_HZ, np.float32)
 

@@ -14,7 +14,7 @@ from rapidocr.utils.process_img import get_rotate_crop_image
 
 from edgemem.errors import EngineError
 from edgemem.infer.decode_image import resize, tensor
-from edgemem.infer.runtime import Parts
+from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Box, Image, Observation
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ GLANCE_AREA_PX = 26
 class PaddleReader:
     """Role `read_text`."""
 
-    def __init__(self, settings: OcrSettings, parts: Parts) -> None:
+    def __init__(self, settings: OcrSettings, parts: DecoderParts) -> None:
         self._settings = settings
         self._detection, self._recognition = parts.engines["detection"], parts.engines["recognition"]
         alphabet = self._recognition.metadata.get("character")

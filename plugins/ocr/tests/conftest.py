@@ -6,11 +6,11 @@ import cv2
 import numpy as np
 import pytest
 
-from edgemem.cli.app import Session
-from edgemem.infer.card import Source
+from edgemem.cli.app import CommandContext
+from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import ensure, extract, fetch_archive
 
-PHOTOGRAPHS = Source(
+PHOTOGRAPHS = WeightSource(
     kind="pypi",
     package="scikit-image",
     version="0.25.2",
@@ -20,7 +20,7 @@ PHOTOGRAPHS = Source(
 
 @pytest.fixture(scope="session")
 def session():
-    return Session(None, ("engines.threads=2",))
+    return CommandContext(None, ("engines.threads=2",))
 
 
 @pytest.fixture(scope="session")

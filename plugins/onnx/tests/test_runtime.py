@@ -12,7 +12,7 @@ from edgemem_onnx import OnnxSettings, register_runtimes
 from onnx import TensorProto, helper
 
 from edgemem.errors import EngineError
-from edgemem.infer.card import EngineCard, Model, Source, Tensor
+from edgemem.infer.card import EngineCard, Model, Tensor, WeightSource
 from edgemem.infer.runtime import RuntimeContext
 
 
@@ -35,7 +35,7 @@ def twice(tmp_path) -> Path:
 
 def card(entry="x", result="y"):
     model = Model(file="model", inputs={entry: Tensor(shape=["n", 4])}, outputs={result: Tensor(shape=["n", 4])})
-    source = Source(kind="file", path="twice.onnx", members={"model": ""})
+    source = WeightSource(kind="file", path="twice.onnx", members={"model": ""})
     return EngineCard(name="twice", role="test", decoder="none", source=[source], files={"model": "twice.onnx"}, models={"model": model})
 
 

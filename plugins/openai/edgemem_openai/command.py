@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from edgemem.cli.app import Session, common_options, json_option, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_session, print_json, table
 
 
 @click.command()
@@ -13,7 +13,7 @@ from edgemem.cli.app import Session, common_options, json_option, pass_session, 
 @json_option
 @common_options
 @pass_session
-def spent(session: Session, days: int, as_json: bool) -> None:
+def spent(session: CommandContext, days: int, as_json: bool) -> None:
     """Show the tokens and the money that language models took, by day, task and model."""
     from edgemem_openai.ledger import Ledger
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from edgemem.errors import ChatError
-from edgemem.infer.chat import Message, Prompt
+from edgemem.infer.chat import ChatMessage, Prompt
 from edgemem_openai.images import data_uri
 
 REPLY_BYTES = 4_000_000
@@ -82,7 +82,7 @@ def keeps_strict_rules(schema: object) -> bool:
     return all(keeps_strict_rules(value) for value in schema.values())
 
 
-def _with_schema(prompt: Prompt, dialect: Dialect) -> tuple[Message, ...]:
+def _with_schema(prompt: Prompt, dialect: Dialect) -> tuple[ChatMessage, ...]:
     if prompt.schema is None or dialect.structured == "json_schema":
         return prompt.messages
     schema = msgspec.json.encode(prompt.schema).decode()
@@ -90,10 +90,10 @@ def _with_schema(prompt: Prompt, dialect: Dialect) -> tuple[Message, ...]:
     first, rest = prompt.messages[0], prompt.messages[1:]
     if first.role == "system":
         return (msgspec.structs.replace(first, text=f"{first.text}\n\n{rule}"), *rest)
-    return (Message(role="system", text=rule), *prompt.messages)
+    return (ChatMessage(role="system", text=rule), *prompt.messages)
 
 
-def _message(message: Message, side_px: int, limit_bytes: int) -> dict[str, Any]:
+def _message(message: ChatMessage, side_px: int, limit_bytes: int) -> dict[str, Any]:
     if not message.images:
         return {"role": message.role, "content": message.text}
     from edgemem_openai.images import fit_jpeg

@@ -13,11 +13,11 @@ import simplejpeg
 from edgemem_openai.chat import OpenAIChat
 from edgemem_openai.settings import OpenAISettings
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.cli.main import main
 from edgemem.clock import from_iso
 from edgemem.config import convert
-from edgemem.infer.chat import Message, Prompt
+from edgemem.infer.chat import ChatMessage, Prompt
 from edgemem.infer.fetch import ensure
 from edgemem.records import US, Observation
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
@@ -39,7 +39,7 @@ def asking():
     """A prompt of one message, or with fields of its own."""
 
     def make(text="where is the mug?", **fields):
-        return Prompt(**{"task": "planner", "messages": (Message(role="user", text=text),), "max_tokens": 50, **fields})
+        return Prompt(**{"task": "planner", "messages": (ChatMessage(role="user", text=text),), "max_tokens": 50, **fields})
 
     return make
 
@@ -62,7 +62,7 @@ def make_chat(tmp_path):
 @pytest.fixture(scope="session")
 def smollm2():
     """The address of a server that serves SmolLM2, in a process of its own."""
-    session = Session(None, ())
+    session = CommandContext(None, ())
     card = session.cards["smollm2-135m"]
     weights = ensure(card, session.home, session.converters)["model"]
     script = Path(__file__).with_name("llama_server.py")

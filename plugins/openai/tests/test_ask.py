@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgemem.cli.main import main
-from edgemem.extend.testing import Reply, ScriptedServer
+from edgemem.extend.testing import ScriptedReply, ScriptedServer
 
 RETRIEVE = {"type": "tool", "name": "retrieve", "args": {"question": "Where is the red coffee mug?"}}
 SEARCH = {"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 0, "threshold": 0.0}], "sources": ["event"]}
@@ -14,7 +14,7 @@ QUESTION = "Where is the red coffee mug?"
 
 
 def test_a_model_finds_the_answer_and_its_cost_is_shown(ask):
-    with ScriptedServer([RETRIEVE, SEARCH, Reply.failing(500), ANSWER]) as server:
+    with ScriptedServer([RETRIEVE, SEARCH, ScriptedReply.failing(500), ANSWER]) as server:
         code, answer, _ = ask(QUESTION, f"openai.base_url={server.base_url}", "openai.backoff_s=0.001")
     assert (code, answer["status"], answer["answer"]) == (0, "answered", "On the kitchen table.")
     assert [evidence["offset_s"] for evidence in answer["evidence"]][:1] == [20.0]
@@ -74,9 +74,9 @@ def test_a_server_that_goes_away_in_the_middle_leaves_the_rest_to_the_local_plan
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (Reply.failing(401, "bad key"), "refuses the key"),
-        (Reply(refusal="I will not look at that."), "refused: I will not look at that."),
-        (Reply("word " * 99, cut_after=3), "broke"),
+        (ScriptedReply.failing(401, "bad key"), "refuses the key"),
+        (ScriptedReply(refusal="I will not look at that."), "refused: I will not look at that."),
+        (ScriptedReply("word " * 99, cut_after=3), "broke"),
     ],
 )
 def test_a_model_that_does_not_answer_is_done_without(ask, line, said):

@@ -11,8 +11,8 @@ import pytest
 from edgemem_openai.settings import OpenAISettings, server_for, with_environment
 
 from edgemem.errors import ChatError, UsageError
-from edgemem.extend.testing import Reply, ScriptedServer
-from edgemem.infer.chat import Message
+from edgemem.extend.testing import ScriptedReply, ScriptedServer
+from edgemem.infer.chat import ChatMessage
 
 SCHEMA = {
     "type": "object",
@@ -37,9 +37,9 @@ def fails(chat, prompt, words):
 
 
 def test_a_reply_is_whole_and_counted(make_chat, asking):
-    with ScriptedServer([Reply("in the kitchen", usage=(1000, 500))]) as server:
+    with ScriptedServer([ScriptedReply("in the kitchen", usage=(1000, 500))]) as server:
         chat = make_chat(server, usd_per_million_in=2.0, usd_per_million_out=8.0)
-        prompt = asking(messages=(Message(role="system", text="be brief"), Message(role="user", text="where?")), temperature=0.25)
+        prompt = asking(messages=(ChatMessage(role="system", text="be brief"), ChatMessage(role="user", text="where?")), temperature=0.25)
         completion = chat.complete(prompt)
     assert (completion.text, completion.model, completion.finish) == ("in the kitchen", "scripted", "stop")
     assert (completion.tokens_in, completion.tokens_out, completion.usd) == (1000, 500, pytest.approx(0.006))
@@ -67,7 +67,7 @@ def test_a_schema_goes_as_structured_output_where_the_server_knows_it(make_chat,
 )
 def test_a_server_without_structured_output_reads_the_schema_and_is_asked_about_it_once(make_chat, asking, tmp_path, rejects, left):
     with ScriptedServer([f"<think>hm</think>\n```json\n{ANSWER}\n```", ANSWER, ANSWER], rejects=rejects) as server:
-        prompt = asking(messages=(Message(role="system", text="be brief"), Message(role="user", text="where?")), schema=SCHEMA)
+        prompt = asking(messages=(ChatMessage(role="system", text="be brief"), ChatMessage(role="user", text="where?")), schema=SCHEMA)
         chat = make_chat(server)
         assert chat.complete(prompt).text == ANSWER, "what stands around the JSON is taken off"
         chat.complete(prompt)
@@ -93,7 +93,7 @@ def test_a_server_that_knows_a_parameter_less_is_asked_without_it(make_chat, ask
 
 def test_a_schema_that_a_server_does_not_take_goes_into_the_text(make_chat, asking):
     complaint = "Invalid schema for response_format 'reply': In context=('properties', 'q'), 'additionalProperties' is required."
-    with ScriptedServer([Reply.failing(400, complaint), ANSWER]) as server:
+    with ScriptedServer([ScriptedReply.failing(400, complaint), ANSWER]) as server:
         assert make_chat(server).complete(asking(schema=SCHEMA)).text == ANSWER
     assert server.asked[1].body["response_format"] == {"type": "json_object"}
 
@@ -108,13 +108,13 @@ def test_nothing_is_told_about_this_machine(make_chat, asking, monkeypatch):
 
 
 def test_tokens_are_estimated_where_the_server_states_none(make_chat, asking):
-    with ScriptedServer([Reply("six words are said just here", usage=None)]) as server:
+    with ScriptedServer([ScriptedReply("six words are said just here", usage=None)]) as server:
         completion = make_chat(server).complete(asking("x" * 300))
     assert completion.tokens_in >= 100
     assert completion.tokens_out >= 6
 
 
-@pytest.mark.parametrize("reply", [Reply(refusal="I cannot help."), Reply(finish="content_filter")])
+@pytest.mark.parametrize("reply", [ScriptedReply(refusal="I cannot help."), ScriptedReply(finish="content_filter")])
 def test_a_refusal_is_a_refusal(make_chat, asking, reply):
     with ScriptedServer([reply]) as server:
         completion = make_chat(server).complete(asking())
@@ -122,7 +122,7 @@ def test_a_refusal_is_a_refusal(make_chat, asking, reply):
 
 
 def test_a_reply_cut_by_its_token_limit_says_so(make_chat, asking):
-    with ScriptedServer([Reply("and so", finish="length"), Reply("", finish="length"), Reply("")]) as server:
+    with ScriptedServer([ScriptedReply("and so", finish="length"), ScriptedReply("", finish="length"), ScriptedReply("")]) as server:
         chat = make_chat(server)
         assert chat.complete(asking()).finish == "length"
         fails(chat, asking(), "used all 50 tokens without a word")
@@ -130,7 +130,7 @@ def test_a_reply_cut_by_its_token_limit_says_so(make_chat, asking):
 
 
 def test_a_server_that_does_not_count_is_stopped(make_chat, asking):
-    with ScriptedServer([Reply("word " * 5000, pause_s=0.001)]) as server:
+    with ScriptedServer([ScriptedReply("word " * 5000, pause_s=0.001)]) as server:
         completion = make_chat(server).complete(asking(max_tokens=20))
         assert completion.finish == "length"
         assert len(completion.text) < 400
@@ -143,13 +143,13 @@ def test_a_server_that_does_not_count_is_stopped(make_chat, asking):
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_may_pass_is_tried_again(make_chat, asking, status):
-    with ScriptedServer([Reply.failing(status), Reply.failing(status), "now"]) as server:
+    with ScriptedServer([ScriptedReply.failing(status), ScriptedReply.failing(status), "now"]) as server:
         assert make_chat(server).complete(asking()).text == "now"
     assert len(server.asked) == 3
 
 
 def test_tries_are_limited_and_a_wait_that_is_too_long_is_not_waited(make_chat, asking):
-    with ScriptedServer([Reply.failing(500, "out of memory")] * 3 + [Reply.failing(429, retry_after_s=600)]) as server:
+    with ScriptedServer([ScriptedReply.failing(500, "out of memory")] * 3 + [ScriptedReply.failing(429, retry_after_s=600)]) as server:
         chat = make_chat(server)
         fails(chat, asking(), "answers 500: out of memory (3 tries)")
         fails(chat, asking(), "asks to wait 600 s")
@@ -157,7 +157,7 @@ def test_tries_are_limited_and_a_wait_that_is_too_long_is_not_waited(make_chat, 
 
 
 def test_retry_after_is_kept(make_chat, asking):
-    with ScriptedServer([Reply.failing(429, retry_after_s=0.5), "now"]) as server:
+    with ScriptedServer([ScriptedReply.failing(429, retry_after_s=0.5), "now"]) as server:
         start = time.monotonic()
         assert make_chat(server).complete(asking()).text == "now"
         assert time.monotonic() - start >= 0.5
@@ -166,19 +166,19 @@ def test_retry_after_is_kept(make_chat, asking):
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply.failing(401, "Incorrect API key provided: top-secret"), "openai.api_key_file or OPENAI_API_KEY"),
-        (Reply.failing(404, "model not found"), "check openai.model"),
-        (Reply.failing(400, "request (9031 tokens) exceeds the available context size"), "prompt is too long"),
-        (Reply.failing(400, "bad luck"), "answers 400: bad luck"),
-        (Reply(status=429, body=b'{"error": {"message": "pay", "code": "insufficient_quota"}}'), "no credit is left"),
-        (Reply(status=307, headers={"Location": "http://127.0.0.1:9/v1"}), "sends the request on to http://127.0.0.1:9/v1"),
-        (Reply(body=b"<html>log in</html>", content_type="text/html; charset=utf-8"), "web page"),
-        (Reply(body=b"data: {oops\n\n", content_type="text/event-stream"), "no completion"),
-        (Reply(body=b'{"choices": "many"}'), "no completion"),
-        (Reply(body=b'data: {"error": {"message": "overloaded"}}\n\n', content_type="text/event-stream"), "overloaded"),
-        (Reply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "broke off"),
-        (Reply("one two three four", cut_after=2), "broke"),
-        (Reply(status=400, body=NO_ROOM), "prompt is too long"),
+        (ScriptedReply.failing(401, "Incorrect API key provided: top-secret"), "openai.api_key_file or OPENAI_API_KEY"),
+        (ScriptedReply.failing(404, "model not found"), "check openai.model"),
+        (ScriptedReply.failing(400, "request (9031 tokens) exceeds the available context size"), "prompt is too long"),
+        (ScriptedReply.failing(400, "bad luck"), "answers 400: bad luck"),
+        (ScriptedReply(status=429, body=b'{"error": {"message": "pay", "code": "insufficient_quota"}}'), "no credit is left"),
+        (ScriptedReply(status=307, headers={"Location": "http://127.0.0.1:9/v1"}), "sends the request on to http://127.0.0.1:9/v1"),
+        (ScriptedReply(body=b"<html>log in</html>", content_type="text/html; charset=utf-8"), "web page"),
+        (ScriptedReply(body=b"data: {oops\n\n", content_type="text/event-stream"), "no completion"),
+        (ScriptedReply(body=b'{"choices": "many"}'), "no completion"),
+        (ScriptedReply(body=b'data: {"error": {"message": "overloaded"}}\n\n', content_type="text/event-stream"), "overloaded"),
+        (ScriptedReply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "broke off"),
+        (ScriptedReply("one two three four", cut_after=2), "broke"),
+        (ScriptedReply(status=400, body=NO_ROOM), "prompt is too long"),
     ],
 )
 def test_what_does_not_pass_is_said_in_one_line_and_not_tried_again(make_chat, asking, reply, words):
@@ -190,26 +190,26 @@ def test_what_does_not_pass_is_said_in_one_line_and_not_tried_again(make_chat, a
 
 def test_a_plain_reply_to_a_request_for_a_stream_is_taken(make_chat, asking):
     body = b'{"choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
-    with ScriptedServer([Reply(body=body)]) as server:
+    with ScriptedServer([ScriptedReply(body=body)]) as server:
         assert make_chat(server).complete(asking()).text == "whole"
 
 
 def test_a_slow_stream_ends_at_the_deadline(make_chat, asking):
-    with ScriptedServer([Reply("word " * 40, pause_s=0.05)]) as server:
+    with ScriptedServer([ScriptedReply("word " * 40, pause_s=0.05)]) as server:
         fails(make_chat(server, call_s=0.4), asking(), "openai.call_s = 0.4")
 
 
 def test_a_silent_server_ends_at_the_stall(make_chat, asking):
-    with ScriptedServer([Reply("late", wait_s=20)]) as server:
+    with ScriptedServer([ScriptedReply("late", wait_s=20)]) as server:
         start = time.monotonic()
         fails(make_chat(server, stall_s=0.3), asking(), "raise openai.stall_s")
         assert time.monotonic() - start < 10
 
 
 def test_a_stream_that_falls_silent_ends_at_the_stall(make_chat, asking):
-    with ScriptedServer([Reply("one two", pause_s=0.3)]) as server:
+    with ScriptedServer([ScriptedReply("one two", pause_s=0.3)]) as server:
         fails(make_chat(server, stall_s=0.1), asking(), "said nothing in time")
-    with ScriptedServer([Reply(body=FIRST, headers={"Content-Length": "99999"}, content_type="text/event-stream")]) as server:
+    with ScriptedServer([ScriptedReply(body=FIRST, headers={"Content-Length": "99999"}, content_type="text/event-stream")]) as server:
         fails(make_chat(server, stall_s=0.5), asking(), "broke in the middle")
 
 

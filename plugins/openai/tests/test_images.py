@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from edgemem.errors import ChatError
 from edgemem.extend.testing import ScriptedServer
-from edgemem.infer.chat import Message
+from edgemem.infer.chat import ChatMessage
 
 
 def noise(width, height, quality=95):
@@ -58,7 +58,7 @@ def test_no_picture_fits_into_nothing():
 
 
 def test_pictures_leave_only_where_the_model_sees(make_chat, asking):
-    prompt = asking(task="inspector", messages=(Message(role="user", text="what is this?", images=(noise(2000, 500), noise(30, 40))),))
+    prompt = asking(task="inspector", messages=(ChatMessage(role="user", text="what is this?", images=(noise(2000, 500), noise(30, 40))),))
     with ScriptedServer(["noise"]) as server:
         with pytest.raises(ChatError, match=r"openai\.vision = true"):
             make_chat(server).complete(prompt)

@@ -12,7 +12,7 @@ import pytest
 from edgemem_openai.ledger import Ledger, Spent
 
 from edgemem.errors import ChatError
-from edgemem.extend.testing import Reply, ScriptedServer
+from edgemem.extend.testing import ScriptedReply, ScriptedServer
 
 WORST = Spent(day="", task="planner", model="m", place="here", calls=1, tokens_in=60, tokens_out=40, usd=0.5)
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_counted_is_not_asked(tmp_path, make_chat, asking):
 
 
 def test_the_day_ends_for_every_chat_of_the_home(make_chat, asking):
-    with ScriptedServer([Reply("yes", usage=(400, 100))] * 3) as server:
+    with ScriptedServer([ScriptedReply("yes", usage=(400, 100))] * 3) as server:
         make_chat(server, tokens_per_day=600).complete(asking())
         with pytest.raises(ChatError, match="500 tokens today"):
             make_chat(server, tokens_per_day=600).complete(asking(max_tokens=200))
@@ -102,14 +102,14 @@ def test_the_day_ends_for_every_chat_of_the_home(make_chat, asking):
 
 
 def test_a_reply_that_broke_off_is_counted_as_far_as_it_came(make_chat, asking, tmp_path):
-    with ScriptedServer([Reply("one two three four", cut_after=3)]) as server, pytest.raises(ChatError, match="broke"):
+    with ScriptedServer([ScriptedReply("one two three four", cut_after=3)]) as server, pytest.raises(ChatError, match="broke"):
         make_chat(server).complete(asking())
     (line,) = Ledger(tmp_path / "openai.db").lines(1)
     assert (line.calls, line.tokens_out >= 3, line.tokens_in > 0) == (1, True, True)
 
 
 def test_a_server_that_is_not_waited_for_may_charge_and_one_that_fails_does_not(make_chat, asking, tmp_path):
-    with ScriptedServer([Reply.failing(500)] * 3 + [Reply("late", wait_s=20)]) as server:
+    with ScriptedServer([ScriptedReply.failing(500)] * 3 + [ScriptedReply("late", wait_s=20)]) as server:
         with pytest.raises(ChatError, match="500"):
             make_chat(server).complete(asking())
         assert Ledger(tmp_path / "openai.db").lines(1) == []

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from edgemem.extend.context import Context
+from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def register_recipes() -> Iterable[str]:
     return ["edgemem_vam.recipes"]
 
 
-def _planner(settings: Any, context: Context) -> Any:
+def _planner(settings: Any, context: PluginContext) -> Any:
     """The planner with its tools at their defaults; a recipe that names a tool replaces that one."""
     from edgemem_vam.planner import VamPlanner
 
@@ -125,7 +125,7 @@ def _planner(settings: Any, context: Context) -> Any:
     return planner
 
 
-def _calibration(context: Context) -> Mapping[str, float]:
+def _calibration(context: PluginContext) -> Mapping[str, float]:
     """Thresholds belong to a vector space: those that the card of the joint embedder states."""
     if context.engines is None or not context.engines.has("embed_joint"):
         return {}

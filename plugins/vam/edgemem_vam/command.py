@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from edgemem.cli.app import Session, common_options, json_option, memory_option, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_session, print_json
 from edgemem.clock import to_iso
 
 
@@ -17,7 +17,7 @@ from edgemem.clock import to_iso
 @json_option
 @common_options
 @pass_session
-def habits(session: Session, memory: Path, last: int, as_json: bool) -> None:
+def habits(session: CommandContext, memory: Path, last: int, as_json: bool) -> None:
     """What was talked about, and which habits of yours your own words show. Nothing of it is stored."""
     from edgemem.remember.view import View
     from edgemem_vam.actions import Exchange

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.session import Session
-from edgemem.answer.thinking import Thinking, Thought
 from edgemem.answer.tools import Refused, Reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from edgemem.infer.chat import Message, Prompt
+from edgemem.infer.chat import ChatMessage, Prompt
 from edgemem_vam.prompts import prompt
 from edgemem_vam.wire import WireError
 
@@ -43,7 +43,7 @@ _QUOTED_BACK = 2000
 def request(task: str, role: Role, body: dict[str, Any], images: Sequence[bytes] = (), schema: dict[str, Any] | None = None) -> Prompt:
     """A prompt of one system message (the file `prompts/<task>.md`) and one user message: JSON, so that what is quoted stays quoted."""
     text = msgspec.json.encode(body).decode()
-    messages = (Message(role="system", text=prompt(task)), Message(role="user", text=text, images=tuple(images)))
+    messages = (ChatMessage(role="system", text=prompt(task)), ChatMessage(role="user", text=text, images=tuple(images)))
     return Prompt(
         task=task, messages=messages, temperature=role.temperature, max_tokens=role.max_tokens, schema=schema, schema_name=task
     )  # fmt: skip
@@ -68,8 +68,8 @@ def decide(models: Models, asked: Prompt, decode: Callable[[str], T], *, repair:
         problem = str(error)
     again = (
         *asked.messages,
-        Message(role="assistant", text=first[:_QUOTED_BACK] or "(empty)"),
-        Message(role="user", text=REPAIR.format(problem=problem)),
+        ChatMessage(role="assistant", text=first[:_QUOTED_BACK] or "(empty)"),
+        ChatMessage(role="user", text=REPAIR.format(problem=problem)),
     )
     second = models.complete(msgspec.structs.replace(asked, messages=again, temperature=0.0)).text
     try:

@@ -18,12 +18,12 @@ from edgemem_vam.summaries import SummaryTool, SurveyTool
 
 from edgemem.answer.language.words import content_words
 from edgemem.answer.models import Models
-from edgemem.answer.planner import Kit, ask
+from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever, Matches, Sighting
 from edgemem.answer.retrievers.readings import TextRetriever
-from edgemem.answer.session import Session
-from edgemem.cli.app import Session as CliSession
+from edgemem.answer.session import CommandContext
+from edgemem.cli.app import CommandContext as CliSession
 from edgemem.clock import from_iso
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
@@ -175,17 +175,17 @@ def search_tool() -> HybridSearchTool:
     return tool
 
 
-def make_kit(chat: ScriptedChat | None, settings: PlannerSettings | None = None, **limits: Any) -> Kit:
+def make_kit(chat: ScriptedChat | None, settings: PlannerSettings | None = None, **limits: Any) -> AnswerKit:
     """The planner `vam` with its tools, as the recipe makes it."""
     models = Models(chat, ModelSettings(**limits)) if chat else Models()
     caps = ModelSettings(**limits)
     planner = VamPlanner(settings, models, tokens_limit=caps.tokens_per_question, seconds_limit=caps.seconds_per_question)
     tools = (SurveyTool(), search_tool(), InspectTool(None, models), AdjudicateTool(None, models), SummaryTool(None, models))
     retrievers = (FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever())
-    return Kit(planner=planner, retrievers=retrievers, tools=tools, models=models)
+    return AnswerKit(planner=planner, retrievers=retrievers, tools=tools, models=models)
 
 
-def put(view: View, question: str, kit: Kit, options: tuple[str, ...] = ()) -> tuple[Answer, Session]:
+def put(view: View, question: str, kit: AnswerKit, options: tuple[str, ...] = ()) -> tuple[Answer, CommandContext]:
     """Ask an hour after the walk."""
     asked_us = min(view.as_of_us, START_US + 3600 * US)
     return ask(view, Question(text=question, asked_us=asked_us, as_of_us=asked_us, options=options), kit)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from edgemem.cli.main import main
-from edgemem.extend.testing import Asked, Reply, ScriptedServer
+from edgemem.extend.testing import ScriptedCall, ScriptedReply, ScriptedServer
 from edgemem.infer.runtime import Engines
 
 pytest.importorskip("edgemem_openai")
@@ -50,7 +50,7 @@ def memory(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "memory"
 
 
-def planner(asked: Asked) -> Any:
+def planner(asked: ScriptedCall) -> Any:
     """A model that searches for the sign, looks at the best hit and answers with what the inspector read."""
     task = asked.messages[0][1].splitlines()[0]
     if task == "# Router":
@@ -89,7 +89,7 @@ def test_a_question_is_answered_through_a_server_with_evidence_that_can_be_shown
 
 
 def test_pictures_are_found_by_the_looks_of_one_that_was_found(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def alike(asked: Asked) -> Any:
+    def alike(asked: ScriptedCall) -> Any:
         if asked.messages[0][1].startswith("# Router"):
             return {"type": "tool", "name": "retrieve", "args": {"question": "sign"}}
         turns = json.loads(asked.messages[1][1])["context"]
@@ -110,7 +110,7 @@ def test_pictures_are_found_by_the_looks_of_one_that_was_found(memory: Path, cap
 
 
 def test_with_the_server_gone_the_local_planner_answers_and_says_so(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with ScriptedServer([Reply.failing(500)]) as server:
+    with ScriptedServer([ScriptedReply.failing(500)]) as server:
         gone = server.base_url
     code, out, err = run(
         capsys, "ask", "when did I see the sign MARKET HALL?", "--memory", str(memory), "--recipe", "vam", "--planner", "vam", "--json",

@@ -21,9 +21,9 @@ from edgemem_vam.events import OtsuEvents
 from edgemem_vam.planner import PlannerSettings
 from edgemem_vam.prompts import prompt
 
-from edgemem.cli.app import Session
+from edgemem.cli.app import CommandContext
 from edgemem.config import Settings
-from edgemem.extend.kit import make_context, make_parts
+from edgemem.extend.assembly import make_context, make_parts
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
 from edgemem.records import US, Frame
 from edgemem.remember.entries import NewMoment, NewSegment
@@ -208,7 +208,7 @@ def test_no_feature_is_forgotten() -> None:
 
 
 def test_the_recipe_holds_the_values_of_the_paper() -> None:
-    recipe = Session(None, ()).recipes.read("vam")
+    recipe = CommandContext(None, ()).recipes.read("vam")
     assert recipe.rate_fps == 0.5
     assert [part["use"] for part in recipe.gate] == ["blur", "difference", "histogram", "ssim"]
     assert [part["threshold"] for part in recipe.gate] == [20.0, 20.0, 0.0, 0.92]
@@ -241,7 +241,7 @@ def _luminance(jpeg: bytes) -> bytes:
 
 
 def test_a_stream_through_the_recipe_becomes_pictures_of_quality_90_events_and_their_documents(tmp_path: Path) -> None:
-    cli = Session(None, ())
+    cli = CommandContext(None, ())
     parts, _ = make_parts(cli.recipes, cli.recipes.read("vam"), make_context(cli.plugins, Settings(), tmp_path), cli.plugins)
     parts = replace(parts, joint=FakeJointEmbedder(), ear=None)
     with Store.open(tmp_path / "memory") as store:

@@ -13,7 +13,7 @@ from edgemem_vam import actions
 from edgemem_vam.planner import PlannerSettings
 
 from edgemem.answer.planner import ask as planner_ask
-from edgemem.answer.trace import log_of, story
+from edgemem.answer.trace import log_of, trace_text
 from edgemem.errors import ChatError
 from edgemem.records import US, Question
 from edgemem.remember.view import View
@@ -70,7 +70,7 @@ def test_the_planner_knows_the_clock_of_the_one_who_asks_and_what_time_the_quest
     assert body["memory"]["streams"][0]["clock"] == "2026-05-04 12:00:00+02:00"
     assert body["asked_time"]["min"] == 10.0
     assert body["context"][0]["results"][0]["clock"] == "2026-05-04 12:00:20+02:00"
-    assert "survey (asked 2026-05-04 13:00:00)" in story(log_of(session, answer, "vam", "vam"), "Europe/Berlin")
+    assert "survey (asked 2026-05-04 13:00:00)" in trace_text(log_of(session, answer, "vam", "vam"), "Europe/Berlin")
 
 
 def test_every_role_speaks_at_its_temperature_with_its_limit_and_its_schema(ask: Any) -> None:

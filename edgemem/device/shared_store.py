@@ -80,7 +80,7 @@ class SharedStore(Store):
         super().__init__(opened.directory, opened._connection, opened._lock, opened.budget_bytes)  # noqa: SLF001
 
 
-class InTurn:
+class LockedRetainer:
     """A retainer whose step no other thread interrupts: what it found is still there when it acts on it."""
 
     def __init__(self, retainer: Retainer) -> None:

@@ -28,8 +28,8 @@ import msgspec
 
 from edgemem.records import US, Tier
 from edgemem.remember.budget.shrink import shrink
-from edgemem.remember.budget.worth import worth
-from edgemem.remember.disk.room import Division
+from edgemem.remember.budget.value import values_of
+from edgemem.remember.disk.page_budget import BudgetShares
 from edgemem.remember.entries import Retainable
 from edgemem.remember.rows.ledger import PINNED
 from edgemem.remember.rows.transaction import Transaction
@@ -59,7 +59,7 @@ _UNKNOWN = (
 )
 
 
-class Hands(msgspec.Struct):
+class EvictionProgress(msgspec.Struct):
     """How far each rung has come: the last id it met. Kept with the memory."""
 
     cap_bytes: int = 0
@@ -67,7 +67,7 @@ class Hands(msgspec.Struct):
     gap_s: int = _FIRST_GAP_S
 
 
-class Keeper(Protocol):
+class EvictionStore(Protocol):
     """What the store offers to what makes room in it."""
 
     ledger: Counter[str]
@@ -80,18 +80,18 @@ class Keeper(Protocol):
     def unbounded(self) -> AbstractContextManager[Transaction]: ...
 
 
-class Fader:
+class Eviction:
     """Makes room in one store, a bounded step at a time."""
 
-    def __init__(self, store: Keeper, connection: sqlite3.Connection, division: Division) -> None:
+    def __init__(self, store: EvictionStore, connection: sqlite3.Connection, division: BudgetShares) -> None:
         self._store = store
         self._connection = connection
         self._division = division
         self._share_bytes = division.share_bytes
         kept = store.state(_KEY)
-        self._hands = msgspec.msgpack.decode(kept, type=Hands) if kept else Hands()
+        self._hands = msgspec.msgpack.decode(kept, type=EvictionProgress) if kept else EvictionProgress()
         if self._hands.cap_bytes != division.cap_bytes:
-            self._hands = Hands(cap_bytes=division.cap_bytes)  # a larger cap thins less
+            self._hands = EvictionProgress(cap_bytes=division.cap_bytes)  # a larger cap thins less
         self._edges: frozenset[int] = frozenset()
 
     def step(self, *, hard: bool) -> bool:
@@ -125,7 +125,7 @@ class Fader:
 
     def restart(self) -> None:
         """Begin all laps anew, for a hard round."""
-        self._hands = Hands(cap_bytes=self._division.cap_bytes, gap_s=self._hands.gap_s)
+        self._hands = EvictionProgress(cap_bytes=self._division.cap_bytes, gap_s=self._hands.gap_s)
 
     def _newest_id(self) -> int:
         newest: int = self._connection.execute("SELECT ifnull(max(id), 0) FROM moment").fetchone()[0]
@@ -234,7 +234,7 @@ class Fader:
         found: dict[int, float] = {}
         for stream_id in {moment.stream_id for moment in window}:
             ids = [m.id for m in sorted(window, key=lambda m: m.t_us) if m.stream_id == stream_id]
-            found.update(zip(ids, worth(self._connection, ids).tolist(), strict=True))
+            found.update(zip(ids, values_of(self._connection, ids).tolist(), strict=True))
         return found
 
     def _most_valuable(self, bucket: Sequence[Retainable], worths: Mapping[int, float]) -> int:

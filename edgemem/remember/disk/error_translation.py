@@ -41,7 +41,7 @@ def explain(directory: Path, error: Exception) -> MemoryDirError:
 
 
 @contextmanager
-def told(directory: Path) -> Iterator[None]:
+def translated_errors(directory: Path) -> Iterator[None]:
     """Turn errors of SQLite, encrypted or not, and of the file system into `MemoryDirError`. Programming errors pass through."""
     try:
         yield

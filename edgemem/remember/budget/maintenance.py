@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from edgemem.errors import BudgetError
 from edgemem.records import Observation
-from edgemem.remember.disk import room, schema
-from edgemem.remember.disk.faults import told
+from edgemem.remember.disk import page_budget, schema
+from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.log import Log
 from edgemem.remember.vectors.search import SpaceWriter
 
 if TYPE_CHECKING:
-    from edgemem.remember.budget.fader import Fader
+    from edgemem.remember.budget.eviction import Eviction
 
 _VACUUM_PAGES = 256
 """Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
@@ -28,15 +28,15 @@ _READER_PATIENCE_S = 5.0
 """How long a write waits for a reader that keeps the log from being cut; our own views hold it for one statement."""
 
 
-class Housekeeping:
+class Maintenance:
     """Base of `Store`, which opens what stands here and fills it."""
 
     directory: Path
     _connection: sqlite3.Connection
     _wal: Log
     _spaces: dict[str, SpaceWriter]
-    _division: room.Division | None
-    _fader: Fader | None
+    _division: page_budget.BudgetShares | None
+    _fader: Eviction | None
     _making_room = False
     _granted_pages = 0
     _synced_s = 0.0
@@ -57,7 +57,7 @@ class Housekeeping:
             return tuple(seen)
         left, chosen = self._division.transaction_pages // 4, set[int]()
         for place in sorted(range(len(seen)), key=lambda i: -seen[i].score):
-            pages = room.seen_pages([seen[place].name])
+            pages = page_budget.seen_pages([seen[place].name])
             if pages <= left:
                 left -= pages
                 chosen.add(place)
@@ -73,7 +73,7 @@ class Housekeeping:
             return
         self._making_room = True
         try:
-            with told(self.directory):
+            with translated_errors(self.directory):
                 hard = False
                 self._cut_log()
                 while not self.has_room():
@@ -96,11 +96,11 @@ class Housekeeping:
         used = self._pragma("page_count") - self._pragma("freelist_count")
         return used + self._division.transaction_pages * halves // 2 <= self._most_pages(self._division)
 
-    def _most_pages(self, division: room.Division) -> int:
+    def _most_pages(self, division: page_budget.BudgetShares) -> int:
         sidecars = [space.disk_bytes() for space in self._spaces.values()]
         return division.database_pages(sidecars, sum(space.row_bytes for space in self._spaces.values()))
 
-    def _give_back(self, division: room.Division) -> None:
+    def _give_back(self, division: page_budget.BudgetShares) -> None:
         """Shrink a database that the vector files left no place for, and have SQLite itself refuse to grow beyond its share."""
         most = self._most_pages(division)
         while self._pragma("page_count") > most and self._pragma("freelist_count"):
@@ -127,7 +127,7 @@ class Housekeeping:
         self._synced_s = time.monotonic()
         self._connection.execute(f"PRAGMA busy_timeout={wait_ms}")
         try:
-            with told(self.directory):
+            with translated_errors(self.directory):
                 how = "TRUNCATE" if cut else "PASSIVE"
                 busy, written, moved = self._connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
         finally:
@@ -137,17 +137,17 @@ class Housekeeping:
         self._wal.note_moved()
         return True
 
-    def _allowance(self) -> room.Allowance:
+    def _allowance(self) -> page_budget.PageBudget:
         if self._division is None:
-            return room.Allowance()
-        return room.Allowance(self._division.transaction_pages, self._division.cap_bytes // 2 - self._division.log_bytes)
+            return page_budget.PageBudget()
+        return page_budget.PageBudget(self._division.transaction_pages, self._division.cap_bytes // 2 - self._division.log_bytes)
 
     def maintain(self, *, vacuum_steps: int = 1) -> bool:
         """Do a bounded piece of upkeep: a checkpoint, a few steps of vacuum, sorting of a sidecar. True if more is to be done.
 
         Meant for the pauses of the frame path: a step takes some milliseconds.
         """
-        with told(self.directory):
+        with translated_errors(self.directory):
             division = self._division
             keep = 0 if division is None else division.transaction_pages
             log_bytes = _CHECKPOINT_BYTES if division is None else min(_CHECKPOINT_BYTES, division.log_bytes // 4)

@@ -13,7 +13,7 @@ _AHEAD = 2
 """Frames that a recorded source decodes ahead, so that decoding and inference overlap."""
 
 
-class Handover:
+class FrameSlot:
     """Runs a source in a thread of its own.
 
     A live source never waits: there is one slot, the newest frame wins it, and those that were overwritten are counted in `missed`. A

@@ -13,7 +13,19 @@ from pathlib import Path
 
 import msgspec
 
-from edgemem.device.wire import REQUEST_BYTES, SOCKET, Declined, Line, Reply, Request, Working, address, decode_request, peer_uid, place
+from edgemem.serve.messages import (
+    REQUEST_BYTES,
+    SOCKET,
+    Declined,
+    LineSocket,
+    Reply,
+    Request,
+    Working,
+    address,
+    decode_request,
+    peer_uid,
+    place,
+)
 
 SLOTS = 4
 """Questions at once. Whoever comes while all are taken is told so soon, and reads the memory himself."""
@@ -104,7 +116,7 @@ class Server:
     def _turn_away(self, connection: socket.socket) -> None:
         why = "it answers other questions just now" if self._allowed(connection) else "it serves only the user who runs it"
         with connection, contextlib.suppress(OSError, ValueError):
-            line = Line(connection, REQUEST_BYTES)
+            line = LineSocket(connection, REQUEST_BYTES)
             line.write(Declined(why=why), _POLITE_S)
             connection.shutdown(socket.SHUT_WR)
             line.read(_POLITE_S)  # closing before the request is read would take our words back
@@ -113,7 +125,7 @@ class Server:
         with self._changed:
             self._open.add(connection)
         try:
-            line = Line(connection, REQUEST_BYTES)
+            line = LineSocket(connection, REQUEST_BYTES)
             with contextlib.suppress(OSError):  # who hangs up or dawdles has lost interest; TimeoutError is one
                 while not self._closed and self._answer_one(line):
                     pass
@@ -123,7 +135,7 @@ class Server:
             connection.close()
             self._free.release()
 
-    def _answer_one(self, line: Line) -> bool:
+    def _answer_one(self, line: LineSocket) -> bool:
         """One request and its reply; False when the conversation is over."""
         try:
             data = line.read(self._patience_s)

@@ -8,7 +8,7 @@ from typing import Any
 from edgemem.errors import BudgetError, EdgememError, MemoryDirError
 
 
-class Care:
+class FaultIsolation:
     """Runs components so that their failures become notes."""
 
     def __init__(self) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol
 
-from edgemem.device.wire import Seeing
 from edgemem.errors import EdgememError, SourceError
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline
 from edgemem.see.resume import seen_whole, state_of
 from edgemem.see.sources.base import Source
+from edgemem.serve.messages import StreamStatus
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 """Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen calls again by
@@ -27,17 +27,17 @@ _YIELDS = 5
 """Steps of niceness by which seeing yields to asking: a person waits for an answer, a frame has its slot until the next one comes."""
 
 
-class Looks(Protocol):
+class SourceSetup(Protocol):
     """Makes what an eye needs anew for every attempt. Both raise EdgememError; SourceError means: try again later."""
 
     def source(self) -> Source: ...
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]: ...
 
 
-class Eye(threading.Thread):
+class StreamWorker(threading.Thread):
     """Sees one source until `stop`, or a recording once to its end. `failed` is what ended it otherwise, such as a full disk."""
 
-    def __init__(self, label: str, looks: Looks, store: Store, say: Callable[[str], None]) -> None:
+    def __init__(self, label: str, looks: SourceSetup, store: Store, say: Callable[[str], None]) -> None:
         super().__init__(name=f"edgemem-see-{label}", daemon=True)
         self.label = label
         """Name of the stream, once the source was open."""
@@ -124,10 +124,10 @@ class Eye(threading.Thread):
         return self._away or (source.blind if source is not None and source.live else "")
 
     @property
-    def fares(self) -> Seeing:
+    def fares(self) -> StreamStatus:
         """For who asks how the agent fares."""
         blind = self.blind
-        return Seeing(stream=self.label, state="blind" if blind else self._state, blind=blind, frames=self._frames)
+        return StreamStatus(stream=self.label, state="blind" if blind else self._state, blind=blind, frames=self._frames)
 
     def moves(self, within_s: float) -> bool:
         """False when it neither saw a frame for so long nor knows a reason: it hangs."""

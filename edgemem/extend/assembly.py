@@ -6,28 +6,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.errors import EngineError, UsageError, nearest
-from edgemem.extend.context import Context
-from edgemem.extend.recipe import Part, Recipe, Recipes, TrackPart
+from edgemem.extend.context import PluginContext
+from edgemem.extend.recipe import ChainPart, Part, Recipe, Recipes
 from edgemem.records import Segment
 
 if TYPE_CHECKING:
-    from edgemem.answer.planner import Kit
+    from edgemem.answer.planner import AnswerKit
     from edgemem.config import Settings
     from edgemem.extend.plugins import Plugins
+    from edgemem.hear.listen import SpeechRecogniser
     from edgemem.infer.runtime import Engines
-    from edgemem.see.hear import Ear
-    from edgemem.see.pipeline import Parts
-    from edgemem.see.tracks import Track
+    from edgemem.see.chains import Chain
+    from edgemem.see.pipeline import PipelineParts
 
 DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "entity"}, {"use": "event"})
 DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_question"}, {"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
 
 
-def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engines | None = None) -> Context:
+def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engines | None = None) -> PluginContext:
     """What factories get: settings, engines, and the language model that is configured, if any. Raises UsageError."""
     from edgemem.answer.models import Models
 
-    context = Context(settings=settings, home=home, engines=engines, tables=plugins.tables(settings), tasks=plugins.tasks())
+    context = PluginContext(settings=settings, home=home, engines=engines, tables=plugins.tables(settings), tasks=plugins.tasks())
     wanted, known = settings.models.chat, plugins.components("chats")
     if wanted == "none":
         context.models = Models(None, settings.models, "language models are switched off (models.chat)")
@@ -42,12 +42,12 @@ def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engi
     return context
 
 
-def make_kit(recipes: Recipes, recipe: Recipe, context: Context, planner: str | None = None) -> Kit:
+def make_kit(recipes: Recipes, recipe: Recipe, context: PluginContext, planner: str | None = None) -> AnswerKit:
     """What answers a question: the recipe's planner (or the one named), retrievers and checks. Raises UsageError."""
-    from edgemem.answer.planner import Kit
+    from edgemem.answer.planner import AnswerKit
 
     plan = {"use": planner} if planner else recipe.plan
-    return Kit(
+    return AnswerKit(
         planner=recipes.make(recipe, "planners", plan, context),
         retrievers=recipes.make_all(recipe, "retrievers", recipe.retrieve or DEFAULT_RETRIEVERS, context),
         tools=recipes.make_all(recipe, "tools", recipe.tools, context),
@@ -56,9 +56,9 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: Context, planner: str | 
     )
 
 
-def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plugins) -> tuple[Parts, list[str]]:
+def make_parts(recipes: Recipes, recipe: Recipe, context: PluginContext, plugins: Plugins) -> tuple[PipelineParts, list[str]]:
     """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine is said, not hidden."""
-    from edgemem.see.pipeline import Parts
+    from edgemem.see.pipeline import PipelineParts
 
     notes: list[str] = []
 
@@ -77,12 +77,12 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plug
     def observe(segment: Segment) -> None:
         plugins.notify("segment_closed", segment=segment)
 
-    parts = Parts(
+    parts = PipelineParts(
         gates=recipes.make_all(recipe, "gates", recipe.gate, context),
         joint=role("embed_joint", "pictures are kept without being named or embedded") if recipe.joint else None,  # type: ignore[arg-type]
         reader=role("read_text", "signs and screens are not read") if recipe.read_text else None,  # type: ignore[arg-type]
         selector=recipes.make(recipe, "selectors", recipe.select, context),
-        tracks=make_tracks(recipes, recipe, context),
+        chains=make_chains(recipes, recipe, context),
         embedder=role("embed_text", "documents and speech are found by their words alone") if recipe.embed_text else None,  # type: ignore[arg-type]
         ear=_ear(recipes, recipe, context, notes),
         retainer=recipes.make(recipe, "retainers", recipe.retain, context),
@@ -91,21 +91,21 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: Context, plugins: Plug
     return parts, notes
 
 
-def make_tracks(recipes: Recipes, recipe: Recipe, context: Context) -> list[Track]:
+def make_chains(recipes: Recipes, recipe: Recipe, context: PluginContext) -> list[Chain]:
     """The recipe's notions of a segment; a further one without any writer that is installed is left out."""
-    from edgemem.see.tracks import Track
+    from edgemem.see.chains import Chain
 
-    def track(part: TrackPart) -> Track:
-        return Track(recipes.make(recipe, "segmenters", part.segment, context), recipes.make_all(recipe, "writers", part.write, context))
+    def chain(part: ChainPart) -> Chain:
+        return Chain(recipes.make(recipe, "segmenters", part.segment, context), recipes.make_all(recipe, "writers", part.write, context))
 
-    first = track(TrackPart(segment=recipe.segment, write=recipe.write))
-    return [first, *(more for part in recipe.track if (more := track(part)).writers)]
+    first = chain(ChainPart(segment=recipe.segment, write=recipe.write))
+    return [first, *(more for part in recipe.chain if (more := chain(part)).writers)]
 
 
-def _ear(recipes: Recipes, recipe: Recipe, context: Context, notes: list[str]) -> Ear | None:
+def _ear(recipes: Recipes, recipe: Recipe, context: PluginContext, notes: list[str]) -> SpeechRecogniser | None:
     """The recipe's ear; without its models nothing is heard, which is said."""
     try:
-        ear: Ear | None = recipes.make(recipe, "ears", recipe.hear, context)
+        ear: SpeechRecogniser | None = recipes.make(recipe, "ears", recipe.hear, context)
     except EngineError as error:
         notes.append(f"sound is not heard: {error}")
         return None

@@ -22,15 +22,15 @@ from edgemem.remember.vectors.search import fetch
 _SHARPNESS = 0.1
 """Below the novelty of a change that matters, above that of noise: two frames of one still scene differ by some hundredths."""
 
-Worths = npt.NDArray[np.float64]
+Values = npt.NDArray[np.float64]
 
 
-def worth(connection: sqlite3.Connection, ids: Sequence[int]) -> Worths:
+def values_of(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
     """Worth of each of these moments, which are neighbours in the order of time."""
     return _rarity(connection, ids) + _novelty(connection, ids) + _SHARPNESS * _sharpness(connection, ids)
 
 
-def _rarity(connection: sqlite3.Connection, ids: Sequence[int]) -> Worths:
+def _rarity(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
     found = connection.execute(f"SELECT moment_id, data FROM observation WHERE moment_id IN {ids_list(ids)}")  # noqa: S608 - integers
     terms = {moment_id: {packed[0] for packed in packing.decode(data)} for moment_id, data in found.fetchall()}
     every = sorted(set[int]().union(*terms.values()))
@@ -38,7 +38,7 @@ def _rarity(connection: sqlite3.Connection, ids: Sequence[int]) -> Worths:
     return np.array([sum(1.0 / shown[term] for term in terms.get(moment_id, ()) if shown.get(term)) for moment_id in ids])
 
 
-def _novelty(connection: sqlite3.Connection, ids: Sequence[int]) -> Worths:
+def _novelty(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
     """In the space of moments with the most vectors; 0 without vectors and for a moment alone."""
     sql = "SELECT id, dim FROM vec_space WHERE holds = 'moment' ORDER BY rows DESC LIMIT 1"
     space = connection.execute(sql).fetchone()
@@ -61,8 +61,8 @@ def _cosines(vectors: Matrix, apart: int) -> npt.NDArray[np.floating[Any]]:
     return cosines
 
 
-def _sharpness(connection: sqlite3.Connection, ids: Sequence[int]) -> Worths:
+def _sharpness(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
     found = dict(connection.execute(f"SELECT id, sharpness FROM moment WHERE id IN {ids_list(ids)}"))  # noqa: S608 - integers
-    values: Worths = np.array([found.get(moment_id, 0.0) for moment_id in ids])
+    values: Values = np.array([found.get(moment_id, 0.0) for moment_id in ids])
     values /= max(float(values.max(initial=0.0)), 1e-9)
     return values

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from edgemem.extend.testing import T0_US, SyntheticCamera
+from edgemem.hear.listen import RATE_HZ, Heard, Sound
 from edgemem.records import US, Quote
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.store import Store
-from edgemem.see.hear import RATE_HZ, Heard, Sound
+from edgemem.see.chains import Chain
 from edgemem.see.operations import Node, Triple
-from edgemem.see.pipeline import Parts, Pipeline
+from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow, FixedWindowSettings
 from edgemem.see.select import KeepAll
-from edgemem.see.tracks import Track
 
 
 class TalkingCamera(SyntheticCamera):
@@ -97,7 +97,7 @@ def windows(seconds=10.0):
 
 def run(directory, camera, ear, *tracks):
     with Store.open(directory) as store:
-        return Pipeline(camera, Parts(selector=KeepAll(), tracks=tracks, ear=ear), store).run()
+        return Pipeline(camera, PipelineParts(selector=KeepAll(), chains=tracks, ear=ear), store).run()
 
 
 def minutes(directory):
@@ -111,8 +111,8 @@ def test_every_word_is_told_once_to_each_track_however_slow_the_ear(tmp_path, de
         tmp_path,
         TalkingCamera(40.0),
         Counting(3, 12, 19, 35, delay_s=delay_s),
-        Track(windows(), [Minutes()]),
-        Track(windows(20.0), [Minutes()]),
+        Chain(windows(), [Minutes()]),
+        Chain(windows(20.0), [Minutes()]),
     )
     written, said, relations = minutes(tmp_path)
     assert said == ["number 03", "number 12", "number 19", "number 35"]
@@ -128,7 +128,7 @@ def test_every_word_is_told_once_to_each_track_however_slow_the_ear(tmp_path, de
 def test_words_without_pictures_have_segments_too(tmp_path):
     camera = TalkingCamera(5.0)
     camera.sound_s = 200.0
-    run(tmp_path, camera, Counting(2, 100, 150), Track(windows(), [Minutes()]))
+    run(tmp_path, camera, Counting(2, 100, 150), Chain(windows(), [Minutes()]))
     written, said, _ = minutes(tmp_path)
     assert said == ["number 02", "number 100", "number 150"]
     assert written[0] == "said: number 02"
@@ -137,7 +137,7 @@ def test_words_without_pictures_have_segments_too(tmp_path):
 
 def test_a_slow_writer_works_beside_and_nothing_of_it_is_lost(tmp_path):
     slow = SlowMinutes()
-    run(tmp_path, TalkingCamera(60.0), Counting(5, 55), Track(windows(2.0), [slow]))
+    run(tmp_path, TalkingCamera(60.0), Counting(5, 55), Chain(windows(2.0), [slow]))
     written, _, _ = minutes(tmp_path)
     assert len(written) == 30
     assert {"said: number 05", "said: number 55"} <= set(written)
@@ -158,7 +158,7 @@ def test_a_live_stream_leaves_a_slow_writer_behind_and_says_so(tmp_path):
             time.sleep(0.5)
             yield from Minutes.write(self, closing)
 
-    report = run(tmp_path, Live(200.0), Counting(), Track(windows(1.0), [Stuck()]))
+    report = run(tmp_path, Live(200.0), Counting(), Chain(windows(1.0), [Stuck()]))
     assert any("slow_minutes is behind the stream" in line for line in report.notes)
 
 
@@ -174,9 +174,9 @@ def test_a_stopped_run_goes_on_without_losing_or_repeating_a_word(tmp_path):
 
     camera, ear = Stopping(60.0), Counting(*range(0, 60, 5))
     with Store.open(tmp_path) as store:
-        camera.pipeline = Pipeline(camera, Parts(selector=KeepAll(), tracks=[Track(windows(), [Minutes()])], ear=ear), store)
+        camera.pipeline = Pipeline(camera, PipelineParts(selector=KeepAll(), chains=[Chain(windows(), [Minutes()])], ear=ear), store)
         camera.pipeline.run()
-    run(tmp_path, TalkingCamera(60.0), Counting(*range(0, 60, 5)), Track(windows(), [Minutes()]))
+    run(tmp_path, TalkingCamera(60.0), Counting(*range(0, 60, 5)), Chain(windows(), [Minutes()]))
     written, said, _ = minutes(tmp_path)
     assert sorted(said) == [f"number {n:02}" for n in range(0, 60, 5)]
     for text in said:

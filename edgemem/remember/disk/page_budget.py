@@ -42,7 +42,7 @@ def log_bytes(cap_bytes: int | None) -> int:
     return _MOST_LOG_BYTES if cap_bytes is None else min(_MOST_LOG_BYTES, cap_bytes // 5)
 
 
-class Division(Record, frozen=True, kw_only=True):
+class BudgetShares(Record, frozen=True, kw_only=True):
     """A cap, divided. All are upper bounds that hold at every instant."""
 
     cap_bytes: int
@@ -50,7 +50,7 @@ class Division(Record, frozen=True, kw_only=True):
     slack_bytes: int
 
     @classmethod
-    def of(cls, cap_bytes: int) -> Division:
+    def of(cls, cap_bytes: int) -> BudgetShares:
         """Raises BudgetError below `MINIMUM_BYTES`."""
         if cap_bytes < MINIMUM_BYTES:
             raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f} MiB: a memory needs at least {MINIMUM_BYTES >> 20}MiB")
@@ -126,7 +126,7 @@ def segment_pages(moments: int) -> int:
     return 8 + moments // 8
 
 
-class Allowance:
+class PageBudget:
     """What one transaction may still touch. Without a budget (`pages` None) everything."""
 
     def __init__(self, pages: int | None = None, pinned_bytes: int | None = None) -> None:

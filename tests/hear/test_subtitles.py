@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.errors import SourceError
+from edgemem.hear.listen import NOTHING_LATER_US, NOTHING_YET_US
+from edgemem.hear.subtitles import Cue, Subtitles, beside, read
 from edgemem.records import US
-from edgemem.see.hear import NOTHING_LATER_US, NOTHING_YET_US
-from edgemem.see.subtitles import Cue, Subtitles, beside, read
 
 SRT = """1
 00:00:01,000 --> 00:00:02,500

@@ -1,4 +1,4 @@
-"""The segments of a stream: each track has a segmenter of its own notion and the writers that put its segments into words.
+"""The segments of a stream: each chain has a segmenter of its own notion and the writers that put its segments into words.
 
 A segment is written once the ear, where there is one, has heard past its end. What is said while nothing is seen makes a segment without
 moments, so that no word is lost. A writer that takes its time (`slow = True`, such as one that asks a language model) works beside: what it
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from edgemem.isolation import FaultIsolation
 from edgemem.records import US, Moment, Observation, Record, Segment
 from edgemem.remember.entries import NewSegment
 from edgemem.remember.results import Spoken
-from edgemem.see.care import Care
 from edgemem.see.operations import Closing, Operation, Writer, steps
 from edgemem.see.segment import Cut, Mark, Segmenter, StoredMark
 
@@ -54,7 +54,7 @@ class _Waiting(Record, frozen=True, array_like=True):
 
 
 class _State(msgspec.Struct):
-    """What a restart needs of one track."""
+    """What a restart needs of one chain."""
 
     segmenter: bytes
     waiting: list[_Waiting]
@@ -62,14 +62,14 @@ class _State(msgspec.Struct):
 
 
 @dataclass
-class Track:
+class Chain:
     """One notion of segments, and what is written about them."""
 
     segmenter: Segmenter
     writers: Sequence[Writer] = ()
     waiting: deque[Cut] = field(default_factory=deque, init=False)
     untold: deque[Spoken] = field(default_factory=deque, init=False)
-    """Utterances that no segment of this track was given yet, in time order."""
+    """Utterances that no segment of this chain was given yet, in time order."""
     seen_us: int = field(default=-1, init=False)
     """Offset of the last moment."""
     told_us: int = field(default=-1, init=False)
@@ -85,11 +85,11 @@ class Track:
         return tuple(taken)
 
 
-class Tracks:
+class Chains:
     """All tracks of one stream."""
 
-    def __init__(self, tracks: Sequence[Track], store: Store, stream: str, care: Care, embedder: TextEmbedder | None) -> None:
-        self._tracks, self._store, self._stream, self._care, self._embedder = tuple(tracks), store, stream, care, embedder
+    def __init__(self, chains: Sequence[Chain], store: Store, stream: str, care: FaultIsolation, embedder: TextEmbedder | None) -> None:
+        self._chains, self._store, self._stream, self._care, self._embedder = tuple(chains), store, stream, care, embedder
         self._known: dict[int, Known] = {}
         self._beside = ThreadPoolExecutor(1, "writer")
         self._slow: deque[tuple[str, Closing, Future[list[Operation]]]] = deque()
@@ -100,67 +100,67 @@ class Tracks:
 
     def restore(self, states: dict[str, bytes]) -> None:
         """Go on where an earlier run stopped."""
-        for name, track in self._named():
+        for name, chain in self._named():
             if name in states:
-                self._care.attempt(f"segmenter {track.segmenter.name} starts afresh", None, self._restore, track, states[name])
+                self._care.attempt(f"segmenter {chain.segmenter.name} starts afresh", None, self._restore, chain, states[name])
 
-    def _restore(self, track: Track, state: bytes) -> None:
+    def _restore(self, chain: Chain, state: bytes) -> None:
         saved = msgspec.msgpack.decode(state, type=_State)
-        track.segmenter.restore(saved.segmenter)
-        track.waiting.extend(waiting.cut() for waiting in saved.waiting)
-        track.told_us = saved.told_us
+        chain.segmenter.restore(saved.segmenter)
+        chain.waiting.extend(waiting.cut() for waiting in saved.waiting)
+        chain.told_us = saved.told_us
         with self._store.view() as view:
-            track.untold.extend(s for s in view.utterances(stream=self._stream) if s.document.offset_us > saved.told_us)
+            chain.untold.extend(s for s in view.utterances(stream=self._stream) if s.document.offset_us > saved.told_us)
 
     def states(self) -> dict[str, bytes]:
-        """By name of the track, for the next run."""
-        return {name: self._care.attempt("segmenter", b"", self._state, track) for name, track in self._named()}
+        """By name of the chain, for the next run."""
+        return {name: self._care.attempt("segmenter", b"", self._state, chain) for name, chain in self._named()}
 
     @staticmethod
-    def _state(track: Track) -> bytes:
-        waiting = [_Waiting.of(cut) for cut in track.waiting]
-        return msgspec.msgpack.encode(_State(track.segmenter.state(), waiting, track.told_us))
+    def _state(chain: Chain) -> bytes:
+        waiting = [_Waiting.of(cut) for cut in chain.waiting]
+        return msgspec.msgpack.encode(_State(chain.segmenter.state(), waiting, chain.told_us))
 
-    def _named(self) -> Iterator[tuple[str, Track]]:
+    def _named(self) -> Iterator[tuple[str, Chain]]:
         """Two tracks may use one kind of segmenter."""
         seen: dict[str, int] = {}
-        for track in self._tracks:
-            number = seen[track.segmenter.name] = seen.get(track.segmenter.name, 0) + 1
-            yield f"segmenter/{track.segmenter.name}" + (f"#{number}" if number > 1 else ""), track
+        for chain in self._chains:
+            number = seen[chain.segmenter.name] = seen.get(chain.segmenter.name, 0) + 1
+            yield f"segmenter/{chain.segmenter.name}" + (f"#{number}" if number > 1 else ""), chain
 
     def see(self, moment: Moment, observations: tuple[Observation, ...], mark: Mark) -> None:
         """A moment that was just stored."""
         self._known[moment.id] = (moment, observations)
         if len(self._known) > _REMEMBERED:
             del self._known[next(iter(self._known))]
-        for track in self._tracks:
-            track.seen_us = mark.offset_us
-            track.waiting.extend(self._care.attempt("segmenter", [], track.segmenter.observe, mark))
+        for chain in self._chains:
+            chain.seen_us = mark.offset_us
+            chain.waiting.extend(self._care.attempt("segmenter", [], chain.segmenter.observe, mark))
 
     def hear(self, spoken: Spoken) -> None:
         """An utterance that was just stored."""
-        for track in self._tracks:
-            track.untold.append(spoken)
+        for chain in self._chains:
+            chain.untold.append(spoken)
 
     def flush(self) -> None:
         """The stream ended: what is open closes."""
-        for track in self._tracks:
-            track.waiting.extend(self._care.attempt("segmenter", [], track.segmenter.flush))
+        for chain in self._chains:
+            chain.waiting.extend(self._care.attempt("segmenter", [], chain.segmenter.flush))
 
     def write(self, tx: Transaction, heard_us: float, *, ending: bool = False) -> bool:
         """Write the segments whose end the ear has passed, and what slow writers brought; True where the rest wants another transaction.
 
         Words that are left for `tell` are in no state: a crash before it loses them.
         """
-        for track in self._tracks:
-            while track.waiting and (ending or track.waiting[0].marks[-1].offset_us <= heard_us):
+        for chain in self._chains:
+            while chain.waiting and (ending or chain.waiting[0].marks[-1].offset_us <= heard_us):
                 if self.telling or tx.full:
                     return True
-                self._close(tx, track, track.waiting.popleft())
-            while track.untold and (ending or track.seen_us < track.untold[0].document.offset_us < heard_us - SPOKEN_ALONE_US):
+                self._close(tx, chain, chain.waiting.popleft())
+            while chain.untold and (ending or chain.seen_us < chain.untold[0].document.offset_us < heard_us - SPOKEN_ALONE_US):
                 if self.telling or tx.full:
                     return True
-                self._close_spoken(tx, track)
+                self._close_spoken(tx, chain)
         self._take_slow()
         self.tell(tx)
         return False
@@ -185,28 +185,28 @@ class Tracks:
     def _step(self, step: Callable[[Transaction], int], tx: Transaction) -> None:
         self.documents += step(tx)
 
-    def _close(self, tx: Transaction, track: Track, cut: Cut) -> None:
+    def _close(self, tx: Transaction, chain: Chain, cut: Cut) -> None:
         ids = tx.remaining([mark.moment_id for mark in cut.marks])
         if not ids:
             return
         representative = min(ids, key=lambda moment_id: (abs(moment_id - cut.representative_id), moment_id))
         span = {"t0_us": cut.t0_us, "t1_us": cut.t1_us, "offset_us": cut.offset_us, "representative_id": representative}
-        segment = self._care.attempt("segment", None, self._add, tx, track, ids, span)
+        segment = self._care.attempt("segment", None, self._add, tx, chain, ids, span)
         if segment is None:
             return
         found = [pair for pair in map(self._recall, ids) if pair is not None]
-        said = track.take(cut.marks[-1].offset_us)
-        self._tell(tx, track, segment, [moment for moment, _ in found], {moment.id: seen for moment, seen in found}, said)
+        said = chain.take(cut.marks[-1].offset_us)
+        self._tell(tx, chain, segment, [moment for moment, _ in found], {moment.id: seen for moment, seen in found}, said)
 
-    def _close_spoken(self, tx: Transaction, track: Track) -> None:
+    def _close_spoken(self, tx: Transaction, chain: Chain) -> None:
         """Words without a picture: a segment from the first to the last of them that began within `SPOKEN_US`."""
-        said = track.take(track.untold[0].document.offset_us + SPOKEN_US - 1)
+        said = chain.take(chain.untold[0].document.offset_us + SPOKEN_US - 1)
         first, last = said[0].document, max((s.document for s in said), key=lambda document: document.t1_us)
         span = {"t0_us": first.t0_us, "t1_us": last.t1_us, "offset_us": first.offset_us, "representative_id": None}
-        self._tell(tx, track, self._add(tx, track, (), span), [], {}, said)
+        self._tell(tx, chain, self._add(tx, chain, (), span), [], {}, said)
 
-    def _add(self, tx: Transaction, track: Track, ids: tuple[int, ...], span: dict[str, Any]) -> Segment:
-        segmenter = track.segmenter.name
+    def _add(self, tx: Transaction, chain: Chain, ids: tuple[int, ...], span: dict[str, Any]) -> Segment:
+        segmenter = chain.segmenter.name
         segment_id = tx.add_segment(NewSegment(stream=self._stream, segmenter=segmenter, moment_ids=ids, **span))
         segment = Segment(id=segment_id, stream=self._stream, segmenter=segmenter, **span)
         self.segments += 1
@@ -214,13 +214,13 @@ class Tracks:
         return segment
 
     def _tell(
-        self, tx: Transaction, track: Track, segment: Segment, moments: list[Moment],
+        self, tx: Transaction, chain: Chain, segment: Segment, moments: list[Moment],
         observations: dict[int, tuple[Observation, ...]], said: tuple[Spoken, ...],
     ) -> None:  # fmt: skip
         closing = Closing(
             segment=segment, moments=tuple(moments), observations=observations, utterances=said, open_view=self._store.view
         )  # fmt: skip
-        for writer in track.writers:
+        for writer in chain.writers:
             if getattr(writer, "slow", False):
                 self._slow.append((writer.name, closing, self._beside.submit(_written, writer, closing)))
                 continue

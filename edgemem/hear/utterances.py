@@ -8,16 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from edgemem.errors import BudgetError
+from edgemem.hear.listen import NOTHING_LATER_US, Heard, Listener, Sound, SpeechRecogniser
+from edgemem.hear.subtitles import Subtitles
 from edgemem.records import Document, Entity
 from edgemem.remember.entries import NewDocument, NewEntity, NewPassage, embedded
 from edgemem.remember.results import Spoken
-from edgemem.see.hear import NOTHING_LATER_US, Ear, Heard, Listener, Sound
-from edgemem.see.subtitles import Subtitles
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Store, Transaction
-    from edgemem.see.resume import Run
+    from edgemem.see.resume import StreamRun
     from edgemem.see.sources.base import Source
 
 
@@ -25,7 +25,13 @@ class Hearing:
     """The sound of one run's source. A source without sound is silent from the start."""
 
     def __init__(
-        self, source: Source, ear: Ear | Subtitles, store: Store, run: Run, embedder: TextEmbedder | None, paused: Callable[[], bool]
+        self,
+        source: Source,
+        ear: SpeechRecogniser | Subtitles,
+        store: Store,
+        run: StreamRun,
+        embedder: TextEmbedder | None,
+        paused: Callable[[], bool],
     ) -> None:
         self._store, self._run, self._ear, self._embedder = store, run, ear, embedder
         sounds: Callable[[int], Iterator[Sound]] = getattr(source, "sounds", _silence)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from edgemem.errors import SourceError
+from edgemem.hear.listen import NOTHING_LATER_US, NOTHING_YET_US, Heard
 from edgemem.records import US
-from edgemem.see.hear import NOTHING_LATER_US, NOTHING_YET_US, Heard
 
 SUFFIXES = (".srt", ".vtt")
 MOST_BYTES = 16 << 20

@@ -10,12 +10,12 @@ from typing import TypeVar
 import msgspec
 
 from edgemem import errors
-from edgemem.device.wire import (
+from edgemem.serve.messages import (
     REPLY_BYTES,
     REQUEST_BYTES,
     Declined,
     Failed,
-    Line,
+    LineSocket,
     Reply,
     Request,
     Working,
@@ -31,7 +31,7 @@ NOTICE_S = 3.0
 """An agent says at once that it works on a request. One that does not is hung, or stopped."""
 
 
-class Away(Exception):  # noqa: N818 - no error: the memory can be read without an agent
+class AgentUnavailable(Exception):  # noqa: N818 - no error: the memory can be read without an agent
     """The agent did not answer. `why` is one line; `expected`: nothing is wrong, such as when none runs."""
 
     def __init__(self, why: str, *, expected: bool = False) -> None:
@@ -47,41 +47,41 @@ def call(directory: Path, request: Request, kind: type[R], patience_s: float) ->
             connection.settimeout(NOTICE_S)
             connection.connect(address(handle))
             _require_same_user(connection)
-            reply = _converse(Line(connection, REPLY_BYTES), request, patience_s)
+            reply = _converse(LineSocket(connection, REPLY_BYTES), request, patience_s)
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError, PermissionError):
-        raise Away("none runs", expected=True) from None  # no socket, one that a killed agent left, or another user's
+        raise AgentUnavailable("none runs", expected=True) from None  # no socket, one that a killed agent left, or another user's
     except TimeoutError:
-        raise Away("it does not respond") from None
+        raise AgentUnavailable("it does not respond") from None
     except OSError:
-        raise Away("it ended in the middle of the question") from None
+        raise AgentUnavailable("it ended in the middle of the question") from None
     except (ValueError, msgspec.DecodeError):
-        raise Away("its reply cannot be read") from None
+        raise AgentUnavailable("its reply cannot be read") from None
     if isinstance(reply, Failed):
         raise _error(reply)
     if not isinstance(reply, kind):
-        raise Away("it replied to something else")
+        raise AgentUnavailable("it replied to something else")
     return reply
 
 
 def _require_same_user(connection: socket.socket) -> None:
     """Who may write into the directory may put a socket there: only our own agent is believed."""
     if peer_uid(connection) != os.geteuid():
-        raise Away("it belongs to another user")
+        raise AgentUnavailable("it belongs to another user")
 
 
-def _converse(line: Line, request: Request, patience_s: float) -> Reply:
+def _converse(line: LineSocket, request: Request, patience_s: float) -> Reply:
     if len(msgspec.json.encode(request)) > REQUEST_BYTES:
-        raise Away("the request is too long for it", expected=True)
+        raise AgentUnavailable("the request is too long for it", expected=True)
     line.write(request, NOTICE_S)
     reply = _next(line, NOTICE_S)
     if isinstance(reply, Working):
         reply = _next(line, patience_s)
     if isinstance(reply, Declined):
-        raise Away(reply.why, expected=reply.expected)
+        raise AgentUnavailable(reply.why, expected=reply.expected)
     return reply
 
 
-def _next(line: Line, timeout_s: float) -> Reply:
+def _next(line: LineSocket, timeout_s: float) -> Reply:
     data = line.read(timeout_s)
     if data is None:
         raise ConnectionResetError

@@ -6,26 +6,40 @@ import itertools
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from edgemem.device.wire import Answered, Ask, Declined, Failed, Fares, Forget, Forgotten, Named, NameVoice, Reply, Request, Search, Seeing
 from edgemem.errors import EdgememError
+from edgemem.serve.messages import (
+    AgentStatus,
+    AskReply,
+    AskRequest,
+    Declined,
+    Failed,
+    ForgetReply,
+    ForgetRequest,
+    NameReply,
+    NameRequest,
+    Reply,
+    Request,
+    SearchRequest,
+    StreamStatus,
+)
 
 if TYPE_CHECKING:
-    from edgemem.device.desk import Desk
-    from edgemem.device.keeping import Clerk
+    from edgemem.serve.questions import QuestionService
+    from edgemem.serve.session_log import SessionLogger
 
 
-class Writes(Protocol):
+class MemoryWriter(Protocol):
     """Who holds the memory for writing: `agent.Agent`."""
 
-    def name_voice(self, request: NameVoice) -> Named: ...
-    def forget(self, request: Forget) -> Forgotten: ...
-    def streams(self) -> tuple[Seeing, ...]: ...
+    def name_voice(self, request: NameRequest) -> NameReply: ...
+    def forget(self, request: ForgetRequest) -> ForgetReply: ...
+    def streams(self) -> tuple[StreamStatus, ...]: ...
 
 
-class Reception:
+class Dispatcher:
     """Replies to requests, several at once; never raises."""
 
-    def __init__(self, desk: Desk, clerk: Clerk, digest: str, writer: Writes) -> None:
+    def __init__(self, desk: QuestionService, clerk: SessionLogger, digest: str, writer: MemoryWriter) -> None:
         self._desk = desk
         self._clerk = clerk
         self._digest = digest
@@ -43,19 +57,19 @@ class Reception:
             return Declined(why=f"it failed ({type(error).__name__}: {error})"[:500])
 
     def _reply(self, request: Request) -> Reply:
-        if isinstance(request, NameVoice):
+        if isinstance(request, NameRequest):
             return self._writer.name_voice(request)
-        if isinstance(request, Forget):
+        if isinstance(request, ForgetRequest):
             return self._writer.forget(request)
-        if not isinstance(request, Ask | Search):
-            return Fares(process=os.getpid(), streams=self._writer.streams(), answered=self._total)
+        if not isinstance(request, AskRequest | SearchRequest):
+            return AgentStatus(process=os.getpid(), streams=self._writer.streams(), answered=self._total)
         if request.settings != self._digest:
             return Declined(why="it runs with other settings", expected=True)
         self._total = next(self._answered)
-        return self._ask(request) if isinstance(request, Ask) else self._desk.search(request)
+        return self._ask(request) if isinstance(request, AskRequest) else self._desk.search(request)
 
-    def _ask(self, request: Ask) -> Answered:
+    def _ask(self, request: AskRequest) -> AskReply:
         answered, trace = self._desk.ask(request)
         self._clerk.take(trace)
         blind = (f"{one.stream} sees nothing just now: {one.blind}" for one in self._writer.streams() if one.state == "blind")
-        return Answered(answer=answered.answer, story=answered.story, notes=(*answered.notes, *blind))
+        return AskReply(answer=answered.answer, story=answered.story, notes=(*answered.notes, *blind))

@@ -20,19 +20,32 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from edgemem.device.client import Away, call
-from edgemem.device.server import SLOTS, Server
-from edgemem.device.wire import REQUEST_BYTES, SOCKET, Ask, Failed, Fares, Hits, Reply, Request, Search, Status, address, place
 from edgemem.errors import MemoryDirError
 from edgemem.records import Evidence
+from edgemem.serve.client import AgentUnavailable, call
+from edgemem.serve.messages import (
+    REQUEST_BYTES,
+    SOCKET,
+    AgentStatus,
+    AskRequest,
+    Failed,
+    Reply,
+    Request,
+    SearchReply,
+    SearchRequest,
+    StatusRequest,
+    address,
+    place,
+)
+from edgemem.serve.socket_server import SLOTS, Server
 
 HIT = Evidence(id="m1", channel="text", stream="door", t0_us=1, t1_us=1, offset_us=0, score=1 / 3, text='a "sign"\nof two lines')
 
 
 def reply(request: Request) -> Reply:
-    if isinstance(request, Search):
-        return Hits(evidence=(HIT,) * request.top_k)
-    return Fares(process=os.getpid())
+    if isinstance(request, SearchRequest):
+        return SearchReply(evidence=(HIT,) * request.top_k)
+    return AgentStatus(process=os.getpid())
 
 
 @contextmanager
@@ -45,8 +58,8 @@ def serving(directory: Path, answer: Callable[[Request], Reply] = reply, **optio
         server.close()
 
 
-def fares(directory: Path) -> Fares:
-    return call(directory, Status(), Fares, 5.0)
+def fares(directory: Path) -> AgentStatus:
+    return call(directory, StatusRequest(), AgentStatus, 5.0)
 
 
 def connection(directory: Path) -> socket.socket:
@@ -59,7 +72,7 @@ def connection(directory: Path) -> socket.socket:
 
 def test_what_comes_back_is_what_was_said(tmp_path: Path) -> None:
     with serving(tmp_path):
-        assert call(tmp_path, Search(query="exit", top_k=3), Hits, 5.0).evidence == (HIT,) * 3
+        assert call(tmp_path, SearchRequest(query="exit", top_k=3), SearchReply, 5.0).evidence == (HIT,) * 3
         assert fares(tmp_path).process == os.getpid()
 
 
@@ -73,7 +86,7 @@ def test_only_the_owner_may_open_it(tmp_path: Path) -> None:
 
 def test_another_user_is_refused_by_what_the_kernel_says_of_him(tmp_path: Path) -> None:
     """The server that expects someone else gets us: the other way round needs a second user."""
-    with serving(tmp_path, uid=os.geteuid() + 1), pytest.raises(Away, match="only the user who runs it"):
+    with serving(tmp_path, uid=os.geteuid() + 1), pytest.raises(AgentUnavailable, match="only the user who runs it"):
         fares(tmp_path)
 
 
@@ -117,7 +130,7 @@ def test_a_socket_that_another_user_put_there_is_not_believed(tmp_path: Path) ->
     with subprocess.Popen([sys.executable, "-c", LISTENING_AS_NOBODY, str(tmp_path)], stdout=subprocess.PIPE) as impostor:
         assert impostor.stdout is not None
         impostor.stdout.readline()
-        with pytest.raises(Away, match="another user"):
+        with pytest.raises(AgentUnavailable, match="another user"):
             fares(tmp_path)
         impostor.kill()
 
@@ -132,13 +145,13 @@ def test_a_path_longer_than_the_kernel_takes_works(tmp_path: Path) -> None:
 
 def test_the_socket_of_a_killed_agent_is_replaced(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from edgemem.device.server import Server\n"
+        "import os, signal, sys; from pathlib import Path; from edgemem.serve.socket_server import Server\n"
         "Server(Path(sys.argv[1]), lambda request: None).open(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     died = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
     assert died.returncode == -signal.SIGKILL
     assert (tmp_path / SOCKET).exists()
-    with pytest.raises(Away) as away:
+    with pytest.raises(AgentUnavailable) as away:
         fares(tmp_path)
     assert away.value.expected
     with serving(tmp_path):
@@ -154,7 +167,7 @@ def test_a_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("directory", ["", "nowhere"])
 def test_without_an_agent_one_learns_so_at_once(tmp_path: Path, directory: str) -> None:
-    with pytest.raises(Away) as away:
+    with pytest.raises(AgentUnavailable) as away:
         fares(tmp_path / directory)
     assert away.value.expected
 
@@ -221,20 +234,21 @@ def test_who_comes_while_all_are_busy_is_told_at_once(tmp_path: Path) -> None:
     go_on = threading.Event()
 
     def slow(request: Request) -> Reply:
-        if isinstance(request, Ask):
+        if isinstance(request, AskRequest):
             go_on.wait(20.0)
         return reply(request)
 
-    answers: list[Fares] = []
+    answers: list[AgentStatus] = []
     asking = [
-        threading.Thread(target=lambda: answers.append(call(tmp_path, Ask(question="?", asked_us=0), Fares, 20.0))) for _ in range(SLOTS)
+        threading.Thread(target=lambda: answers.append(call(tmp_path, AskRequest(question="?", asked_us=0), AgentStatus, 20.0)))
+        for _ in range(SLOTS)
     ]
     with serving(tmp_path, slow) as server:
         for thread in asking:
             thread.start()
         while server._busy < SLOTS:
             time.sleep(0.01)
-        with pytest.raises(Away, match="other questions"):
+        with pytest.raises(AgentUnavailable, match="other questions"):
             fares(tmp_path)
         go_on.set()
         for thread in asking:
@@ -245,7 +259,7 @@ def test_who_comes_while_all_are_busy_is_told_at_once(tmp_path: Path) -> None:
 
 def test_a_reply_that_nobody_fetches_does_not_hold_its_thread(tmp_path: Path) -> None:
     big = msgspec.structs.replace(HIT, text="x" * 100_000)
-    with serving(tmp_path, lambda _: Hits(evidence=(big,) * 50), patience_s=0.3) as server, connection(tmp_path) as peer:
+    with serving(tmp_path, lambda _: SearchReply(evidence=(big,) * 50), patience_s=0.3) as server, connection(tmp_path) as peer:
         peer.sendall(b'{"method":"status"}\n')
         peer.recv(10)
         while server._open:
@@ -260,7 +274,7 @@ def test_a_stop_waits_for_the_question_that_is_being_answered(tmp_path: Path) ->
         time.sleep(0.5)
         return reply(request)
 
-    answers: list[Fares] = []
+    answers: list[AgentStatus] = []
     server = Server(tmp_path, slow)
     server.open()
     asking = threading.Thread(target=lambda: answers.append(fares(tmp_path)))
@@ -272,7 +286,7 @@ def test_a_stop_waits_for_the_question_that_is_being_answered(tmp_path: Path) ->
 
 
 def test_a_stop_hangs_up_on_what_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgemem.device.server._GRACE_S", 0.1)
+    monkeypatch.setattr("edgemem.serve.socket_server._GRACE_S", 0.1)
     began, end = threading.Event(), threading.Event()
 
     def endless(request: Request) -> Reply:
@@ -285,7 +299,7 @@ def test_a_stop_hangs_up_on_what_takes_too_long(tmp_path: Path, monkeypatch: pyt
     whys: list[str] = []
 
     def ask() -> None:
-        with pytest.raises(Away) as away:
+        with pytest.raises(AgentUnavailable) as away:
             fares(tmp_path)
         whys.append(away.value.why)
 

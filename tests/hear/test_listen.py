@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgemem.hear.listen import AHEAD_US, NOTHING_LATER_US, NOTHING_YET_US, QUEUE_S, RATE_HZ, Governor, Heard, Listener, Sound
 from edgemem.records import US
-from edgemem.see.hear import AHEAD_US, NOTHING_LATER_US, NOTHING_YET_US, QUEUE_S, RATE_HZ, Governor, Heard, Listener, Sound
 
 CHUNK_US = US // 2
 

@@ -58,7 +58,7 @@ def keep_if_free(memory: Path, trace: Trace) -> str:
     return ""
 
 
-class Clerk:
+class SessionLogger:
     """Keeps the traces of an agent's questions in a thread of its own, so that no answer waits for the store."""
 
     def __init__(self, store: Store) -> None:

@@ -128,7 +128,7 @@ def without_voices(state: bytes, names: Collection[str]) -> bytes:
     return msgspec.msgpack.encode(found)
 
 
-class Ear(Protocol):
+class SpeechRecogniser(Protocol):
     """Hook `register_ears`. Called from one thread at a time, not the one that sees."""
 
     name: str
@@ -237,7 +237,7 @@ class Listener:
     """
 
     def __init__(
-        self, sounds: Callable[[int], Iterator[Sound]], ear: Ear, *, live: bool, paused: Callable[[], bool] = lambda: False
+        self, sounds: Callable[[int], Iterator[Sound]], ear: SpeechRecogniser, *, live: bool, paused: Callable[[], bool] = lambda: False
     ) -> None:
         self._sounds, self._ear, self._live, self._paused = sounds, ear, live, paused
         self._queue = _Queue()

@@ -50,7 +50,7 @@ class _Request(Record, frozen=True, forbid_unknown_fields=True, tag_field="metho
     """Base of what may be asked."""
 
 
-class Ask(_Request, frozen=True, tag="ask"):
+class AskRequest(_Request, frozen=True, tag="ask"):
     """Answer a question. `as_of_us` None: from everything that is known."""
 
     question: Text
@@ -67,7 +67,7 @@ class Ask(_Request, frozen=True, tag="ask"):
     """`digest` of the asking side."""
 
 
-class Search(_Request, frozen=True, tag="search"):
+class SearchRequest(_Request, frozen=True, tag="search"):
     """Find moments, events and text."""
 
     query: Text
@@ -79,7 +79,7 @@ class Search(_Request, frozen=True, tag="search"):
     settings: str = ""
 
 
-class NameVoice(_Request, frozen=True, tag="name"):
+class NameRequest(_Request, frozen=True, tag="name"):
     """Say whose voice a number is."""
 
     number: Annotated[int, msgspec.Meta(ge=0)]
@@ -88,18 +88,18 @@ class NameVoice(_Request, frozen=True, tag="name"):
     """"" = it is a number again."""
 
 
-class Forget(_Request, frozen=True, tag="forget"):
+class ForgetRequest(_Request, frozen=True, tag="forget"):
     """Forget for good, and describe what is left with the writers of the recipe."""
 
     wanted: Wanted
     recipe: Name = "default"
 
 
-class Status(_Request, frozen=True, tag="status"):
+class StatusRequest(_Request, frozen=True, tag="status"):
     """How the agent fares."""
 
 
-Request = Ask | Search | NameVoice | Forget | Status
+Request = AskRequest | SearchRequest | NameRequest | ForgetRequest | StatusRequest
 
 
 class _Reply(Record, frozen=True, tag_field="reply"):
@@ -110,7 +110,7 @@ class Working(_Reply, frozen=True, tag="working"):
     """The request was understood; the reply follows."""
 
 
-class Answered(_Reply, frozen=True, tag="answered"):
+class AskReply(_Reply, frozen=True, tag="answered"):
     """An answer and the story of how it was found. `notes` tell of the agent, such as a camera that is blind."""
 
     answer: Answer
@@ -118,25 +118,25 @@ class Answered(_Reply, frozen=True, tag="answered"):
     notes: tuple[str, ...] = ()
 
 
-class Hits(_Reply, frozen=True, tag="hits"):
+class SearchReply(_Reply, frozen=True, tag="hits"):
     """What a search found, best first."""
 
     evidence: tuple[Evidence, ...] = ()
 
 
-class Named(_Reply, frozen=True, tag="named"):
+class NameReply(_Reply, frozen=True, tag="named"):
     """How much that voice has said."""
 
     utterances: int
 
 
-class Forgotten(_Reply, frozen=True, tag="forgotten"):
+class ForgetReply(_Reply, frozen=True, tag="forgotten"):
     """What is gone."""
 
     receipt: Receipt
 
 
-class Seeing(Record, frozen=True):
+class StreamStatus(Record, frozen=True):
     """One stream of the agent. `blind` says why nothing is seen; `frames` counts since the agent began."""
 
     stream: str
@@ -145,11 +145,11 @@ class Seeing(Record, frozen=True):
     frames: int = 0
 
 
-class Fares(_Reply, frozen=True, tag="status"):
+class AgentStatus(_Reply, frozen=True, tag="status"):
     """The agent's process, its streams, and how many questions it answered."""
 
     process: int
-    streams: tuple[Seeing, ...] = ()
+    streams: tuple[StreamStatus, ...] = ()
     answered: int = 0
 
 
@@ -167,7 +167,7 @@ class Declined(_Reply, frozen=True, tag="declined"):
     expected: bool = False
 
 
-Reply = Working | Answered | Hits | Named | Forgotten | Fares | Failed | Declined
+Reply = Working | AskReply | SearchReply | NameReply | ForgetReply | AgentStatus | Failed | Declined
 
 _REQUEST: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _REPLY: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
@@ -203,7 +203,7 @@ def _absolute(folder: str | Path) -> str:
     return str(Path(folder).expanduser().resolve())
 
 
-class Line:
+class LineSocket:
     """Reads and writes the lines of one connection, none longer than `most` bytes."""
 
     def __init__(self, connection: socket.socket, most: int) -> None:

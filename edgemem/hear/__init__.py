@@ -1,0 +1,1 @@
+"""The sound's way: speech recognition, subtitles, utterances."""
