@@ -235,4 +235,8 @@ class Answer(Record, frozen=True):
     evidence: tuple[Evidence, ...]
     steps: int
     usage: Usage
+    alternatives: tuple[Evidence, ...] = ()
+    """What else it might be, best first; never needed for the answer."""
+    unverified: tuple[str, ...] = ()
+    """Parts of the question that nothing in the memory shows or denies."""
     notes: tuple[str, ...] = ()

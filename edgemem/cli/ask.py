@@ -50,6 +50,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "option": answer.option,
         "confidence": round(answer.confidence, 4),
         "evidence": [evidence_json(item) for item in answer.evidence],
+        "alternatives": [evidence_json(item) for item in answer.alternatives],
+        "unverified": list(answer.unverified),
         "steps": answer.steps,
         "usage": msgspec.to_builtins(answer.usage),
     }

@@ -32,7 +32,7 @@ def test_an_answer() -> None:
         usage=Usage(ms=1.0),
     )
     data = json.loads(json.dumps(answer_json(answer)))
-    assert set(data) == {"question", "status", "answer", "option", "confidence", "evidence", "steps", "usage"}
+    assert set(data) == {"question", "status", "answer", "option", "confidence", "evidence", "alternatives", "unverified", "steps", "usage"}
     assert set(data["usage"]) == {"tokens_in", "tokens_out", "ms"}
     assert data["evidence"] == [
         {

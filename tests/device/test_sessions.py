@@ -89,7 +89,18 @@ def test_json_keeps_its_keys_and_the_story_goes_to_stderr(run: Run) -> None:
     assert code == code_traced == 0
     without_ms = [{**json.loads(text), "usage": None} for text in (plain, traced)]
     assert without_ms[0] == without_ms[1]
-    assert list(json.loads(plain)) == ["question", "status", "answer", "option", "confidence", "evidence", "steps", "usage"]
+    assert list(json.loads(plain)) == [
+        "question",
+        "status",
+        "answer",
+        "option",
+        "confidence",
+        "evidence",
+        "alternatives",
+        "unverified",
+        "steps",
+        "usage",
+    ]
     assert "1. read" in err
 
 
