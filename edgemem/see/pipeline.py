@@ -14,12 +14,9 @@ from functools import partial
 import numpy as np
 
 from edgemem.errors import SourceError
-from edgemem.hear.listen import NOTHING_LATER_US, SpeechRecogniser
-from edgemem.hear.subtitles import Subtitles
-from edgemem.hear.utterances import Hearing
 from edgemem.infer.roles import JointEmbedder, Reader, TextEmbedder
 from edgemem.isolation import FaultIsolation
-from edgemem.records import US, Frame, Image, Moment, Observation, Record, Segment, Vector
+from edgemem.records import AFTER_END_US, US, Frame, Image, Moment, Observation, Record, Segment, Vector
 from edgemem.remember.entries import NewMoment
 from edgemem.remember.store import Store, Transaction
 from edgemem.remember.tiers import Retainer
@@ -27,6 +24,7 @@ from edgemem.see import pixels
 from edgemem.see.chains import Chain, Chains
 from edgemem.see.frame_slot import FrameSlot
 from edgemem.see.gate import Gate, Look
+from edgemem.see.hearing import HearingFactory
 from edgemem.see.privacy import PAUSED, Privacy
 from edgemem.see.resume import StreamRun, without_pictures
 from edgemem.see.segment import Mark
@@ -76,7 +74,8 @@ class PipelineParts:
     selector: Selector
     chains: Sequence[Chain]
     gates: Sequence[Gate] = ()
-    ear: SpeechRecogniser | Subtitles | None = None
+    hearing: HearingFactory | None = None
+    """Makes what hears the source."""
     embedder: TextEmbedder | None = None
     """Of passages: without it documents and speech are found by their words alone."""
     joint: JointEmbedder | None = None
@@ -104,7 +103,7 @@ class Pipeline:
         self._run = StreamRun(store, source)
         self._care = FaultIsolation()
         self._chains = Chains(parts.chains, store, self._run.stream, self._care, parts.embedder)
-        self._hearing = Hearing(source, parts.ear, store, self._run, parts.embedder, self._off) if parts.ear is not None else None
+        self._hearing = parts.hearing(source, self._run, store, self._off) if parts.hearing is not None else None
         self._handover = FrameSlot(source)
         self._beside = ThreadPoolExecutor(1, "reader")
         self._stop = threading.Event()
@@ -155,7 +154,7 @@ class Pipeline:
             self._care.attempt(f"selector {parts.selector.name} starts afresh", None, parts.selector.restore, state)
         self._chains.restore(saved.states)
         if self._hearing is not None:
-            self._hearing.start()
+            self._hearing.start(saved.heard_us)
         if saved.accepted and not self._source.live:
             accepted = Look(pixels.decode(saved.accepted), saved.accepted_us)
             for gate in parts.gates:
@@ -303,9 +302,9 @@ class Pipeline:
                 self._add(self._ready.popleft(), tx)
             if flush:
                 self._chains.flush()
-            heard_us, waiting = NOTHING_LATER_US, False
+            heard_us, waiting = AFTER_END_US, False
             if self._hearing is not None:
-                heard_us = self._hearing.write(tx, self._chains.hear)
+                heard_us, self._run.saved.heard_us = self._hearing.write(tx, self._chains.hear)
                 waiting = self._hearing.waiting
             more = self._chains.write(tx, heard_us, ending=ending and not waiting)
             if self._run.trusted != self._trusted:
@@ -379,7 +378,7 @@ class Pipeline:
         if self._counts["frames"] and not self._counts["moments"] and not self._ready:
             reason, times = next(iter(self._dropped.most_common(1)), ("too little new", self._counts["frames"]))
             self._care.note(f"nothing was kept: {times} of {self._counts['frames']} frames were dropped as {reason}")
-        if self._hearing is None and hasattr(self._source, "sounds") and not self._counts["frames"]:
+        if self._hearing is None and self._source.has_sound and not self._counts["frames"]:
             self._care.note("it is sound alone, and nothing hears here: take a recipe with an ear, and install edgemem-hearing")
         if self._hearing is not None:
             self._hearing.finish(self._commit_if_due, self._stop.is_set)

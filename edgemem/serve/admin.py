@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgemem.errors import EngineError, UsageError
 from edgemem.extend.assembly import make_chains
-from edgemem.hear.listen import without_voices
+from edgemem.hear.voices import without_voices
 from edgemem.remember.budget.pieces import cap_in_force
 from edgemem.remember.entries import NewEntity
 from edgemem.remember.forget import forget as forget_it
