@@ -158,6 +158,10 @@ class Segment(Record, frozen=True):
     offset_us: int
     representative_id: int | None = None
     """The moment that stands for it."""
+    level: int = 0
+    """0 is the lowest; those of one segmenter lie in segments of the level above."""
+    parent_id: int | None = None
+    """The segment that it lies in, once that closed."""
 
 
 class Text(Record, frozen=True, kw_only=True):

@@ -38,6 +38,29 @@ _COUNTS = (
         ),
     ),
     (
+        "vectors of entities that are gone",
+        (
+            "SELECT count(*) FROM vec v JOIN vec_space s ON s.id = v.id & 255"
+            " WHERE s.holds = 'entity' AND v.id / 256 NOT IN (SELECT id FROM entity)"
+        ),
+    ),
+    (
+        "vectors of parts that are gone",
+        (
+            "SELECT count(*) FROM vec v JOIN vec_space s ON s.id = v.id & 255"
+            " WHERE s.holds = 'part' AND v.id / 256 NOT IN (SELECT id FROM part)"
+        ),
+    ),
+    (
+        "spaces whose number of vectors is wrong",
+        "SELECT count(*) FROM vec_space s WHERE rows <> (SELECT count(*) FROM vec WHERE id & 255 = s.id)",
+    ),
+    (
+        "segments that lie in one of no higher level",
+        "SELECT count(*) FROM segment g JOIN segment h ON h.id = g.parent_id WHERE h.level <= g.level",
+    ),
+    ("jobs that were given up and still have a payload", "SELECT count(*) FROM job WHERE given_up AND length(payload) > 0"),
+    (
         "passages that lie outside of their document",
         (
             "SELECT count(*) FROM passage p JOIN document d ON d.id = p.document_id WHERE p.text IS NULL"

@@ -93,6 +93,8 @@ def _deciding(
     yield lambda tx: _note(tx, receipt, wanted, selection)
     for stream in filter(None, (*selection.streams, selection.gone_stream)):
         yield partial(_clear_state, stream, None if stream == selection.gone_stream else clear[0])
+    for job_id in sorted(selection.jobs):
+        yield partial(_drop_job, job_id)
     yield lambda tx: _unlearn_voices(tx, selection, clear[1])
     for segment in selection.trimmed:
         yield partial(_put_right, segment)
@@ -195,6 +197,10 @@ def _clear_state(stream: str, clear: Callable[[bytes], bytes] | None, tx: Transa
         tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (clear(found[0]), key))
     else:
         tx.connection.execute("DELETE FROM state WHERE key = ?", (key,))
+
+
+def _drop_job(job_id: int, tx: Transaction) -> None:
+    tx.drop_job(job_id)
 
 
 def _unlearn_voices(tx: Transaction, selection: Selection, unlearn: Unlearn | None) -> None:

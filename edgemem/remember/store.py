@@ -29,10 +29,11 @@ from edgemem.remember.disk import database, keys, page_budget, schema
 from edgemem.remember.disk.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
 from edgemem.remember.disk.error_translation import explain, translated_errors
 from edgemem.remember.disk.log import Log
-from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
+from edgemem.remember.entries import Job, NewDocument, NewMoment, NewSegment, Retainable
 from edgemem.remember.forgetting import tidy
 from edgemem.remember.forgetting.erase import erasing
 from edgemem.remember.rows import anchor, ledger, text
+from edgemem.remember.rows.jobs import due_job
 from edgemem.remember.rows.redate import Redating
 from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.vectors.search import Holds, SpaceWriter, space_row
@@ -214,9 +215,22 @@ class Store(Maintenance):
                     " give the engine's space another name",
                 )
             elif known.holds != holds:
-                raise EngineError(f'memory {self.directory} holds {known.holds}s in "{space.name}", no {holds}s: give it another name')
+                raise EngineError(
+                    f'"{space.name}" of memory {self.directory} has {known.holds} vectors, no {holds} vectors: give it another name'
+                )
             elif known.calibration != calibration:
                 self._connection.execute("UPDATE vec_space SET calibration = ? WHERE id = ?", (calibration, known.id))
+
+    def lease_job(self, writers: Sequence[str], now_us: int, lease_s: float) -> Job | None:
+        """The job of these writers that is due for longest, for `lease_s`; None when none is due.
+
+        It is to be ended with `Transaction.finish_job` or `fail_job`. Where it is not, it is due again when the lease has run out.
+        """
+        with translated_errors(self.directory):
+            if due_job(self._connection, writers, now_us) is None:
+                return None
+        with self.transaction() as tx:
+            return tx.lease_job(writers, now_us, lease_s)
 
     def ensure_stream(self, name: str, t0_us: int) -> None:
         """Make the stream if it is new; `t0_us` is the time of its first frame."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from edgemem.config import KeepRule
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import US
 from edgemem.remember.check import check_memory
-from edgemem.remember.entries import NewEntity, NewRelation, NewSession, NewStep
+from edgemem.remember.entries import NewCall, NewEntity, NewRelation, NewSession, NewStep
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rows.sessions import TOO_LARGE
 from edgemem.remember.rules import KeepRules
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+
+
+def model_call(text, **changes):
+    request = {"messages": [{"role": "user", "content": text, "image_ids": changes.pop("images", [])}], "temperature": 0.5}
+    given = {"step": 1, "task": "planner", "model": "tiny", "reply": "{}", "finish": "stop", "tokens_in": 7, "tokens_out": 2, "ms": 1.5}
+    more = {"usd": 0.25, "error": "slow", "logprobs": msgspec.msgpack.encode([[["yes", -0.1]]]), **changes}
+    return NewCall(request=msgspec.msgpack.encode(request), **given, **more)
 
 
 def session(word="keys", evidence=(), asked_us=100 * US, result="{}", calls=("prompt",)):
@@ -37,7 +45,7 @@ def session(word="keys", evidence=(), asked_us=100 * US, result="{}", calls=("pr
         ms=12.5,
         notes=("a note",),
         steps=steps,
-        calls=tuple(f'{{"prompt":"{call} {word}"}}' for call in calls),
+        calls=tuple(model_call(f"{call} {word}") for call in calls),
         evidence=tuple(evidence),
     )
 

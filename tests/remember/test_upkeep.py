@@ -15,7 +15,7 @@ from edgemem.infer.roles import Space
 from edgemem.records import US, Box, Observation, Quote
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk.directory import disk_bytes
-from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession, NewStep
+from edgemem.remember.entries import NewCall, NewEntity, NewMention, NewPassage, NewRelation, NewSession, NewStep
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
@@ -97,9 +97,11 @@ def memory(directory, making):
                 tx.replace_relation(edge_id, NewRelation(known_us=8 * US, confidence=0.5, **edge))
                 step = NewStep(actor="planner", action_json="{}", result_json=f'[{{"id":"d{keys}"}}]', ms=1.0)
                 faded = tx.add_moment(making.moment(15 * US, stream=stream, jpeg=rng.bytes(100)))
+                request = msgspec.msgpack.encode({"prompt": "where?"})
+                call = NewCall(step=1, task="t", model="m", request=request, reply="r", finish="stop", usd=0.5, logprobs=b"\x90")
                 asked = NewSession(
                     question="where are the keys?", recipe="r", planner="p", asked_us=20 * US, as_of_us=20 * US, status="answered",
-                    answer="here", confidence=0.5, notes=("a note",), steps=(step,), calls=("{}",), evidence=(f"m{ids[2]}", f"m{faded}"),
+                    answer="here", confidence=0.5, notes=("a note",), steps=(step,), calls=(call,), evidence=(f"m{ids[2]}", f"m{faded}"),
                 )  # fmt: skip
                 tx.add_session(asked)
                 tx.drop_moment(faded)
@@ -166,10 +168,10 @@ def test_an_export_taken_in_again_answers_the_same_at_every_time(memory, tmp_pat
 
 def test_an_export_of_before_there_were_passages_and_sessions_is_taken_in(memory, tmp_path):
     export(memory, tmp_path / "plain")
-    for name in ("merges", "sessions"):
+    for name in ("merges", "sessions", "parts"):
         (tmp_path / "plain" / f"{name}.jsonl").unlink()
     about = tmp_path / "plain" / "memory.json"
-    about.write_text(about.read_text().replace('"version": 2', '"version": 1').replace('"holds": "moment"', '"other": 1'))
+    about.write_text(about.read_text().replace('"version": 3', '"version": 1').replace('"holds": "moment"', '"other": 1'))
     assert import_into(tmp_path / "second", tmp_path / "plain") == 24
     about.write_text(about.read_text().replace('"version": 1', '"version": 2'))
     with pytest.raises(UsageError, match=r"merges\.jsonl"):

@@ -106,6 +106,16 @@ def passage_pages(text_bytes: int, vector_bytes: int) -> int:
     return _PASSAGE_PAGES + text_bytes // _LEAF_BYTES + vector_bytes // _LEAF_BYTES
 
 
+def part_pages(vector_bytes: int) -> int:
+    """Adding or removing a part, or the vector of an entity: its table, three indexes, the vectors."""
+    return _PASSAGE_PAGES + vector_bytes // _LEAF_BYTES
+
+
+def job_pages(payload_bytes: int) -> int:
+    """Adding or removing a job."""
+    return 4 + payload_bytes // _LEAF_BYTES
+
+
 def relation_pages(text_bytes: int) -> int:
     """Adding or removing a relation with its quotes, or an entity with its name."""
     return _RELATION_PAGES + text_bytes // _LEAF_BYTES

@@ -45,6 +45,7 @@ _REPLACED = f"EXISTS (SELECT 1 FROM {{0}} o WHERE o.known_us = x.until_us AND {_
 _VERSION = f"{_LIES.format('x', 't0_us')} OR x.stream_id = :stream AND x.until_us BETWEEN :low AND :high AND {_REPLACED}"
 _TOLD = {
     "session": (("asked_us", "as_of_us"), f"EXISTS (SELECT 1 FROM session_evidence o WHERE o.session_id = x.id AND {_WRITTEN})"),  # noqa: S608
+    "moment": (("role_us",), "x.stream_id = :stream"),
     "entity": (("known_us",), _MET.format("x.id")),
     "alias": (("known_us", "until_us"), _MET.format("x.entity_id")),
     "entity_merge": (("known_us", "until_us"), f"{_MET.format('x.from_id')} OR {_MET.format('x.into_id')}"),

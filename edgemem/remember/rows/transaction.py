@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
-from edgemem.errors import BudgetError
+from edgemem.errors import BudgetError, UsageError
 from edgemem.records import Observation, Tier
 from edgemem.remember.disk import page_budget
 from edgemem.remember.entries import NewMoment, NewSegment
@@ -17,6 +17,7 @@ from edgemem.remember.rows import anchor
 from edgemem.remember.rows import observations as packing
 from edgemem.remember.rows.documents import DocumentWriting
 from edgemem.remember.rows.graph import GraphWriting
+from edgemem.remember.rows.jobs import JobWriting
 from edgemem.remember.rows.ledger import PINNED, Ledger
 from edgemem.remember.rows.reading import ids_list
 from edgemem.remember.rows.sessions import SessionWriting
@@ -36,7 +37,7 @@ class _Shown(NamedTuple):
     pinned: bool
 
 
-class Transaction(DocumentWriting, GraphWriting, SessionWriting):
+class Transaction(DocumentWriting, GraphWriting, SessionWriting, JobWriting):
     """Made by `Store.transaction`."""
 
     def __init__(
@@ -137,9 +138,11 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
         self._allowance.claim(page_budget.segment_pages(len(new.moment_ids)))
         stream_id = self._stream(new.stream, new.t0_us - new.offset_us)
         segment_id = self._insert(
-            "INSERT INTO segment (stream_id, segmenter, t0_us, t1_us, offset_us, representative_id) VALUES (?, ?, ?, ?, ?, ?)",
-            (stream_id, new.segmenter, new.t0_us, new.t1_us, new.offset_us, new.representative_id),
+            "INSERT INTO segment (stream_id, segmenter, t0_us, t1_us, offset_us, representative_id, level) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (stream_id, new.segmenter, new.t0_us, new.t1_us, new.offset_us, new.representative_id, new.level),
         )
+        if new.parent_id is not None:
+            self.set_parent([segment_id], new.parent_id)
         self.connection.executemany(
             "INSERT INTO segment_moment (segment_id, moment_id, role) VALUES (?, ?, ?)",
             [(segment_id, moment_id, "representative" if moment_id == new.representative_id else "") for moment_id in new.moment_ids],
@@ -152,9 +155,32 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
             self.protect(new.representative_id, "representative")
         return segment_id
 
+    def set_parent(self, segment_ids: Sequence[int], parent_id: int) -> None:
+        """These segments lie in that one, which views see once it is closed. Raises UsageError unless its level is above theirs."""
+        self._allowance.claim(2 * len(segment_ids))
+        among = ids_list(segment_ids)
+        sql = f"SELECT 1 FROM segment WHERE id IN {among} AND level >= ifnull((SELECT level FROM segment WHERE id = ?), level)"  # noqa: S608
+        if self.connection.execute(sql, (parent_id,)).fetchone():
+            raise UsageError(f"segment s{parent_id} holds none of {among}: it is not there, or it is not of a higher level")
+        self.connection.execute(f"UPDATE segment SET parent_id = ? WHERE id IN {among}", (parent_id,))  # noqa: S608 - integers
+
     def protect(self, moment_id: int, role: str) -> None:
         """Keep this moment whatever its age; `role` says why."""
-        self.connection.execute("UPDATE moment SET protected = 1, role = ? WHERE id = ?", (role, moment_id))
+        self._allowance.claim(2)
+        self.connection.execute("UPDATE moment SET protected = 1, role = ?, role_us = NULL WHERE id = ?", (role, moment_id))
+
+    def unprotect(self, moment_id: int) -> None:
+        """It may fade like others; its role stays. One that stands for a segment stays protected."""
+        self._allowance.claim(2)
+        stands = "EXISTS (SELECT 1 FROM segment WHERE representative_id = moment.id)"
+        self.connection.execute(f"UPDATE moment SET protected = 0 WHERE id = ? AND NOT {stands}", (moment_id,))  # noqa: S608
+
+    def set_role(self, moment_id: int, role: str, known_us: int | None = None) -> None:
+        """What a moment is to its selector from `known_us` on (default: the newest moment of its stream); views before it see no role."""
+        self._allowance.claim(2)
+        newest = "(SELECT max(t_us) FROM moment n WHERE n.stream_id = moment.stream_id)"
+        sql = f"UPDATE moment SET role = ?, role_us = ifnull(?, {newest}) WHERE id = ?"  # noqa: S608 - our own words
+        self.connection.execute(sql, (role, known_us, moment_id))
 
     def pin(self, moment_id: int, *, pinned: bool = True) -> None:
         """The user's own protection, apart from roles. Raises BudgetError when pinned pictures would take more than half of the budget."""
@@ -185,9 +211,11 @@ class Transaction(DocumentWriting, GraphWriting, SessionWriting):
             return True
         seen = self.connection.execute("SELECT data FROM observation WHERE moment_id = ?", (moment_id,)).fetchone()
         packed = packing.decode(seen[0]) if seen else []
-        if not self._allowance.take(page_budget.dropping_pages(found.freed_bytes, len(packed))):
+        pages = page_budget.dropping_pages(found.freed_bytes, len(packed)) + self._parts_pages("moment_id", moment_id)
+        if not self._allowance.take(pages):
             return False
         self._note_erased("moment", moment_id)
+        self._note_parts_erased("moment_id", moment_id)
         if packed:
             self._counts.subtract({term_id for term_id, *_ in packed})
             self.connection.executemany(
