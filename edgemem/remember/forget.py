@@ -164,11 +164,10 @@ def _note(tx: Transaction, receipt: Receipt, wanted: Wanted, selection: Selectio
     )
 
 
-def _described(step: Callable[[Transaction], object], tx: Transaction) -> bool:
-    """True where it wants another transaction; what fits into none is left out."""
+def _described(step: Callable[[Transaction], object], tx: Transaction) -> None:
+    """What is too much for the budget is left out."""
     with suppress(BudgetError):
-        return tx.attempt(step)
-    return False
+        step(tx)
 
 
 def _put_right(segment: Segment, tx: Transaction) -> None:

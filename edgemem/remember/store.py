@@ -11,7 +11,7 @@ import sqlite3
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -256,12 +256,6 @@ class Store(Maintenance):
     def time_trusted(self) -> bool:
         """Whether the clock of the last live frame could be trusted, and what it dated is right. While not, nothing fades by age."""
         return self.state("clock/untrusted") != b"1" and not self._redate_due
-
-    def fills(self, moments: Iterable[NewMoment], share: float = 0.25) -> bool:
-        """Whether these moments with their texts take more than so much of a transaction; never without a budget."""
-        seen = ((len(new.jpeg), page_budget.seen_pages(o.name for o in new.observations)) for new in moments)
-        pages = sum(page_budget.moment_pages(jpeg_bytes, 0, names) + page_budget.document_pages(0) for jpeg_bytes, names in seen)
-        return self._division is not None and pages > self._division.transaction_pages * share
 
     def _note_budget(self) -> None:
         """Remember the cap in force, for readers that ask."""

@@ -13,13 +13,13 @@ import pytest
 
 from edgemem.records import US
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk.page_budget import MINIMUM_BYTES
 from edgemem.remember.forget import Wanted, forget, tidy_up
 from edgemem.remember.store import Store
 from edgemem.remember.upkeep import compact
 from edgemem.remember.view import View
 
-CAP = MINIMUM_BYTES
+CAP = 8 << 20
+"""Below what the command line takes (conftest.py), so that it is soon full."""
 
 
 def used(directory):

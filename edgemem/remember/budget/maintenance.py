@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.errors import BudgetError
-from edgemem.records import Observation
 from edgemem.remember.disk import page_budget, schema
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.log import Log
@@ -40,28 +38,6 @@ class Maintenance:
     _making_room = False
     _granted_pages = 0
     _synced_s = 0.0
-
-    @property
-    def picture_bytes(self) -> int | None:
-        """A picture of so many bytes fits into a transaction with all that belongs to it; None: any does."""
-        return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 4
-
-    @property
-    def state_bytes(self) -> int | None:
-        """A state of so many bytes fits beside what else a transaction holds, where that was reserved; None: any does."""
-        return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 3
-
-    def fitting(self, seen: Sequence[Observation]) -> tuple[Observation, ...]:
-        """Of what was seen in one picture the surest that fit likewise, in the order given; all of it without a budget."""
-        if self._division is None:
-            return tuple(seen)
-        left, chosen = self._division.transaction_pages // 4, set[int]()
-        for place in sorted(range(len(seen)), key=lambda i: -seen[i].score):
-            pages = page_budget.seen_pages([seen[place].name])
-            if pages <= left:
-                left -= pages
-                chosen.add(place)
-        return tuple(observation for place, observation in enumerate(seen) if place in chosen)
 
     def make_room(self) -> None:
         """Let old things fade until a whole transaction fits under the cap. Every transaction begins with this; nothing without a budget.

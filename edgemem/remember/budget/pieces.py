@@ -14,7 +14,7 @@ from edgemem.remember.rows.reading import connect
 from edgemem.remember.rows.transaction import Transaction
 
 Step = Callable[[Transaction], bool | None]
-"""A little of the work; True while there is more of the same. It claims what it touches before that, or may be taken again half-way."""
+"""A little of the work, at most half of a transaction; True while there is more of the same."""
 
 
 def cap_in_force(directory: Path) -> int | None:
@@ -42,16 +42,5 @@ def in_pieces(store: Transactions, steps: Iterable[Step]) -> None:
     while step is not None:
         with store.transaction() as tx:
             while step is not None and not tx.full:
-                if not _wants_more(step, tx):
+                if not step(tx):
                     step = next(left, None)
-
-
-def _wants_more(step: Step, tx: Transaction) -> bool:
-    """Whether there is more of the same, or it did not fit beside what the transaction holds already: it is taken again then."""
-    more = False
-
-    def taken(tx: Transaction) -> None:
-        nonlocal more
-        more = bool(step(tx))
-
-    return tx.attempt(taken) or more
