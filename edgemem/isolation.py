@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from edgemem.errors import BudgetError, EdgememError, MemoryDirError
 
@@ -43,3 +44,21 @@ class FaultIsolation:
     def lines(self) -> tuple[str, ...]:
         """All notes in the order in which they first came."""
         return tuple(f"{line} ({times} times)" if times > 1 else line for line, times in self._notes.items())
+
+
+R = TypeVar("R")
+
+
+def call_isolated(action: Callable[[], R], failed: Callable[[Exception], R]) -> R:
+    """The result of `action`, or what `failed` makes of any error of it. For threads, which would otherwise die without a word."""
+    try:
+        return action()
+    except Exception as error:  # noqa: BLE001 - the one place where any error of a thread is caught
+        return failed(error)
+
+
+def run_thread(name: str, action: Callable[[], object], failed: Callable[[Exception], object]) -> threading.Thread:
+    """Run `action` in a new daemon thread of this name, which is returned; an error of it goes to `failed`, in that thread."""
+    thread = threading.Thread(target=call_isolated, args=(action, failed), name=name, daemon=True)
+    thread.start()
+    return thread
