@@ -95,6 +95,11 @@ class Feed:
         self._subscriptions: tuple[Subscription, ...] = ()
         self._closed = False
 
+    @property
+    def subscribers(self) -> int:
+        """How many subscriptions are open."""
+        return len(self._subscriptions)
+
     def publish(self, event: Event) -> None:
         """Hand an event to every subscriber. Never waits for one, never raises."""
         for subscription in self._subscriptions:
@@ -124,6 +129,6 @@ class Feed:
     def close(self) -> None:
         """End every subscription. Calling it twice does nothing."""
         with self._lock:
-            self._closed, subscriptions = True, self._subscriptions
-        for subscription in subscriptions:
+            self._closed = True
+        for subscription in self._subscriptions:
             subscription.close()
