@@ -131,6 +131,8 @@ class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory: str = ""
     """The memory's directory."""
     sources: list[RunSource] = []
+    services: list[dict[str, Any]] = []
+    """What runs beside the agent: `use` names a service of a plugin, the other keys are its parameters."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

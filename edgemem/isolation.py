@@ -51,15 +51,6 @@ class FaultIsolation:
             return counted_lines(self._counts)
 
 
-def failure_of(action: Callable[[], object]) -> Exception | None:
-    """Run the body of a thread; what it raises is returned, so that the thread that waits for it can raise or report it."""
-    try:
-        action()
-    except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-        return error
-    return None
-
-
 def one_line(error: BaseException) -> str:
     """The message of one of edgemem's own errors; of any other the type and the message."""
     return str(error) if isinstance(error, EdgememError) else f"{type(error).__name__}: {error}"
@@ -68,3 +59,31 @@ def one_line(error: BaseException) -> str:
 def counted_lines(counts: dict[str, int]) -> tuple[str, ...]:
     """Each line, with how often it came where that was more than once."""
     return tuple(f"{line} ({times} times)" if times > 1 else line for line, times in counts.items())
+
+
+R = TypeVar("R")
+
+
+def call_isolated(action: Callable[[], R], failed: Callable[[Exception], R]) -> R:
+    """The result of `action`, or what `failed` makes of any error of it. For threads, which would otherwise die without a word."""
+    try:
+        return action()
+    except Exception as error:  # noqa: BLE001 - the one place where any error of a thread is caught
+        return failed(error)
+
+
+def run_thread(name: str, action: Callable[[], object], failed: Callable[[Exception], object]) -> threading.Thread:
+    """Run `action` in a new daemon thread of this name, which is returned; an error of it goes to `failed`, in that thread."""
+    thread = threading.Thread(target=call_isolated, args=(action, failed), name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+def failure_of(action: Callable[[], object]) -> Exception | None:
+    """What `action` raises, or None. For a thread that another one waits for, which raises or reports it."""
+
+    def passed() -> Exception | None:
+        action()
+        return None
+
+    return call_isolated(passed, lambda error: error)

@@ -1,41 +1,37 @@
-"""What every command shares: settings, plugins, recipes and engines (each made when first needed), output and errors."""
+"""What every command shares: its environment, its options, output and errors."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
-from edgemem.config import Settings, home_dir, load
+from edgemem.config import load
 from edgemem.errors import EdgememError
-from edgemem.remember.disk import keys
+from edgemem.extend.environment import Environment
 
 if TYPE_CHECKING:
-    from edgemem.device.agent import Environment
-    from edgemem.extend.context import PluginContext
-    from edgemem.extend.hookspecs import Component
-    from edgemem.extend.plugins import Plugins
-    from edgemem.extend.recipe import Recipes
-    from edgemem.infer.card import EngineCard
-    from edgemem.infer.runtime import Engines
+    from click._termui_impl import ProgressBar
+
+    from edgemem.serve.memory import Memory
 
 F = TypeVar("F", bound=Callable[..., Any])
+ProgressUpdate = Callable[[str, int, "int | None"], None]
+"""What makes progress, how much of it is done, and of how much (None: it has no end)."""
 
 
-class CommandContext:
-    """One run of the command line. Everything dear is made once, when a command first asks for it."""
+class CommandContext(Environment):
+    """The environment of one command, as its options describe it."""
 
     def __init__(self, config: Path | None, overrides: tuple[str, ...], plugins_dirs: tuple[Path, ...] = ()) -> None:
+        super().__init__(lambda: load(self._config, self._overrides), plugins_dirs)
         self._config = config
         self._overrides = overrides
-        self._plugins_dirs = plugins_dirs
-        keys.follow(lambda: self.settings.store)
 
     def add(self, option: str, value: Any) -> None:
         """Take a common option that stood behind the command's name."""
@@ -46,81 +42,14 @@ class CommandContext:
         else:
             self._plugins_dirs += tuple(value)
 
-    @cached_property
-    def _loaded(self) -> Settings:
-        return load(self._config, self._overrides)
+    def memory(self, directory: Path) -> Memory:
+        """The memory in this directory; what it reports goes to stderr as a note."""
+        from edgemem.serve.memory import Memory
 
-    @cached_property
-    def settings(self) -> Settings:
-        """The configuration file with its overrides, plugins' tables checked. Raises UsageError."""
-        if self._loaded.tables:
-            self.plugins.tables(self._loaded)
-        return self._loaded
-
-    @cached_property
-    def home(self) -> Path:
-        """The data directory for built things."""
-        return home_dir(self.settings)
-
-    @cached_property
-    def plugins(self) -> Plugins:
-        """All plugins, refused here if one is bad."""
-        from edgemem.extend.plugins import Plugins
-
-        named = [Path(folder).expanduser() for folder in self._loaded.plugins_dirs]
-        return Plugins.load([*named, *self._plugins_dirs])
-
-    @cached_property
-    def recipes(self) -> Recipes:
-        """All recipes of the plugins and of the configured folders."""
-        from edgemem.extend.recipe import Recipes
-
-        return Recipes(self.plugins, [Path(folder).expanduser() for folder in self.settings.recipes_dirs])
-
-    @cached_property
-    def cards(self) -> dict[str, EngineCard]:
-        """Engine cards by name; later folders replace earlier ones."""
-        from edgemem.infer.card import cards_dir, load_cards
-
-        own = [Path(folder).expanduser() for folder in self.settings.engines.cards]
-        return load_cards([cards_dir(), self.home / "cards", *own])
-
-    @cached_property
-    def engines(self) -> Engines:
-        """Models by role, loaded when first used."""
-        from edgemem.infer.runtime import Engines
-
-        runtimes, decoders = self.plugins.components("runtimes"), self.plugins.components("decoders")
-        return Engines(self.cards, runtimes, decoders, self.home, self.settings.engines)
-
-    @property
-    def converters(self) -> dict[str, Component]:
-        """What turns fetched weights into ONNX, by name."""
-        return dict(self.plugins.components("converters"))
-
-    @cached_property
-    def context(self) -> PluginContext:
-        """What factories of components get."""
-        from edgemem.extend.assembly import make_context
-
-        return make_context(self.plugins, self.settings, self.home, self.engines)
-
-    @cached_property
-    def digest(self) -> str:
-        """Of the settings that bear on answers: the agent of a memory answers for us only if it has the same."""
-        from edgemem.serve.messages import digest
-
-        return digest(self.settings, self.home, self._plugins_dirs)
-
-    @cached_property
-    def workshop(self) -> Environment:
-        """What the daemon is made from."""
-        from edgemem.device.agent import Environment
-
-        return Environment(self.settings, self.home, self.recipes, self.plugins, self.context, self.digest)
+        return Memory(directory, self, lambda text: note(f"note: {text}"))
 
 
-pass_session = click.make_pass_decorator(CommandContext)
+pass_environment = click.make_pass_decorator(CommandContext)
 
 
 def common_options(command: F) -> F:
@@ -131,7 +60,7 @@ def common_options(command: F) -> F:
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Options given after the command are added to those before it. Nothing dear was made yet: options are read before any body runs."""
+    """Options given after the command are added to those before it. Nothing was made yet: options are read before any command runs."""
     if value and isinstance(context.obj, CommandContext):
         context.obj.add(parameter.name or "", value)
     return value
@@ -160,13 +89,42 @@ def print_json(data: Any) -> None:
 
 
 @contextmanager
-def progress(total: int | None, label: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, nothing when piped. Yields `advance(by)`."""
+def progress(position: Callable[[int], str] = str) -> Iterator[ProgressUpdate]:
+    """A progress bar on a terminal for each thing in turn, nothing when piped. `position` says how far an endless thing has come."""
     if not sys.stderr.isatty():
-        yield lambda _by: None
+        yield lambda _what, _done, _total: None
         return
-    with click.progressbar(length=total or 0, label=label, file=sys.stderr, show_eta=bool(total)) as bar:
-        yield bar.update
+    bars: dict[str, ProgressBar[int]] = {}
+
+    def update(what: str, done: int, total: int | None) -> None:
+        if what not in bars:
+            _finish(bars)
+            bars[what] = _bar(what, total)
+        bar = bars[what]
+        if total is None:
+            bar.label = f"{what} {position(done)}"
+            bar.render_progress()
+        else:
+            bar.update(max(0, min(done, max(total, 1)) - bar.pos))
+
+    try:
+        yield update
+    finally:
+        _finish(bars)
+
+
+def _bar(label: str, total: int | None) -> ProgressBar[int]:
+    if total is None:
+        endless: Iterator[int] = (number for number in range(0))  # an iterator of unknown length makes a bar without one
+        return click.progressbar(endless, label=label, file=sys.stderr, bar_template="%(label)s", show_eta=False)
+    return click.progressbar(length=max(total, 1), label=label, file=sys.stderr)
+
+
+def _finish(bars: dict[str, ProgressBar[int]]) -> None:
+    """End the line of every bar that is still open."""
+    for bar in bars.values():
+        bar.render_finish()
+    bars.clear()
 
 
 def note(text: str) -> None:
@@ -180,6 +138,12 @@ def table(rows: Iterable[tuple[str, ...]], header: tuple[str, ...]) -> None:
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def short(text: str, limit: int) -> str:
+    """On one line, and cut where it is longer than `limit` characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def fail(error: EdgememError) -> int:

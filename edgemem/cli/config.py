@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json
 from edgemem.config import Settings, dump
 
 
@@ -16,23 +16,28 @@ def config() -> None:
 
 @config.command()
 @common_options
-@pass_session
-def check(session: CommandContext) -> None:
-    """Check the settings, the plugins, the recipes they name, and the sources of the daemon."""
+@pass_environment
+def check(environment: CommandContext) -> None:
+    """Check the settings, the plugins, the recipes they name, and the sources and services of the daemon.
+
+    A recording that is not there is a warning: the daemon waits for it.
+    """
     from edgemem.device.agent import check_sources
 
-    session.recipes.read(session.settings.recipe)
-    check_sources(session.settings, session.recipes)
+    environment.recipe()
+    for missing in check_sources(environment):
+        note(f"warning: {missing}")
+    environment.services()
     click.echo("settings, plugins and recipe are in order")
 
 
 @config.command()
 @json_option
 @common_options
-@pass_session
-def show(session: CommandContext, as_json: bool) -> None:
+@pass_environment
+def show(environment: CommandContext, as_json: bool) -> None:
     """Show every setting as it holds now."""
-    data = dump(session.settings)
+    data = dump(environment.settings)
     if as_json:
         print_json(data)
         return
@@ -48,10 +53,10 @@ def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
 
 @config.command()
 @common_options
-@pass_session
-def schema(session: CommandContext) -> None:
+@pass_environment
+def schema(environment: CommandContext) -> None:
     """Print the JSON Schema of the settings file, tables of the plugins included."""
-    claimed = session.plugins.claimed_tables()
+    claimed = environment.plugins.claimed_tables()
     (own, *_), parts = msgspec.json.schema_components([Settings, *claimed.values()], ref_template="#/$defs/{name}")
     properties = parts[own["$ref"].rpartition("/")[2]]["properties"]
     del properties["tables"]

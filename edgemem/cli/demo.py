@@ -6,13 +6,16 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_session, print_json, progress
-from edgemem.cli.ask import answer_json
-from edgemem.clock import from_iso, offset_text
-from edgemem.records import US, Answer, Question
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, progress
+from edgemem.clock import offset_text
+from edgemem.records import US, Answer
+
+if TYPE_CHECKING:
+    from edgemem.serve.memory import Memory
 
 START = "2026-05-04T08:00:00Z"
 """When the demo's film is said to begin."""
@@ -41,64 +44,57 @@ QUESTIONS = (
 )
 @json_option
 @common_options
-@pass_session
-def demo(session: CommandContext, out: Path | None, as_json: bool) -> None:
+@pass_environment
+def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
     """Remember a film of about two minutes made of real clips and photographs, then ask it five questions of different kinds."""
     from edgemem.cli.engines import fetch_all
     from edgemem.cli.film import SCENES, fetch_media, write_film
-    from edgemem.cli.ingest import run_ingest
+    from edgemem.cli.sheet import draw_sheet
     from edgemem.infer.fetch import silent
 
     began = time.monotonic()
-    folder = out or session.home / "demo"
-    memory, film = folder / "memory", folder / "film.mp4"
+    folder = out or environment.home / "demo"
+    film = folder / "film.mp4"
     say = (lambda _text: None) if as_json else click.echo
     say("1. weights and clips, fetched once")
-    fetch_all(session)
-    media, notes = fetch_media(session.home, silent)
+    fetch_all(environment)
+    media, notes = fetch_media(environment.home, silent)
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(memory, ignore_errors=True)
-    with progress(len(SCENES), "2. film") as advance:
-        scenes = write_film(media, film, advance)
+    shutil.rmtree(folder / "memory", ignore_errors=True)
+    with progress() as advance:
+        scenes = write_film(media, film, lambda done: advance("2. film", done, len(SCENES)))
     seconds = scenes[-1][0] + scenes[-1][1].seconds
     say(f"2. a film of {len(scenes)} scenes, {offset_text(round(seconds * US))}: {film}")
     for text in notes:
         note(f"note: {text}")
-    report = run_ingest(session, str(film), memory, recipe=None, start_us=from_iso(START), stream="film")
+    memory = environment.memory(folder / "memory")
+    with progress() as advance:
+        report = memory.ingest(film, start=START, stream="film", progress=lambda done_us, total_us: advance("3. memory", done_us, total_us))
     say(
-        f"3. remembered with the recipe {session.settings.recipe}: {report.frames_seen} frames seen, {report.moments_kept} kept, "
+        f"3. remembered with the recipe {environment.settings.recipe}: {report.frames_seen} frames seen, {report.moments_kept} kept, "
         f"{report.segments} events, {report.documents} documents, {report.disk_bytes / 2**20:.1f} MiB, "
         f"in {report.seconds_spent:.1f} s ({report.seconds_of_video / max(report.seconds_spent, 1e-9):.1f} times real time)"
     )
-    answers = [_asked(session, memory, asked, folder, number) for number, asked in enumerate(QUESTIONS, 1)]
+    answers = [_asked(memory, asked, folder, number) for number, asked in enumerate(QUESTIONS, 1)]
     say("4. five questions")
     for number, (asked, (answer, picture)) in enumerate(zip(QUESTIONS, answers, strict=True), 1):
         if not as_json:
             _say_answer(number, asked, answer, picture)
-    sheet = _draw_sheet(memory, folder / "timeline.png")
+    sheet = draw_sheet(memory.directory, memory.timeline(), folder / "timeline.png")
     say(f"5. the timeline as a contact sheet: {sheet}")
-    say(f"done in {time.monotonic() - began:.0f} s; ask more: edgemem ask 'where did I see a motorbike?' --memory {memory}")
+    say(f"done in {time.monotonic() - began:.0f} s; ask more: edgemem ask 'where did I see a motorbike?' --memory {memory.directory}")
     if as_json:
+        from edgemem.serve.rendering import answer_json
+
         found = [answer_json(answer) | {"picture": str(picture) if picture else None} for answer, picture in answers]
-        print_json(
-            {"film": str(film), "memory": str(memory), "sheet": str(sheet), "seconds": round(time.monotonic() - began, 1), "answers": found}
-        )
+        files = {"film": str(film), "memory": str(memory.directory), "sheet": str(sheet)}
+        print_json({**files, "seconds": round(time.monotonic() - began, 1), "answers": found})
 
 
-def _asked(session: CommandContext, memory: Path, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
-    """The answer and the file of its best picture."""
-    from edgemem.answer.planner import ask
-    from edgemem.cli.ask import describe, make_kit
-    from edgemem.remember.view import View
-
-    with View.open(memory) as view:
-        bounds = view.bounds()
-        now_us = bounds[1] if bounds else 0  # the film's own evening: "today" is its day
-        question = Question(text=asked.text, asked_us=now_us, as_of_us=view.as_of_us, options=asked.options, tz=session.settings.timezone)
-        answer, _ = ask(view, question, make_kit(session, None, None))
-        if answer.status != "answered" or not answer.evidence:
-            return answer, None
-        _, jpeg = describe(view, answer.evidence[0].id)
+def _asked(memory: Memory, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
+    """The answer and the file of its best picture. It is asked on the evening of the film's own day: "today" is that day."""
+    answer = memory.ask(asked.text, options=asked.options, as_of=memory.stats().newest_us)
+    jpeg = memory.show(answer.evidence[0].id).picture if answer.status == "answered" and answer.evidence else None
     if jpeg is None:
         return answer, None
     picture = folder / f"evidence-{number}.jpg"
@@ -116,13 +112,3 @@ def _say_answer(number: int, asked: Asked, answer: Answer, picture: Path | None)
     click.echo(
         f"      at {offset_text(best.offset_us)} in {best.stream}, score {best.score:.2f}, confidence {answer.confidence:.2f}: {picture}"
     )
-
-
-def _draw_sheet(memory: Path, path: Path) -> Path:
-    from edgemem.cli.sheet import contact_sheet
-    from edgemem.cli.timeline import written
-    from edgemem.remember.view import View
-
-    with View.open(memory) as view:
-        path.write_bytes(contact_sheet(view, view.segments(), written(view)))
-    return path

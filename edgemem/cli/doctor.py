@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from edgemem import __version__
-from edgemem.cli.app import CommandContext, common_options, json_option, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json
 from edgemem.errors import EdgememError
 
 
@@ -25,10 +25,18 @@ class Finding(NamedTuple):
 @click.command()
 @json_option
 @common_options
-@pass_session
-def doctor(session: CommandContext, as_json: bool) -> None:
+@pass_environment
+def doctor(environment: CommandContext, as_json: bool) -> None:
     """Say what this machine can do, what is missing, and how to get it. Exit code 1: edgemem cannot work here."""
-    findings = [*_machine(), *_vectors(), *_runtimes(session), *_roles(session), _chat(session), _encryption(), _home(session)]
+    findings = [
+        *_machine(),
+        *_vectors(),
+        *_runtimes(environment),
+        *_roles(environment),
+        _chat(environment),
+        _encryption(),
+        _home(environment),
+    ]
     if as_json:
         print_json({"version": __version__, "findings": [finding._asdict() for finding in findings]})
     else:
@@ -55,38 +63,38 @@ def _vectors() -> list[Finding]:
     return [Finding("ok", "vector kernel", "numkong")]
 
 
-def _runtimes(session: CommandContext) -> list[Finding]:
+def _runtimes(environment: CommandContext) -> list[Finding]:
     from edgemem.infer.runtime import RuntimeContext
 
     found = []
-    for name, component in session.plugins.components("runtimes").items():
+    for name, component in environment.plugins.components("runtimes").items():
         try:
-            runtime = component.factory(component.settings(), RuntimeContext(session.home, session.engines.threads))
+            runtime = component.factory(component.settings(), RuntimeContext(environment.home, environment.engines.threads))
             found.append(Finding("ok", "runtime", f"{name}: {runtime.describe()}"))
         except (EdgememError, ImportError) as error:
             found.append(Finding("missing", "runtime", f"{name}: {error}"))
     return found or [Finding("missing", "runtime", "none is installed; run: pip install edgemem-onnx")]
 
 
-def _roles(session: CommandContext) -> list[Finding]:
-    roles = sorted({card.role for card in session.cards.values()})
-    return [finding for role in roles for finding in _role(session, role)]
+def _roles(environment: CommandContext) -> list[Finding]:
+    roles = sorted({card.role for card in environment.cards.values()})
+    return [finding for role in roles for finding in _role(environment, role)]
 
 
-def _role(session: CommandContext, role: str) -> list[Finding]:
+def _role(environment: CommandContext, role: str) -> list[Finding]:
     """Who plays a role, and what it is without."""
-    problem = session.engines.missing(role)
+    problem = environment.engines.missing(role)
     if problem:
         return [Finding("missing", role, problem)]
-    notes = [Finding("note", role, note) for note in session.engines.notes(role)]
-    return [Finding("ok", role, session.engines.card(role).name), *notes]
+    notes = [Finding("note", role, note) for note in environment.engines.notes(role)]
+    return [Finding("ok", role, environment.engines.card(role).name), *notes]
 
 
-def _chat(session: CommandContext) -> Finding:
+def _chat(environment: CommandContext) -> Finding:
     """Which language model would reason; without one the local planner answers."""
-    known = sorted(session.plugins.components("chats"))
+    known = sorted(environment.plugins.components("chats"))
     try:
-        models = session.context.models
+        models = environment.context.models
     except EdgememError as error:
         return Finding("missing", "language model", str(error))
     if models.there:
@@ -113,12 +121,12 @@ def _encryption() -> Finding:
     return Finding("ok", "encryption", f"{said}; SQLCipher on SQLite {dbapi2.sqlite_version}")
 
 
-def _home(session: CommandContext) -> Finding:
+def _home(environment: CommandContext) -> Finding:
     try:
-        session.home.mkdir(parents=True, exist_ok=True)
+        environment.home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        return Finding("missing", "data directory", f"{session.home}: {error.strerror}; set EDGEMEM_HOME to a directory you may write")
-    if not os.access(session.home, os.W_OK):
-        return Finding("missing", "data directory", f"{session.home}: not writable for this user; set EDGEMEM_HOME")
-    free = os.statvfs(session.home)
-    return Finding("ok", "data directory", f"{session.home}, {free.f_bavail * free.f_frsize / 2**30:.1f} GiB free")
+        return Finding("missing", "data directory", f"{environment.home}: {error.strerror}; set EDGEMEM_HOME to a directory you may write")
+    if not os.access(environment.home, os.W_OK):
+        return Finding("missing", "data directory", f"{environment.home}: not writable for this user; set EDGEMEM_HOME")
+    free = os.statvfs(environment.home)
+    return Finding("ok", "data directory", f"{environment.home}, {free.f_bavail * free.f_frsize / 2**30:.1f} GiB free")

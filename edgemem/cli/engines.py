@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, progress, table
 from edgemem.errors import EdgememError, FetchError, UsageError, nearest
 
 if TYPE_CHECKING:
     from edgemem.infer.card import EngineCard
-    from edgemem.infer.fetch import Progress
 
 _names = click.argument("names", nargs=-1, metavar="[NAME]...")
 
@@ -28,13 +26,13 @@ def engines() -> None:
 @_names
 @json_option
 @common_options
-@pass_session
-def list_(session: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
+@pass_environment
+def list_(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
     """List the engine cards: what each is for, its licence, and whether it is fetched."""
     from edgemem.infer.fetch import engine_dir, installed
 
-    cards = _cards(session, names) if names else list(session.cards.values())
-    there = {card.name for card in cards if installed(card, session.home) is not None}
+    cards = _cards(environment, names) if names else list(environment.cards.values())
+    there = {card.name for card in cards if installed(card, environment.home) is not None}
     if not as_json:
         rows = [(c.name, c.role, "yes" if c.name in there else "no", _megabytes(_download_bytes(c)), c.licence) for c in cards]
         table(rows, ("engine", "role", "fetched", "download", "licence"))
@@ -47,7 +45,7 @@ def list_(session: CommandContext, names: tuple[str, ...], as_json: bool) -> Non
             "licence": card.licence,
             "download_bytes": _download_bytes(card),
             "uses": sorted(filter(None, (*card.uses.values(), *card.may_use.values()))),
-            "folder": str(engine_dir(card, session.home)) if card.name in there and card.files else None,
+            "folder": str(engine_dir(card, environment.home)) if card.name in there and card.files else None,
             "about": card.about,
         }
         for card in cards
@@ -59,11 +57,11 @@ def list_(session: CommandContext, names: tuple[str, ...], as_json: bool) -> Non
 @_names
 @json_option
 @common_options
-@pass_session
-def fetch(session: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
+@pass_environment
+def fetch(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
     """Fetch and convert models: those named with all they are composed of, else all but optional ones and those of a hub."""
-    wanted = _cards(session, names) if names else _usual_cards(session)
-    problems = _fetch(session, wanted)
+    wanted = _cards(environment, names) if names else _usual_cards(environment)
+    problems = _fetch(environment, wanted)
     if as_json:
         print_json({"fetched": [card.name for card in wanted if card.name not in problems], "problems": problems})
     for problem in problems.values() if not as_json else ():
@@ -76,14 +74,14 @@ def fetch(session: CommandContext, names: tuple[str, ...], as_json: bool) -> Non
 @_names
 @json_option
 @common_options
-@pass_session
-def check(session: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
+@pass_environment
+def check(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
     """Compare the sha256 of fetched models with what they were when made. Exit code 1: something is damaged."""
     from edgemem.infer.fetch import check as check_card
     from edgemem.infer.fetch import installed
 
-    cards = _cards(session, names) if names else [c for c in session.cards.values() if installed(c, session.home) is not None]
-    problems = [problem for card in cards for problem in check_card(card, session.home)]
+    cards = _cards(environment, names) if names else [c for c in environment.cards.values() if installed(c, environment.home) is not None]
+    problems = [problem for card in cards for problem in check_card(card, environment.home)]
     checked = [card.name for card in cards if card.files]
     if as_json:
         print_json({"checked": checked, "problems": problems})
@@ -95,13 +93,13 @@ def check(session: CommandContext, names: tuple[str, ...], as_json: bool) -> Non
         sys.exit(1)
 
 
-def fetch_all(session: CommandContext) -> list[str]:
+def fetch_all(environment: CommandContext) -> list[str]:
     """Fetch every card that needs no hub, and those that the settings name; a line on stderr for each that cannot be had.
 
     Returns those lines. Raises FetchError when nothing at all could be had.
     """
-    cards = _usual_cards(session)
-    problems = _fetch(session, cards)
+    cards = _usual_cards(environment)
+    problems = _fetch(environment, cards)
     for problem in problems.values():
         note(f"edgemem: {problem}")
     if cards and all(card.name in problems for card in cards if card.source):
@@ -109,65 +107,37 @@ def fetch_all(session: CommandContext) -> list[str]:
     return list(problems.values())
 
 
-def _usual_cards(session: CommandContext) -> list[EngineCard]:
+def _usual_cards(environment: CommandContext) -> list[EngineCard]:
     """Without the hub, as not every board has that network and the shipped choices do without; and without what is optional."""
-    named = set(session.settings.engines.roles.values())
-    cards = session.cards.values()
+    named = set(environment.settings.engines.roles.values())
+    cards = environment.cards.values()
     return [c for c in cards if c.name in named or not (c.optional or any(source.kind == "hub" for source in c.source))]
 
 
-def _cards(session: CommandContext, names: Sequence[str]) -> list[EngineCard]:
+def _cards(environment: CommandContext, names: Sequence[str]) -> list[EngineCard]:
     from edgemem.infer.card import with_parts
 
     for name in names:
-        if name not in session.cards:
-            raise UsageError(f'no engine is called "{name}"{nearest(name, session.cards)}')
+        if name not in environment.cards:
+            raise UsageError(f'no engine is called "{name}"{nearest(name, environment.cards)}')
     found: dict[str, EngineCard] = {}
     for name in names:
-        found.update({card.name: card for card in with_parts(session.cards[name], session.cards)})
+        found.update({card.name: card for card in with_parts(environment.cards[name], environment.cards)})
     return list(found.values())
 
 
-def _fetch(session: CommandContext, cards: Sequence[EngineCard]) -> dict[str, str]:
+def _fetch(environment: CommandContext, cards: Sequence[EngineCard]) -> dict[str, str]:
     """Fetch cards one after the other; what went wrong, by card. One that fails does not stop the others."""
     from edgemem.infer.fetch import ensure
 
     problems: dict[str, str] = {}
-    with _progress() as progress:
+    with progress() as advance:
         for card in cards:
             try:
-                ensure(card, session.home, session.converters, progress)
+                ensure(card, environment.home, environment.converters, advance)
             except EdgememError as error:
                 problems[card.name] = f"{card.name}: {str(error).removeprefix(f'{card.name}: ')}"
     return problems
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar per download on a terminal, nothing when piped."""
-    if not sys.stderr.isatty():
-        yield lambda _what, _done, _total: None
-        return
-    bars: dict[str, Any] = {}
-
-    def show(what: str, done: int, total: int) -> None:
-        if what not in bars:
-            _finish(bars)
-            bars[what] = click.progressbar(length=max(total, 1), label=what, file=sys.stderr, show_eta=False)
-        bar = bars[what]
-        bar.update(min(done, bar.length) - bar.pos)
-
-    try:
-        yield show
-    finally:
-        _finish(bars)
-
-
-def _finish(bars: dict[str, Any]) -> None:
-    for bar in bars.values():
-        if not bar.finished:
-            bar.update(bar.length - bar.pos)
-            bar.render_finish()
 
 
 def _download_bytes(card: EngineCard) -> int:

@@ -97,9 +97,9 @@ def _unpacked(path: Path) -> Path:
 
 
 def write_film(
-    media: dict[str, Path], out: Path, advance: Callable[[int], None] = lambda _by: None, scenes: Sequence[Scene] = SCENES
+    media: dict[str, Path], out: Path, advance: Callable[[int], None] = lambda _done: None, scenes: Sequence[Scene] = SCENES
 ) -> list[tuple[float, Scene]]:
-    """Write the film of every scene whose media are there; returns (start in seconds, scene). `advance(1)` is called per scene."""
+    """Write the film of every scene whose media are there; returns (start in seconds, scene). `advance(n)`: n scenes are done."""
     import av
 
     placed = []
@@ -107,13 +107,13 @@ def write_film(
         stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "20", "g": str(FPS)})
         stream.width, stream.height, stream.pix_fmt = WIDTH_PX, HEIGHT_PX, "yuv420p"
         count = 0
-        for scene in scenes:
+        for number, scene in enumerate(scenes, 1):
             if scene.media in media:
                 placed.append((count / FPS, scene))
                 for image in _pictures(media[scene.media], scene):
                     container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="bgr24")))
                     count += 1
-            advance(1)
+            advance(number)
         container.mux(stream.encode(None))
     return placed
 

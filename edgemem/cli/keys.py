@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json
 from edgemem.errors import MemoryKeyError
 
 _CONFIGURE = "configure one with --set store.key_file=FILE, EDGEMEM_KEY_FILE or EDGEMEM_KEY (`edgemem memory keygen FILE` makes one)"
@@ -17,8 +17,8 @@ _BLOCKS = "note: blocks of the plain files may stay on the medium until it write
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 @common_options
-@pass_session
-def keygen(session: CommandContext, file: Path, as_json: bool) -> None:  # noqa: ARG001 - every command takes the session
+@pass_environment
+def keygen(_environment: CommandContext, file: Path, as_json: bool) -> None:
     """Make a new random key in a new FILE that only you can read. Keep a copy of it elsewhere: without it a memory is lost."""
     from edgemem.remember.disk.keys import generate
 
@@ -30,8 +30,8 @@ def keygen(session: CommandContext, file: Path, as_json: bool) -> None:  # noqa:
 @memory_option
 @json_option
 @common_options
-@pass_session
-def encrypt(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+@pass_environment
+def encrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     """Encrypt a plain memory with the configured key. Takes as much free disk as the memory for a while; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
 
@@ -48,8 +48,8 @@ def encrypt(session: CommandContext, memory: Path, as_json: bool) -> None:  # no
 @memory_option
 @json_option
 @common_options
-@pass_session
-def decrypt(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+@pass_environment
+def decrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     """Make an encrypted memory plain again. Takes as much free disk as the memory for a while; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
     from edgemem.remember.store import Store
@@ -68,8 +68,8 @@ def decrypt(session: CommandContext, memory: Path, as_json: bool) -> None:  # no
 @click.option("--new-key-file", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The key from now on.")
 @json_option
 @common_options
-@pass_session
-def rekey(session: CommandContext, memory: Path, new_key_file: Path, as_json: bool) -> None:  # noqa: ARG001
+@pass_environment
+def rekey(_environment: CommandContext, memory: Path, new_key_file: Path, as_json: bool) -> None:
     """Give an encrypted memory another key. Takes as much free disk as the memory for a while; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
 

@@ -15,11 +15,11 @@ from edgemem.errors import EdgememError
 
 # command -> (module, attribute, one line of help). The help stands here so that `edgemem --help` imports no command.
 _COMMANDS = {
-    "ingest": ("edgemem.cli.ingest", "ingest", "Remember a video, a recording of sound, pictures, a camera, a microphone or a URL."),
+    "ingest": ("edgemem.cli.ingest", "ingest", "Remember videos, recordings of sound, pictures, a camera, a microphone or a URL."),
     "run": ("edgemem.cli.run", "run", "The daemon: see the configured cameras until told to stop, and answer meanwhile."),
     "ask": ("edgemem.cli.ask", "ask", "Answer a question with the evidence that proves it."),
-    "search": ("edgemem.cli.ask", "search", "Find moments, events and text."),
-    "show": ("edgemem.cli.ask", "show", "Open a piece of evidence: its picture and what is known of it."),
+    "search": ("edgemem.cli.search", "search", "Find moments, events and text."),
+    "show": ("edgemem.cli.show", "show", "Open a piece of evidence: its picture and what is known of it."),
     "timeline": ("edgemem.cli.timeline", "timeline", "List what happened, in order."),
     "sessions": ("edgemem.cli.sessions", "sessions", "What was asked, and how each answer was found."),
     "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask it five questions."),
@@ -27,9 +27,9 @@ _COMMANDS = {
     "forget": ("edgemem.cli.forget", "forget", "Forget a stretch of time, a name, a stream or a piece of evidence, for good."),
     "memory": ("edgemem.cli.memory", "memory", "Look after a memory: stats, check, backup, export, import, compact, encrypt ..."),
     "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),
-    "recipes": ("edgemem.cli.extend", "recipes", "List the recipes, or print one."),
-    "plugins": ("edgemem.cli.extend", "plugins", "List the plugins, their hooks, failures and time."),
-    "boards": ("edgemem.cli.run", "boards", "List the settings files for boards and deployments."),
+    "recipes": ("edgemem.cli.recipes", "recipes", "List the recipes, or print one."),
+    "plugins": ("edgemem.cli.plugins", "plugins", "List the plugins, what they register, their failures and time."),
+    "boards": ("edgemem.cli.boards", "boards", "List the settings files for boards and deployments."),
     "config": ("edgemem.cli.config", "config", "Settings: check, show, schema."),
     "doctor": ("edgemem.cli.doctor", "doctor", "Say what this machine can do and what is missing."),
 }
@@ -64,8 +64,10 @@ class _Commands(click.Group):
 
 
 def _plugin_commands(ctx: click.Context) -> dict[str, click.Command]:
-    session = ctx.obj if isinstance(ctx.obj, CommandContext) else CommandContext(None, ())  # `--help` comes before the group's own options
-    return {command.name or "": command for command in session.plugins.commands()}
+    environment = (
+        ctx.obj if isinstance(ctx.obj, CommandContext) else CommandContext(None, ())
+    )  # `--help` comes before the group's own options
+    return {command.name or "": command for command in environment.plugins.commands()}
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_session, print_json, progress
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, progress
 from edgemem.cli.keys import decrypt, encrypt, keygen, rekey
-from edgemem.clock import to_iso
 from edgemem.config import parse_bytes
 from edgemem.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @click.group()
@@ -31,39 +26,28 @@ for command in (keygen, encrypt, decrypt, rekey):
 @memory_option
 @json_option
 @common_options
-@pass_session
-def stats(session: CommandContext, memory: Path, as_json: bool) -> None:
+@pass_environment
+def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
     """Say how much is remembered, from when, and what it takes on disk."""
     from edgemem.remember.view import View
+    from edgemem.serve.rendering import stats_json
 
-    with View.open(memory) as view:
-        s, encrypted = view.stats(), view.encrypted
-    facts = {
-        "disk_bytes": s.disk_bytes,
-        "budget_bytes": s.budget_bytes or parse_bytes(session.settings.budget.disk),
-        "moments": s.moments,
-        "tiers": dict(s.tiers),
-        "segments": s.segments,
-        "documents": s.documents,
-        "entities": s.entities,
-        "relations": s.relations,
-        "oldest": None if s.oldest_us is None else to_iso(s.oldest_us),
-        "newest": None if s.newest_us is None else to_iso(s.newest_us),
-    }
+    facts = stats_json(environment.memory(memory).stats())
     if as_json:
         print_json(facts)
         return
     for key, value in facts.items():
         click.echo(f"{key}: {value if not isinstance(value, dict) else ', '.join(f'{k} {v}' for k, v in value.items()) or 'none'}")
-    click.echo(f"encrypted: {'yes' if encrypted else 'no'}")
+    with View.open(memory) as view:
+        click.echo(f"encrypted: {'yes' if view.encrypted else 'no'}")
 
 
 @memory.command()
 @memory_option
 @json_option
 @common_options
-@pass_session
-def check(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001 - every command takes the session
+@pass_environment
+def check(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     """Check the database and the vector files against each other. Exit code 1: something is wrong."""
     from edgemem.remember.check import check_memory
 
@@ -76,29 +60,14 @@ def check(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa
         raise click.exceptions.Exit(1)
 
 
-@contextmanager
-def _steps(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar for what tells how much it did of how much."""
-    with progress(1000, label) as advance:
-        shown = 0
-
-        def step(done: int, total: int) -> None:
-            nonlocal shown
-            reached = 1000 * done // max(1, total)
-            advance(reached - shown)
-            shown = reached
-
-        yield step
-
-
 @memory.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @memory_option
 @click.option("--key-file", type=click.Path(path_type=Path), metavar="KEY", help="Encrypt the copy with this key (default: the memory's).")
 @json_option
 @common_options
-@pass_session
-def backup(session: CommandContext, file: Path, memory: Path, key_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
+@pass_environment
+def backup(_environment: CommandContext, file: Path, memory: Path, key_file: Path | None, as_json: bool) -> None:
     """Copy the memory into one new FILE, while it may go on being written. `edgemem memory import FILE` makes a memory of it again.
 
     The copy of an encrypted memory is encrypted too.
@@ -106,8 +75,8 @@ def backup(session: CommandContext, file: Path, memory: Path, key_file: Path | N
     from edgemem.remember.disk.keys import read
     from edgemem.remember.upkeep import backup as copy
 
-    with _steps("backup") as step:
-        size = copy(memory, file, step, key=None if key_file is None else read(key_file))
+    with progress() as advance:
+        size = copy(memory, file, partial(advance, "backup"), key=None if key_file is None else read(key_file))
     if as_json:
         print_json({"file": str(file), "bytes": size})
     else:
@@ -120,8 +89,8 @@ def backup(session: CommandContext, file: Path, memory: Path, key_file: Path | N
 @click.option("--plain", is_flag=True, help="Yes, write what is encrypted into files that anybody can read.")
 @json_option
 @common_options
-@pass_session
-def export(session: CommandContext, folder: Path, memory: Path, plain: bool, as_json: bool) -> None:  # noqa: ARG001
+@pass_environment
+def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool, as_json: bool) -> None:
     """Write everything that is remembered into a new DIR as JSON Lines and JPEG files, for any tool to read."""
     from edgemem.remember.export import export as write
     from edgemem.remember.view import View
@@ -129,8 +98,8 @@ def export(session: CommandContext, folder: Path, memory: Path, plain: bool, as_
     with View.open(memory) as view:
         if view.encrypted and not plain:
             raise UsageError("an export is readable without the key: say --plain if that is meant, or use `edgemem memory backup`")
-    with _steps("export") as step:
-        moments = write(memory, folder, step)
+    with progress() as advance:
+        moments = write(memory, folder, partial(advance, "export"))
     if as_json:
         print_json({"directory": str(folder), "moments": moments})
     else:
@@ -142,16 +111,18 @@ def export(session: CommandContext, folder: Path, memory: Path, plain: bool, as_
 @memory_option
 @json_option
 @common_options
-@pass_session
-def import_(session: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
+@pass_environment
+def import_(environment: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
     """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
     from edgemem.remember.imports import import_into
     from edgemem.remember.upkeep import restore
     from edgemem.remember.view import View
 
     if source.is_dir():
-        with _steps("import") as step:
-            moments = import_into(memory, source, budget_bytes=parse_bytes(session.settings.budget.disk), progress=step)
+        with progress() as advance:
+            moments = import_into(
+                memory, source, budget_bytes=parse_bytes(environment.settings.budget.disk), progress=partial(advance, "import")
+            )
     else:
         restore(source, memory)
         with View.open(memory) as view:
@@ -166,16 +137,16 @@ def import_(session: CommandContext, source: Path, memory: Path, as_json: bool) 
 @memory_option
 @json_option
 @common_options
-@pass_session
-def compact(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+@pass_environment
+def compact(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     """Give free space back to the disk, end the wiping of a forgetting that was interrupted, and bring an older memory up to date.
 
     Needs no room for a second copy.
     """
     from edgemem.remember.upkeep import compact as shrink
 
-    with _steps("compact") as step:
-        before, after = shrink(memory, step)
+    with progress() as advance:
+        before, after = shrink(memory, partial(advance, "compact"))
     if as_json:
         print_json({"bytes_before": before, "bytes_after": after})
     else:
@@ -186,8 +157,8 @@ def compact(session: CommandContext, memory: Path, as_json: bool) -> None:  # no
 @memory_option
 @json_option
 @common_options
-@pass_session
-def pause(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+@pass_environment
+def pause(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     """See nothing until `resume`: not a byte is written, by a running `ingest` either. Asking goes on."""
     _set_paused(memory, as_json=as_json, paused=True)
 
@@ -196,8 +167,8 @@ def pause(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa
 @memory_option
 @json_option
 @common_options
-@pass_session
-def resume(session: CommandContext, memory: Path, as_json: bool) -> None:  # noqa: ARG001
+@pass_environment
+def resume(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     """See again after `pause`."""
     _set_paused(memory, as_json=as_json, paused=False)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_session, print_json
-from edgemem.clock import now_us
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json
 from edgemem.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -25,21 +24,19 @@ MOST_CHARS = 100
 @click.option("--undo", is_flag=True, help="It was somebody else: the voice is a number again.")
 @json_option
 @common_options
-@pass_session
-def name(session: CommandContext, voice: str, name: str | None, memory: Path, undo: bool, as_json: bool) -> None:
+@pass_environment
+def name(environment: CommandContext, voice: str, name: str | None, memory: Path, undo: bool, as_json: bool) -> None:
     """Say that speaker:N is NAME. What was said and will be said is NAME's from now on; questions as of earlier still see the number.
 
     Several voices may be one person. A new name takes the place of an earlier one.
     """
-    from edgemem.cli.asking import named
     from edgemem.remember.view import View
-    from edgemem.serve.messages import NameRequest
 
     number, wanted = _number(voice), _wanted(name, undo=undo)
     own_name = f"speaker {number}"
     with View.open(memory) as view:
         _require(view, own_name, memory)
-    number_of = named(session, memory, NameRequest(number=number, known_us=now_us(), name=wanted)).utterances
+    number_of = environment.memory(memory).name_voice(number, wanted)
     said = f"{number_of} utterance{'' if number_of == 1 else 's'}"
     if as_json:
         print_json({"speaker": number, "name": wanted or None, "utterances": number_of})

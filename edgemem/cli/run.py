@@ -1,35 +1,21 @@
-"""`edgemem run` and `edgemem boards`."""
+"""`edgemem run`: the daemon."""
 
 from __future__ import annotations
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, note, pass_environment
 
 
 @click.command()
 @common_options
-@pass_session
-def run(session: CommandContext) -> None:
+@pass_environment
+def run(environment: CommandContext) -> None:
     """The daemon: see the sources of the settings (run.memory, run.sources) until told to stop, and answer while doing so.
 
-    SIGTERM and SIGINT end it cleanly; started again, it goes on. Under systemd it says when it is ready and that it is alive.
+    SIGTERM and SIGINT end it cleanly; started again, it goes on. A camera or recording that is not there is waited for. Under systemd it
+    says when it is ready and that it is alive.
     """
     from edgemem.device.agent import Agent
 
-    Agent(session.workshop, note).run()
-
-
-@click.command()
-@json_option
-@common_options
-@pass_session
-def boards(_session: CommandContext, as_json: bool) -> None:
-    """List the settings files for boards and deployments that come with edgemem; use one with --config or copy it."""
-    from edgemem.config import firmware_dir
-
-    found = [(path, path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")) for path in sorted(firmware_dir().glob("*.toml"))]
-    if as_json:
-        print_json({"boards": [{"name": path.stem, "summary": summary, "file": str(path)} for path, summary in found]})
-    else:
-        table([(path.stem, summary, str(path)) for path, summary in found], ("board", "what it is for", "file"))
+    Agent(environment, note).run()

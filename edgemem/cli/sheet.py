@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.clock import offset_text
-from edgemem.records import Document, Moment, Segment
+from edgemem.records import Moment
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
     from edgemem.remember.view import View
+    from edgemem.serve.results import TimelineEntry
 
 WIDTH_PX, MARGIN_PX = 1500, 28
 THUMB_PX, GAP_PX = (208, 117), 10
@@ -28,22 +30,31 @@ MAX_ROWS = 60
 INK, DIM, PAPER, CARD, ACCENT = (236, 238, 241), (150, 158, 168), (22, 25, 30), (33, 37, 44), (88, 166, 255)
 
 
-def contact_sheet(view: View, segments: Sequence[Segment], documents: Mapping[int, Document]) -> bytes:
+def draw_sheet(memory: Path, entries: Sequence[TimelineEntry], file: Path) -> Path:
+    """Draw the timeline of a memory into a PNG file, which is returned."""
+    from edgemem.remember.view import View
+
+    with View.open(memory) as view:
+        file.write_bytes(contact_sheet(view, entries))
+    return file
+
+
+def contact_sheet(view: View, entries: Sequence[TimelineEntry]) -> bytes:
     """PNG of the events in order: when, what was written about each, and up to five of its moments."""
     from PIL import Image, ImageDraw
 
-    chosen = _spread(segments, MAX_ROWS)
+    chosen = _spread(entries, MAX_ROWS)
     sheet = Image.new("RGB", (WIDTH_PX, HEAD_PX + max(1, len(chosen)) * ROW_PX + MARGIN_PX), PAPER)
     draw = ImageDraw.Draw(sheet)
-    _head(draw, view, segments, len(chosen))
-    for row, segment in enumerate(chosen):
-        _event(sheet, draw, HEAD_PX + row * ROW_PX, view, segment, documents.get(segment.id))
+    _head(draw, view, len(entries), len(chosen))
+    for row, entry in enumerate(chosen):
+        _event(sheet, draw, HEAD_PX + row * ROW_PX, view, entry)
     buffer = io.BytesIO()
     sheet.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
 
-def _spread(items: Sequence[Segment], limit: int) -> list[Segment]:
+def _spread(items: Sequence[TimelineEntry], limit: int) -> list[TimelineEntry]:
     if len(items) <= limit:
         return list(items)
     return [items[round(i * (len(items) - 1) / (limit - 1))] for i in range(limit)]
@@ -55,16 +66,17 @@ def _font(size: int) -> FreeTypeFont | ImageFont:
     return ImageFont.load_default(size)
 
 
-def _head(draw: ImageDraw, view: View, segments: Sequence[Segment], shown: int) -> None:
+def _head(draw: ImageDraw, view: View, events: int, shown: int) -> None:
     stats = view.stats()
     draw.text((MARGIN_PX, 24), "What edgemem remembers", fill=INK, font=_font(30))
-    facts = f"{stats.moments} moments in {len(segments)} events, {stats.disk_bytes / 2**20:.1f} MiB on disk"
-    if shown < len(segments):
+    facts = f"{stats.moments} moments in {events} events, {stats.disk_bytes / 2**20:.1f} MiB on disk"
+    if shown < events:
         facts += f"; {shown} events shown"
-    draw.text((MARGIN_PX, 62), facts if segments else "nothing yet", fill=DIM, font=_font(17))
+    draw.text((MARGIN_PX, 62), facts if events else "nothing yet", fill=DIM, font=_font(17))
 
 
-def _event(sheet: Picture, draw: ImageDraw, top: int, view: View, segment: Segment, document: Document | None) -> None:
+def _event(sheet: Picture, draw: ImageDraw, top: int, view: View, entry: TimelineEntry) -> None:
+    segment = entry.segment
     draw.rounded_rectangle((MARGIN_PX - 12, top, WIDTH_PX - MARGIN_PX + 12, top + ROW_PX - 8), radius=10, fill=CARD)
     draw.rectangle((MARGIN_PX - 12, top + 10, MARGIN_PX - 8, top + ROW_PX - 18), fill=ACCENT)
     moments = view.segment_moments(segment.id)
@@ -72,7 +84,7 @@ def _event(sheet: Picture, draw: ImageDraw, top: int, view: View, segment: Segme
     draw.text((MARGIN_PX + 4, top + 12), f"{offset_text(segment.offset_us)} to {offset_text(end_us)}", fill=INK, font=_font(20))
     kept = f"{len(moments)} moment{'' if len(moments) == 1 else 's'}"
     draw.text((MARGIN_PX + 4, top + 38), f"{segment.stream} · {kept}", fill=DIM, font=_font(14))
-    words = " ".join(document.text.split()) if document else ""
+    words = " ".join(entry.text.split())
     for line, text in enumerate(_wrapped(draw, words, TEXT_PX - 24, lines=4)):
         draw.text((MARGIN_PX + 4, top + 60 + 18 * line), text, fill=DIM, font=_font(14))
     for column, moment in enumerate(_pick(moments, segment.representative_id)):

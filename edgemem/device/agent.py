@@ -1,4 +1,4 @@
-"""The daemon: one thread pair per stream (one captures, one does the rest), one store, one socket; a clean stop and nothing in silence."""
+"""The daemon: one thread pair per stream (one captures, one does the rest), one store, one socket; a clean stop, and nothing unsaid."""
 
 from __future__ import annotations
 
@@ -6,228 +6,233 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgemem.config import RunSource, Settings, parse_bytes
+from edgemem.config import RunSource, parse_bytes
 from edgemem.device import notify
+from edgemem.device.handle import Handle
+from edgemem.device.idle import IdleRunner, IdleWork
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
-from edgemem.errors import MemoryDirError, SourceError, UsageError
-from edgemem.extend.assembly import make_parts
+from edgemem.errors import SourceError, UsageError
+from edgemem.events import StreamStatus
+from edgemem.extend.feed import Feed
+from edgemem.extend.services import ServiceRunner
 from edgemem.extend.stats import save_stats
-from edgemem.remember.disk import schema
 from edgemem.remember.disk.directory import is_paused
-from edgemem.remember.forget import tidy_up
-from edgemem.remember.rules import KeepRules, Retainers
+from edgemem.remember.rules import KeepRules
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
-from edgemem.see.privacy import Privacy
 from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
 from edgemem.see.sources.opening import open_source
 from edgemem.see.sources.spec import require_there
 from edgemem.serve import admin
 from edgemem.serve.dispatch import Dispatcher
-from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest, StreamStatus
+from edgemem.serve.ingest import end_forgetting, equip
+from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
 from edgemem.serve.socket_server import Server
 
 if TYPE_CHECKING:
-    from edgemem.extend.context import PluginContext
-    from edgemem.extend.plugins import Plugins
-    from edgemem.extend.recipe import Recipe, Recipes
+    from edgemem.extend.environment import Environment
 
 _TICK_S = 1.0
 """How often the agent looks after its streams and reports to the service manager."""
 _STOP_S = 45.0
 """For the streams to end: opening a network camera may take its time-out of 10 s, a last commit with its text written longer."""
+_IDLE_STOP_S = 5.0
+"""For a slice of idle work to end."""
 _RULES_S = 3600.0
 """What a retention rule calls too old goes at least this often, also from streams in which nothing happens."""
-
-
-@dataclass
-class Environment:
-    """What the agent is made from, as the command line reads it from the settings."""
-
-    settings: Settings
-    home: Path
-    recipes: Recipes
-    plugins: Plugins
-    context: PluginContext
-    digest: str
-    """`wire.digest` of these settings."""
 
 
 class _SourceSetup:
     """Opens one configured source and builds what sees it, anew for every attempt."""
 
-    def __init__(self, spec: RunSource, memory: Path, shop: Environment) -> None:
-        self.recipe: Recipe = shop.recipes.read(spec.recipe or shop.settings.recipe)
-        self._spec, self._memory, self._shop = spec, memory, shop
+    def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed) -> None:
+        self._spec, self._memory, self._environment, self._feed = spec, memory, environment, feed
+        self._recipe = environment.recipe(spec.recipe)
 
     def source(self) -> Source:
         """Raises SourceError when it is not there (yet)."""
-        return open_source(self._spec.source, rate_fps=self.recipe.rate_fps, stream=self._spec.stream)
+        return open_source(self._spec.source, rate_fps=self._recipe.rate_fps, stream=self._spec.stream)
 
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]:
         """What sees the source, and notes on what it does without. Raises UsageError where nothing of it may be kept."""
-        shop, rules = self._shop, self._shop.settings.retention
-        privacy = Privacy(shop.settings.privacy, rules, self._memory, source.name)
-        if not privacy.paused:
-            privacy.require()
-        parts, notes = make_parts(shop.recipes, self.recipe, shop.context, shop.plugins)
-        parts.privacy = privacy
-        if rules:
-            parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
+        parts, notes = equip(self._environment, self._recipe, source, self._memory, self._feed)
+        if parts.privacy is not None and not parts.privacy.paused:
+            parts.privacy.require()
         if parts.retainer is not None:
             parts.retainer = LockedRetainer(parts.retainer)
         return Pipeline(source, parts, store), notes
 
 
-def check_sources(settings: Settings, recipes: Recipes) -> None:
-    """Raises UsageError for what no waiting mends: streams of one name, a recipe that is none, a recording that is not there."""
-    sources = settings.run.sources
+def check_sources(environment: Environment) -> tuple[str, ...]:
+    """One line for each recording of `run.sources` that is not there, which the daemon waits for.
+
+    Raises UsageError for what no waiting mends: two streams of one name, a recipe that does not exist.
+    """
+    sources, missing = environment.settings.run.sources, []
     if len({_label(spec) for spec in sources}) < len(sources):
         raise UsageError("run.sources: two streams have one name; give each source a stream of its own")
     for spec in sources:
-        recipes.read(spec.recipe or settings.recipe)
+        environment.recipe(spec.recipe)
         try:
             require_there(spec.source)
         except SourceError as error:
-            raise UsageError(f"run.sources: {error}") from None
+            missing.append(f"run.sources: {error}")
+    return tuple(missing)
 
 
 class Agent:
-    """Sees every source of `settings.run` into its memory and answers at its socket, until SIGTERM or SIGINT. Run it in the main thread."""
+    """Sees every source of `settings.run` into its memory and answers at its socket, until SIGTERM or SIGINT. Run it in the main thread.
 
-    def __init__(self, shop: Environment, say: Callable[[str], None]) -> None:
-        run = shop.settings.run
+    `report` gets every line for a person. `idle` makes from the store the work that is done between frames and questions.
+    """
+
+    def __init__(
+        self, environment: Environment, report: Callable[[str], None], idle: Callable[[SharedStore], IdleWork] | None = None
+    ) -> None:
+        run = environment.settings.run
         if not run.memory:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
         if not run.sources:
             raise UsageError('run.sources is empty: name a camera in the settings file, such as [[run.sources]] source = "/dev/video0"')
-        check_sources(shop.settings, shop.recipes)
+        check_sources(environment)
+        self._services = environment.services()
         self._memory = Path(run.memory).expanduser()
-        self._shop = shop
-        self._say = say
-        self._looks = {_label(spec): _SourceSetup(spec, self._memory, shop) for spec in run.sources}
+        self._environment = environment
+        self._report = report
+        self._idle = idle
+        self._feed = Feed()
+        self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed) for spec in run.sources}
         self._stop = threading.Event()
-        self._eyes: list[StreamWorker] = []
+        self._workers: list[StreamWorker] = []
         self._store: SharedStore | None = None
-        self._alone = threading.Lock()
-        """Held by who makes every stream rest."""
+        self._idle_runner: IdleRunner | None = None
+        self._forgetting = threading.Lock()
+        """Held while every stream is suspended."""
 
     def run(self) -> None:
         """Until told to stop. Raises MemoryDirError when the memory cannot be written (any more), UsageError."""
         with stop_on_signals(self._stop.set), ExitStack() as stack:
             if not self._wait_while_paused():
                 return
-            settings = self._shop.settings
-            _end_forgetting(self._memory, self._say)
-            store = SharedStore.open(self._memory, budget_bytes=parse_bytes(settings.budget.disk), durability=settings.store.durability)
-            assert isinstance(store, SharedStore)
-            stack.enter_context(store)
-            self._store = store
-            stack.callback(save_stats, self._shop.home, self._shop.plugins)
-            self._eyes = [StreamWorker(label, looks, store, self._say) for label, looks in self._looks.items()]
-            stack.callback(self._end_eyes)
-            self._open_socket(stack, store)
-            for eye in self._eyes:
-                eye.start()
-            notify.tell("READY=1")
-            self._say(f"remembers {', '.join(self._looks)} in {self._memory}")
+            store = self._open_store(stack)
+            self._workers = [StreamWorker(label, setup, store, self._feed, self._report) for label, setup in self._setups.items()]
+            self._serve(stack, store)
+            for worker in self._workers:
+                worker.start()
+            notify.send("READY=1")
+            self._report(f"remembers {', '.join(self._setups)} in {self._memory}")
             self._watch(store)
-            notify.tell("STOPPING=1")
+            notify.send("STOPPING=1")
 
     def _wait_while_paused(self) -> bool:
-        """Off means off: while the memory is paused nothing is opened, not even the store. False when stopped meanwhile."""
+        """While the memory is paused nothing is opened, not even the store. False when stopped meanwhile."""
         if is_paused(self._memory):
-            self._say(f"{self._memory} is paused: waits for `edgemem memory resume --memory {self._memory}`")
-            notify.tell("READY=1\nSTATUS=paused")
+            self._report(f"{self._memory} is paused: waits for `edgemem memory resume --memory {self._memory}`")
+            notify.send("READY=1\nSTATUS=paused")
         while is_paused(self._memory) and not self._stop.wait(_TICK_S):
-            self._pet_watchdog()
+            self._notify_watchdog()
         return not self._stop.is_set()
 
-    def _open_socket(self, stack: ExitStack, store: SharedStore) -> None:
-        shop = self._shop
-        clerk = SessionLogger(store)
-        stack.callback(clerk.close)
-        desk = QuestionService(self._memory, shop.recipes, shop.context, shop.plugins)
-        reception = Dispatcher(desk, clerk, shop.digest, self)
-        server = Server(self._memory, reception.reply)
+    def _open_store(self, stack: ExitStack) -> SharedStore:
+        settings = self._environment.settings
+        end_forgetting(self._memory, self._report)
+        store = SharedStore.open(self._memory, budget_bytes=parse_bytes(settings.budget.disk), durability=settings.store.durability)
+        assert isinstance(store, SharedStore)
+        self._store = stack.enter_context(store)
+        stack.callback(save_stats, self._environment.home, self._environment.plugins)
+        return store
+
+    def _serve(self, stack: ExitStack, store: SharedStore) -> None:
+        """Everything around the streams. It ends in the opposite order: socket and idle work, streams, services, session log."""
+        session_log = SessionLogger(store)
+        stack.callback(session_log.close)
+        questions = QuestionService(self._memory, self._environment, self._feed)
+        dispatcher = Dispatcher(questions, session_log, self._environment.digest, self)
+        services = ServiceRunner(self._services, Handle(self._feed, dispatcher, self._environment, self), self._report)
+        stack.callback(services.stop)
+        services.start()
+        stack.callback(self._end_workers)
+        if self._idle is not None:
+            self._idle_runner = IdleRunner(self._idle(store), lambda: self._busy(dispatcher), self._report)
+            stack.callback(self._idle_runner.stop, _IDLE_STOP_S)
+            self._idle_runner.start()
+        self._open_socket(stack, dispatcher)
+
+    def _open_socket(self, stack: ExitStack, dispatcher: Dispatcher) -> None:
+        server = Server(self._memory, dispatcher.reply)
         try:
             server.open()
         except OSError as error:
-            self._say(f"no socket in {self._memory} ({error.strerror or error}): questions are answered by the commands themselves")
+            self._report(f"no socket in {self._memory} ({error.strerror or error}): questions are answered by the commands themselves")
             return
         stack.callback(server.close)
 
     def _watch(self, store: SharedStore) -> None:
-        """Until a stop or a failure: say what becomes blind, keep the rules, tell the service manager that all is well."""
+        """Until a stop or a failure: report what becomes blind, keep the rules, tell the service manager that all is well."""
         rules_due_s = time.monotonic() + _RULES_S
         while not self._stop.wait(_TICK_S):
-            for eye in self._eyes:
-                eye.say_changes()
-                if (failed := store.lost or eye.failed) is not None:
+            for worker in self._workers:
+                worker.report_changes()
+                if (failed := store.lost or worker.failed) is not None:
                     raise failed
-            if time.monotonic() > rules_due_s and not is_paused(self._memory) and not self._alone.locked():
+            if time.monotonic() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
                 rules_due_s = time.monotonic() + _RULES_S
-                LockedRetainer(KeepRules(self._shop.settings.retention)).apply(store)
-            self._pet_watchdog()
+                LockedRetainer(KeepRules(self._environment.settings.retention)).apply(store)
+            self._notify_watchdog()
 
     def streams(self) -> tuple[StreamStatus, ...]:
-        """How the streams fare."""
-        return tuple(eye.fares for eye in self._eyes)
+        """What each stream is doing."""
+        return tuple(worker.status for worker in self._workers)
 
     def name_voice(self, request: NameRequest) -> NameReply:
         """Between two writes of the streams. Raises UsageError."""
         assert self._store is not None
-        return admin.name_voice(self._store, request)
+        return admin.name_voice(self._store, request, self._feed)
 
     def forget(self, request: ForgetRequest) -> ForgetReply:
-        """While every stream rests: what they still hold of it would come back with their next write. Raises EdgememError."""
+        """While every stream is suspended: what they still hold of it would come back with their next write. Raises EdgememError."""
         assert self._store is not None
-        admin.check(self._memory, request, self._shop.recipes)
-        with self._alone, ExitStack() as stack:
-            self._say("something is forgotten: the streams rest meanwhile")
-            stack.callback(self._say, "the streams go on")
-            for eye in self._eyes:
-                stack.enter_context(eye.resting(_STOP_S))
-            with self._store.lent(self._shop.settings.store.durability):
-                return admin.forget(self._memory, request, self._shop.recipes, self._shop.context)
+        admin.check(self._memory, request, self._environment)
+        with self._forgetting, ExitStack() as stack:
+            self._report("something is forgotten: the streams are suspended meanwhile")
+            stack.callback(self._report, "the streams go on")
+            for worker in self._workers:
+                stack.enter_context(worker.suspended(_STOP_S))
+            if self._idle_runner is not None:
+                stack.enter_context(self._idle_runner.suspended())
+            with self._store.released(self._environment.settings.store.durability):
+                return admin.forget(self._memory, request, self._environment)
 
-    def _pet_watchdog(self) -> None:
+    def _busy(self, dispatcher: Dispatcher) -> bool:
+        """Whether a frame or a question is in progress, or nothing may be written."""
+        return dispatcher.busy or any(worker.busy for worker in self._workers) or is_paused(self._memory)
+
+    def _notify_watchdog(self) -> None:
         """Not while a stream hangs: then the service manager starts us again."""
         limit_s = notify.watchdog_s()
-        if limit_s is None or all(eye.moves(limit_s / 2) for eye in self._eyes):
-            blind = [f"{eye.label} is blind" for eye in self._eyes if eye.blind]
-            notify.tell(f"WATCHDOG=1\nSTATUS={'; '.join(blind) or 'sees ' + ', '.join(self._looks)}")
+        if limit_s is None or all(worker.responsive(limit_s / 2) for worker in self._workers):
+            blind = [f"{worker.label} is blind" for worker in self._workers if worker.blind]
+            notify.send(f"WATCHDOG=1\nSTATUS={'; '.join(blind) or 'sees ' + ', '.join(self._setups)}")
 
-    def _end_eyes(self) -> None:
+    def _end_workers(self) -> None:
         """Stop every stream, and wait until what was seen is committed."""
-        for eye in self._eyes:
-            eye.stop()
+        for worker in self._workers:
+            worker.stop()
         deadline = time.monotonic() + _STOP_S
-        for eye in self._eyes:
-            if eye.ident is not None:
-                eye.join(max(0.0, deadline - time.monotonic()))
-            if eye.is_alive():
-                self._say(f"{eye.label}: did not end within {_STOP_S:.0f} s; its last second is lost")
+        for worker in self._workers:
+            if worker.ident is not None:
+                worker.join(max(0.0, deadline - time.monotonic()))
+            if worker.is_alive():
+                self._report(f"{worker.label}: did not end within {_STOP_S:.0f} s; its last second is lost")
 
 
 def _label(spec: RunSource) -> str:
     """The stream's name where one is given, else the source without a password."""
     return spec.stream or Path(spec.source.rpartition("@")[2]).name or spec.source
-
-
-def _end_forgetting(memory: Path, say: Callable[[str], None]) -> None:
-    """Wipe what an interrupted `forget` left to be wiped. A reader in the way is said, and no reason not to see."""
-    if not (memory / schema.DATABASE).exists():
-        return
-    try:
-        tidy_up(memory)
-    except MemoryDirError as error:
-        say(str(error))

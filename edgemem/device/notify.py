@@ -1,4 +1,4 @@
-"""Words for the service manager (sd_notify(3)): a datagram to the socket that it names, and nothing where it names none."""
+"""Messages to the service manager (sd_notify(3)): a datagram to the socket that it names, and nothing where it names none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import socket
 
 
-def tell(state: str) -> None:
+def send(state: str) -> None:
     """Send such as `READY=1`, `STATUS=...`, `WATCHDOG=1` or `STOPPING=1`. A manager that does not listen is no reason to fail."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):

@@ -12,18 +12,18 @@ from edgemem.remember.entries import Job
 from edgemem.remember.store import SpaceLike, Store, Transaction
 from edgemem.remember.tiers import Faded, Retainer
 
-_LENT_S = 60.0
-"""A command that saw the memory free meanwhile may hold it so long."""
+_REOPEN_S = 60.0
+"""How long the lock is waited for: a command that found the memory free meanwhile may hold it."""
 
 
 class SharedStore(Store):
-    """A store that threads use in turns. A transaction, a piece of upkeep and a retainer's step are each one turn, whole."""
+    """A store that threads use in turns. A transaction, a step of maintenance and a retainer's step each take one whole turn."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.turn = threading.RLock()
         """Held by the thread whose turn it is."""
         self.lost: EdgememError | None = None
-        """Why it could not be opened again after it was lent."""
+        """Why it could not be opened again after it was released."""
         super().__init__(*args, **kwargs)
 
     @contextmanager
@@ -61,7 +61,7 @@ class SharedStore(Store):
             super().close()
 
     @contextmanager
-    def lent(self, durability: Literal["normal", "full"]) -> Iterator[None]:
+    def released(self, durability: Literal["normal", "full"]) -> Iterator[None]:
         """Closed and unlocked for what must have the memory to itself, then open again; every other thread waits for its turn.
 
         Raises EdgememError when it cannot be opened again: then it stays closed.
@@ -76,7 +76,7 @@ class SharedStore(Store):
     def _open_again(self, durability: Literal["normal", "full"]) -> None:
         """The same object goes on with what another one opened: streams and sessions hold it."""
         try:
-            opened = Store.open(self.directory, create=False, budget_bytes=self.budget_bytes, durability=durability, patience_s=_LENT_S)
+            opened = Store.open(self.directory, create=False, budget_bytes=self.budget_bytes, durability=durability, patience_s=_REOPEN_S)
         except EdgememError as error:
             self.lost = error
             raise

@@ -10,25 +10,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol
 
+from edgemem.clock import now_us
 from edgemem.errors import EdgememError, SourceError
+from edgemem.events import Health, StreamStatus
+from edgemem.extend.feed import Feed
+from edgemem.isolation import call_isolated
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline
 from edgemem.see.resume import seen_whole, state_of
 from edgemem.see.sources.base import Source
-from edgemem.serve.messages import StreamStatus
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
-"""Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen calls again by
-itself (`see.sources.camera`) before it is given up and comes here."""
+"""Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen connects again by
+itself (`see.sources.camera`) before it is given up and comes here. A recording that is not there is waited for in the same way."""
 
-_NAP_S = 0.05
-"""A rest is over for an eye so long after it is over for all."""
-_YIELDS = 5
-"""Steps of niceness by which seeing yields to asking: a person waits for an answer, a frame has its slot until the next one comes."""
+_SUSPENDED_S = 0.05
+"""How often a suspended worker looks whether it may go on."""
+_NICENESS = 5
+"""Steps by which seeing yields to asking: a person waits for an answer, a frame has its slot until the next one comes."""
 
 
 class SourceSetup(Protocol):
-    """Makes what an eye needs anew for every attempt. Both raise EdgememError; SourceError means: try again later."""
+    """Makes what a worker needs anew for every attempt. Both raise EdgememError; SourceError means: try again later."""
 
     def source(self) -> Source: ...
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]: ...
@@ -37,53 +40,43 @@ class SourceSetup(Protocol):
 class StreamWorker(threading.Thread):
     """Sees one source until `stop`, or a recording once to its end. `failed` is what ended it otherwise, such as a full disk."""
 
-    def __init__(self, label: str, looks: SourceSetup, store: Store, say: Callable[[str], None]) -> None:
+    def __init__(self, label: str, setup: SourceSetup, store: Store, feed: Feed, report: Callable[[str], None]) -> None:
         super().__init__(name=f"edgemem-see-{label}", daemon=True)
         self.label = label
         """Name of the stream, once the source was open."""
         self.failed: EdgememError | None = None
-        self._looks = looks
+        self._setup = setup
         self._store = store
-        self._say = say
+        self._feed = feed
+        self._report = report
         self._stopped = threading.Event()
-        self._resting = False
+        self._suspended = False
         self._attempt = threading.Lock()
         """Held while it sees."""
         self._recording = ""
-        """The stream in which a rest interrupted a recording."""
+        """The stream of a recording that a suspension interrupted."""
         self._source: Source | None = None
         self._pipeline: Pipeline | None = None
         self._state: Literal["starting", "seeing", "seen"] = "starting"
-        self._away = ""
+        self._closed_why = ""
         """Why the source could not be opened."""
-        self._said_blind = ""
+        self._reported_blind = ""
         self._frames = 0
-        self._moved_s = time.monotonic()
+        self._progress_s = time.monotonic()
 
     def run(self) -> None:
         with contextlib.suppress(OSError):  # threads made from here on inherit it, those of the models too
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _YIELDS)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _NICENESS)
         wait_s = _FIRST_WAIT_S
         while not self._stopped.is_set():
-            if self._resting:
-                self._stopped.wait(_NAP_S)
+            if self._suspended:
+                self._stopped.wait(_SUSPENDED_S)
                 continue
-            before, rested = self._frames, False
-            try:
-                with self._attempt:
-                    if self._see():
-                        self._state = "seen"
-                        return
-                    rested = self._resting
-            except SourceError as error:
-                self._away = "" if self._resting else str(error)
-            except EdgememError as error:
-                self.failed = error
+            before = self._frames
+            outcome = call_isolated(self._try, self._attempt_failed)
+            if outcome == "over":
                 return
-            except Exception as error:  # noqa: BLE001 - a thread that dies in silence would be a camera that nobody misses
-                self.failed = EdgememError(f"{self.label}: {type(error).__name__}: {error}")
-                return
-            if rested:
+            if outcome == "suspended":
                 continue
             wait_s = _FIRST_WAIT_S if self._frames > before else wait_s
             self._stopped.wait(wait_s)
@@ -92,21 +85,17 @@ class StreamWorker(threading.Thread):
     def stop(self) -> None:
         """End after the current frame; what was seen is committed. Returns at once: `join` waits."""
         self._stopped.set()
-        pipeline = self._pipeline
-        if pipeline is not None:
-            pipeline.stop()
+        self._stop_pipeline()
 
     @contextmanager
-    def resting(self, within_s: float) -> Iterator[None]:
+    def suspended(self, within_s: float) -> Iterator[None]:
         """It sees nothing meanwhile, and all that it saw is committed; then it goes on there, a camera with what comes by then.
 
-        Raises EdgememError when it does not come to rest within this time.
+        Raises EdgememError when it does not pause within this time.
         """
-        self._resting = True
+        self._suspended = True
         try:
-            pipeline = self._pipeline
-            if pipeline is not None:
-                pipeline.stop()
+            self._stop_pipeline()
             if not self._attempt.acquire(timeout=within_s):
                 raise EdgememError(f"{self.label} did not pause within {within_s:.0f} s: nothing was done; try again")
             try:
@@ -114,59 +103,85 @@ class StreamWorker(threading.Thread):
             finally:
                 self._attempt.release()
         finally:
-            self._moved_s = time.monotonic()
-            self._resting = False
+            self._progress_s = time.monotonic()
+            self._suspended = False
 
     @property
     def blind(self) -> str:
         """Why nothing is seen, or ""."""
         source = self._source
-        return self._away or (source.blind if source is not None and source.live else "")
+        return self._closed_why or (source.blind if source is not None and source.live else "")
 
     @property
-    def fares(self) -> StreamStatus:
-        """For who asks how the agent fares."""
+    def busy(self) -> bool:
+        """Whether a frame is being worked on just now."""
+        pipeline = self._pipeline
+        return pipeline is not None and pipeline.busy
+
+    @property
+    def status(self) -> StreamStatus:
+        """What the stream is doing."""
         blind = self.blind
         return StreamStatus(stream=self.label, state="blind" if blind else self._state, blind=blind, frames=self._frames)
 
-    def moves(self, within_s: float) -> bool:
+    def responsive(self, within_s: float) -> bool:
         """False when it neither saw a frame for so long nor knows a reason: it hangs."""
-        idle = bool(self.blind) or self._state != "seeing" or self._resting
-        return idle or time.monotonic() - self._moved_s < within_s
+        idle = bool(self.blind) or self._state != "seeing" or self._suspended
+        return idle or time.monotonic() - self._progress_s < within_s
 
-    def say_changes(self) -> None:
-        """Say when it became blind, why, and when it sees again; once each."""
+    def report_changes(self) -> None:
+        """Report when it became blind, why, and when it sees again; once each."""
         blind = self.blind
-        if self._state == "starting" and not self._away:
+        if self._state == "starting" and not self._closed_why:
             return
-        if blind and not self._said_blind:
-            self._say(f"{self.label}: blind: {blind}")
-        elif self._said_blind and not blind:
-            self._say(f"{self.label}: sees again")
-        self._said_blind = blind
+        if bool(blind) != bool(self._reported_blind):
+            self._report(f"{self.label}: blind: {blind}" if blind else f"{self.label}: sees again")
+            self._feed.publish(Health(kind="stream", name=self.label, well=not blind, t_us=now_us(), why=blind))
+        self._reported_blind = blind
+
+    def _try(self) -> str:
+        """One attempt to see the source to its end: "over", "suspended" or "again"."""
+        with self._attempt:
+            if self._see():
+                self._state = "seen"
+                return "over"
+            return "suspended" if self._suspended else "again"
+
+    def _attempt_failed(self, error: Exception) -> str:
+        """A source that cannot be opened is tried again; anything else ends the worker, and the agent says why."""
+        if isinstance(error, SourceError):
+            self._closed_why = "" if self._suspended else str(error)
+            return "again"
+        self.failed = error if isinstance(error, EdgememError) else EdgememError(f"{self.label}: {type(error).__name__}: {error}")
+        return "over"
+
+    def _stop_pipeline(self) -> None:
+        pipeline = self._pipeline
+        if pipeline is not None:
+            pipeline.stop()
 
     def _see(self) -> bool:
         """One attempt; True when there is nothing more to see."""
-        source = self._looks.source()
+        source = self._setup.source()
         self.label = source.name
         try:
             done = self._done_with(source)
             if done:
-                self._away = ""
-                self._say(f"{self.label}: {done}")
+                self._closed_why = ""
+                self._report(f"{self.label}: {done}")
                 return True
-            pipeline, notes = self._looks.pipeline(source, self._store)
+            pipeline, notes = self._setup.pipeline(source, self._store)
             for note in notes:
-                self._say(f"{self.label}: {note}")
+                self._report(f"{self.label}: {note}")
             self._source, self._pipeline = source, pipeline
-            if self._stopped.is_set() or self._resting:
+            if self._stopped.is_set() or self._suspended:
                 return self._stopped.is_set()
             report = pipeline.run(self._progress)
-            rested = self._resting and not self._stopped.is_set()
-            known = rested and not source.live and state_of(self._store, report.stream) is not None
+            suspended = self._suspended and not self._stopped.is_set()
+            known = suspended and not source.live and state_of(self._store, report.stream) is not None
             self._recording = report.stream if known else ""
-            self._say_report(report, rested=rested)
-            return not source.live and not rested
+            self._report_run(report, suspended=suspended)
+            return not source.live and not suspended
         finally:
             self._source = self._pipeline = None
             source.close()
@@ -179,15 +194,15 @@ class StreamWorker(threading.Thread):
 
     def _progress(self, _done_us: int, _total_us: int | None) -> None:
         self._frames += 1
-        self._moved_s = time.monotonic()
-        self._away, self._state = "", "seeing"
+        self._progress_s = time.monotonic()
+        self._closed_why, self._state = "", "seeing"
 
-    def _say_report(self, report: IngestReport, *, rested: bool) -> None:
+    def _report_run(self, report: IngestReport, *, suspended: bool) -> None:
         dropped = "".join(f", {reason} {count}" for reason, count in sorted(report.dropped.items()))
-        self._say(
+        self._report(
             f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept{dropped and '; dropped' + dropped[1:]}"
             f" in {report.seconds_spent:.0f} s"
         )
         for note in report.notes:
-            if not (rested and note in {INTERRUPTED, STOPPED}):
-                self._say(f"{report.stream}: {note}")
+            if not (suspended and note in {INTERRUPTED, STOPPED}):
+                self._report(f"{report.stream}: {note}")

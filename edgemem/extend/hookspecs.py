@@ -130,6 +130,16 @@ class HookSpecs:
         return ()
 
     @hookspec
+    def register_services(self) -> Components:
+        """What runs beside the agent and gets its events: `extend.services.Service`. The settings name it in `run.services`."""
+        return ()
+
+    @hookspec
+    def register_transports(self) -> Components:
+        """How an outbox leaves the device: `extend.transports.Transport`."""
+        return ()
+
+    @hookspec
     def register_settings(self) -> Iterable[SettingsTable]:
         """Tables of the settings that belong to this plugin."""
         return ()

@@ -76,11 +76,16 @@ class Recipes:
         """Names in alphabetical order."""
         return sorted(self.files)
 
-    def read(self, name: str) -> Recipe:
-        """The recipe `name`, or the file it is the path of. Raises UsageError naming file, key and the nearest valid one."""
+    def path(self, name: str) -> Path:
+        """The file of the recipe `name`, or the file that `name` is the path of. Raises UsageError naming the nearest valid name."""
         path = Path(name) if re.search(r"[/.]", name) else self.files.get(name)
         if path is None:
             raise UsageError(f'no recipe is called "{name}"{nearest(name, self.files)}; see: edgemem recipes')
+        return path
+
+    def read(self, name: str) -> Recipe:
+        """The recipe `name`, or the file it is the path of. Raises UsageError naming file, key and the nearest valid one."""
+        path = self.path(name)
         data = read_toml(path)
         data.setdefault("name", path.stem)
         recipe = convert(data, Recipe, f"recipe {path}")

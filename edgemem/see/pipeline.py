@@ -106,6 +106,8 @@ class Pipeline:
         self._handover = FrameSlot(source)
         self._beside = ThreadPoolExecutor(1, "reader")
         self._stop = threading.Event()
+        self.busy = False
+        """Whether a frame is being worked on just now."""
         self._ready: deque[_Ready] = deque()
         self._accepted: Look | None = None
         self._dropped: Counter[str] = Counter()
@@ -130,7 +132,9 @@ class Pipeline:
             try:
                 with closing(self._handover.frames()) as frames:
                     for frame in frames:
+                        self.busy = True
                         self._see(self._run.stamped(frame))
+                        self.busy = False
                         if progress is not None:
                             progress(self._run.saved.offset_us, self._source.duration_us)
             except SourceError as error:

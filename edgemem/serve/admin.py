@@ -1,4 +1,4 @@
-"""What a person does to a memory: by its agent where one runs, else by the command itself. Both do the same and say the same."""
+"""What a person does to a memory: by its agent where one runs, else by the calling process. Both do the same and give the same reply."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.errors import EngineError, UsageError
-from edgemem.extend.assembly import make_chains
+from edgemem.events import EntityNamed
 from edgemem.hear.voices import without_voices
 from edgemem.remember.budget.pieces import cap_in_force
 from edgemem.remember.entries import NewEntity
@@ -18,15 +18,18 @@ from edgemem.see.resume import without_pictures
 from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
 
 if TYPE_CHECKING:
-    from edgemem.extend.context import PluginContext
-    from edgemem.extend.recipe import Recipe, Recipes
+    from edgemem.extend.environment import Environment
+    from edgemem.extend.feed import Feed
+    from edgemem.extend.recipe import Recipe
     from edgemem.infer.roles import TextEmbedder
     from edgemem.see.operations import Writer
 
 
-def name_voice(store: Store, request: NameRequest) -> NameReply:
+def name_voice(store: Store, request: NameRequest, feed: Feed) -> NameReply:
     """What the voice said and will say is that person's. Raises UsageError when there is no name to be taken back."""
     voice, known_us = f"speaker {request.number}", request.known_us
+    with store.view() as view:
+        before = next((entity.name for entity in view.entities(name=voice)), voice)
     with store.transaction() as tx:
         voice_id = tx.add_entity(NewEntity(kind="voice", name=voice, known_us=known_us))
         if request.name:
@@ -36,33 +39,35 @@ def name_voice(store: Store, request: NameRequest) -> NameReply:
         else:
             raise UsageError(f"{voice} has no name that could be taken back")
     with store.view() as view:
+        for entity in view.entities(name=voice)[:1]:
+            feed.publish(EntityNamed(entity=entity, before=before, known_us=known_us))
         return NameReply(utterances=len(view.utterances(speaker_id=voice_id)))
 
 
-def check(memory: Path, request: ForgetRequest, recipes: Recipes) -> None:
+def check(memory: Path, request: ForgetRequest, environment: Environment) -> None:
     """Raises the UsageError that `forget` would meet, for whoever has to make room for it first."""
-    recipes.read(request.recipe)
+    environment.recipe(request.recipe)
     forget_it(memory, request.wanted, dry_run=True)
 
 
-def forget(memory: Path, request: ForgetRequest, recipes: Recipes, context: PluginContext) -> ForgetReply:
-    """Forget what is wanted, for whom the memory stands free: nobody writes it. Raises EdgememError."""
-    chosen = recipes.read(request.recipe)
+def forget(memory: Path, request: ForgetRequest, environment: Environment) -> ForgetReply:
+    """Forget what is wanted. Nobody else may be writing the memory. Raises EdgememError."""
+    recipe = environment.recipe(request.recipe)
     writers: dict[str, list[Writer]] = {}
-    for track in make_chains(recipes, chosen, context):
-        writers.setdefault(track.segmenter.name, []).extend(track.writers)
+    for chain in environment.chains(recipe):
+        writers.setdefault(chain.segmenter.name, []).extend(chain.writers)
     first = next(iter(writers.values()))
     tidy_up(memory)
-    describe = anew(lambda segmenter: writers.get(segmenter, first), _embedder(memory, chosen, context))
+    describe = anew(lambda segmenter: writers.get(segmenter, first), _embedder(memory, recipe, environment))
     return ForgetReply(receipt=forget_it(memory, request.wanted, describe=describe, clear=without_pictures, unlearn=without_voices))
 
 
-def _embedder(memory: Path, recipe: Recipe, context: PluginContext) -> TextEmbedder | None:
-    """What gives documents their vectors; None where the recipe or this machine has none: what is forgotten waits for no model."""
-    if not recipe.embed_text or context.engines is None or not context.engines.has("embed_text"):
+def _embedder(memory: Path, recipe: Recipe, environment: Environment) -> TextEmbedder | None:
+    """What gives documents their vectors; None where the recipe or this machine has none: forgetting does not wait for a model."""
+    if not recipe.embed_text or not environment.engines.has("embed_text"):
         return None
     try:
-        embedder: TextEmbedder = context.engines.role("embed_text")
+        embedder: TextEmbedder = environment.engines.role("embed_text")
         with Store.open(memory, create=False, budget_bytes=cap_in_force(memory)) as store:
             store.ensure_space(embedder.space, holds="passage")
     except EngineError:

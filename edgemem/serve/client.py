@@ -1,4 +1,4 @@
-"""A command's side of the socket: ask the agent of a memory, or learn that the command must read the memory itself."""
+"""The caller's side of the socket: ask the agent of a memory, or learn that the memory must be read without it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AgentUnavailable(Exception):  # noqa: N818 - no error: the memory can be r
 
 
 def call(directory: Path, request: Request, kind: type[R], patience_s: float) -> R:
-    """The agent's reply, waited for `patience_s`. Raises Away, or the very EdgememError that the command would have met by itself."""
+    """The agent's reply, waited for `patience_s`. Raises AgentUnavailable, or the EdgememError that the caller would have met by itself."""
     try:
         with place(directory) as handle, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(NOTICE_S)

@@ -1,12 +1,14 @@
-"""Takes what comes in at the agent's socket to the desk, its answers back, and its traces to the store."""
+"""Takes each request from the agent's socket to who carries it out, and brings the reply back."""
 
 from __future__ import annotations
 
-import itertools
 import os
+import threading
 from typing import TYPE_CHECKING, Protocol
 
 from edgemem.errors import EdgememError
+from edgemem.events import StreamStatus
+from edgemem.isolation import call_isolated
 from edgemem.serve.messages import (
     AgentStatus,
     AskReply,
@@ -19,8 +21,8 @@ from edgemem.serve.messages import (
     NameRequest,
     Reply,
     Request,
+    SearchReply,
     SearchRequest,
-    StreamStatus,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class MemoryWriter(Protocol):
-    """Who holds the memory for writing: `agent.Agent`."""
+    """Who holds the memory for writing: `device.agent.Agent`."""
 
     def name_voice(self, request: NameRequest) -> NameReply: ...
     def forget(self, request: ForgetRequest) -> ForgetReply: ...
@@ -39,22 +41,41 @@ class MemoryWriter(Protocol):
 class Dispatcher:
     """Replies to requests, several at once; never raises."""
 
-    def __init__(self, desk: QuestionService, clerk: SessionLogger, digest: str, writer: MemoryWriter) -> None:
-        self._desk = desk
-        self._clerk = clerk
+    def __init__(self, questions: QuestionService, session_log: SessionLogger, digest: str, writer: MemoryWriter) -> None:
+        self._questions = questions
+        self._session_log = session_log
         self._digest = digest
         self._writer = writer
-        self._answered = itertools.count(1)
-        self._total = 0
+        self._lock = threading.Lock()
+        self._answered = self._in_progress = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a question or a search is being answered just now."""
+        return self._in_progress > 0
 
     def reply(self, request: Request) -> Reply:
         """What the command would have said by itself; `Declined` where the agent cannot know that."""
+        return call_isolated(lambda: self._reply(request), _refused)
+
+    def ask(self, request: AskRequest) -> AskReply:
+        """The answer, with a note for each stream that sees nothing just now; how it was found is logged. Raises EdgememError."""
+        self._count(1)
         try:
-            return self._reply(request)
-        except EdgememError as error:
-            return Failed(error=type(error).__name__, text=str(error))
-        except Exception as error:  # noqa: BLE001 - seeing goes on; the command tries by itself, and meets the error if it is one
-            return Declined(why=f"it failed ({type(error).__name__}: {error})"[:500])
+            answered, trace = self._questions.ask(request)
+        finally:
+            self._count(-1)
+        self._session_log.take(trace)
+        blind = (f"{one.stream} sees nothing just now: {one.blind}" for one in self._writer.streams() if one.state == "blind")
+        return AskReply(answer=answered.answer, trace=answered.trace, notes=(*answered.notes, *blind))
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        """Evidence, best first. Raises EdgememError."""
+        self._count(1)
+        try:
+            return self._questions.search(request)
+        finally:
+            self._count(-1)
 
     def _reply(self, request: Request) -> Reply:
         if isinstance(request, NameRequest):
@@ -62,14 +83,19 @@ class Dispatcher:
         if isinstance(request, ForgetRequest):
             return self._writer.forget(request)
         if not isinstance(request, AskRequest | SearchRequest):
-            return AgentStatus(process=os.getpid(), streams=self._writer.streams(), answered=self._total)
+            return AgentStatus(process=os.getpid(), streams=self._writer.streams(), answered=self._answered)
         if request.settings != self._digest:
             return Declined(why="it runs with other settings", expected=True)
-        self._total = next(self._answered)
-        return self._ask(request) if isinstance(request, AskRequest) else self._desk.search(request)
+        return self.ask(request) if isinstance(request, AskRequest) else self.search(request)
 
-    def _ask(self, request: AskRequest) -> AskReply:
-        answered, trace = self._desk.ask(request)
-        self._clerk.take(trace)
-        blind = (f"{one.stream} sees nothing just now: {one.blind}" for one in self._writer.streams() if one.state == "blind")
-        return AskReply(answer=answered.answer, story=answered.story, notes=(*answered.notes, *blind))
+    def _count(self, began: int) -> None:
+        with self._lock:
+            self._in_progress += began
+            self._answered += max(0, began)
+
+
+def _refused(error: Exception) -> Reply:
+    """An error of ours is the command's own; for any other one the command tries by itself, and meets it if it is one."""
+    if isinstance(error, EdgememError):
+        return Failed(error=type(error).__name__, text=str(error))
+    return Declined(why=f"it failed ({type(error).__name__}: {error})"[:500])

@@ -1,27 +1,25 @@
 """What goes over the agent's socket: one JSON object a line, bounded, between processes of one user on one machine.
 
-The client sends a request; the agent says `Working` at once, so that one that hangs is told from one that thinks, and then replies. The
-agent answers exactly what the command would have answered by itself. What decides the answer travels with the request (recipe, planner,
-zone); for the rest (engines, language models, plugins) only a digest does, and where it differs the client answers itself: so no key of a
-language model ever crosses the socket.
+The client sends a request. The agent replies `Working` at once, so that the client knows whether it hangs, and then the reply. The agent
+answers exactly what the client would have answered by itself. The request carries what the answer depends on (recipe, planner, time zone).
+Of the other settings (engines, language models, plugins) it carries only a digest; where that differs the client answers by itself. So no
+key of a language model ever crosses the socket.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import socket
 import struct
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from edgemem import __version__
-from edgemem.config import Settings, dump
+from edgemem.events import StreamStatus
 from edgemem.records import Answer, Evidence, Record
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 
@@ -32,15 +30,6 @@ REQUEST_BYTES = 256 << 10
 REPLY_BYTES = 8 << 20
 MAX_QUESTION_CHARS = 4_000
 """A longer question is cut here, and said so: no person asks one, and a parser should not read a book."""
-
-_WRITING = ("budget", "store", "privacy", "retention", "run")
-"""Settings that bear on what is kept, never on what is answered."""
-_TRAVELS = ("recipe", "timezone", "home", "plugins_dirs")
-"""Settings that a request carries itself, or that stand in the digest resolved."""
-_VARIABLES = ("EDGEMEM_", "OPENAI_")
-"""Beginnings of the environment variables that plugins of ours read."""
-_RESOLVED = ("EDGEMEM_CONFIG", "EDGEMEM_HOME")
-"""What these say stands in the settings and in `home`."""
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_QUESTION_CHARS)]
 Name = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -62,9 +51,9 @@ class AskRequest(_Request, frozen=True, tag="ask"):
     planner: Name = ""
     """"" = the recipe's."""
     trace: bool = False
-    """Tell the story, too."""
+    """Also say step by step how the answer was found."""
     settings: str = ""
-    """`digest` of the asking side."""
+    """`Environment.digest` of the asking side."""
 
 
 class SearchRequest(_Request, frozen=True, tag="search"):
@@ -96,7 +85,7 @@ class ForgetRequest(_Request, frozen=True, tag="forget"):
 
 
 class StatusRequest(_Request, frozen=True, tag="status"):
-    """How the agent fares."""
+    """What the agent and its streams are doing."""
 
 
 Request = AskRequest | SearchRequest | NameRequest | ForgetRequest | StatusRequest
@@ -111,10 +100,10 @@ class Working(_Reply, frozen=True, tag="working"):
 
 
 class AskReply(_Reply, frozen=True, tag="answered"):
-    """An answer and the story of how it was found. `notes` tell of the agent, such as a camera that is blind."""
+    """An answer, and on request how it was found. `notes` are about the agent, such as a camera that is blind."""
 
     answer: Answer
-    story: str = ""
+    trace: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -136,15 +125,6 @@ class ForgetReply(_Reply, frozen=True, tag="forgotten"):
     receipt: Receipt
 
 
-class StreamStatus(Record, frozen=True):
-    """One stream of the agent. `blind` says why nothing is seen; `frames` counts since the agent began."""
-
-    stream: str
-    state: Literal["starting", "seeing", "blind", "seen"]
-    blind: str = ""
-    frames: int = 0
-
-
 class AgentStatus(_Reply, frozen=True, tag="status"):
     """The agent's process, its streams, and how many questions it answered."""
 
@@ -161,7 +141,7 @@ class Failed(_Reply, frozen=True, tag="failed"):
 
 
 class Declined(_Reply, frozen=True, tag="declined"):
-    """The agent does not answer this; the client may, by itself. `expected`: nothing is wrong, so nobody need be told."""
+    """The agent does not answer this; the client may, by itself. `expected`: nothing is wrong, so nobody needs to know."""
 
     why: str
     expected: bool = False
@@ -181,26 +161,6 @@ def decode_request(data: bytes) -> Request:
 def decode_reply(data: bytes) -> Reply:
     """JSON -> reply. Raises msgspec.DecodeError."""
     return _REPLY.decode(data)
-
-
-def digest(settings: Settings, home: Path, plugins_dirs: Iterable[Path] = (), environment: Mapping[str, str] | None = None) -> str:
-    """Equal where the same request is answered the same: settings that bear on answers, paths resolved, and our version."""
-    plain = {key: value for key, value in dump(settings).items() if key not in (*_WRITING, *_TRAVELS)}
-    plain["engines"] = {key: value for key, value in plain["engines"].items() if key != "threads"}
-    plain["recipes_dirs"] = [_absolute(folder) for folder in settings.recipes_dirs]
-    variables = os.environ if environment is None else environment
-    facts: dict[str, Any] = {
-        "version": __version__,
-        "home": _absolute(home),
-        "plugins": [*map(_absolute, settings.plugins_dirs), *map(_absolute, plugins_dirs)],
-        "settings": plain,
-        "environment": {name: value for name, value in variables.items() if name.startswith(_VARIABLES) and name not in _RESOLVED},
-    }
-    return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
-
-
-def _absolute(folder: str | Path) -> str:
-    return str(Path(folder).expanduser().resolve())
 
 
 class LineSocket:

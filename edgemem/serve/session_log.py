@@ -1,4 +1,4 @@
-"""What a question leaves behind: its session, and what its tools wrote. Kept after the answer was given, never in its way."""
+"""Stores what a question leaves behind: its session, and what its tools wrote. Done after the answer was given: none waits for it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SessionLogger:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._traces: queue.Queue[Trace | None] = queue.Queue(_WAITING)
-        self._thread = threading.Thread(target=self._run, name="edgemem-clerk", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="edgemem-session-log", daemon=True)
         self._thread.start()
 
     def take(self, trace: Trace) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from edgemem.cli.ask import answer_json
 from edgemem.extend.testing import T0_US
 from edgemem.records import Answer, Evidence, Usage
+from edgemem.serve.rendering import answer_json
 
 EVIDENCE = {"id", "channel", "stream", "t0", "t1", "offset_s", "score", "text"}
 STATS = {"disk_bytes", "budget_bytes", "moments", "tiers", "segments", "documents", "entities", "relations", "oldest", "newest"}

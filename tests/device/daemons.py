@@ -59,19 +59,19 @@ class Daemon:
         return self._log.read_text()
 
     @property
-    def fares(self) -> AgentStatus | None:
+    def status(self) -> AgentStatus | None:
         with contextlib.suppress(AgentUnavailable):
             return call(self.memory, StatusRequest(), AgentStatus, 5.0)
         return None
 
     def wait_ready(self) -> Daemon:
-        wait_until(lambda: self.fares or self.process.poll() is not None)
+        wait_until(lambda: self.status or self.process.poll() is not None)
         assert self.process.poll() is None, self.said
         return self
 
     def wait_seen(self) -> Daemon:
         """Until every recording was seen."""
-        wait_until(lambda: (fares := self.fares) and all(one.state == "seen" for one in fares.streams), 120.0)
+        wait_until(lambda: (status := self.status) and all(one.state == "seen" for one in status.streams), 120.0)
         return self
 
     def stop(self) -> int:

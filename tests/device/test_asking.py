@@ -17,9 +17,10 @@ from daemons import PROGRAM, SIGNS, Daemon, Start, remember_signs, wait_until
 from edgemem.cli.main import main
 from edgemem.clock import from_iso
 from edgemem.config import home_dir, load
+from edgemem.extend.environment import digest
 from edgemem.remember.view import View
 from edgemem.serve.client import call
-from edgemem.serve.messages import SearchReply, SearchRequest, digest
+from edgemem.serve.messages import SearchReply, SearchRequest
 
 Pictures = Callable[..., Path]
 
@@ -66,9 +67,9 @@ def daemon(start: Start, pictures: Pictures, tmp_path: Path) -> Iterator[Daemon]
 
 
 def answered(daemon: Daemon) -> int:
-    fares = daemon.fares
-    assert fares is not None
-    return fares.answered
+    status = daemon.status
+    assert status is not None
+    return status.answered
 
 
 COMMANDS = (
@@ -148,9 +149,9 @@ def test_who_asks_with_other_settings_answers_himself(daemon: Daemon) -> None:
 
 
 def test_what_decides_an_answer_decides_the_digest(tmp_path: Path) -> None:
-    plain = digest(load(None, ()), tmp_path, environment={})
+    plain = digest(load(None, ()), tmp_path, variables={})
     same = ("budget.disk=1GiB", "engines.threads=3", "recipe=vam", "timezone=Europe/Berlin", 'run.memory="m"', "retention=[{keep_days=3}]")
-    assert digest(load(None, same), tmp_path, environment={"PATH": "x", "EDGEMEM_CONFIG": "c"}) == plain
+    assert digest(load(None, same), tmp_path, variables={"PATH": "x", "EDGEMEM_CONFIG": "c"}) == plain
     for other in (
         "engines.roles={read_text='x'}",
         "models.chat=x",
@@ -158,9 +159,9 @@ def test_what_decides_an_answer_decides_the_digest(tmp_path: Path) -> None:
         "plugins_dirs=['p']",
         "openai.base_url='http://h'",
     ):
-        assert digest(load(None, (other,)), tmp_path, environment={}) != plain
-    assert digest(load(None, ()), tmp_path, environment={"OPENAI_API_KEY": "secret"}) != plain
-    assert digest(load(None, ()), tmp_path / "other", environment={}) != plain
+        assert digest(load(None, (other,)), tmp_path, variables={}) != plain
+    assert digest(load(None, ()), tmp_path, variables={"OPENAI_API_KEY": "secret"}) != plain
+    assert digest(load(None, ()), tmp_path / "other", variables={}) != plain
 
 
 def test_while_it_sees_every_question_is_answered_and_the_past_stays_as_it_was(start: Start, pictures: Pictures, tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_while_it_sees_every_question_is_answered_and_the_past_stays_as_it_was(s
     counts: list[int] = []
 
     def seeing() -> bool:
-        return any(one.state != "seen" for one in daemon.fares.streams)
+        return any(one.state != "seen" for one in daemon.status.streams)
 
     def from_threads() -> None:
         while seeing():

@@ -71,7 +71,7 @@ def test_a_camera_that_is_not_there_yet_or_no_more_is_said_and_waited_for(start:
     with network_camera() as (url, there):
         daemon = start({"yard": url}).wait_ready()
         wait_until(lambda: "yard: blind" in daemon.said)
-        assert [one.state for one in daemon.fares.streams] == ["blind"]
+        assert [one.state for one in daemon.status.streams] == ["blind"]
         asked = subprocess.run(
             [*PROGRAM, "ask", "What did I see?", "--memory", daemon.memory, "--config", daemon.settings],
             capture_output=True,
@@ -84,10 +84,10 @@ def test_a_camera_that_is_not_there_yet_or_no_more_is_said_and_waited_for(start:
         wait_until(lambda: "yard: sees again" in daemon.said)
         there.clear()
         wait_until(lambda: daemon.said.count("yard: blind") == 2)
-        seen = daemon.fares.streams[0].frames
+        seen = daemon.status.streams[0].frames
         there.set()
         wait_until(lambda: daemon.said.count("yard: sees again") == 2)
-        wait_until(lambda: daemon.fares.streams[0].frames > seen)
+        wait_until(lambda: daemon.status.streams[0].frames > seen)
         assert daemon.stop() == 0
     assert "secret" not in daemon.said
     assert list(moments(daemon.memory)) == ["yard"], "what came before and after is one stream"
@@ -152,14 +152,14 @@ def test_a_stream_without_consent_ends_it_before_a_picture_is_kept(start: Start,
         ('[run]\nmemory = "m"\n[[run.sources]]\nsource = ""', "source must name"),
         ('[run]\nmemory = "m"\n[[run.sources]]\nsource = "0"\n[[run.sources]]\nsource = "0"', "two streams have one name"),
         ('[run]\nmemory = "m"\n[[run.sources]]\nsource = "0"\nrecipe = "vamm"', "no recipe is called"),
-        ('[run]\nmemory = "m"\n[[run.sources]]\nsource = "walk.mp4"', "run.sources: walk.mp4: no such file or folder"),
+        ('[run]\nmemory = "m"\nservices = [{use = "bell"}]\n[[run.sources]]\nsource = "0"', 'no service is called "bell"'),
     ],
-    ids=["nothing", "no_source", "misspelt", "empty", "twice", "recipe", "no_file"],
+    ids=["nothing", "no_source", "misspelt", "empty", "twice", "recipe", "service"],
 )
 def test_settings_that_name_nothing_to_see_are_refused_before_anything_runs(tmp_path: Path, home: Path, settings: str, says: str) -> None:
     (tmp_path / "edgemem.toml").write_text(settings)
     done = subprocess.run(
-        [*PROGRAM, "run", "--config", "edgemem.toml"], cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ}
+        [*PROGRAM, "run", "--config", "edgemem.toml"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 2
     assert says in done.stderr
@@ -171,6 +171,21 @@ def test_settings_that_name_nothing_to_see_are_refused_before_anything_runs(tmp_
             [*PROGRAM, "config", "check", "--config", "edgemem.toml"], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert (checked.returncode, checked.stderr) == (2, done.stderr)
+
+
+def test_a_recording_that_is_not_there_yet_stops_no_camera_beside_it(start: Start, pictures: Pictures, tmp_path: Path) -> None:
+    daemon = start({"late": tmp_path / "late", "door": pictures("a")}).wait_ready()
+    wait_until(lambda: "late: blind: " in daemon.said)
+    assert "no such file or folder" in daemon.said
+    wait_until(lambda: moments(daemon.memory).get("door") == 20)
+    checked = subprocess.run([*PROGRAM, "config", "check", "--config", daemon.settings], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr.count("\n")) == (0, 1)
+    assert checked.stderr.startswith(f"warning: run.sources: {tmp_path / 'late'}: no such file or folder")
+    pictures("later").rename(tmp_path / "late")
+    daemon.wait_seen()
+    assert daemon.stop() == 0
+    assert moments(daemon.memory) == {"door": 20, "late": 20}
+    assert daemon.said.count("late: blind") == 1
 
 
 @pytest.mark.parametrize("source", ["/dev/video63", "rtsp://127.0.0.1:1/cam", "7", "alsa:default", "7+alsa:default", "."])

@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from edgemem.config import Settings
-from edgemem.extend.context import PluginContext
+from edgemem.extend.environment import Environment
 from edgemem.extend.hookspecs import Component, hookimpl
 from edgemem.extend.plugins import Plugins
-from edgemem.extend.recipe import Recipes
 from edgemem.extend.testing import T0_US, FakeJointEmbedder
 from edgemem.records import US, Observation
 from edgemem.remember.entries import NewDocument, NewMoment, NewPassage, NewSegment
@@ -116,9 +114,9 @@ def test_what_is_described_anew_is_found_by_its_meaning_and_told_by_its_own_trac
     plugin = SimpleNamespace(__name__="two", register_writers=register_writers, register_segmenters=register_segmenters)
     recipe = tmp_path / "two.toml"
     recipe.write_text(RECIPE)
-    recipes = Recipes(Plugins.of(plugin), [])
-    context = PluginContext(settings=Settings(), home=tmp_path, engines=Roles())  # type: ignore[arg-type]
-    assert forget(memory, ForgetRequest(wanted=Wanted(evidence=("m2",)), recipe=str(recipe)), recipes, context).receipt.moments == 1
+    environment = Environment()
+    environment.plugins, environment.engines, environment.home = Plugins.of(plugin), Roles(), tmp_path  # type: ignore[assignment]
+    assert forget(memory, ForgetRequest(wanted=Wanted(evidence=("m2",)), recipe=str(recipe)), environment).receipt.moments == 1
     with closing(View.open(memory)) as view:
         assert sorted(document.text for document in view.documents(kinds=["event"])) == ["2 things", "zebra mango"]
         vector = FakeJointEmbedder().embed_text(["mango zebra"])[0]

@@ -57,16 +57,16 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, home: Path) -> Run:
     return call
 
 
-def test_the_story_tells_every_step_with_evidence_and_why_it_stopped(run: Run) -> None:
+def test_the_trace_tells_every_step_with_evidence_and_why_it_stopped(run: Run) -> None:
     code, out, err = run(*ASK, "--trace")
     assert (code, err) == (0, "")
-    story = out[out.index('"What did the sign say?", asked') :].splitlines()
-    assert "recipe plain, planner local" in story[0]
-    assert story[1].startswith('1. read "What did the sign say?"')
-    assert 'm1 at 2026-05-04 08:00:00 "EXIT C"' in story[1]
-    assert story[-2].partition(" ")[2].startswith("answered: ")
-    assert "citing m" in story[-2]
-    assert story[-1].startswith("answered with confidence")
+    trace = out[out.index('"What did the sign say?", asked') :].splitlines()
+    assert "recipe plain, planner local" in trace[0]
+    assert trace[1].startswith('1. read "What did the sign say?"')
+    assert 'm1 at 2026-05-04 08:00:00 "EXIT C"' in trace[1]
+    assert trace[-2].partition(" ")[2].startswith("answered: ")
+    assert "citing m" in trace[-2]
+    assert trace[-1].startswith("answered with confidence")
 
 
 def test_a_remote_planner_reads_the_same_with_its_calls_costs_and_refusals(run: Run, tmp_path: Path) -> None:
@@ -74,16 +74,16 @@ def test_a_remote_planner_reads_the_same_with_its_calls_costs_and_refusals(run: 
     plugins.mkdir()
     (plugins / "hasty.py").write_text(PLANNER)
     _, out, _ = run(*ASK, "--trace", "--planner", "hasty", "--plugins-dir", str(plugins))
-    story = out[out.index(", asked ") :].splitlines()[1:]
-    assert story[0] == '   planner (tiny-1, 70 tokens in, 9 out, 12 ms) said "{"action":"answer"}"'
-    assert story[1].startswith('1. answered: "surely EXIT", citing nothing; refused: an answer must cite evidence')
-    assert story[2].startswith('2. search "exit" (channel text, top_k 20) to ')
-    assert "1 found: m1 at 2026-05-04 08:00:00" in story[2]
-    assert story[3] == '3. answered: "EXIT C", citing m1'
-    assert "1 calls of a language model with 70 tokens in and 9 out, 0.0001 USD" in story[4]
+    trace = out[out.index(", asked ") :].splitlines()[1:]
+    assert trace[0] == '   planner (tiny-1, 70 tokens in, 9 out, 12 ms) said "{"action":"answer"}"'
+    assert trace[1].startswith('1. answered: "surely EXIT", citing nothing; refused: an answer must cite evidence')
+    assert trace[2].startswith('2. search "exit" (channel text, top_k 20) to ')
+    assert "1 found: m1 at 2026-05-04 08:00:00" in trace[2]
+    assert trace[3] == '3. answered: "EXIT C", citing m1'
+    assert "1 calls of a language model with 70 tokens in and 9 out, 0.0001 USD" in trace[4]
 
 
-def test_json_keeps_its_keys_and_the_story_goes_to_stderr(run: Run) -> None:
+def test_json_keeps_its_keys_and_the_trace_goes_to_stderr(run: Run) -> None:
     code, plain, _ = run(*ASK, "--json")
     code_traced, traced, err = run(*ASK, "--json", "--trace")
     assert code == code_traced == 0
@@ -154,7 +154,7 @@ def test_an_agent_keeps_the_sessions_of_those_who_ask_it(start: Start, tmp_path:
     with pytest.raises(SystemExit):
         main([*ASK, "--trace", "--memory", str(daemon.memory), "--config", str(daemon.settings)])
     assert "1. read" in capsys.readouterr().out
-    assert daemon.fares.answered == 1
+    assert daemon.status.answered == 1
 
     def kept() -> int:
         with View.open(daemon.memory) as view:

@@ -58,7 +58,7 @@ def serving(directory: Path, answer: Callable[[Request], Reply] = reply, **optio
         server.close()
 
 
-def fares(directory: Path) -> AgentStatus:
+def status(directory: Path) -> AgentStatus:
     return call(directory, StatusRequest(), AgentStatus, 5.0)
 
 
@@ -73,7 +73,7 @@ def connection(directory: Path) -> socket.socket:
 def test_what_comes_back_is_what_was_said(tmp_path: Path) -> None:
     with serving(tmp_path):
         assert call(tmp_path, SearchRequest(query="exit", top_k=3), SearchReply, 5.0).evidence == (HIT,) * 3
-        assert fares(tmp_path).process == os.getpid()
+        assert status(tmp_path).process == os.getpid()
 
 
 def test_only_the_owner_may_open_it(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_only_the_owner_may_open_it(tmp_path: Path) -> None:
 def test_another_user_is_refused_by_what_the_kernel_says_of_him(tmp_path: Path) -> None:
     """The server that expects someone else gets us: the other way round needs a second user."""
     with serving(tmp_path, uid=os.geteuid() + 1), pytest.raises(AgentUnavailable, match="only the user who runs it"):
-        fares(tmp_path)
+        status(tmp_path)
 
 
 AS_NOBODY = """
@@ -121,7 +121,7 @@ def test_another_user_who_gets_past_the_permissions_is_turned_away(tmp_path: Pat
         said = subprocess.run([sys.executable, "-c", AS_NOBODY, str(tmp_path)], capture_output=True, text=True, check=True).stdout
         assert '"declined"' in said
         assert "only the user who runs it" in said
-        assert fares(tmp_path).process == os.getpid()
+        assert status(tmp_path).process == os.getpid()
 
 
 @needs_root
@@ -131,7 +131,7 @@ def test_a_socket_that_another_user_put_there_is_not_believed(tmp_path: Path) ->
         assert impostor.stdout is not None
         impostor.stdout.readline()
         with pytest.raises(AgentUnavailable, match="another user"):
-            fares(tmp_path)
+            status(tmp_path)
         impostor.kill()
 
 
@@ -140,7 +140,7 @@ def test_a_path_longer_than_the_kernel_takes_works(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     assert len(bytes(deep / SOCKET)) > 107
     with serving(deep):
-        assert fares(deep).process == os.getpid()
+        assert status(deep).process == os.getpid()
 
 
 def test_the_socket_of_a_killed_agent_is_replaced(tmp_path: Path) -> None:
@@ -152,10 +152,10 @@ def test_the_socket_of_a_killed_agent_is_replaced(tmp_path: Path) -> None:
     assert died.returncode == -signal.SIGKILL
     assert (tmp_path / SOCKET).exists()
     with pytest.raises(AgentUnavailable) as away:
-        fares(tmp_path)
+        status(tmp_path)
     assert away.value.expected
     with serving(tmp_path):
-        assert fares(tmp_path).process == os.getpid()
+        assert status(tmp_path).process == os.getpid()
 
 
 def test_a_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("directory", ["", "nowhere"])
 def test_without_an_agent_one_learns_so_at_once(tmp_path: Path, directory: str) -> None:
     with pytest.raises(AgentUnavailable) as away:
-        fares(tmp_path / directory)
+        status(tmp_path / directory)
     assert away.value.expected
 
 
@@ -177,7 +177,7 @@ def test_errors_arrive_as_the_errors_they_are(tmp_path: Path) -> None:
         serving(tmp_path, lambda _: Failed(error="MemoryDirError", text="memory gone: mount it")),
         pytest.raises(MemoryDirError, match="memory gone: mount it"),
     ):
-        fares(tmp_path)
+        status(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_what_is_no_request_is_declined_and_harms_nobody(tmp_path: Path, sent: b
                 peer.sendall(sent)
             assert heard in peer.recv(4096)
             assert peer.recv(4096) == b""
-        assert fares(tmp_path).process == os.getpid()
+        assert status(tmp_path).process == os.getpid()
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -212,7 +212,7 @@ def test_no_bytes_whatever_stop_it(tmp_path: Path, sent: list[bytes]) -> None:
         with connection(tmp_path) as peer, contextlib.suppress(OSError):
             for piece in sent:
                 peer.sendall(piece)
-        assert fares(tmp_path).process == os.getpid()
+        assert status(tmp_path).process == os.getpid()
 
 
 def test_one_connection_may_ask_several_times(tmp_path: Path) -> None:
@@ -249,12 +249,12 @@ def test_who_comes_while_all_are_busy_is_told_at_once(tmp_path: Path) -> None:
         while server._busy < SLOTS:
             time.sleep(0.01)
         with pytest.raises(AgentUnavailable, match="other questions"):
-            fares(tmp_path)
+            status(tmp_path)
         go_on.set()
         for thread in asking:
             thread.join()
         assert len(answers) == SLOTS
-        assert fares(tmp_path).process == os.getpid()
+        assert status(tmp_path).process == os.getpid()
 
 
 def test_a_reply_that_nobody_fetches_does_not_hold_its_thread(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_stop_waits_for_the_question_that_is_being_answered(tmp_path: Path) ->
     answers: list[AgentStatus] = []
     server = Server(tmp_path, slow)
     server.open()
-    asking = threading.Thread(target=lambda: answers.append(fares(tmp_path)))
+    asking = threading.Thread(target=lambda: answers.append(status(tmp_path)))
     asking.start()
     began.wait(5.0)
     server.close()
@@ -300,7 +300,7 @@ def test_a_stop_hangs_up_on_what_takes_too_long(tmp_path: Path, monkeypatch: pyt
 
     def ask() -> None:
         with pytest.raises(AgentUnavailable) as away:
-            fares(tmp_path)
+            status(tmp_path)
         whys.append(away.value.why)
 
     asking = threading.Thread(target=ask)

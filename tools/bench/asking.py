@@ -30,7 +30,6 @@ from search import QUERIES, fill
 
 from edgemem.answer.retrieve import search
 from edgemem.cli.app import CommandContext
-from edgemem.cli.ask import make_kit
 from edgemem.remember.view import View
 from edgemem.see.pixels import encode_jpeg, shrink
 from edgemem.see.sources.opening import open_source
@@ -80,7 +79,7 @@ def daemon(folder: Path, url: str, *, seeing: bool) -> Iterator[Path]:
     with (folder / "said.txt").open("wb") as said:
         process = subprocess.Popen([sys.executable, "-m", "edgemem.cli.main", "run", "--config", str(settings)], stderr=said)
     try:
-        while not fares(folder / "memory", seeing=seeing):
+        while not status(folder / "memory", seeing=seeing):
             if process.poll() is not None:
                 raise SystemExit((folder / "said.txt").read_text())
             time.sleep(0.2)
@@ -90,7 +89,7 @@ def daemon(folder: Path, url: str, *, seeing: bool) -> Iterator[Path]:
         process.wait()
 
 
-def fares(memory: Path, *, seeing: bool) -> bool:
+def status(memory: Path, *, seeing: bool) -> bool:
     """Whether the agent is there, and has seen something where it should."""
     try:
         found = call(memory, StatusRequest(), AgentStatus, 5.0)
@@ -145,7 +144,7 @@ def main() -> None:
 
         def from_files(query: str) -> object:
             with View.open(folder / "memory") as view:
-                return search(view, query, make_kit(session, None, None))
+                return search(view, query, session.kit())
 
         ways: dict[str, Callable[[str], object]] = {"agent": through_agent, "files": from_files}
         with daemon(folder, url, seeing=False):

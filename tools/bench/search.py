@@ -24,7 +24,6 @@ import numpy as np
 from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import search
 from edgemem.cli.app import CommandContext
-from edgemem.cli.ask import make_kit
 from edgemem.infer.labels import describe
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation
@@ -119,7 +118,7 @@ def main() -> None:
         if not memory.exists():
             print(f"filled {args.rows} moments in {fill(memory, args.rows, session):.0f} s")
         with View.open(memory) as view:
-            kit = make_kit(session, None, None)
+            kit = session.kit()
             for channel in ("frame", "text", "event", "any"):
                 ms = median_ms(partial(_search, view, kit, channel), args.rounds)
                 print(f"search {channel:6} {ms:8.1f} ms   {ms / LIMIT_SEARCH_MS:5.2f} of the limit ({LIMIT_SEARCH_MS:g} ms)")

@@ -65,13 +65,12 @@ def ask_all(memory: Path, recipe: str, truth: Truth, questions: Sequence[Questio
     """What was selected for each question, and how many were answered with one of the accepted words (or right evidence)."""
     from edgemem.answer.planner import ask
     from edgemem.cli.app import CommandContext
-    from edgemem.cli.ask import make_kit
     from edgemem.clock import from_iso
     from edgemem.records import Question as Asked
     from edgemem.remember.view import View
 
     start_us, made, right = round(datetime.fromisoformat(truth.start.replace("Z", "+00:00")).timestamp() * 1e6), [], 0
-    kit = make_kit(CommandContext(None, ()), recipe, None)
+    kit = CommandContext(None, ()).kit(recipe)
     for question in questions:
         as_of_us = from_iso(question.as_of, "UTC")
         with View.open(memory, as_of_us) as view:

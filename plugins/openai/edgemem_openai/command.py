@@ -5,19 +5,19 @@ from __future__ import annotations
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, pass_session, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json, table
 
 
 @click.command()
 @click.option("--days", default=7, show_default=True, type=click.IntRange(1, 400), help="How many UTC days back.")
 @json_option
 @common_options
-@pass_session
-def spent(session: CommandContext, days: int, as_json: bool) -> None:
+@pass_environment
+def spent(environment: CommandContext, days: int, as_json: bool) -> None:
     """Show the tokens and the money that language models took, by day, task and model."""
     from edgemem_openai.ledger import Ledger
 
-    lines = Ledger(session.home / "openai.db").lines(days)
+    lines = Ledger(environment.home / "openai.db").lines(days)
     if as_json:
         print_json({"spent": [msgspec.to_builtins(line) for line in lines]})
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_session, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json
 from edgemem.clock import to_iso
 
 
@@ -16,8 +16,8 @@ from edgemem.clock import to_iso
 @click.option("--last", type=click.IntRange(1, 100), default=3, show_default=True, help="How many conversations, the latest.")
 @json_option
 @common_options
-@pass_session
-def habits(session: CommandContext, memory: Path, last: int, as_json: bool) -> None:
+@pass_environment
+def habits(environment: CommandContext, memory: Path, last: int, as_json: bool) -> None:
     """What was talked about, and which habits of yours your own words show. Nothing of it is stored."""
     from edgemem.remember.view import View
     from edgemem_vam.actions import Exchange
@@ -26,7 +26,7 @@ def habits(session: CommandContext, memory: Path, last: int, as_json: bool) -> N
     with View.open(memory) as view:
         heads = view.sessions(20 * last)
     exchanges = [Exchange(asked_us=head.asked_us, question=head.question, answer=head.answer) for head in heads]
-    found = [summarise(talk, session.context.models) for talk in conversations(exchanges)[-last:]]
+    found = [summarise(talk, environment.context.models) for talk in conversations(exchanges)[-last:]]
     if as_json:
         print_json({"conversations": [msgspec.to_builtins(one) for one in found]})
         return

@@ -1,0 +1,215 @@
+"""What seeing and answering are made from: settings, plugins, recipes, cards, engines. One for a command, a daemon or a program."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from edgemem import __version__
+from edgemem.config import Settings, dump, home_dir, load
+from edgemem.errors import UsageError
+from edgemem.remember.disk import keys
+
+if TYPE_CHECKING:
+    from edgemem.answer.planner import AnswerKit
+    from edgemem.extend.context import PluginContext
+    from edgemem.extend.hookspecs import Component
+    from edgemem.extend.plugins import Plugins
+    from edgemem.extend.recipe import Recipe, Recipes
+    from edgemem.extend.services import Service
+    from edgemem.infer.card import EngineCard
+    from edgemem.infer.runtime import Engines
+    from edgemem.see.chains import Chain
+    from edgemem.see.pipeline import PipelineParts
+
+_KITS = 32
+"""Kits that are kept; a question may name any recipe file."""
+_WRITING = ("budget", "store", "privacy", "retention", "run")
+"""Settings that bear on what is kept, never on what is answered."""
+_TRAVELS = ("recipe", "timezone", "home", "plugins_dirs")
+"""Settings that a request carries itself, or that stand in the digest resolved."""
+_VARIABLES = ("EDGEMEM_", "OPENAI_")
+"""Beginnings of the environment variables that plugins of ours read."""
+_RESOLVED = ("EDGEMEM_CONFIG", "EDGEMEM_HOME")
+"""What these say stands in the settings and in `home`."""
+
+
+class Environment:
+    """Each thing is made once, when it is first asked for. Recipes, kits and parts may be asked for by several threads at once.
+
+    A process has one key for its memories: that of the environment that was made last (see `remember.disk.keys`).
+    """
+
+    def __init__(self, read: Callable[[], Settings] = Settings, plugins_dirs: Sequence[Path] = ()) -> None:
+        """`read` gives the settings when they are first needed; `plugins_dirs` are folders of plugins beside those of the settings."""
+        self._read = read
+        self._plugins_dirs = tuple(plugins_dirs)
+        self._lock = threading.RLock()
+        self._known_recipes: dict[Path, tuple[tuple[int, int], Recipe]] = {}
+        self._kits: dict[tuple[Path, str], tuple[Recipe, AnswerKit]] = {}
+        keys.follow(lambda: self.settings.store)
+
+    @classmethod
+    def load(cls, config: Path | None = None, overrides: Iterable[str] = (), plugins_dirs: Sequence[Path] = ()) -> Environment:
+        """From a settings file (None: `EDGEMEM_CONFIG`, else the defaults) and overrides such as "budget.disk=64MiB"."""
+        return cls(lambda: load(config, tuple(overrides)), plugins_dirs)
+
+    @cached_property
+    def _loaded(self) -> Settings:
+        return self._read()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, plugins' tables checked. Raises UsageError."""
+        if self._loaded.tables:
+            self.plugins.tables(self._loaded)
+        return self._loaded
+
+    @cached_property
+    def home(self) -> Path:
+        """The data directory for built things."""
+        return home_dir(self.settings)
+
+    @cached_property
+    def plugins(self) -> Plugins:
+        """All plugins. Raises PluginError if one is bad."""
+        from edgemem.extend.plugins import Plugins
+
+        named = [Path(folder).expanduser() for folder in self._loaded.plugins_dirs]
+        return Plugins.load([*named, *self._plugins_dirs])
+
+    @cached_property
+    def recipes(self) -> Recipes:
+        """All recipes of the plugins and of the configured folders."""
+        from edgemem.extend.recipe import Recipes
+
+        return Recipes(self.plugins, [Path(folder).expanduser() for folder in self.settings.recipes_dirs])
+
+    @cached_property
+    def cards(self) -> dict[str, EngineCard]:
+        """Engine cards by name; later folders replace earlier ones."""
+        from edgemem.infer.card import cards_dir, load_cards
+
+        own = [Path(folder).expanduser() for folder in self.settings.engines.cards]
+        return load_cards([cards_dir(), self.home / "cards", *own])
+
+    @cached_property
+    def engines(self) -> Engines:
+        """Models by role, loaded when first used."""
+        from edgemem.infer.runtime import Engines
+
+        runtimes, decoders = self.plugins.components("runtimes"), self.plugins.components("decoders")
+        return Engines(self.cards, runtimes, decoders, self.home, self.settings.engines)
+
+    @property
+    def converters(self) -> dict[str, Component]:
+        """What turns fetched weights into ONNX, by name."""
+        return dict(self.plugins.components("converters"))
+
+    @cached_property
+    def context(self) -> PluginContext:
+        """What factories of components get."""
+        from edgemem.extend.assembly import make_context
+
+        return make_context(self.plugins, self.settings, self.home, self.engines)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the settings that bear on answers: the agent of a memory answers for us only if it has the same."""
+        return digest(self.settings, self.home, self._plugins_dirs)
+
+    def recipe(self, name: str = "") -> Recipe:
+        """The recipe of this name or file ("": the settings'). A file is read again when its time or size changed. Raises UsageError."""
+        with self._lock:
+            return self._recipe(name)[1]
+
+    def kit(self, recipe: str = "", planner: str = "") -> AnswerKit:
+        """What answers with a recipe ("": the settings') and a planner ("": the recipe's). Made once, and again when the recipe changed.
+
+        Several threads may answer with one kit: what a planner thinks belongs to the session. Raises UsageError.
+        """
+        from edgemem.extend.assembly import make_kit
+
+        with self._lock:
+            path, read = self._recipe(recipe)
+            made = self._kits.get((path, planner))
+            if made is None or made[0] is not read:
+                made = self._kits[path, planner] = read, make_kit(self.recipes, read, self.context, planner or None)
+                if len(self._kits) > _KITS:
+                    del self._kits[next(iter(self._kits))]
+            return made[1]
+
+    def parts(self, recipe: Recipe) -> tuple[PipelineParts, list[str]]:
+        """(what sees one stream, notes on engines that are missing). New ones each time: they hold the state of their stream."""
+        from edgemem.extend.assembly import make_parts
+
+        with self._lock:
+            return make_parts(self.recipes, recipe, self.context, self.plugins)
+
+    def chains(self, recipe: Recipe) -> list[Chain]:
+        """The recipe's segmenters with their writers, new ones each time. Raises UsageError."""
+        from edgemem.extend.assembly import make_chains
+
+        with self._lock:
+            return make_chains(self.recipes, recipe, self.context)
+
+    def services(self) -> dict[str, Service]:
+        """The services that `run.services` names, by name. Raises UsageError for one that no plugin registers, or that is named twice."""
+        made: dict[str, Service] = {}
+        for part in self.settings.run.services:
+            parameters = dict(part)
+            name = parameters.pop("use", None)
+            if not isinstance(name, str):
+                raise UsageError('run.services: each service needs use = "NAME"')
+            if name in made:
+                raise UsageError(f'run.services: "{name}" is named twice')
+            made[name] = self.plugins.make("services", name, parameters, self.context, "run.services")
+        return made
+
+    def _recipe(self, name: str) -> tuple[Path, Recipe]:
+        path = self.recipes.path(name or self.settings.recipe).absolute()
+        stamp = _stamp(path)
+        known = self._known_recipes.get(path)
+        if known is None or stamp is None or known[0] != stamp:
+            read = self.recipes.read(name or self.settings.recipe)
+            known = self._known_recipes[path] = stamp or (0, 0), read
+        return path, known[1]
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What tells whether a file changed; None where it cannot be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def digest(settings: Settings, home: Path, plugins_dirs: Iterable[Path] = (), variables: Mapping[str, str] | None = None) -> str:
+    """Equal where the same request is answered the same: settings that bear on answers, paths resolved, and our version.
+
+    `variables` are those of the process by default.
+    """
+    plain = {key: value for key, value in dump(settings).items() if key not in (*_WRITING, *_TRAVELS)}
+    plain["engines"] = {key: value for key, value in plain["engines"].items() if key != "threads"}
+    plain["recipes_dirs"] = [_absolute(folder) for folder in settings.recipes_dirs]
+    variables = os.environ if variables is None else variables
+    facts: dict[str, Any] = {
+        "version": __version__,
+        "home": _absolute(home),
+        "plugins": [*map(_absolute, settings.plugins_dirs), *map(_absolute, plugins_dirs)],
+        "settings": plain,
+        "environment": {name: value for name, value in variables.items() if name.startswith(_VARIABLES) and name not in _RESOLVED},
+    }
+    return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
+
+
+def _absolute(folder: str | Path) -> str:
+    return str(Path(folder).expanduser().resolve())

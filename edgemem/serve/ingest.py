@@ -1,0 +1,142 @@
+"""Seeing one source into a memory: the same in the daemon, on the command line and in a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from edgemem.clock import to_local
+from edgemem.config import parse_bytes
+from edgemem.errors import MemoryDirError, SourceError, UsageError
+from edgemem.events import SegmentStored
+from edgemem.extend.stats import save_stats
+from edgemem.hear.subtitles import Subtitles, beside
+from edgemem.hear.utterances import by_subtitles
+from edgemem.records import Record, Segment
+from edgemem.remember.disk import schema
+from edgemem.remember.forget import tidy_up
+from edgemem.remember.rules import KeepRules, Retainers
+from edgemem.remember.store import Store
+from edgemem.see.pipeline import IngestReport, Pipeline, Progress
+from edgemem.see.privacy import Privacy
+from edgemem.see.resume import seen_as
+from edgemem.see.sources.opening import open_source
+
+if TYPE_CHECKING:
+    from edgemem.extend.environment import Environment
+    from edgemem.extend.feed import Feed
+    from edgemem.extend.recipe import Recipe
+    from edgemem.see.pipeline import PipelineParts
+    from edgemem.see.sources.base import Source
+
+MOST_NAME_CHARS = 200
+
+
+class IngestRequest(Record, frozen=True):
+    """One source and how to see it."""
+
+    source: str
+    recipe: str = ""
+    """"" = the settings'."""
+    start_us: int | None = None
+    """Wall time of a recording's first frame; None = now minus its length."""
+    stream: str = ""
+    """"" = the file's or camera's name."""
+    subtitles: str = ""
+    """A file, "" = the one beside the recording, "none" = listen."""
+    again: bool = False
+    """Also take a recording that is in the memory already."""
+
+
+def ingest(environment: Environment, memory: Path, request: IngestRequest, feed: Feed, progress: Progress | None = None) -> IngestReport:
+    """See one source to its end into the memory, not twice unless `again`. What can be refused is refused before a byte is written.
+
+    Raises EdgememError.
+    """
+    settings, name = environment.settings, request.stream
+    if name and (not name.strip() or len(name) > MOST_NAME_CHARS):
+        raise UsageError(f"stream: give a name of 1 to {MOST_NAME_CHARS} characters")
+    recipe = environment.recipe(request.recipe)
+    budget_bytes = parse_bytes(settings.budget.disk)
+    source = open_source(request.source, rate_fps=recipe.rate_fps, stream=name, start_us=request.start_us)
+    try:
+        parts, notes = equip(environment, recipe, source, memory, feed)
+        if (subtitles := _subtitles(request, source, notes)) is not None:
+            parts.hearing = by_subtitles(subtitles, parts.embedder)
+        if parts.privacy is not None:
+            parts.privacy.require()
+        with Store.open(memory, budget_bytes=budget_bytes, durability=settings.store.durability) as store:
+            seen = "" if request.again else seen_as(store, source)
+            if seen:
+                return _nothing_to_do(request, seen, store, settings.timezone)
+            report = Pipeline(source, parts, store).run(progress)
+            if parts.privacy is None or not parts.privacy.paused:
+                KeepRules(settings.retention).catch_up(store)
+        end_forgetting(memory, notes.append)
+    finally:
+        source.close()
+        save_stats(environment.home, environment.plugins)
+    return msgspec.structs.replace(report, notes=(*notes, *report.notes))
+
+
+def equip(environment: Environment, recipe: Recipe, source: Source, memory: Path, feed: Feed) -> tuple[PipelineParts, list[str]]:
+    """(what sees this source, notes on what it does without): the recipe's parts with the settings' privacy and retention rules."""
+    rules = environment.settings.retention
+    parts, notes = environment.parts(recipe)
+    parts.privacy = Privacy(environment.settings.privacy, rules, memory, source.name)
+    if rules:
+        parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
+    parts.segment_closed = _publishing(parts.segment_closed, feed)
+    return parts, notes
+
+
+def _publishing(observe: Callable[[Segment], object], feed: Feed) -> Callable[[Segment], object]:
+    def closed(segment: Segment) -> None:
+        feed.publish(SegmentStored(segment=segment))
+        observe(segment)
+
+    return closed
+
+
+def end_forgetting(memory: Path, report: Callable[[str], object]) -> None:
+    """Wipe what an interrupted `forget` left to be wiped. A reader in the way is reported, and no reason not to see."""
+    if not (memory / schema.DATABASE).exists():
+        return
+    try:
+        tidy_up(memory)
+    except MemoryDirError as error:
+        report(str(error))
+
+
+def _subtitles(request: IngestRequest, source: Source, notes: list[str]) -> Subtitles | None:
+    """What was said, from the file that is named, or from one beside a recording where it can be read; None: listen."""
+    named = request.subtitles
+    if named not in {"", "none"}:
+        return Subtitles(Path(named), source.t0_us)
+    found = None if named or source.live else beside(request.source)
+    try:
+        return Subtitles(found, source.t0_us) if found is not None else None
+    except SourceError as error:
+        notes.append(f"the subtitles beside the recording are not used: {error}")
+        return None
+
+
+def _nothing_to_do(request: IngestRequest, seen: str, store: Store, tz: str) -> IngestReport:
+    """The report on a recording that is in the memory already, which its note says."""
+    with store.view() as view:
+        stream = next((stream for stream in view.streams() if stream.name == seen), None)
+        said = view.utterances(stream=seen)
+    kept = "nothing of it was kept"
+    if stream is not None or said:
+        since_us = stream.t0_us if stream is not None else said[0].document.t0_us
+        since = to_local(since_us, tz).strftime("%Y-%m-%d %H:%M:%S")
+        count, what = (stream.moments, "moment") if stream is not None else (len(said), "utterance")
+        kept = f"{count} {what}{'s' if count != 1 else ''} since {since}"
+    return IngestReport(
+        stream=seen, frames_seen=0, moments_kept=0, segments=0, documents=0, seconds_of_video=0.0, seconds_spent=0.0,
+        disk_bytes=store.disk_bytes(), dropped={},
+        notes=(f'{request.source} is in this memory already, as "{seen}": {kept}; to take it a second time, add --again',),
+    )  # fmt: skip

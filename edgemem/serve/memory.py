@@ -1,0 +1,346 @@
+"""`Memory`: the front door for programs. The command line and the daemon use the same services."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import msgspec
+
+from edgemem.clock import from_iso, now_us
+from edgemem.config import parse_bytes
+from edgemem.errors import EdgememError, MemoryDirError, UsageError
+from edgemem.events import Event, QuestionAnswered
+from edgemem.extend.environment import Environment
+from edgemem.extend.feed import SIZE, Feed, Subscription
+from edgemem.records import Answer, Evidence, Question
+from edgemem.remember.forget import forget as forget_it
+from edgemem.remember.forgetting.selection import Receipt, Wanted
+from edgemem.remember.results import Stats
+from edgemem.remember.store import Store
+from edgemem.remember.view import FOREVER_US, View
+from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Progress
+from edgemem.serve import admin, ingest, lookup
+from edgemem.serve.client import AgentUnavailable, call
+from edgemem.serve.messages import (
+    MAX_QUESTION_CHARS,
+    AskReply,
+    AskRequest,
+    ForgetReply,
+    ForgetRequest,
+    NameReply,
+    NameRequest,
+    Reply,
+    Request,
+    SearchReply,
+    SearchRequest,
+)
+from edgemem.serve.questions import QuestionService
+from edgemem.serve.results import Ingested, Shown, TimelineEntry
+from edgemem.serve.session_log import Trace, keep_if_free
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+R = TypeVar("R", bound=Reply)
+
+Time = int | str | datetime
+"""A time: microseconds since 1970 UTC, ISO 8601 text, or a datetime. Without a zone it is in the zone of the settings."""
+SearchChannel = Literal["frame", "event", "text", "speech", "entity", "any"]
+
+NAME_WAIT_S = 60.0
+FORGET_WAIT_S = 3600.0
+"""Streams are suspended, a large file is wiped: how long the agent is waited for. It goes on when the caller ends meanwhile."""
+SEARCH_WAIT_S = 60.0
+"""How long a search of the agent is waited for; a question gets `models.seconds_per_question` besides."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An answer with everything around it."""
+
+    answer: Answer
+    trace: str
+    """How it was found, step by step, where that was asked for."""
+    notes: tuple[str, ...]
+    """About the question and the agent; the answer has notes of its own."""
+    _memory: Path
+    _unlogged: Trace | None
+
+    def log(self) -> str:
+        """Store how the answer was found, unless the agent did; "" or one line on why that cannot be."""
+        return "" if self._unlogged is None else keep_if_free(self._memory, self._unlogged)
+
+
+class Memory:
+    """A memory: take in recordings and cameras, ask, search, look at evidence, forget.
+
+    Where an agent (`edgemem run`) holds the memory, it answers; else this process does, with the same result. Several threads may ask
+    and search at once; one process at a time may take in and forget.
+
+    >>> from edgemem import Memory
+    >>> with Memory.open("walk.memory") as memory:
+    ...     report = memory.ingest("walk.mp4", start="2026-05-04T08:00:00Z")
+    ...     answer = memory.ask("Where did I see a cup of coffee?")
+    ...     if answer.status == "answered":
+    ...         picture = memory.show(answer.evidence[0].id).picture
+    """
+
+    def __init__(self, directory: str | Path, environment: Environment, report: Callable[[str], object] = lambda _: None) -> None:
+        """For who has an environment already; `report` gets lines for a person, such as that an agent does not respond."""
+        self.directory = Path(directory)
+        self.environment = environment
+        self.feed = Feed()
+        self._report = report
+        self._questions = QuestionService(self.directory, environment, self.feed)
+
+    @classmethod
+    def open(cls, directory: str | Path, *, config: str | Path | None = None, overrides: Iterable[str] = ()) -> Self:
+        """The memory in `directory`, which `ingest` makes if it is not there.
+
+        `config` is a settings file (default: `EDGEMEM_CONFIG`, else the defaults), `overrides` are settings such as "budget.disk=64MiB".
+        Raises UsageError for wrong settings.
+        """
+        environment = Environment.load(None if config is None else Path(config), overrides)
+        assert environment.settings is not None  # refused now, not with the first question
+        return cls(directory, environment)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the subscriptions. What was taken in and asked is stored already. Calling it twice does nothing."""
+        self.feed.close()
+
+    def ingest(
+        self,
+        source: str | Path,
+        *,
+        recipe: str = "",
+        start: Time | None = None,
+        stream: str = "",
+        subtitles: str = "",
+        again: bool = False,
+        progress: Progress | None = None,
+    ) -> IngestReport:
+        """Remember one source to its end: a video, a recording of sound, a folder of pictures, a camera ("0"), or a URL ("rtsp://...").
+
+        `start` is the wall time of a recording's first frame (default: now minus its length), `stream` the name of its stream (default: the
+        file's), `subtitles` a file with what was said ("none": listen). A recording that is in the memory already is taken again only with
+        `again`. `progress(done_us, total_us)` is called after each frame; the total of a live source is None.
+
+        Raises SourceError for a source that cannot be read, UsageError, MemoryDirError.
+        """
+        start_us = self._us(start)
+        request = ingest.IngestRequest(
+            source=str(source), recipe=recipe, start_us=start_us, stream=stream, subtitles=subtitles, again=again
+        )
+        return ingest.ingest(self.environment, self.directory, request, self.feed, progress)
+
+    def ingest_all(
+        self,
+        sources: Iterable[str | Path],
+        *,
+        recipe: str = "",
+        again: bool = False,
+        progress: Callable[[str, int, int | None], None] | None = None,
+    ) -> Iterator[Ingested]:
+        """Remember several sources, one after the other; yields what became of each. One that fails does not stop the others.
+
+        What concerns all of them does: an interruption, a memory that cannot be written. `progress` gets the source, too. Raises UsageError
+        for a wrong recipe.
+        """
+        self.environment.recipe(recipe)
+        stopped = ""
+        for source in map(str, sources):
+            if stopped:
+                yield Ingested(source=source, error=f"{source}: not taken in: {stopped}")
+                continue
+            advance = None if progress is None else _named(progress, source)
+            try:
+                report = self.ingest(source, recipe=recipe, again=again, progress=advance)
+            except EdgememError as error:
+                stopped = "the memory cannot be written" if isinstance(error, MemoryDirError) else ""
+                yield Ingested(source=source, error=str(error))
+            else:
+                stopped = "interrupted" if {INTERRUPTED, STOPPED} & set(report.notes) else ""
+                yield Ingested(source=source, report=report)
+
+    def ask(self, question: str, *, options: Sequence[str] = (), as_of: Time | None = None, recipe: str = "", planner: str = "") -> Answer:
+        """Answer from the memory, with the evidence that proves it; the status is "abstained" where nothing does.
+
+        `options`: the possible answers to choose from. `as_of`: answer as if it were then; nothing that became known later is read.
+        Raises UsageError for an empty question, MemoryDirError where there is no memory.
+        """
+        asked = self.ask_traced(question, options=options, as_of=as_of, recipe=recipe, planner=planner, trace=False)
+        asked.log()
+        return msgspec.structs.replace(asked.answer, notes=(*asked.answer.notes, *asked.notes))
+
+    def ask_traced(
+        self,
+        question: str,
+        *,
+        options: Sequence[str] = (),
+        as_of: Time | None = None,
+        recipe: str = "",
+        planner: str = "",
+        trace: bool = True,
+    ) -> Asked:
+        """Like `ask`, with a text that says step by step how the answer was found. It is stored when `Asked.log` is called."""
+        if not question.strip():
+            raise UsageError('the question is empty; ask something, such as "where did I leave my keys?"')
+        as_of_us = self._us(as_of)
+        request = AskRequest(
+            question=question[:MAX_QUESTION_CHARS],
+            asked_us=as_of_us if as_of_us is not None else now_us(),
+            as_of_us=as_of_us,
+            options=tuple(options),
+            tz=self.environment.settings.timezone,
+            recipe=recipe or self.environment.settings.recipe,
+            planner=planner,
+            trace=trace,
+        )
+        reply, unlogged = self._answered(request)
+        cut = [f"only the first {MAX_QUESTION_CHARS} characters of the question were read"] if len(question) > MAX_QUESTION_CHARS else []
+        return Asked(reply.answer, reply.trace, (*cut, *reply.notes), self.directory, unlogged)
+
+    def search(
+        self,
+        query: str,
+        *,
+        channel: SearchChannel = "any",
+        from_: Time | None = None,
+        to: Time | None = None,
+        top_k: int = 10,
+        recipe: str = "",
+    ) -> tuple[Evidence, ...]:
+        """Moments, events and text that match, best first: at most `top_k` (1 to 200). Raises UsageError, MemoryDirError."""
+        if not query.strip():
+            raise UsageError('the query is empty; search for something, such as "red mug"')
+        if not 1 <= top_k <= 200:
+            raise UsageError(f"top_k must be 1 to 200, not {top_k}")
+        from_us, to_us = self._span(from_, to)
+        request = SearchRequest(
+            query=query[:MAX_QUESTION_CHARS], channel=channel, from_us=from_us, to_us=to_us, top_k=top_k,
+            recipe=recipe or self.environment.settings.recipe,
+        )  # fmt: skip
+        reply = self._of_agent(request, SearchReply, SEARCH_WAIT_S) or self._questions.search(request)
+        return reply.evidence
+
+    def show(self, evidence_id: str) -> Shown:
+        """A piece of evidence by its id, such as "m12": what is known of it, and its picture as JPEG. Raises UsageError, MemoryDirError."""
+        with View.open(self.directory) as view:
+            return lookup.show(view, evidence_id)
+
+    def timeline(self, *, from_: Time | None = None, to: Time | None = None, stream: str | None = None) -> tuple[TimelineEntry, ...]:
+        """The segments of that time in order, with what was written about each. Raises MemoryDirError."""
+        with View.open(self.directory) as view:
+            return lookup.timeline(view, self._us(from_), self._us(to), stream)
+
+    def forget(
+        self,
+        *,
+        from_: Time | None = None,
+        to: Time | None = None,
+        entity: str = "",
+        stream: str = "",
+        evidence: Sequence[str] = (),
+        recipe: str = "",
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Forget for good, in exactly one way: a stretch of time, an entity, a stream, or pieces of evidence. There is no undo.
+
+        What is left of a segment is described anew with the writers of the recipe. `dry_run` only counts. Raises UsageError for what the
+        memory does not have, MemoryDirError.
+        """
+        if sum((from_ is not None or to is not None, bool(entity), bool(stream), bool(evidence))) != 1:
+            raise UsageError("say what to forget in one way: from_ with to, entity, stream or evidence")
+        if (from_ is None) != (to is None):
+            raise UsageError("from_ and to belong together: give both ends of what to forget")
+        from_us, to_us = self._span(from_, to)
+        wanted = Wanted(from_us=from_us, to_us=to_us, entity=entity, stream=stream, evidence=tuple(evidence))
+        request = ForgetRequest(wanted=wanted, recipe=recipe or self.environment.settings.recipe)
+        if dry_run:
+            self.environment.recipe(request.recipe)
+            return forget_it(self.directory, wanted, dry_run=True)
+        sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe))
+        reply = self._called(sent, ForgetReply, FORGET_WAIT_S, "")
+        return (reply or admin.forget(self.directory, request, self.environment)).receipt
+
+    def name_voice(self, number: int, name: str) -> int:
+        """Say that the voice "speaker <number>" is `name`, "" to take that back; returns how many utterances it has. Raises UsageError."""
+        request = NameRequest(number=number, known_us=now_us(), name=name)
+        reply = self._called(request, NameReply, NAME_WAIT_S, "")
+        if reply is None:
+            settings = self.environment.settings
+            budget_bytes, durability = parse_bytes(settings.budget.disk), settings.store.durability
+            with Store.open(self.directory, create=False, budget_bytes=budget_bytes, durability=durability) as store:
+                reply = admin.name_voice(store, request, self.feed)
+        return reply.utterances
+
+    def stats(self) -> Stats:
+        """How much is remembered, from when, and what it takes on disk. Raises MemoryDirError."""
+        with View.open(self.directory) as view:
+            stats = view.stats()
+        return msgspec.structs.replace(stats, budget_bytes=stats.budget_bytes or parse_bytes(self.environment.settings.budget.disk))
+
+    def subscribe(self, *kinds: type[Event], size: int = SIZE) -> Subscription:
+        """Events of what this object does from now on: segments that it stores, questions that it answers (no kind named: all).
+
+        At most `size` wait; more push out the oldest, which `Subscription.lost` counts. What an agent sees goes to its own services.
+        """
+        return self.feed.subscribe(*kinds, size=size)
+
+    def _answered(self, request: AskRequest) -> tuple[AskReply, Trace | None]:
+        """The reply, and what is still to be logged of it."""
+        reply = self._of_agent(request, AskReply, SEARCH_WAIT_S + self.environment.settings.models.seconds_per_question)
+        if reply is None:
+            return self._questions.ask(request)
+        as_of_us = FOREVER_US if request.as_of_us is None else request.as_of_us
+        question = Question(text=request.question, asked_us=request.asked_us, as_of_us=as_of_us, options=request.options, tz=request.tz)
+        self.feed.publish(QuestionAnswered(question=question, answer=reply.answer))
+        return reply, None
+
+    def _of_agent(self, request: AskRequest | SearchRequest, kind: type[R], wait_s: float) -> R | None:
+        """The agent's answer, if it has our settings."""
+        sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe), settings=self.environment.digest)
+        return self._called(sent, kind, wait_s, "; the memory was read without it")
+
+    def _called(self, request: Request, kind: type[R], wait_s: float, then: str) -> R | None:
+        """The agent's reply; None when there is none, which is reported unless nothing is wrong."""
+        try:
+            return call(self.directory, request, kind, wait_s)
+        except AgentUnavailable as unavailable:
+            if not unavailable.expected:
+                self._report(f"the agent of this memory did not answer: {unavailable.why}{then}")
+            return None
+
+    def _us(self, time: Time | None) -> int | None:
+        if isinstance(time, str):
+            return from_iso(time, self.environment.settings.timezone)
+        if isinstance(time, datetime):
+            return from_iso(time.isoformat(), self.environment.settings.timezone)
+        return time
+
+    def _span(self, from_: Time | None, to: Time | None) -> tuple[int | None, int | None]:
+        from_us, to_us = self._us(from_), self._us(to)
+        if from_us is not None and to_us is not None and from_us > to_us:
+            raise UsageError("the beginning is later than the end; swap them")
+        return from_us, to_us
+
+
+def _named(progress: Callable[[str, int, int | None], None], source: str) -> Progress:
+    return lambda done_us, total_us: progress(source, done_us, total_us)
+
+
+def _recipe_anywhere(recipe: str) -> str:
+    """The recipe as the agent finds it, whose working directory is another one."""
+    return str(Path(recipe).resolve()) if re.search(r"[/.]", recipe) else recipe
