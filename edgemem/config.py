@@ -52,10 +52,18 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     threads: int = 0
     """Threads per model; 0 = all cores of the board, at most 4."""
+    runtime: list[str] = msgspec.field(default_factory=lambda: ["onnx"])
+    """Runtimes by name, such as ["tensorrt", "onnx"]: a model is loaded by the first that is installed and can load it."""
+    runtimes: dict[str, dict[str, Any]] = {}
+    """Settings of the runtimes, by name, such as `[engines.runtimes.onnx]`."""
     cards: list[str] = []
     """More folders of engine cards; a card there replaces the shipped one of the same name."""
     roles: dict[str, str] = {}
     """Card by role, such as `embed_joint = "siglip2-base-hub"`. A role that is not named takes the first card that is fetched."""
+
+    def __post_init__(self) -> None:
+        if not self.runtime or len(set(self.runtime)) < len(self.runtime):
+            raise ValueError("runtime must name at least one runtime, each once")
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgemem.extend.plugins import Plugins
     from edgemem.extend.recipe import Recipes
     from edgemem.infer.card import EngineCard
-    from edgemem.infer.runtime import Engines
+    from edgemem.infer.engines import Engines
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,7 +53,7 @@ class CommandContext:
     @cached_property
     def settings(self) -> Settings:
         """The configuration file with its overrides, plugins' tables checked. Raises UsageError."""
-        if self._loaded.tables:
+        if self._loaded.tables or self._loaded.engines.runtimes:
             self.plugins.tables(self._loaded)
         return self._loaded
 
@@ -88,7 +88,7 @@ class CommandContext:
     @cached_property
     def engines(self) -> Engines:
         """Models by role, loaded when first used."""
-        from edgemem.infer.runtime import Engines
+        from edgemem.infer.engines import Engines
 
         runtimes, decoders = self.plugins.components("runtimes"), self.plugins.components("decoders")
         return Engines(self.cards, runtimes, decoders, self.home, self.settings.engines)

@@ -56,16 +56,10 @@ def _vectors() -> list[Finding]:
 
 
 def _runtimes(session: CommandContext) -> list[Finding]:
-    from edgemem.infer.runtime import RuntimeContext
-
-    found = []
-    for name, component in session.plugins.components("runtimes").items():
-        try:
-            runtime = component.factory(component.settings(), RuntimeContext(session.home, session.engines.threads))
-            found.append(Finding("ok", "runtime", f"{name}: {runtime.describe()}"))
-        except (EdgememError, ImportError) as error:
-            found.append(Finding("missing", "runtime", f"{name}: {error}"))
-    return found or [Finding("missing", "runtime", "none is installed; run: pip install edgemem-onnx")]
+    """In the order in which they are tried. One that cannot be used is missing only when no other can."""
+    runtimes = session.engines.runtimes.describe()
+    failing = "note" if any(not problem for _, _, problem in runtimes) else "missing"
+    return [Finding(failing if problem else "ok", "runtime", f"{name}: {about or problem}") for name, about, problem in runtimes]
 
 
 def _roles(session: CommandContext) -> list[Finding]:
@@ -79,7 +73,13 @@ def _role(session: CommandContext, role: str) -> list[Finding]:
     if problem:
         return [Finding("missing", role, problem)]
     notes = [Finding("note", role, note) for note in session.engines.notes(role)]
-    return [Finding("ok", role, session.engines.card(role).name), *notes]
+    return [Finding("ok", role, _played_by(session, role)), *notes]
+
+
+def _played_by(session: CommandContext, role: str) -> str:
+    """The card, and the runtime that its models are loaded with."""
+    card = session.engines.card(role)
+    return f"{card.name} on {session.engines.runtimes.first(card)}" if card.models else card.name
 
 
 def _chat(session: CommandContext) -> Finding:

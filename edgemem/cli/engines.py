@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_session, print_json, table
 from edgemem.errors import EdgememError, FetchError, UsageError, nearest
@@ -21,7 +22,7 @@ _names = click.argument("names", nargs=-1, metavar="[NAME]...")
 
 @click.group()
 def engines() -> None:
-    """Models: list, fetch, check."""
+    """Models: list, fetch, build, check."""
 
 
 @engines.command("list")
@@ -92,6 +93,28 @@ def check(session: CommandContext, names: tuple[str, ...], as_json: bool) -> Non
         for problem in problems:
             note(f"edgemem: {problem}")
     if problems:
+        sys.exit(1)
+
+
+@engines.command()
+@_names
+@json_option
+@common_options
+@pass_session
+def build(session: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
+    """Let the runtimes of `engines.runtime` make what they need on this device, of the engines named or of all that are fetched."""
+    from edgemem.infer.fetch import installed
+
+    cards = _cards(session, names) if names else [c for c in session.cards.values() if installed(c, session.home) is not None]
+    with _progress() as progress:
+        results = [result for card in cards for result in session.engines.build(card, progress)]
+    if as_json:
+        print_json({"built": [msgspec.to_builtins(result) for result in results]})
+    else:
+        rows = [(r.card, r.model, r.runtime, f"{r.seconds:.1f} s", r.problem or "ready") for r in results]
+        table(rows, ("engine", "model", "runtime", "took", "result"))
+    if unserved := {result.card for result in results} - {result.card for result in results if not result.problem}:
+        note(f"edgemem: no runtime can load {', '.join(sorted(unserved))}")
         sys.exit(1)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from edgemem.config import Settings
     from edgemem.extend.plugins import Plugins
     from edgemem.hear.listen import SpeechRecogniser
-    from edgemem.infer.runtime import Engines
+    from edgemem.infer.engines import Engines
     from edgemem.see.chains import Chain
     from edgemem.see.pipeline import PipelineParts
 

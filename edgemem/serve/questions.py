@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from edgemem.answer.planner import ask as answer_question
 from edgemem.answer.retrieve import search as find
 from edgemem.answer.trace import log_of, trace_text
@@ -39,6 +41,8 @@ class QuestionService:
             )
             kit = self._kit(request.recipe, request.planner)
             answer, session = answer_question(view, question, kit)
+        if self._context.engines is not None:
+            answer = msgspec.structs.replace(answer, notes=(*answer.notes, *self._context.engines.runtimes.notes()))
         self._plugins.notify("question_answered", question=question, answer=answer)
         log = log_of(session, answer, Path(request.recipe).stem, kit.planner.name)
         story = trace_text(log, request.tz) if request.trace else ""

@@ -12,8 +12,8 @@ from edgemem_hearing.ear import WhisperEar, believable
 
 from edgemem.errors import EngineError
 from edgemem.hear.listen import RATE_HZ, Sound
+from edgemem.infer.engines import Engines
 from edgemem.infer.roles import Phrase
-from edgemem.infer.runtime import Engines
 from edgemem.records import US
 
 PAUSE = np.zeros(RATE_HZ, np.float32)

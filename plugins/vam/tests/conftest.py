@@ -28,7 +28,7 @@ from edgemem.clock import from_iso
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
-from edgemem.infer.runtime import Engines
+from edgemem.infer.engines import Engines
 from edgemem.records import US, Answer, Box, Observation, Question
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.store import Store

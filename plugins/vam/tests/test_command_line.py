@@ -12,7 +12,7 @@ import pytest
 
 from edgemem.cli.main import main
 from edgemem.extend.testing import ScriptedCall, ScriptedReply, ScriptedServer
-from edgemem.infer.runtime import Engines
+from edgemem.infer.engines import Engines
 
 pytest.importorskip("edgemem_openai")
 
