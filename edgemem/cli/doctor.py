@@ -90,8 +90,7 @@ def _chat(session: CommandContext) -> Finding:
     except EdgememError as error:
         return Finding("missing", "language model", str(error))
     if models.there:
-        pictures = "with pictures" if models.vision else "in words only"
-        return Finding("ok", "language model", f"{models.name}, {pictures}; not asked yet whether it answers")
+        return Finding("ok", "language model", f"{models.name}; not asked yet whether it answers, and whether it sees")
     how = f"configure one of: {', '.join(known)}, such as --set openai.base_url=..." if known else "no plugin brings one"
     return Finding("note", "language model", f"none: the local planner answers; {how}")
 
