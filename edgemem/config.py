@@ -52,10 +52,39 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     threads: int = 0
     """Threads per model; 0 = all cores of the board, at most 4."""
+    runtime: list[str] = msgspec.field(default_factory=lambda: ["onnx"])
+    """Runtimes by name, such as ["tensorrt", "onnx"]: a model is loaded by the first that is installed and can load it."""
+    runtimes: dict[str, dict[str, Any]] = {}
+    """Settings of the runtimes, by name, such as `[engines.runtimes.onnx]`."""
     cards: list[str] = []
     """More folders of engine cards; a card there replaces the shipped one of the same name."""
     roles: dict[str, str] = {}
     """Card by role, such as `embed_joint = "siglip2-base-hub"`. A role that is not named takes the first card that is fetched."""
+
+    def __post_init__(self) -> None:
+        if not self.runtime or len(set(self.runtime)) < len(self.runtime):
+            raise ValueError("runtime must name at least one runtime, each once")
+
+
+class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a language model is asked for one task. What is not set is as in the task "default", and then as whoever asks wants it."""
+
+    max_tokens: int | None = None
+    """Of the answer."""
+    thinking_tokens: int | None = None
+    """Room for what the model thinks before it answers, beside `max_tokens`. Not set: none until a model needed some."""
+    reasoning_effort: str | None = None
+    """Such as "low", "medium", "high"; passed on to the server."""
+    extra_body: dict[str, Any] | None = None
+    """Further keys of the request, such as { chat_template_kwargs = { enable_thinking = false } }."""
+    vision: bool | None = None
+    """Whether pictures are shown. Not set: where the model can see, as its server tells or as it turned out."""
+    silence_s: float | None = None
+    """Longest silence of the server; not set = 240."""
+
+    def __post_init__(self) -> None:
+        if (self.max_tokens or 1) < 1 or (self.thinking_tokens or 0) < 0 or (self.silence_s is not None and self.silence_s <= 0):
+            raise ValueError("max_tokens and silence_s must be above 0, thinking_tokens not negative")
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,12 +93,14 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chat: str = ""
     """Which one answers, by name, such as "openai"; empty = the first that is configured, "none" = none."""
     tokens_per_question: int = 60_000
-    seconds_per_question: float = 120.0
+    seconds_per_question: float = 600.0
     """Time spent waiting for the model."""
     send_pictures: bool = True
     """Pictures may leave for the model; without it models are asked in words only."""
     redact: list[str] = []
     """Regular expressions; what they match is blackened in every text that leaves for a model."""
+    tasks: dict[str, TaskSettings] = {}
+    """By task, such as `[models.tasks.planner]`; "default" holds for every task that says nothing else."""
 
     def __post_init__(self) -> None:
         for pattern in self.redact:
@@ -77,6 +108,12 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 re.compile(pattern)
             except re.error as error:
                 raise ValueError(f"redact: {pattern!r} is not a regular expression ({error})") from None
+
+    def task(self, name: str) -> TaskSettings:
+        """What holds for a task: its own settings over those of "default"."""
+        own, default = self.tasks.get(name, TaskSettings()), self.tasks.get("default", TaskSettings())
+        both = {key: value if value is not None else getattr(default, key) for key, value in msgspec.structs.asdict(own).items()}
+        return TaskSettings(**both)
 
 
 class KeepRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -254,11 +291,15 @@ def _keys_at(kind: type[msgspec.Struct], message: str) -> list[str]:
     for name in filter(None, re.sub(r"\[[^\]]*\]", "", path[1] if path else "").split(".")):
         fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
         inner = fields.get(name)
-        inner = next(iter(get_args(inner)), inner)  # of a list of tables
-        if not (isinstance(inner, type) and issubclass(inner, msgspec.Struct)):
+        found = next((part for part in (inner, *get_args(inner)) if _is_struct(part)), None)  # of a list or a dict of tables
+        if found is None:
             return []
-        kind = inner
+        kind = found
     return [field.encode_name for field in msgspec.structs.fields(kind)]
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def dump(settings: Settings) -> Mapping[str, Any]:

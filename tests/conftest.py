@@ -9,7 +9,7 @@ import pytest
 
 from edgemem.cli.app import CommandContext
 from edgemem.config import home_dir
-from edgemem.infer.runtime import Engines
+from edgemem.infer.engines import Engines
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from edgemem.infer.runtime import Engines
+from edgemem.infer.engines import Engines
 
 
 @pytest.mark.slow

@@ -10,10 +10,12 @@ from contextvars import ContextVar
 
 import msgspec
 
-from edgemem.answer.session import Call, Session
+from edgemem.answer.calls import Call, recorded
+from edgemem.answer.session import Session
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, refuses
+from edgemem.infer.structured import read_reply, strict_schema
 from edgemem.records import Record
 
 _SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
@@ -24,6 +26,8 @@ _CHARS_PER_TOKEN = 3
 IMAGE_TOKENS = 1000
 """Estimate for one picture before it is sent: what servers charge for 768 to 1280 px lies between 85 and 1,600 tokens."""
 
+_THINKING_TOKENS = 4096
+"""Room that a model gets which thought until its tokens were used up; at least four times what it had."""
 
 _INVISIBLE = dict.fromkeys(
     (*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, 0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070),
@@ -48,6 +52,8 @@ class Models:
         self._chat = chat
         self._settings = settings or ModelSettings()
         self._why_not = why_not
+        self._thinking: dict[str, int] = {}
+        """By task: room that its model turned out to need."""
 
     @property
     def there(self) -> bool:
@@ -59,10 +65,23 @@ class Models:
         """Of the chat; empty where there is none."""
         return self._chat.name if self._chat is not None else ""
 
-    @property
-    def vision(self) -> bool:
-        """It can be shown pictures."""
-        return self._chat is not None and self._chat.vision and self._settings.send_pictures
+    def sees(self, task: str) -> bool:
+        """Whether pictures can be shown for this task. Where they cannot, the answer of this thread's question will say so."""
+        if self._chat is None:
+            return False
+        vision = self._settings.task(task).vision
+        if not self._settings.send_pictures:
+            return self._unseen(task, "models.send_pictures is off")
+        if vision is False:
+            return self._unseen(task, f"models.tasks.{task}.vision is off")
+        return vision is True or self._chat.sees(task) or self._unseen(task, "its model does not see pictures")
+
+    @staticmethod
+    def _unseen(task: str, why: str) -> bool:
+        session = _SESSION.get()
+        if session is not None:
+            session.unshown[task] = why
+        return False
 
     @property
     def left(self) -> Left:
@@ -84,10 +103,31 @@ class Models:
             _SESSION.reset(token)
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Ask the model. Raises ChatError when there is none, when it fails, or when the question has used up its share."""
+        """Ask the model; once more with more room when it thought until its tokens were used up and said nothing.
+
+        With a schema the text is the JSON that the schema describes, where the reply holds one JSON object. Raises ChatError when there is
+        no model, when it fails, or when the question has used up its share.
+        """
+        outgoing = self._outgoing(prompt)
+        completion = self._asked(outgoing)
+        if _out_of_room(completion):
+            room = max(_THINKING_TOKENS, 4 * (outgoing.max_tokens + outgoing.thinking_tokens))
+            completion = self._asked(msgspec.structs.replace(outgoing, thinking_tokens=room))
+            if _out_of_room(completion):
+                wanted = f"raise models.tasks.{prompt.task}.thinking_tokens, or set its reasoning_effort"
+                raise ChatError(f"the model used all {outgoing.max_tokens + room} tokens without a word: {wanted}")
+            self._thinking[prompt.task] = room
+        if completion.finish == "refusal" or refuses(completion.text):
+            raise ChatError(f"the language model refused: {completion.text[:120] or 'without a reason'}")
+        if prompt.schema is None:
+            return completion
+        return msgspec.structs.replace(completion, text=read_reply(completion.text, prompt.schema))
+
+    def _asked(self, prompt: Prompt) -> Completion:
+        """One call, within the caps of the question, noted in its session."""
         if self._chat is None:
             raise ChatError(self._why_not)
-        session, prompt = _SESSION.get(), self._outgoing(prompt)
+        session = _SESSION.get()
         if session is not None:
             self._refuse_beyond_caps(session, prompt)
         start = time.perf_counter()
@@ -95,21 +135,34 @@ class Models:
             completion = self._chat.complete(prompt)
         except ChatError as error:
             self._note(session, prompt, Completion(text="", model="", ms=1000 * (time.perf_counter() - start)), str(error))
+            if any(message.images for message in prompt.messages):
+                self._unseen(prompt.task, str(error))
             raise
         if not completion.ms:
             completion = msgspec.structs.replace(completion, ms=1000 * (time.perf_counter() - start))
         self._note(session, prompt, completion, "")
-        if completion.finish == "refusal" or refuses(completion.text):
-            raise ChatError(f"the language model refused: {completion.text[:120] or 'without a reason'}")
         return completion
 
     def _outgoing(self, prompt: Prompt) -> Prompt:
-        """What really leaves: no picture that may not, no text that is to be blackened, no letters that nobody sees."""
-        messages = tuple(
-            ChatMessage(role=m.role, text=self._clean(m.text), images=m.images if self._settings.send_pictures else ())
-            for m in prompt.messages
+        """What really leaves: asked as the settings of the task say, no picture that may not, no text that is to be blackened."""
+        settings = self._settings.task(prompt.task)
+        if any(message.images for message in prompt.messages) and not self._settings.send_pictures:
+            self._unseen(prompt.task, "models.send_pictures is off")
+        room = settings.thinking_tokens if settings.thinking_tokens is not None else self._thinking.get(prompt.task, prompt.thinking_tokens)
+        return msgspec.structs.replace(
+            prompt,
+            messages=tuple(self._outgoing_message(message) for message in prompt.messages),
+            schema=strict_schema(prompt.schema) if prompt.schema is not None else None,
+            max_tokens=settings.max_tokens or prompt.max_tokens,
+            thinking_tokens=room,
+            reasoning_effort=settings.reasoning_effort or prompt.reasoning_effort,
+            extra_body=prompt.extra_body | (settings.extra_body or {}),
+            silence_s=settings.silence_s or prompt.silence_s,
         )
-        return msgspec.structs.replace(prompt, messages=messages)
+
+    def _outgoing_message(self, message: ChatMessage) -> ChatMessage:
+        cleaned = msgspec.structs.replace(message, text=self._clean(message.text))
+        return cleaned if self._settings.send_pictures else msgspec.structs.replace(cleaned, images=(), image_ids=())
 
     def _clean(self, text: str) -> str:
         for pattern in self._settings.redact:
@@ -118,7 +171,8 @@ class Models:
 
     def _refuse_beyond_caps(self, session: Session, prompt: Prompt) -> None:
         used = sum(call.tokens_in + call.tokens_out for call in session.calls)
-        wanted = sum(len(m.text) // _CHARS_PER_TOKEN + IMAGE_TOKENS * len(m.images) for m in prompt.messages) + prompt.max_tokens
+        wanted = sum(len(m.text) // _CHARS_PER_TOKEN + IMAGE_TOKENS * len(m.images) for m in prompt.messages)
+        wanted += prompt.max_tokens + prompt.thinking_tokens
         if used + wanted > self._settings.tokens_per_question:
             raise ChatError(f"models.tokens_per_question = {self._settings.tokens_per_question} is used up; raise it for longer reasoning")
         if sum(call.ms for call in session.calls) > 1000 * self._settings.seconds_per_question:
@@ -133,13 +187,19 @@ class Models:
                 task=prompt.task,
                 model=completion.model,
                 step=len(session.steps) + 1,
-                prompt=prompt.messages[-1].text if prompt.messages else "",
-                pictures=sum(len(message.images) for message in prompt.messages),
+                request=recorded(prompt),
                 reply=completion.text,
+                finish=completion.finish,
+                pictures=sum(len(message.images) for message in prompt.messages),
                 tokens_in=completion.tokens_in,
                 tokens_out=completion.tokens_out,
                 ms=completion.ms,
                 usd=completion.usd,
                 error=error,
+                logprobs=completion.logprobs,
             )
         )
+
+
+def _out_of_room(completion: Completion) -> bool:
+    return completion.finish == "length" and not completion.text.strip()

@@ -117,7 +117,7 @@ def _answer(reply: Reply, session: Session, ms: float) -> Answer:
     known = session.evidence()
     evidence = tuple(known[name] for name in dict.fromkeys(reply.evidence) if name in known)[:_EVIDENCE_LIMIT]
     silent = (note for step in session.steps if isinstance(step.result, Found) for note in step.result.notes)
-    notes = (*session.parsed.notes, *session.span.notes, *reply.notes, *silent)
+    notes = (*session.parsed.notes, *session.span.notes, *reply.notes, *silent, *session.picture_notes)
     return Answer(
         question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),
         evidence=evidence, steps=len(session.steps) + 1, usage=_usage(session, ms), notes=tuple(dict.fromkeys(notes)),

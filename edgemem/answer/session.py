@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from edgemem.answer.calls import Call
 from edgemem.answer.language.question import Parsed
 from edgemem.answer.language.timespan import TimeSpan
 from edgemem.answer.tools import Action, Refused, Result
@@ -27,23 +28,6 @@ class Step(Record, frozen=True):
         return f"{kind} {what}: {len(self.result.evidence)} hits".replace("  ", " ")
 
 
-class Call(Record, frozen=True):
-    """One question to a language model: before which step, what for, what it said and what it cost."""
-
-    task: str
-    model: str
-    step: int
-    prompt: str
-    """The last message; those before it stand in earlier calls and in the prompt files."""
-    reply: str
-    pictures: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    ms: float = 0.0
-    usd: float = 0.0
-    error: str = ""
-
-
 @dataclass
 class Session:
     """What a planner sees: the question in words and parsed, its stretch of time, and the steps so far."""
@@ -56,6 +40,14 @@ class Session:
     steps: list[Step] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     """Every time a language model was asked."""
+    unshown: dict[str, str] = field(default_factory=dict)
+    """Tasks that wanted to show pictures and could not, with the reason."""
+
+    @property
+    def picture_notes(self) -> tuple[str, ...]:
+        """One line for every task that was to show pictures and showed none."""
+        shown = {call.task for call in self.calls if call.pictures and not call.error}
+        return tuple(f"no picture was shown to the {task}: {why}" for task, why in self.unshown.items() if task not in shown)
 
     def result(self, action: Action) -> Result | None:
         """What an equal action brought, or None if it was not tried."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.answer.session import Call
+from edgemem.answer.calls import Call
 from edgemem.answer.tools import Reply
 from edgemem.clock import to_local
 from edgemem.remember.entries import NewCall, NewSession, NewStep

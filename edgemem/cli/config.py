@@ -57,8 +57,12 @@ def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
 def schema(environment: CommandContext) -> None:
     """Print the JSON Schema of the settings file, tables of the plugins included."""
     claimed = environment.plugins.claimed_tables()
-    (own, *_), parts = msgspec.json.schema_components([Settings, *claimed.values()], ref_template="#/$defs/{name}")
+    runtimes = {name: runtime.settings for name, runtime in environment.plugins.components("runtimes").items()}
+    kinds = [Settings, *claimed.values(), *runtimes.values()]
+    (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     properties = parts[own["$ref"].rpartition("/")[2]]["properties"]
     del properties["tables"]
-    properties |= {name: {"$ref": f"#/$defs/{kind.__name__}"} for name, kind in claimed.items()}
+    properties |= dict(zip(claimed, others, strict=False))
+    known = dict(zip(runtimes, others[len(claimed) :], strict=True))
+    parts["EngineSettings"]["properties"]["runtimes"] = {"type": "object", "properties": known, "additionalProperties": False}
     print_json({**own, "$defs": parts})

@@ -64,16 +64,10 @@ def _vectors() -> list[Finding]:
 
 
 def _runtimes(environment: CommandContext) -> list[Finding]:
-    from edgemem.infer.runtime import RuntimeContext
-
-    found = []
-    for name, component in environment.plugins.components("runtimes").items():
-        try:
-            runtime = component.factory(component.settings(), RuntimeContext(environment.home, environment.engines.threads))
-            found.append(Finding("ok", "runtime", f"{name}: {runtime.describe()}"))
-        except (EdgememError, ImportError) as error:
-            found.append(Finding("missing", "runtime", f"{name}: {error}"))
-    return found or [Finding("missing", "runtime", "none is installed; run: pip install edgemem-onnx")]
+    """In the order in which they are tried. One that cannot be used is missing only when no other can."""
+    runtimes = environment.engines.runtimes.describe()
+    failing = "note" if any(not problem for _, _, problem in runtimes) else "missing"
+    return [Finding(failing if problem else "ok", "runtime", f"{name}: {about or problem}") for name, about, problem in runtimes]
 
 
 def _roles(environment: CommandContext) -> list[Finding]:
@@ -87,7 +81,13 @@ def _role(environment: CommandContext, role: str) -> list[Finding]:
     if problem:
         return [Finding("missing", role, problem)]
     notes = [Finding("note", role, note) for note in environment.engines.notes(role)]
-    return [Finding("ok", role, environment.engines.card(role).name), *notes]
+    return [Finding("ok", role, _played_by(environment, role)), *notes]
+
+
+def _played_by(environment: CommandContext, role: str) -> str:
+    """The card, and the runtime that its models are loaded with."""
+    card = environment.engines.card(role)
+    return f"{card.name} on {environment.engines.runtimes.first(card)}" if card.models else card.name
 
 
 def _chat(environment: CommandContext) -> Finding:
@@ -98,8 +98,7 @@ def _chat(environment: CommandContext) -> Finding:
     except EdgememError as error:
         return Finding("missing", "language model", str(error))
     if models.there:
-        pictures = "with pictures" if models.vision else "in words only"
-        return Finding("ok", "language model", f"{models.name}, {pictures}; not asked yet whether it answers")
+        return Finding("ok", "language model", f"{models.name}; not asked yet whether it answers, and whether it sees")
     how = f"configure one of: {', '.join(known)}, such as --set openai.base_url=..." if known else "no plugin brings one"
     return Finding("note", "language model", f"none: the local planner answers; {how}")
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, progress, table
 from edgemem.errors import EdgememError, FetchError, UsageError, nearest
@@ -19,7 +20,7 @@ _names = click.argument("names", nargs=-1, metavar="[NAME]...")
 
 @click.group()
 def engines() -> None:
-    """Models: list, fetch, check."""
+    """Models: list, fetch, build, check."""
 
 
 @engines.command("list")
@@ -90,6 +91,28 @@ def check(environment: CommandContext, names: tuple[str, ...], as_json: bool) ->
         for problem in problems:
             note(f"edgemem: {problem}")
     if problems:
+        sys.exit(1)
+
+
+@engines.command()
+@_names
+@json_option
+@common_options
+@pass_environment
+def build(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
+    """Let the runtimes of `engines.runtime` make what they need on this device, of the engines named or of all that are fetched."""
+    from edgemem.infer.fetch import installed
+
+    cards = _cards(environment, names) if names else [c for c in environment.cards.values() if installed(c, environment.home) is not None]
+    with progress() as advance:
+        results = [result for card in cards for result in environment.engines.build(card, advance)]
+    if as_json:
+        print_json({"built": [msgspec.to_builtins(result) for result in results]})
+    else:
+        rows = [(r.card, r.model, r.runtime, f"{r.seconds:.1f} s", r.problem or "ready") for r in results]
+        table(rows, ("engine", "model", "runtime", "took", "result"))
+    if unserved := {result.card for result in results} - {result.card for result in results if not result.problem}:
+        note(f"edgemem: no runtime can load {', '.join(sorted(unserved))}")
         sys.exit(1)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from edgemem.config import Settings
     from edgemem.extend.plugins import Plugins
     from edgemem.hear.listen import SpeechRecogniser
+    from edgemem.infer.engines import Engines
     from edgemem.infer.roles import TextEmbedder
-    from edgemem.infer.runtime import Engines
     from edgemem.see.chains import Chain
     from edgemem.see.hearing import HearingFactory
     from edgemem.see.pipeline import PipelineParts
@@ -30,6 +30,9 @@ def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engi
     from edgemem.answer.models import Models
 
     context = PluginContext(settings=settings, home=home, engines=engines, tables=plugins.tables(settings), tasks=plugins.tasks())
+    for task in settings.models.tasks:
+        if task not in {*context.tasks, "default"}:
+            raise UsageError(f'settings: models.tasks: nothing asks a language model for "{task}"{nearest(task, context.tasks)}')
     wanted, known = settings.models.chat, plugins.components("chats")
     if wanted == "none":
         context.models = Models(None, settings.models, "language models are switched off (models.chat)")
@@ -48,7 +51,7 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: PluginContext, planner: 
     """What answers a question: the recipe's planner (or the one named), retrievers and checks. Raises UsageError."""
     from edgemem.answer.planner import AnswerKit
 
-    plan = {"use": planner} if planner else recipe.plan
+    plan = {"use": planner} if planner and planner != recipe.plan.get("use") else recipe.plan
     return AnswerKit(
         planner=recipes.make(recipe, "planners", plan, context),
         retrievers=recipes.make_all(recipe, "retrievers", recipe.retrieve or DEFAULT_RETRIEVERS, context),

@@ -12,7 +12,7 @@ from edgemem.config import Settings
 
 if TYPE_CHECKING:
     from edgemem.answer.models import Models
-    from edgemem.infer.runtime import Engines
+    from edgemem.infer.engines import Engines
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from edgemem.extend.recipe import Recipe, Recipes
     from edgemem.extend.services import Service
     from edgemem.infer.card import EngineCard
-    from edgemem.infer.runtime import Engines
+    from edgemem.infer.engines import Engines
     from edgemem.see.chains import Chain
     from edgemem.see.pipeline import PipelineParts
 
@@ -68,7 +68,7 @@ class Environment:
     @cached_property
     def settings(self) -> Settings:
         """The settings, plugins' tables checked. Raises UsageError."""
-        if self._loaded.tables:
+        if self._loaded.tables or self._loaded.engines.runtimes:
             self.plugins.tables(self._loaded)
         return self._loaded
 
@@ -103,7 +103,7 @@ class Environment:
     @cached_property
     def engines(self) -> Engines:
         """Models by role, loaded when first used."""
-        from edgemem.infer.runtime import Engines
+        from edgemem.infer.engines import Engines
 
         runtimes, decoders = self.plugins.components("runtimes"), self.plugins.components("decoders")
         return Engines(self.cards, runtimes, decoders, self.home, self.settings.engines)

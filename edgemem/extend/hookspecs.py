@@ -32,8 +32,9 @@ class Component:
 
     name: str
     factory: Callable[..., Any]
-    """`factory(settings, context)` -> an object that keeps the hook's protocol. The context is an `extend.context.Context`; runtimes get an
-    `infer.runtime.RuntimeContext`, decoders an `infer.runtime.Parts`, converters their `infer.card.EngineCard`."""
+    """`factory(settings, context)` -> an object that keeps the hook's protocol. The context is an
+    `extend.context.PluginContext`; runtimes get an `infer.runtime.RuntimeContext`, decoders an
+    `infer.engines.DecoderParts`, converters their `infer.card.EngineCard`."""
     settings: type[msgspec.Struct] = NoSettings
     """A frozen msgspec Struct with `forbid_unknown_fields`: every parameter with its default."""
     summary: str = ""

@@ -179,11 +179,15 @@ class Plugins:
 
     def tables(self, settings: Settings) -> tuple[msgspec.Struct, ...]:
         """Every plugin's settings table, checked. Raises UsageError for a table that no plugin claims and for a key it does not know."""
+        from edgemem.infer.runtime_order import runtime_settings
+
         claimed = self.claimed_tables()
         for name in settings.tables:
             if name not in claimed:
                 own = [key for key in Settings.__struct_fields__ if key != "tables"]
                 raise UsageError(f'settings: unknown key "{name}"{nearest(name, [*own, *claimed])}')
+        if settings.engines.runtimes:
+            runtime_settings(self.components("runtimes"), settings.engines.runtimes)
         return tuple(convert(settings.tables.get(name, {}), kind, f"settings {name}") for name, kind in claimed.items())
 
     def commands(self) -> list[click.Command]:

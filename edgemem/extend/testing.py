@@ -18,7 +18,7 @@ from edgemem.config import Settings
 from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import HookSpecs
 from edgemem.extend.plugins import Plugins, import_file
-from edgemem.extend.scripted import Picture, ScriptedCall, ScriptedLine, ScriptedReply, ScriptedServer
+from edgemem.extend.scripted import ReplayChat, ScriptedChat
 from edgemem.infer.roles import Sight, Space
 from edgemem.records import US, Frame, Image, Matrix, Moment, Observation, Segment, Vector
 from edgemem.see.sources.base import BaseSource
@@ -33,11 +33,8 @@ __all__ = [
     "FakeEngine",
     "FakeJointEmbedder",
     "Make",
-    "Picture",
-    "ScriptedCall",
-    "ScriptedLine",
-    "ScriptedReply",
-    "ScriptedServer",
+    "ReplayChat",
+    "ScriptedChat",
     "SyntheticCamera",
     "check_gate",
     "check_plugin",

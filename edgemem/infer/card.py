@@ -89,7 +89,8 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
     `detect_speech`, `transcribe`, `embed_voice`, `chat`."""
     decoder: str
     """Component that gives the arrays meaning."""
-    runtime: str = "onnx"
+    format: str = "onnx"
+    """Kind of file that its models are in. Every runtime says which it takes; `engines.runtime` is the order in which they are tried."""
     licence: str = ""
     """SPDX expression, or what is known in words."""
     about: str = ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, Protocol
 
+import msgspec
+
 from edgemem.records import Record
 
 
@@ -15,6 +17,8 @@ class ChatMessage(Record, frozen=True):
     text: str
     images: tuple[bytes, ...] = ()
     """JPEG files, in the order in which the text speaks of them."""
+    image_ids: tuple[str, ...] = ()
+    """Evidence id of each picture, such as "m12": a record of the call names them and keeps no pictures."""
 
 
 class Prompt(Record, frozen=True):
@@ -25,9 +29,29 @@ class Prompt(Record, frozen=True):
     messages: tuple[ChatMessage, ...]
     temperature: float = 0.0
     max_tokens: int = 500
+    """Of the answer. What a model thinks before it comes on top: `thinking_tokens`."""
     schema: dict[str, Any] | None = None
     """JSON Schema that the reply must keep. A server without structured output may still break it: the caller checks."""
     schema_name: str = "reply"
+    logprobs: int = 0
+    """So many most likely tokens are wanted at every place of the reply, with their log-probabilities; 0 = none. Servers give up to 20."""
+    thinking_tokens: int = 0
+    reasoning_effort: str = ""
+    """Such as "low", for models that think; empty = the server's default."""
+    extra_body: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Further keys of the request, as the server knows them."""
+    silence_s: float = 240.0
+    """Longest silence of the server, before the reply or within it."""
+
+
+class TokenLogprob(Record, frozen=True):
+    """One token of a reply."""
+
+    token: str
+    logprob: float
+    """Natural logarithm of its probability."""
+    top: tuple[tuple[str, float], ...] = ()
+    """The most likely tokens at this place, with theirs, the most likely first."""
 
 
 class Completion(Record, frozen=True):
@@ -40,14 +64,18 @@ class Completion(Record, frozen=True):
     ms: float = 0.0
     usd: float = 0.0
     finish: Literal["stop", "length", "refusal"] = "stop"
+    logprobs: tuple[TokenLogprob, ...] = ()
+    """Of the reply's tokens, where they were asked for and the server gives them."""
 
 
 class Chat(Protocol):
     """Hook `register_chats`. Safe to call from several threads."""
 
     name: str
-    vision: bool
-    """It can be shown pictures."""
+
+    def sees(self, task: str) -> bool:
+        """Whether the model that answers this task can be shown pictures; True where nobody knows yet. Never raises."""
+        ...
 
     def complete(self, prompt: Prompt) -> Completion:
         """Answer once. Raises ChatError when nothing useful came: server gone, time-out, key refused, a cap was reached."""

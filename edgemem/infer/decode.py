@@ -16,7 +16,7 @@ from edgemem.infer.decode_settings import (
     SentenceSettings,
     VoiceSettings,
 )
-from edgemem.infer.runtime import DecoderParts
+from edgemem.infer.engines import DecoderParts
 
 
 class Decoder(NamedTuple):

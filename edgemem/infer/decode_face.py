@@ -10,8 +10,8 @@ import numpy as np
 from edgemem.errors import EngineError
 from edgemem.infer.decode_image import resize, strongest, tensor, unit
 from edgemem.infer.decode_settings import FaceSettings
+from edgemem.infer.engines import DecoderParts
 from edgemem.infer.roles import Face
-from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Box, Image, Vector
 
 if TYPE_CHECKING:

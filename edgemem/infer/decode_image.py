@@ -11,7 +11,7 @@ import numpy as np
 
 from edgemem.errors import EngineError
 from edgemem.infer.decode_settings import ClassifierSettings, NanodetSettings
-from edgemem.infer.runtime import DecoderParts
+from edgemem.infer.engines import DecoderParts
 from edgemem.records import Box, Image, Matrix, Observation
 
 if TYPE_CHECKING:

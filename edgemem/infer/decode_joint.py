@@ -12,8 +12,8 @@ from edgemem.errors import EngineError
 from edgemem.infer.decode_image import resize, tensor, unit
 from edgemem.infer.decode_settings import DualSettings
 from edgemem.infer.decode_text import TextTokenizer
+from edgemem.infer.engines import DecoderParts
 from edgemem.infer.roles import Sight
-from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Image, Matrix
 
 if TYPE_CHECKING:

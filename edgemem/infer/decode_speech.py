@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemem.errors import EngineError
-from edgemem.infer.runtime import DecoderParts
+from edgemem.infer.engines import DecoderParts
 from edgemem.records import Matrix, Vector
 
 if TYPE_CHECKING:

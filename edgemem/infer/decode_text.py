@@ -12,7 +12,7 @@ import numpy as np
 
 from edgemem.errors import EngineError
 from edgemem.infer.decode_settings import SentenceSettings
-from edgemem.infer.runtime import DecoderParts
+from edgemem.infer.engines import DecoderParts
 from edgemem.records import Matrix, Vector
 
 if TYPE_CHECKING:

@@ -1,9 +1,7 @@
-"""From cards to objects that play roles: a runtime loads the models of a card, its decoder gives their arrays a meaning."""
+"""What executes models: the protocol of a runtime, and the base of its engines, which checks every tensor against the card."""
 
 from __future__ import annotations
 
-import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,28 +10,33 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from edgemem.config import EngineSettings, convert
-from edgemem.errors import EngineError, UsageError, nearest
-from edgemem.infer.card import EngineCard, Model
-from edgemem.infer.fetch import installed
+from edgemem.errors import EngineError, nearest
+from edgemem.infer.card import EngineCard, Model, Tensor
+from edgemem.infer.fetch import Progress
 from edgemem.infer.roles import Engine
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from typing_extensions import Self
 
     from edgemem.infer.roles import Arrays
 
-MAX_THREADS = 4
-"""More threads than this make small models slower: the work per layer is a millisecond."""
-
 
 class Runtime(Protocol):
-    """What executes models of one kind of file. It never falls back to slower hardware in silence."""
+    """Hook `register_runtimes`. What executes models. It never falls back to slower hardware in silence."""
+
+    formats: frozenset[str]
+    """Kinds of model files that it takes, as cards name them in `format`."""
+
+    def build(self, card: EngineCard, model: str, path: Path, progress: Progress) -> None:
+        """Make what `load` needs beside the file, such as a plan for this device. A runtime that needs nothing returns at once.
+
+        `progress` gets (what is built, steps done, steps in all). Raises EngineError when it cannot.
+        """
+        ...
 
     def load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        """Load one model of a card. Raises EngineError when it cannot, or does not have the card's tensors."""
+        """Load one model of a card. Raises EngineError when it cannot, or when the model's tensors are not the card's."""
         ...
 
     def describe(self) -> str:
@@ -60,242 +63,93 @@ class RuntimeContext:
 
 
 @dataclass(frozen=True)
-class DecoderParts:
-    """What the factory of a decoder gets beside its settings."""
+class TensorInfo:
+    """What a runtime knows of a loaded model's input or output."""
 
-    card: EngineCard
-    files: Mapping[str, Path]
-    engines: Mapping[str, Engine]
-    """The loaded `models` of the card."""
-    uses: Mapping[str, Any]
-    """The objects that the card is composed of, by role; what it only `may_use` is left out where it is not to be had."""
-    cache_dir: Path
-    """For what is computed once, such as label vectors. Made when first used; safe to delete."""
+    dtype: str = ""
+    """As numpy names it; empty = unknown."""
+    shape: tuple[int | None, ...] | None = None
+    """None for a free dimension, and for a shape that is unknown."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The inputs and outputs of a loaded model, by name."""
+
+    inputs: Mapping[str, TensorInfo]
+    outputs: Mapping[str, TensorInfo]
 
 
 class CheckedEngine(ABC):
-    """Base of the runtimes' engines: inputs are checked once, here, against the card."""
+    """Base of the runtimes' engines: names, types and shapes of inputs and outputs are checked here, against the card."""
 
-    def __init__(self, name: str, model: Model) -> None:
+    def __init__(self, name: str, model: Model, signature: Signature) -> None:
+        """Raises EngineError naming the tensor when the loaded model is not what the card describes.
+
+        Every input of the model must stand in the card; outputs that the card leaves out are not computed.
+        """
         self.name = name
         self._model = model
+        _compare(f"{name}: input", model.inputs, signature.inputs, fixed=False)
+        _compare(f"{name}: output", model.outputs, signature.outputs, fixed=True)
+        extra = sorted(set(signature.inputs) - set(model.inputs))
+        if extra:
+            raise EngineError(f"{name}: its card leaves out the input {', '.join(extra)}")
 
     @property
     def metadata(self) -> Mapping[str, str]:
+        """Texts that the model file carries; none unless a runtime says so."""
         return {}
 
     def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
-        """Run once. Raises EngineError naming the tensor when a name, dtype or shape does not fit the card."""
-        inputs = self._model.inputs
-        if set(arrays) != set(inputs):
-            raise EngineError(f"{self.name}: inputs are {', '.join(inputs)}; got {', '.join(arrays) or 'none'}")
+        """Run once. Raises EngineError naming the tensor when a name, type or shape of an input or output does not fit the card."""
         free: dict[str, int] = {}
-        for name, tensor in inputs.items():
+        self._check("inputs", self._model.inputs, arrays, free)
+        results = self._run(arrays)
+        self._check("outputs", self._model.outputs, results, free)
+        return results
+
+    def _check(self, what: str, tensors: Mapping[str, Tensor], arrays: Arrays, free: dict[str, int]) -> None:
+        """Check arrays against the card; `free` collects the size of every free dimension, which holds over the whole call."""
+        if set(arrays) != set(tensors):
+            raise EngineError(f"{self.name}: {what} are {', '.join(tensors)}; got {', '.join(arrays) or 'none'}")
+        for name, tensor in tensors.items():
             array = arrays[name]
             if array.dtype != tensor.dtype:
                 raise EngineError(f"{self.name}: {name} must be {tensor.dtype}, got {array.dtype}")
             if not _fits(array.shape, tensor.shape, free):
                 raise EngineError(f"{self.name}: {name} must have the shape {tensor.shape}, got {list(array.shape)}")
-        return self._run(arrays)
 
     @abstractmethod
     def _run(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
-        """Run the checked inputs."""
+        """Run the checked inputs; return exactly the outputs of the card."""
 
     @abstractmethod
     def close(self) -> None:
         """Free the model."""
 
 
-class _WhenNeeded:
-    """A model that is loaded when it is first used: to know what a classifier can name, a question needs its labels, not its weights."""
-
-    def __init__(self, name: str, load: Callable[[], Engine]) -> None:
-        self._name = name
-        self._load = load
-        self._engine: Engine | None = None
-        self._closed = False
-        self._lock = threading.Lock()
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        return self.there().metadata
-
-    def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
-        return self.there().infer(arrays)
-
-    def there(self) -> Engine:
-        """The model itself. Raises EngineError when it cannot be loaded."""
-        with self._lock:
-            if self._engine is None:
-                if self._closed:
-                    raise EngineError(f"{self._name} was closed")
-                self._engine = self._load()
-            return self._engine
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            if self._engine is not None:
-                self._engine.close()
-
-
 def _fits(shape: tuple[int, ...], wanted: list[int | str], free: dict[str, int]) -> bool:
-    """True when a shape is as wanted; a free dimension has one size over all inputs of a call."""
+    """True when a shape is as wanted; a free dimension has one size over all inputs and outputs of a call."""
     if len(shape) != len(wanted):
         return False
     return all(size == (free.setdefault(want, size) if isinstance(want, str) else want) for size, want in zip(shape, wanted, strict=True))
 
 
-class Engines:
-    """Objects by role, made when first asked for. Thread-safe; a model is loaded once however many roles use it."""
+def _compare(what: str, card: Mapping[str, Tensor], found: Mapping[str, TensorInfo], *, fixed: bool) -> None:
+    """Raise EngineError where a loaded model's tensors are not the card's. `fixed`: the model may fix what the card leaves free."""
+    for name, tensor in card.items():
+        if name not in found:
+            raise EngineError(f'{what}: the model has none called "{name}"{nearest(name, found)}')
+        info = found[name]
+        if info.dtype and info.dtype != tensor.dtype:
+            raise EngineError(f"{what} {name}: the card says {tensor.dtype}, the model has {info.dtype}")
+        if info.shape is not None and not _can_fit(info.shape, tensor.shape, fixed=fixed):
+            sizes = ["free" if size is None else size for size in info.shape]
+            raise EngineError(f"{what} {name}: the card says the shape {tensor.shape}, the model has {sizes}")
 
-    def __init__(
-        self,
-        cards: Mapping[str, EngineCard],
-        runtimes: Mapping[str, Factory],
-        decoders: Mapping[str, Factory],
-        home: Path,
-        settings: EngineSettings | None = None,
-    ) -> None:
-        self.cards = cards
-        self.home = home
-        self.settings = settings or EngineSettings()
-        self._runtimes = runtimes
-        self._decoders = decoders
-        self._loaded_runtimes: dict[str, Runtime] = {}
-        self._objects: dict[str, Any] = {}
-        self._engines: list[_WhenNeeded] = []
-        self._lock = threading.RLock()
-        for role, name in self.settings.roles.items():
-            if name not in cards:
-                raise UsageError(f'engines.roles.{role}: no card is called "{name}"{nearest(name, cards)}')
-            if cards[name].role != role:
-                raise UsageError(f'engines.roles.{role}: card "{name}" plays the role "{cards[name].role}"')
 
-    @property
-    def threads(self) -> int:
-        """Threads per model."""
-        return self.settings.threads or min(os.cpu_count() or 1, MAX_THREADS)
-
-    def has(self, role: str) -> bool:
-        """True when `role` can be had without fetching anything."""
-        return not self.missing(role)
-
-    def card(self, role: str) -> EngineCard:
-        """The card that plays `role`. Raises EngineError when none is ready, with what to do."""
-        problem = self.missing(role)
-        if problem:
-            raise EngineError(problem)
-        return self._chosen(role)
-
-    def missing(self, role: str) -> str:
-        """One line on why `role` cannot be had and what to do; empty when it can. Of several cards: the one that needs no hub."""
-        candidates = self._candidates(role)
-        if not candidates:
-            known = {card.role for card in self.cards.values()}
-            return f'no engine card plays the role "{role}"{nearest(role, known)}'
-        candidates.sort(key=lambda card: any(source.kind == "hub" for source in card.source))
-        problems = [self._problem(card, ()) for card in candidates]
-        return "" if "" in problems else problems[0]
-
-    def role(self, role: str, *, now: bool = False) -> Any:
-        """The object that plays `role`. Raises EngineError with what to do when it cannot be had.
-
-        A model is loaded when it is first used; `now` loads at once all that were handed out, so that a damaged one shows before work.
-        """
-        card = self.card(role)
-        with self._lock:
-            found = self._object(card)
-            for engine in self._engines if now else ():
-                engine.there()
-            return found
-
-    def ready(self, role: str) -> list[str]:
-        """Every card that could play `role` now, the preferred first; only the one that the settings name, where they name one."""
-        return [card.name for card in self._candidates(role) if not self._problem(card, ())]
-
-    def play(self, name: str) -> Any:
-        """The object of one card, as `ready` names it."""
-        with self._lock:
-            return self._object(self.cards[name])
-
-    def close(self) -> None:
-        """Free every model. What was handed out must not be used afterwards."""
-        with self._lock:
-            for engine in self._engines:
-                engine.close()
-            self._engines.clear()
-            self._objects.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _candidates(self, role: str) -> list[EngineCard]:
-        """Cards for a role, the preferred first; one that the settings name stands alone."""
-        named = self.settings.roles.get(role)
-        if named:
-            return [self.cards[named]]
-        return sorted((card for card in self.cards.values() if card.role == role), key=lambda card: (-card.priority, card.name))
-
-    def _chosen(self, role: str) -> EngineCard:
-        return next(card for card in self._candidates(role) if not self._problem(card, ()))
-
-    def _problem(self, card: EngineCard, above: tuple[str, ...]) -> str:
-        """Why a card cannot be loaded, or nothing."""
-        if card.name in above:
-            return f"{card.origin}: uses goes round in a circle: {' -> '.join((*above, card.name))}"
-        if card.decoder not in self._decoders:
-            return f'{card.name}: no decoder is called "{card.decoder}"{nearest(card.decoder, self._decoders)}; is its plugin installed?'
-        if card.models and card.runtime not in self._runtimes:
-            return f'{card.name}: no runtime is called "{card.runtime}"; run: pip install edgemem-{card.runtime}'
-        if installed(card, self.home) is None:
-            return f"{card.name} is not fetched; run: edgemem engines fetch {card.name}"
-        for role, name in card.uses.items():
-            problem = self._part_problem(card, role, name, above)
-            if problem:
-                return f"{card.name} needs {role}: {problem}"
-        return ""
-
-    def _part_problem(self, card: EngineCard, role: str, name: str, above: tuple[str, ...]) -> str:
-        parts = [self.cards[name]] if name else [part for part in self._candidates(role) if part.name != card.name]
-        problems = [self._problem(part, (*above, card.name)) for part in parts] or ["no card plays that role"]
-        return "" if "" in problems else problems[0]
-
-    def notes(self, role: str) -> tuple[str, ...]:
-        """What `role` is without, though it would be better with it: one line each, with what to do."""
-        if not self.has(role):
-            return ()
-        card = self._chosen(role)
-        lacks = ((wanted, self._part_problem(card, wanted, name, ())) for wanted, name in card.may_use.items())
-        return tuple(f"{card.name} works without {wanted}: {problem}" for wanted, problem in lacks if problem)
-
-    def _object(self, card: EngineCard) -> Any:
-        if card.name not in self._objects:
-            self._objects[card.name] = self._make(card)
-        return self._objects[card.name]
-
-    def _make(self, card: EngineCard) -> Any:
-        wanted = {**card.uses, **{role: name for role, name in card.may_use.items() if not self._part_problem(card, role, name, ())}}
-        uses = {role: self._object(self.cards[name]) if name else self.role(role) for role, name in wanted.items()}
-        files = installed(card, self.home)
-        assert files is not None
-        decoder = self._decoders[card.decoder]
-        settings = convert(card.parameters, decoder.settings, f"{card.origin}: parameters")
-        engines = {name: self._load(card, name, files[model.file]) for name, model in card.models.items()}
-        return decoder.factory(settings, DecoderParts(card, files, engines, uses, self.home / "cache" / card.name))
-
-    def _load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        runtime = self._runtime(card.runtime)
-        engine = _WhenNeeded(card.name, lambda: runtime.load(card, model, path))
-        self._engines.append(engine)
-        return engine
-
-    def _runtime(self, name: str) -> Runtime:
-        if name not in self._loaded_runtimes:
-            component = self._runtimes[name]
-            self._loaded_runtimes[name] = component.factory(component.settings(), RuntimeContext(self.home, self.threads))
-        return self._loaded_runtimes[name]
+def _can_fit(found: tuple[int | None, ...], wanted: list[int | str], *, fixed: bool) -> bool:
+    if len(found) != len(wanted):
+        return False
+    return all(size is None or size == want or (fixed and isinstance(want, str)) for size, want in zip(found, wanted, strict=True))

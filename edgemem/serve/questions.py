@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from edgemem.answer.planner import ask as answer_question
 from edgemem.answer.retrieve import search as find
 from edgemem.answer.trace import log_of, trace_text
@@ -36,6 +38,8 @@ class QuestionService:
             )
             kit = self._environment.kit(request.recipe, request.planner)
             answer, session = answer_question(view, question, kit)
+        if (engines := self._environment.context.engines) is not None:
+            answer = msgspec.structs.replace(answer, notes=(*answer.notes, *engines.runtimes.notes()))
         self._feed.publish(QuestionAnswered(question=question, answer=answer))
         self._environment.plugins.notify("question_answered", question=question, answer=answer)
         log = log_of(session, answer, Path(request.recipe).stem, kit.planner.name)

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+
+import msgspec
 import pytest
 
+from edgemem.answer.calls import Call
 from edgemem.answer.check import WithinQuestion
 from edgemem.answer.language.question import parse
 from edgemem.answer.language.timespan import TimeSpan
 from edgemem.answer.models import Models
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Search
-from edgemem.config import ModelSettings, load
+from edgemem.config import ModelSettings, TaskSettings, load
 from edgemem.errors import ChatError, UsageError
-from edgemem.infer.chat import ChatMessage, Completion, Prompt
+from edgemem.extend.scripted import ReplayChat, ScriptedChat
+from edgemem.infer.chat import ChatMessage, Completion, Prompt, TokenLogprob
 from edgemem.records import US, Question
 
 
 class Parrot:
     """Says what it is told."""
 
-    name, vision = "parrot", True
+    name = "parrot"
+
+    def sees(self, _task):
+        return True
 
     def __init__(self, **changes):
         self.prompts, self._changes = [], changes
@@ -103,7 +111,7 @@ def test_what_may_not_leave_does_not_leave():
     models.complete(prompt("card 1234 5678\u200b\u202e\U000e0041 of Tom", images=(b"\xff\xd8",)))
     sent = parrot.prompts[0].messages[0]
     assert (sent.text, sent.images) == ("card █ of Tom", ())
-    assert not models.vision
+    assert not models.sees("planner")
 
 
 def test_a_broken_expression_is_refused_at_the_start():
@@ -122,3 +130,140 @@ def test_what_a_model_asks_for_stays_within_the_time_of_the_question():
         assert (narrowed.from_us, narrowed.to_us) == (100 * US, 200 * US)
     inner = Search(query="mug", from_us=120 * US, to_us=130 * US)
     assert WithinQuestion().rewrite(inner, asked) == inner
+
+
+class Answer(msgspec.Struct, tag_field="action", tag="answer"):
+    text: str
+    sure: float = 1.0
+
+
+def thinks_first(asked):
+    """A model that needs 1,000 tokens of thought before it says a word."""
+    return Completion(text="", model="m", tokens_out=asked.max_tokens, finish="length") if asked.thinking_tokens < 1000 else "in the hall"
+
+
+def test_a_model_that_thought_until_its_tokens_were_used_up_gets_more_room_once_and_keeps_it():
+    chat = ScriptedChat(thinks_first)
+    models, one = Models(chat), session()
+    with models.answering(one):
+        assert models.complete(prompt()).text == "in the hall"
+        assert models.complete(prompt()).text == "in the hall"
+    assert [asked.thinking_tokens for asked in chat.asked] == [0, 4096, 4096]
+    assert [(call.finish, call.reply) for call in one.calls] == [("length", ""), ("stop", "in the hall"), ("stop", "in the hall")]
+    silent = ScriptedChat(lambda _: Completion(text=" ", model="m", finish="length"))
+    with pytest.raises(ChatError, match=r"without a word: raise models\.tasks\.planner\.thinking_tokens"):
+        Models(silent).complete(prompt())
+    assert len(silent.asked) == 2
+    cut = ScriptedChat([Completion(text="in the", model="m", finish="length")])
+    assert Models(cut).complete(prompt()).text == "in the", "a reply that was begun is no reason to ask again"
+
+
+def test_every_task_is_asked_as_its_settings_say():
+    settings = load(
+        None,
+        [
+            "models.tasks.planner={max_tokens=700, thinking_tokens=9000, reasoning_effort='low', silence_s=9, extra_body={a=1}}",
+            "models.tasks.default={max_tokens=20, silence_s=30}",
+        ],
+    ).models
+    chat = ScriptedChat(["a", "b"])
+    models = Models(chat, settings)
+    models.complete(prompt())
+    models.complete(msgspec.structs.replace(prompt(), task="inspector"))
+    first, second = chat.asked
+    assert (first.max_tokens, first.thinking_tokens, first.reasoning_effort, first.silence_s) == (700, 9000, "low", 9)
+    assert first.extra_body == {"a": 1}
+    assert (second.max_tokens, second.thinking_tokens, second.reasoning_effort, second.silence_s) == (20, 0, "", 30)
+    assert prompt().silence_s == 240
+    with pytest.raises(UsageError, match=r'unknown key "max_token" .*did you mean "max_tokens"'):
+        load(None, ["models.tasks.planner={max_token=700}"])
+
+
+def test_room_for_thinking_counts_against_the_cap_of_the_question():
+    models = Models(ScriptedChat(["a"]), ModelSettings(tokens_per_question=5000, tasks={"planner": TaskSettings(thinking_tokens=6000)}))
+    with models.answering(session()), pytest.raises(ChatError, match="tokens_per_question"):
+        models.complete(prompt())
+
+
+def test_a_schema_goes_out_strict_and_the_reply_comes_back_as_it_was_meant():
+    schema = msgspec.json.schema(Answer | None)
+    chat = ScriptedChat(['Here you are: {"reply": {"action": "answer", "text": "x", "sure": null}}'])
+    text = Models(chat).complete(msgspec.structs.replace(prompt(), schema=schema)).text
+    assert msgspec.json.decode(text, type=Answer) == Answer(text="x")
+    assert chat.asked[0].schema["required"] == ["reply"]
+
+
+def test_an_answer_made_without_pictures_says_so_and_names_the_task_and_the_reason():
+    seeing, blind = ScriptedChat(["a"]), ScriptedChat(["a"], vision=False)
+    for chat, changes, why in (
+        (blind, {}, "its model does not see pictures"),
+        (seeing, {"send_pictures": False}, "models.send_pictures is off"),
+        (seeing, {"tasks": {"inspector": TaskSettings(vision=False)}}, "models.tasks.inspector.vision is off"),
+    ):
+        models, one = Models(chat, ModelSettings(**changes)), session()
+        with models.answering(one):
+            assert not models.sees("inspector")
+        assert one.picture_notes == (f"no picture was shown to the inspector: {why}",)
+    assert Models(blind, ModelSettings(tasks={"inspector": TaskSettings(vision=True)})).sees("inspector"), "the settings decide"
+    models, one = Models(seeing), session()
+    with models.answering(one):
+        assert models.sees("inspector")
+    assert one.picture_notes == ()
+
+
+def test_a_refused_picture_is_said_unless_another_was_shown():
+    shown = msgspec.structs.replace(prompt(images=(b"\xff\xd8",)), task="inspector")
+    models, one = Models(ScriptedChat([ChatError("m reads words only"), "a mug"])), session()
+    with models.answering(one):
+        with pytest.raises(ChatError):
+            models.complete(shown)
+        assert one.picture_notes == ("no picture was shown to the inspector: m reads words only",)
+        models.complete(shown)
+    assert one.picture_notes == ()
+
+
+def test_a_record_of_a_call_names_pictures_and_keeps_none():
+    jpeg = b"\xff\xd8 a picture"
+    messages = (
+        ChatMessage(role="system", text="be brief"),
+        ChatMessage(role="user", text="this?", images=(jpeg,), image_ids=("m12",)),
+        ChatMessage(role="user", text="that?", images=(jpeg,)),
+    )
+    probabilities = (TokenLogprob(token="a", logprob=-0.5, top=(("a", -0.5), ("b", -2.0))),)
+    models, one = Models(ScriptedChat([Completion(text="a", model="m", logprobs=probabilities, usd=0.25)])), session()
+    with models.answering(one):
+        models.complete(Prompt(task="inspector", messages=messages, logprobs=2, schema={"type": "object", "properties": {}}))
+    (call,) = one.calls
+    assert [message.image_ids for message in call.request.messages] == [(), ("m12",), (hashlib.sha256(jpeg).hexdigest()[:16],)]
+    assert [message.text for message in call.request.messages] == ["be brief", "this?", "that?"]
+    assert jpeg not in msgspec.msgpack.encode(call)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(call), type=Call) == call
+    assert (call.logprobs, call.usd, call.pictures, call.request.logprobs) == (probabilities, 0.25, 2, 2)
+    assert call.request.schema == {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+
+
+def test_a_recorded_session_is_served_again_errors_included():
+    replies = ["one", ChatError("the server is gone"), "three"]
+    models, first = Models(ScriptedChat(list(replies))), session()
+
+    def conversation(models, noted):
+        said = []
+        with models.answering(noted):
+            for text in ("a", "b", "a"):
+                try:
+                    said.append(models.complete(prompt(text, images=(text.encode(),))).text)
+                except ChatError as error:
+                    said.append(str(error))
+        return said
+
+    told = conversation(models, first)
+    assert told == ["one", "the server is gone", "three"]
+    replay, second = Models(ReplayChat(first.calls)), session()
+    assert conversation(replay, second) == told
+    assert [msgspec.structs.replace(call, ms=0) for call in second.calls] == [msgspec.structs.replace(call, ms=0) for call in first.calls]
+    with pytest.raises(ChatError, match="no such call of the task planner"):
+        replay.complete(prompt("a", images=(b"a",)))
+    with pytest.raises(ChatError, match="no such call"):
+        Models(ReplayChat(first.calls)).complete(prompt("a", images=(b"another picture",)))
+    assert Models(ReplayChat(first.calls)).sees("planner")
+    assert not Models(ReplayChat(first.calls)).sees("inspector")

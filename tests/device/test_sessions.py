@@ -29,7 +29,7 @@ class Hasty(LocalPlanner):
     name = "hasty"
     def next(self, session):
         if not session.steps:
-            session.calls.append(Call(task="planner", model="tiny-1", step=1, prompt="?", reply='{"action":"answer"}', tokens_in=70,
+            session.calls.append(Call(task="planner", model="tiny-1", step=1, reply='{"action":"answer"}', tokens_in=70,
                                       tokens_out=9, ms=12.0, usd=0.0001))
             return Reply(text="surely EXIT")
         if len(session.steps) == 1:

@@ -24,7 +24,10 @@ class EchoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loud: bool = False
 
 class Echo:
-    name, vision = "echo", False
+    name = "echo"
+
+    def sees(self, _task):
+        return False
     def __init__(self, settings): self._settings = settings
     def complete(self, prompt):
         text = prompt.messages[-1].text

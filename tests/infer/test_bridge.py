@@ -9,9 +9,9 @@ import pytest
 from edgemem.answer.retrievers.match import ABSTAIN_BELOW, confidence, features, score_moments
 from edgemem.infer.bridge import LabelBridge, crop_boxes
 from edgemem.infer.colour import ColourMap, name_pixels
+from edgemem.infer.engines import Engines
 from edgemem.infer.labels import Meanings, describe, heads, read_table
 from edgemem.infer.phrase import COLOURS, split_colours
-from edgemem.infer.runtime import Engines
 from edgemem.records import Box, Image, Matrix
 from edgemem.remember.results import Posting
 

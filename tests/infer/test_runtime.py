@@ -13,8 +13,8 @@ from tokenizers.pre_tokenizers import Whitespace
 from edgemem.config import EngineSettings
 from edgemem.errors import EngineError, UsageError
 from edgemem.infer.card import cards_dir, load_cards
+from edgemem.infer.engines import Engines
 from edgemem.infer.fetch import ensure, sha256_of
-from edgemem.infer.runtime import Engines
 
 COLOURS = ("blue", "green", "red")  # BGR, as pictures are stored
 
@@ -84,7 +84,7 @@ dim = 3
 @pytest.fixture
 def registered(engines):
     """The runtimes and decoders of the installed plugins."""
-    return engines._runtimes, engines._decoders
+    return engines.runtimes._registered, engines._decoders
 
 
 @pytest.mark.parametrize("resize", ["crop", "stretch", "pad"])

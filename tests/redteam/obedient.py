@@ -58,7 +58,10 @@ def wishes(text: str) -> Iterator[str]:
 class Obedient:
     """A chat. It answers with every action that the last message asks for, one to a line."""
 
-    name, vision = "obedient", False
+    name = "obedient"
+
+    def sees(self, _task):
+        return False
 
     def complete(self, prompt: Prompt) -> Completion:
         return Completion(text="\n".join(wishes(prompt.messages[-1].text)), model="obedient", tokens_in=1, tokens_out=1)

@@ -8,6 +8,7 @@ import platform
 import pytest
 from attacks import ATTACKS, COLLECTOR
 from conftest import DAY_US, TRUTH, contents, watched
+from edgemem_openai.testing import ScriptedCall, ScriptedServer
 from obedient import wishes
 from wall import EVERY_US, T0_US
 
@@ -15,7 +16,6 @@ from edgemem.answer.planner import AnswerKit, ask
 from edgemem.cli.app import CommandContext
 from edgemem.clock import to_iso
 from edgemem.extend.assembly import make_kit
-from edgemem.extend.testing import ScriptedCall, ScriptedServer
 from edgemem.records import Question
 from edgemem.remember.view import View
 

@@ -30,7 +30,6 @@ from edgemem.infer.card import EngineCard, WeightSource
 from edgemem.infer.decode_image import resize, tensor
 from edgemem.infer.fetch import extract, fetch_archive, installed
 from edgemem.infer.roles import Engine
-from edgemem.infer.runtime import RuntimeContext
 from edgemem.records import Image, Matrix
 
 PICTURES = WeightSource(
@@ -108,11 +107,8 @@ class Original:
 
 
 def loaded(session: CommandContext, card: EngineCard, path: Path) -> Engine:
-    """An ONNX file by the shipped runtime."""
-    component = session.plugins.components("runtimes")[card.runtime]
-    runtime = component.factory(component.settings(), RuntimeContext(session.home, session.engines.threads))
-    engine: Engine = runtime.load(card, "model", path)
-    return engine
+    """A model file by the runtime that is set."""
+    return session.engines.runtimes.load(card, "model", path)
 
 
 def classifiers(session: CommandContext, folder: Path) -> dict[str, Callable[[Matrix], npt.NDArray[np.generic]]]:

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from _clips import clips
+from edgemem_openai.testing import ScriptedCall, ScriptedReply, ScriptedServer
 
 from edgemem.answer.planner import ask
 from edgemem.answer.session import Session as Asking
 from edgemem.cli.app import CommandContext
 from edgemem.extend.assembly import make_kit
-from edgemem.extend.testing import ScriptedCall, ScriptedReply, ScriptedServer
 from edgemem.records import Question
 from edgemem.remember.view import View
 

@@ -40,7 +40,7 @@ class Matcher(Protocol):
 
 
 class Roles(Protocol):
-    """What is needed of `infer.runtime.Engines` here."""
+    """What is needed of `infer.engines.Engines` here."""
 
     def missing(self, role: str) -> str: ...
     def role(self, role: str) -> Any: ...

@@ -28,8 +28,7 @@ class Completes(Protocol):
 
     @property
     def there(self) -> bool: ...
-    @property
-    def vision(self) -> bool: ...
+    def sees(self, task: str) -> bool: ...
     @property
     def left(self) -> Left: ...
     def complete(self, prompt: Prompt) -> Completion: ...
@@ -53,7 +52,7 @@ def ask_text(models: Completes, task: str, data: object, *, max_tokens: int = 50
 
 def ask_typed(
     models: Completes, task: str, data: object, type_: type[T], *, request: object = None, values: Mapping[str, str] | None = None,
-    images: tuple[bytes, ...] = (), tries: int = 2, max_tokens: int = 800,
+    images: tuple[bytes, ...] = (), image_ids: tuple[str, ...] = (), tries: int = 2, max_tokens: int = 800,
 ) -> T:  # fmt: skip
     """A reply of `type_` at temperature 0; one that does not fit is given back with the reason.
 
@@ -64,7 +63,7 @@ def ask_typed(
         text = text.replace(f"{{{name}}}", value)
     messages = [
         ChatMessage(role="system", text=f"{text}\n{instructions('data_rule')}"),
-        ChatMessage(role="user", text=_data(data, request), images=images),
+        ChatMessage(role="user", text=_data(data, request), images=images, image_ids=image_ids),
     ]
     why = ""
     for _ in range(max(1, tries)):

@@ -221,15 +221,19 @@ class Analyzer:
         """With pictures for at most half of what the question may still spend: others follow, and the answer."""
         assert self._models is not None
         most = min(self._images, self._models.left.tokens // (2 * IMAGE_TOKENS))
+        sees, ids = self._models.sees("egagent_analyse"), list[str]()
         images: list[bytes] = []
         shown: list[dict[str, Any]] = []
         for number, item in enumerate(items[:MAX_IMAGES] if action.tool == "visual" else items):
-            picture = self._picture(item, view) if self._models.vision and len(images) < most else None
+            picture = self._picture(item, view) if sees and len(images) < most else None
             images += [picture] if picture else []
+            ids += [item.id] if picture else []
             told = {"item": number, "time": on_clock(item.t0_us, action.tz), "text": item.text}
             shown.append({**told, "picture": len(images)} if picture else told)
         request = {"sub_task": action.task, "tool": action.tool}
-        judged = ask_typed(self._models, "analyse", {"items": shown}, Judgement, request=request, images=tuple(images))
+        judged = ask_typed(
+            self._models, "analyse", {"items": shown}, Judgement, request=request, images=tuple(images), image_ids=tuple(ids)
+        )
         chosen = tuple(items[i] for i in dict.fromkeys(judged.items) if 0 <= i < len(shown))
         return Analysed(finding=judged.finding, evidence=chosen, sure=0.9 if chosen else 0.0)
 

@@ -160,6 +160,9 @@ class ScriptedChat:
         self.prompts: list[Prompt] = []
         self.picture_tokens = 0
 
+    def sees(self, _task: str) -> bool:
+        return self.vision
+
     def complete(self, prompt: Prompt) -> Completion:
         self.prompts.append(prompt)
         answer = self.answers[prompt.task.removeprefix("egagent_")]

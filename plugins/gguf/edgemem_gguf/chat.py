@@ -20,7 +20,6 @@ class GgufChat:
     """
 
     name = "gguf"
-    vision = False
 
     def __init__(self, model_file: Callable[[], Path], context_tokens: int, threads: int, call_s: float) -> None:
         self._model_file = model_file
@@ -31,10 +30,14 @@ class GgufChat:
         self._model = ""
         self._lock = threading.Lock()
 
+    def sees(self, _task: str) -> bool:
+        """False: pictures need a projector beside the weights, which is not loaded."""
+        return False
+
     def complete(self, prompt: Prompt) -> Completion:
         """Answer once. Raises ChatError when the model cannot be loaded, the prompt is too long, or the time is over."""
         if any(message.images for message in prompt.messages):
-            raise ChatError("gguf.model reads words only; ask a model that sees (openai.vision) about pictures")
+            raise ChatError("gguf.model reads words only; ask a model that sees (openai.base_url) about pictures")
         start = time.monotonic()
         with self._lock:
             return self._asked(self._loaded(), prompt, start)

@@ -17,7 +17,7 @@ from edgemem_hearing.cut import Cutter, Piece
 from edgemem_hearing.voices import Voices
 
 if TYPE_CHECKING:
-    from edgemem.infer.runtime import Engines
+    from edgemem.infer.engines import Engines
     from edgemem_hearing import EarSettings
 
 _NOISES = re.compile(r"\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]+")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgemem.errors import EngineError
+from edgemem.infer.engines import DecoderParts
 from edgemem.infer.roles import Phrase
-from edgemem.infer.runtime import DecoderParts
 from edgemem.records import Vector
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from edgemem_hearing import EarSettings
 from edgemem_hearing.ear import WhisperEar, believable
 
 from edgemem.errors import EngineError
+from edgemem.infer.engines import Engines
 from edgemem.infer.roles import Phrase
-from edgemem.infer.runtime import Engines
 from edgemem.records import SOUND_RATE_HZ, US, Sound
 
 PAUSE = np.zeros(SOUND_RATE_HZ, np.float32)

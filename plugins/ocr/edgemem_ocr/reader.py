@@ -14,7 +14,7 @@ from rapidocr.utils.process_img import get_rotate_crop_image
 
 from edgemem.errors import EngineError
 from edgemem.infer.decode_image import resize, tensor
-from edgemem.infer.runtime import DecoderParts
+from edgemem.infer.engines import DecoderParts
 from edgemem.records import Box, Image, Observation
 
 if TYPE_CHECKING:

@@ -58,9 +58,9 @@ def test_a_view_of_an_array_is_taken_as_it_is_meant(runtime, twice):
 
 
 def test_a_card_that_does_not_fit_its_model_is_refused_with_the_nearest_name(runtime, twice):
-    with pytest.raises(EngineError, match='the model has no output "yy"'):
+    with pytest.raises(EngineError, match='output: the model has none called "yy"'):
         runtime.load(card(result="yy"), "model", twice)
-    with pytest.raises(EngineError, match='the model has no input "a"'):
+    with pytest.raises(EngineError, match='input: the model has none called "a"'):
         runtime.load(card(entry="a"), "model", twice)
 
 

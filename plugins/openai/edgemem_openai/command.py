@@ -15,9 +15,9 @@ from edgemem.cli.app import CommandContext, common_options, json_option, pass_en
 @pass_environment
 def spent(environment: CommandContext, days: int, as_json: bool) -> None:
     """Show the tokens and the money that language models took, by day, task and model."""
-    from edgemem_openai.ledger import Ledger
+    from edgemem_openai.ledger import UsageLedger
 
-    lines = Ledger(environment.home / "openai.db").lines(days)
+    lines = UsageLedger(environment.home / "openai.db").lines(days)
     if as_json:
         print_json({"spent": [msgspec.to_builtins(line) for line in lines]})
         return

@@ -9,8 +9,9 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
+from edgemem_openai.dialect import refuses_pictures
+from edgemem_openai.reply import error_text
 from edgemem_openai.settings import KEY_VARIABLE, Server
-from edgemem_openai.wire import error_text
 
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
@@ -18,27 +19,27 @@ TOO_LONG = re.compile(r"context[ _](length|size|window)|prompt is too long|too m
 """How servers say it. The word context alone is not enough: complaints about a schema name the place in it as "context=(...)"."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """Give up."""
+class Failure(msgspec.Struct, frozen=True):
+    """Why a request failed, in one line that says what to do. Asking again is of no use."""
 
     text: str
 
 
-class Again(Verdict, frozen=True):
-    """It may pass."""
+class Retryable(Failure, frozen=True):
+    """The same request may succeed later."""
 
     after_s: float | None = None
     """What the server asks to wait."""
     unreachable: bool = False
 
 
-class Weaker(Verdict, frozen=True):
-    """The server did not like the request; `complaint` may name the parameter."""
+class Unsupported(Failure, frozen=True):
+    """The server does not take the request as it is; `complaint` may name the parameter."""
 
     complaint: str = ""
 
 
-def judged(error: Exception, server: Server, *, begun: bool) -> Verdict:
+def failure_of(error: Exception, server: Server, task: str, *, begun: bool) -> Failure:
     """The meaning of an error while asking; once a reply has begun it is paid for, and is not asked for again."""
     import httpx2
     import openai
@@ -47,41 +48,52 @@ def judged(error: Exception, server: Server, *, begun: bool) -> Verdict:
         return _status(error, server)
     if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
         if isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout):
-            return Again(f"{server.place} cannot be reached (time-out); check {server.where}.base_url", unreachable=True)
+            return Retryable(f"{server.place} cannot be reached (time-out); check {server.where}.base_url", unreachable=True)
         silent = "fell silent in the middle of the reply" if begun else "said nothing in time"
-        return Verdict(f"{server.place} {silent}; raise openai.stall_s and openai.call_s, or choose a faster model")
+        return Failure(f"{server.place} {silent}; raise models.tasks.{task}.silence_s and openai.call_s, or choose a faster model")
     if begun:
-        return Verdict(f"{server.place}: the connection broke in the middle of the reply; ask again")
+        return Failure(f"{server.place}: the connection broke in the middle of the reply; ask again")
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError | OSError):
         reason = error_text(error.__cause__ or error)
-        return Again(f"{server.place} cannot be reached ({reason}); check {server.where}.base_url", unreachable=True)
-    return Verdict(f"{server.place}: {error_text(error)}; check {server.where}.base_url")
+        return Retryable(f"{server.place} cannot be reached ({reason}); check {server.where}.base_url", unreachable=True)
+    return Failure(f"{server.place}: {error_text(error)}; check {server.where}.base_url")
 
 
-def _status(error: object, server: Server) -> Verdict:
+def _status(error: object, server: Server) -> Failure:
+    """The meaning of an HTTP status with its body."""
     import openai
 
     assert isinstance(error, openai.APIStatusError)
     body = error.body if error.body is not None else error.message
-    said, status, where = error_text(body), error.status_code, server.where
-    if status == 429 and "insufficient_quota" in str(body):
-        return Verdict(f"{server.place}: no credit is left ({said})")
-    if status in BUSY:
-        return Again(f"{server.place} answers {status}: {said}", after_s=_retry_after(error.response.headers))
-    if status in {401, 403}:
-        return Verdict(f"{server.place} refuses the key ({said}): set {where}.api_key_file or {KEY_VARIABLE}")
-    if status == 404:
-        return Verdict(
-            f"{server.place} knows no such model or address ({said}): check {where}.model, and that {where}.base_url ends in /v1"
-        )
+    said, status, place = error_text(body), error.status_code, server.place
     if 300 <= status < 400:
-        place = error.response.headers.get("location", "elsewhere")
-        return Verdict(f"{server.place} sends the request on to {place}: if it may go there, make that {where}.base_url")
-    if status == 413 or TOO_LONG.search(str(body)):
-        return Verdict(f"{server.place}: the prompt is too long ({said}): choose a model with a longer context in {where}.model")
+        elsewhere = error.response.headers.get("location", "elsewhere")
+        return Failure(f"{place} sends the request on to {elsewhere}: if it may go there, make that {server.where}.base_url")
+    if refuses_pictures(said):  # llama.cpp says it with 500, OpenRouter with 404
+        return Unsupported(f"{place} answers {status}: {said}; choose a model that sees in {server.where}.model", complaint=said)
+    if status in BUSY and "insufficient_quota" not in str(body):
+        return Retryable(f"{place} answers {status}: {said}", after_s=_retry_after(error.response.headers))
+    hopeless = _hopeless(status, str(body), said, server)
+    if hopeless:
+        return Failure(f"{place}{hopeless}")
     parameter = body.get("param") if isinstance(body, Mapping) else ""
-    complaint = f"{parameter or ''} {said}"
-    return Weaker(f"{server.place} answers {status}: {said}; choose another model in {where}.model", complaint=complaint)
+    return Unsupported(
+        f"{place} answers {status}: {said}; choose another model in {server.where}.model", complaint=f"{parameter or ''} {said}"
+    )
+
+
+def _hopeless(status: int, body: str, said: str, server: Server) -> str:
+    """What to say of an error that no other request mends; empty when it is none."""
+    where = server.where
+    if status == 429:
+        return f": no credit is left ({said})"
+    if status in {401, 403}:
+        return f" refuses the key ({said}): set {where}.api_key_file or {KEY_VARIABLE}"
+    if status == 404:
+        return f" knows no such model or address ({said}): check {where}.model, and that {where}.base_url ends in /v1"
+    if status == 413 or TOO_LONG.search(body):
+        return f": the prompt is too long ({said}): choose a model with a longer context in {where}.model"
+    return ""
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS dialect (place TEXT NOT NULL, model TEXT NOT NULL, da
 """
 
 
-class Spent(msgspec.Struct, frozen=True):
+class UsageLine(msgspec.Struct, frozen=True):
     """A line of the ledger."""
 
     day: str
@@ -44,14 +44,14 @@ class Spent(msgspec.Struct, frozen=True):
     usd: float
 
 
-class Ledger:
+class UsageLedger:
     """The file at `path`, made when first needed. Safe to use from several threads and processes."""
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
         self._path = path
         self._now = now
 
-    def reserve(self, worst: Spent, tokens_per_day: int, usd_per_day: float) -> Spent:
+    def reserve(self, worst: UsageLine, tokens_per_day: int, usd_per_day: float) -> UsageLine:
         """Write the worst case down as spent today and return it with its day. Raises ChatError when the day has no room; 0 = no cap."""
         claim = msgspec.structs.replace(worst, day=self._day(), calls=1)
         with self._writing() as db:
@@ -66,7 +66,7 @@ class Ledger:
             db.execute("DELETE FROM spent WHERE day < ?", (self._day(-KEEP_DAYS),))
         return claim
 
-    def settle(self, claim: Spent, tokens_in: int, tokens_out: int, usd: float) -> None:
+    def settle(self, claim: UsageLine, tokens_in: int, tokens_out: int, usd: float) -> None:
         """Replace the worst case by what it was. A call that came to nothing is not counted."""
         with self._writing() as db:
             _add(
@@ -80,13 +80,13 @@ class Ledger:
                 ),
             )
 
-    def lines(self, days: int) -> list[Spent]:
+    def lines(self, days: int) -> list[UsageLine]:
         """The last `days` days, newest first."""
         if not self._path.exists():
             return []
         with self._writing() as db:
             rows = db.execute("SELECT * FROM spent WHERE day > ? AND calls > 0 ORDER BY day DESC, task, model", (self._day(-days),))
-            return [Spent(*row) for row in rows]
+            return [UsageLine(*row) for row in rows]
 
     def dialect(self, place: str, model: str, days: int) -> bytes | None:
         """What was learnt about a server in the last `days` days."""
@@ -126,7 +126,7 @@ class Ledger:
             ) from None
 
 
-def _add(db: sqlite3.Connection, line: Spent) -> None:
+def _add(db: sqlite3.Connection, line: UsageLine) -> None:
     db.execute(
         "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, "
         "tokens_in = tokens_in + excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out, usd = usd + excluded.usd",

@@ -46,12 +46,11 @@ class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api_key_file: str = ""
     model: str = ""
     """Empty = the one that the server serves."""
-    vision: bool = False
-    """The model can be shown pictures. They leave the board then."""
+    vision: bool | None = None
+    """Whether the model sees pictures. Not set: the server is asked, and where it does not tell, the first picture shows it.
+    `models.send_pictures = false` keeps all pictures on the board."""
     connect_s: float = 5.0
-    stall_s: float = 30.0
-    """Longest silence of a server that was asked."""
-    call_s: float = 60.0
+    call_s: float = 300.0
     """Longest time for one reply, waiting and repeating included."""
     retries: int = 2
     """After 429, 5xx and lost connections, with growing pauses."""
@@ -73,7 +72,7 @@ class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         _check_url(self.base_url)
-        for name in ("connect_s", "stall_s", "call_s", "image_side_px", "image_bytes"):
+        for name in ("connect_s", "call_s", "image_side_px", "image_bytes"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be above 0")
         for name in ("retries", "backoff_s", "rest_s", "tokens_per_day", "usd_per_day", "usd_per_million_in", "usd_per_million_out"):
@@ -89,11 +88,6 @@ class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         parts: tuple[OpenAISettings | RoleSettings, ...] = (self, *self.roles.values())
         return any(part.base_url or part.model for part in parts)
 
-    @property
-    def vision_anywhere(self) -> bool:
-        """Some task's model can be shown pictures."""
-        return self.vision or any(role.vision for role in self.roles.values())
-
 
 class Server(msgspec.Struct, frozen=True):
     """Who answers a task, and at what price."""
@@ -101,7 +95,7 @@ class Server(msgspec.Struct, frozen=True):
     base_url: str
     api_key: str
     model: str
-    vision: bool
+    vision: bool | None
     usd_per_million_in: float
     usd_per_million_out: float
     where: str
@@ -138,7 +132,7 @@ def server_for(task: str, settings: OpenAISettings, environment: Mapping[str, st
         base_url=base_url.rstrip("/"),
         api_key=key,
         model=model,
-        vision=_first(role.vision, settings.vision),
+        vision=settings.vision if role.vision is None else role.vision,
         usd_per_million_in=_first(role.usd_per_million_in, settings.usd_per_million_in),
         usd_per_million_out=_first(role.usd_per_million_out, settings.usd_per_million_out),
         where=where,

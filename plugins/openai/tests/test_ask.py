@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from edgemem_openai.testing import ScriptedReply, ScriptedServer
 
 from edgemem.cli.main import main
-from edgemem.extend.testing import ScriptedReply, ScriptedServer
 
 RETRIEVE = {"type": "tool", "name": "retrieve", "args": {"question": "Where is the red coffee mug?"}}
 SEARCH = {"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 0, "threshold": 0.0}], "sources": ["event"]}
@@ -118,7 +118,7 @@ def test_what_was_spent_can_be_looked_up(ask, capsys):
 
 @pytest.mark.slow
 def test_a_real_small_model_drives_the_loop_to_an_answer_or_an_abstention(ask, smollm2):
-    limits = ("openai.stall_s=45", "openai.call_s=45", "models.seconds_per_question=15")
+    limits = ("openai.call_s=45", "models.seconds_per_question=15")
     code, answer, notes = ask(QUESTION, f"openai.base_url={smollm2}", *limits)
     assert code in {0, 3}, notes
     assert answer["status"] in {"answered", "abstained"}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import threading
 import time
 
 import pytest
 from edgemem_openai.settings import OpenAISettings, server_for, with_environment
+from edgemem_openai.testing import ScriptedReply, ScriptedServer, _completion, _Wanted
 
 from edgemem.errors import ChatError, UsageError
-from edgemem.extend.testing import ScriptedReply, ScriptedServer
 from edgemem.infer.chat import ChatMessage
+from edgemem.infer.structured import read_reply
 
 SCHEMA = {
     "type": "object",
@@ -69,7 +71,7 @@ def test_a_server_without_structured_output_reads_the_schema_and_is_asked_about_
     with ScriptedServer([f"<think>hm</think>\n```json\n{ANSWER}\n```", ANSWER, ANSWER], rejects=rejects) as server:
         prompt = asking(messages=(ChatMessage(role="system", text="be brief"), ChatMessage(role="user", text="where?")), schema=SCHEMA)
         chat = make_chat(server)
-        assert chat.complete(prompt).text == ANSWER, "what stands around the JSON is taken off"
+        assert read_reply(chat.complete(prompt).text, SCHEMA) == ANSWER, "its thoughts are taken off"
         chat.complete(prompt)
         make_chat(server, home=tmp_path).complete(prompt)
     assert len(server.rejected) == len(rejects), "found out once, remembered by later processes too"
@@ -93,9 +95,15 @@ def test_a_server_that_knows_a_parameter_less_is_asked_without_it(make_chat, ask
 
 def test_a_schema_that_a_server_does_not_take_goes_into_the_text(make_chat, asking):
     complaint = "Invalid schema for response_format 'reply': In context=('properties', 'q'), 'additionalProperties' is required."
-    with ScriptedServer([ScriptedReply.failing(400, complaint), ANSWER]) as server:
-        assert make_chat(server).complete(asking(schema=SCHEMA)).text == ANSWER
-    assert server.asked[1].body["response_format"] == {"type": "json_object"}
+    other = {**SCHEMA, "title": "another"}
+    with ScriptedServer([ScriptedReply.failing(400, complaint), *[ANSWER] * 4]) as server:
+        chat = make_chat(server)
+        assert chat.complete(asking(schema=SCHEMA)).text == ANSWER
+        chat.complete(asking(schema=other))
+        chat.complete(asking(schema=SCHEMA))
+        make_chat(server).complete(asking(schema=SCHEMA))
+    kinds = [asked.body["response_format"]["type"] for asked in server.asked]
+    assert kinds == ["json_schema", "json_object", "json_schema", "json_object", "json_schema"], "one refused schema concerns no other"
 
 
 def test_nothing_is_told_about_this_machine(make_chat, asking, monkeypatch):
@@ -122,10 +130,17 @@ def test_a_refusal_is_a_refusal(make_chat, asking, reply):
 
 
 def test_a_reply_cut_by_its_token_limit_says_so(make_chat, asking):
-    with ScriptedServer([ScriptedReply("and so", finish="length"), ScriptedReply("", finish="length"), ScriptedReply("")]) as server:
+    with ScriptedServer(
+        [
+            ScriptedReply("and so", finish="length"),
+            ScriptedReply("", finish="length"),
+            ScriptedReply("", finish="length"),
+            ScriptedReply(""),
+        ]
+    ) as server:
         chat = make_chat(server)
         assert chat.complete(asking()).finish == "length"
-        fails(chat, asking(), "used all 50 tokens without a word")
+        assert (chat.complete(asking()).text, chat.complete(asking()).finish) == ("", "length"), "whoever asked may give it more room"
         fails(chat, asking(), "said nothing")
 
 
@@ -202,15 +217,15 @@ def test_a_slow_stream_ends_at_the_deadline(make_chat, asking):
 def test_a_silent_server_ends_at_the_stall(make_chat, asking):
     with ScriptedServer([ScriptedReply("late", wait_s=20)]) as server:
         start = time.monotonic()
-        fails(make_chat(server, stall_s=0.3), asking(), "raise openai.stall_s")
+        fails(make_chat(server), asking(silence_s=0.3), "raise models.tasks.planner.silence_s")
         assert time.monotonic() - start < 10
 
 
 def test_a_stream_that_falls_silent_ends_at_the_stall(make_chat, asking):
     with ScriptedServer([ScriptedReply("one two", pause_s=0.3)]) as server:
-        fails(make_chat(server, stall_s=0.1), asking(), "said nothing in time")
+        fails(make_chat(server), asking(silence_s=0.1), "said nothing in time")
     with ScriptedServer([ScriptedReply(body=FIRST, headers={"Content-Length": "99999"}, content_type="text/event-stream")]) as server:
-        fails(make_chat(server, stall_s=0.5), asking(), "broke in the middle")
+        fails(make_chat(server), asking(silence_s=0.5), "broke in the middle")
 
 
 def test_a_server_that_is_gone_is_left_alone_for_a_while(make_chat, asking):
@@ -304,3 +319,64 @@ def test_a_key_in_the_environment_alone_switches_nothing_on():
     assert not OpenAISettings(api_key="k").configured
     assert OpenAISettings(model="m").configured
     assert server_for("planner", OpenAISettings(model="m"), {"OPENAI_API_KEY": "k"}).base_url == "https://api.openai.com/v1"
+
+
+def test_thinking_never_ends_a_call_and_is_no_part_of_the_answer(make_chat, asking):
+    with ScriptedServer([ScriptedReply(ANSWER, thinking="hm " * 5000)]) as server:
+        completion = make_chat(server).complete(asking(max_tokens=20, thinking_tokens=6000, reasoning_effort="low"))
+    assert (completion.text, completion.finish) == (ANSWER, "stop")
+    assert (server.asked[0].body["max_tokens"], server.asked[0].body["reasoning_effort"]) == (6020, "low")
+
+
+def test_what_is_thought_is_counted_where_the_server_states_no_usage(make_chat, asking):
+    with ScriptedServer([ScriptedReply("yes", thinking="hm " * 300, usage=None)]) as server:
+        assert make_chat(server).complete(asking()).tokens_out >= 300
+
+
+def test_further_keys_go_as_they_are_and_unknown_ones_of_ours_are_left_out(make_chat, asking):
+    with ScriptedServer(["yes", "yes"], rejects={"reasoning_effort", "logprobs"}) as server:
+        chat = make_chat(server)
+        for _ in range(2):
+            chat.complete(asking(extra_body={"top_k": 7}, reasoning_effort="high", logprobs=3))
+    assert len(server.rejected) == 2
+    for asked in server.asked:
+        assert asked.body["top_k"] == 7
+        assert not {"reasoning_effort", "logprobs", "top_logprobs"} & set(asked.body)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_log_probabilities_come_back_for_every_token(make_chat, asking, stream):
+    reply = ScriptedReply("on the desk")
+    if not stream:
+        reply = ScriptedReply(body=_completion(reply, _Wanted(usage=True, logprobs=3)))
+    with ScriptedServer([reply, "plain"]) as server:
+        chat = make_chat(server)
+        completion = chat.complete(asking(logprobs=3))
+        assert chat.complete(asking()).logprobs == ()
+    assert "".join(one.token for one in completion.logprobs) == "on the desk"
+    first = completion.logprobs[0]
+    assert math.exp(first.logprob) == pytest.approx(0.5)
+    assert [name for name, _ in first.top] == ["on ", "other1", "other2"]
+    assert first.top[0][1] > first.top[1][1] > first.top[2][1]
+
+
+def test_content_that_comes_as_a_list_of_parts_is_read(make_chat, asking):
+    parts = b'[{"type": "text", "text": "who"}, {"type": "text", "text": "le"}]'
+    body = b'{"choices": [{"message": {"content": ' + parts + b'}, "finish_reason": "stop"}]}'
+    with ScriptedServer([ScriptedReply("in the kitchen", parts=True), ScriptedReply(body=body)]) as server:
+        chat = make_chat(server)
+        assert chat.complete(asking()).text == "in the kitchen"
+        assert chat.complete(asking()).text == "whole"
+
+
+def test_a_server_refuses_one_schema_and_keeps_the_others(make_chat, asking):
+    def complaint(schema):
+        return "In context=(), 'minItems' is not permitted." if "list" in schema["properties"] else ""
+
+    odd = {"type": "object", "properties": {"list": {"type": "array", "minItems": 1}}, "required": ["list"], "additionalProperties": False}
+    with ScriptedServer([ANSWER] * 3, refuses_schema=complaint) as server:
+        chat = make_chat(server)
+        for schema in (odd, SCHEMA, odd):
+            chat.complete(asking(schema=schema))
+    assert [asked.schema is not None for asked in server.asked] == [False, True, False]
+    assert len(server.rejected) == 1

@@ -9,12 +9,12 @@ from contextlib import suppress
 from datetime import datetime, timezone
 
 import pytest
-from edgemem_openai.ledger import Ledger, Spent
+from edgemem_openai.ledger import UsageLedger, UsageLine
+from edgemem_openai.testing import ScriptedReply, ScriptedServer
 
 from edgemem.errors import ChatError
-from edgemem.extend.testing import ScriptedReply, ScriptedServer
 
-WORST = Spent(day="", task="planner", model="m", place="here", calls=1, tokens_in=60, tokens_out=40, usd=0.5)
+WORST = UsageLine(day="", task="planner", model="m", place="here", calls=1, tokens_in=60, tokens_out=40, usd=0.5)
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def clock():
 
 @pytest.fixture
 def ledger(tmp_path, clock):
-    return Ledger(tmp_path / "home" / "openai.db", lambda: clock[0])
+    return UsageLedger(tmp_path / "home" / "openai.db", lambda: clock[0])
 
 
 def test_a_cap_holds_from_the_worst_case_on_and_gives_back_what_was_not_used(ledger):
@@ -60,9 +60,9 @@ def test_a_call_that_came_to_nothing_is_not_counted(ledger):
 def test_a_crash_in_the_middle_of_a_call_leaves_its_worst_case_counted(tmp_path, ledger):
     path = tmp_path / "home" / "openai.db"
     script = (
-        "import os, sys, pathlib\nfrom edgemem_openai.ledger import Ledger, Spent\n"
-        "ledger = Ledger(pathlib.Path(sys.argv[1]), lambda: float(sys.argv[2]))\n"
-        "ledger.reserve(Spent('', 'planner', 'm', 'here', 1, 60, 40, 0.5), 150, 0)\nos._exit(9)"
+        "import os, sys, pathlib\nfrom edgemem_openai.ledger import UsageLedger, UsageLine\n"
+        "ledger = UsageLedger(pathlib.Path(sys.argv[1]), lambda: float(sys.argv[2]))\n"
+        "ledger.reserve(UsageLine('', 'planner', 'm', 'here', 1, 60, 40, 0.5), 150, 0)\nos._exit(9)"
     )
     done = subprocess.run([sys.executable, "-c", script, str(path), str(ledger._now())], check=False)
     assert done.returncode == 9
@@ -104,7 +104,7 @@ def test_the_day_ends_for_every_chat_of_the_home(make_chat, asking):
 def test_a_reply_that_broke_off_is_counted_as_far_as_it_came(make_chat, asking, tmp_path):
     with ScriptedServer([ScriptedReply("one two three four", cut_after=3)]) as server, pytest.raises(ChatError, match="broke"):
         make_chat(server).complete(asking())
-    (line,) = Ledger(tmp_path / "openai.db").lines(1)
+    (line,) = UsageLedger(tmp_path / "openai.db").lines(1)
     assert (line.calls, line.tokens_out >= 3, line.tokens_in > 0) == (1, True, True)
 
 
@@ -112,8 +112,8 @@ def test_a_server_that_is_not_waited_for_may_charge_and_one_that_fails_does_not(
     with ScriptedServer([ScriptedReply.failing(500)] * 3 + [ScriptedReply("late", wait_s=20)]) as server:
         with pytest.raises(ChatError, match="500"):
             make_chat(server).complete(asking())
-        assert Ledger(tmp_path / "openai.db").lines(1) == []
-        with pytest.raises(ChatError, match="stall_s"):
-            make_chat(server, stall_s=0.2).complete(asking("x" * 3000))
-    (line,) = Ledger(tmp_path / "openai.db").lines(1)
+        assert UsageLedger(tmp_path / "openai.db").lines(1) == []
+        with pytest.raises(ChatError, match="silence_s"):
+            make_chat(server).complete(asking("x" * 3000, silence_s=0.2))
+    (line,) = UsageLedger(tmp_path / "openai.db").lines(1)
     assert (line.tokens_in >= 1000, line.tokens_out) == (True, 0)

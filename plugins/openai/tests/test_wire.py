@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 from edgemem_openai.failures import _retry_after
-from edgemem_openai.wire import events, keeps_strict_rules, plain
+from edgemem_openai.reply import without_thoughts
+from edgemem_openai.wire import events, keeps_strict_rules
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,18 +37,15 @@ def test_any_bytes_are_read_without_an_error(data):
 
 
 @pytest.mark.parametrize(
-    ("text", "json", "expected"),
+    ("text", "expected"),
     [
-        ('```json\n{"a": 1}\n```', True, '{"a": 1}'),
-        ("```\n{}```", True, "{}"),
-        ("```json\n{}\n```", False, "```json\n{}\n```"),
-        ("<think>\nlet me see\n</think>\n\nin the kitchen", False, "in the kitchen"),
-        ("  in the kitchen\n", False, "in the kitchen"),
-        ("<think> without an end", False, "<think> without an end"),
+        ("<think>\nlet me see\n</think>\n\nin the kitchen", "in the kitchen"),
+        ("  in the kitchen\n", "in the kitchen"),
+        ("<think> without an end", "<think> without an end"),
     ],
 )
-def test_what_stands_around_a_reply_is_taken_off(text, json, expected):
-    assert plain(text, json=json) == expected
+def test_thoughts_before_a_reply_are_taken_off(text, expected):
+    assert without_thoughts(text) == expected
 
 
 def test_strict_is_promised_only_for_schemas_that_are():

@@ -85,15 +85,20 @@ def _note(number: int, moment: Moment, observations: Sequence[Observation]) -> d
     return {**note, "read": read[:12]} if read else note
 
 
-def shown_of(moments: Sequence[Moment], view: View, models: Models) -> tuple[list[Moment], tuple[bytes, ...]]:
+def shown_of(task: str, moments: Sequence[Moment], view: View, models: Models) -> tuple[list[Moment], tuple[bytes, ...]]:
     """The moments, and the pictures of the first of them: numbers in the notes are those of the pictures, so what has faded comes last."""
-    if not models.vision:
+    if not models.sees(task):
         return list(moments), ()
     images: dict[int, bytes] = {}
     for moment in moments:
         with suppress(MemoryDirError):  # it has faded to what was seen in it
             images[moment.id] = view.picture(moment.id)
     return sorted(moments, key=lambda moment: moment.id not in images), tuple(images.values())
+
+
+def ids_of(moments: Sequence[Moment], images: Sequence[bytes]) -> tuple[str, ...]:
+    """The evidence ids of the pictures that are shown: those of the first moments."""
+    return tuple(f"m{moment.id}" for moment in moments[: len(images)])
 
 
 def evidence_of(moments: Sequence[Moment], view: View, score: float = 1.0) -> tuple[Evidence, ...]:
@@ -146,10 +151,10 @@ class InspectTool:
             notes = notes_of(moments, view)
             text = "; ".join(f"picture {note['picture']}: {', '.join(note['seen'])} {note.get('read', '')}".strip() for note in notes)
         else:
-            moments, images = shown_of(moments, view, self._models)
+            moments, images = shown_of("inspector", moments, view, self._models)
             shown = len(images)
             body = {"request": question, "pictures": notes_of(moments, view), "pictures_shown": shown}
-            text = say(self._models, request("inspector", self._role, body, images))
+            text = say(self._models, request("inspector", self._role, body, images, image_ids=ids_of(moments, images)))
         return Finding(targets=ids, text=text[:2000], moment_ids=tuple(moment.id for moment in moments), shown=shown)
 
 
@@ -177,14 +182,14 @@ class AdjudicateTool:
         return Judged(evidence=tuple(evidence.values()), judgements=tuple(judgements))
 
     def _judge(self, action: Adjudicate, target: Target, moments: Sequence[Moment], view: View, models: Models) -> Judgement:
-        moments, images = shown_of(moments, view, models)
+        moments, images = shown_of("adjudicator", moments, view, models)
         body = {
             "request": {"target_event": action.event, "verification_focus": action.verification_prompt or action.event},
             "candidate": {"document": target.hint, "from": to_iso(target.from_us), "to": to_iso(target.to_us)},
             "pictures": notes_of(moments, view),
             "pictures_shown": len(images),
         }
-        verdict = decide(models, request("adjudicator", self._role, body, images, VERDICT_SCHEMA), decode_verdict)
+        verdict = decide(models, request("adjudicator", self._role, body, images, VERDICT_SCHEMA, ids_of(moments, images)), decode_verdict)
         if verdict is None:
             return Judgement(target=target.id, match=False, confidence=0.0, reason="the verdict could not be read")
         return Judgement(

@@ -40,10 +40,14 @@ _QUOTED_BACK = 2000
 """Characters of a broken reply that go back to the model."""
 
 
-def request(task: str, role: Role, body: dict[str, Any], images: Sequence[bytes] = (), schema: dict[str, Any] | None = None) -> Prompt:
+def request(
+    task: str, role: Role, body: dict[str, Any], images: Sequence[bytes] = (), schema: dict[str, Any] | None = None,
+    image_ids: tuple[str, ...] = (),
+) -> Prompt:  # fmt: skip
     """A prompt of one system message (the file `prompts/<task>.md`) and one user message: JSON, so that what is quoted stays quoted."""
     text = msgspec.json.encode(body).decode()
-    messages = (ChatMessage(role="system", text=prompt(task)), ChatMessage(role="user", text=text, images=tuple(images)))
+    asked = ChatMessage(role="user", text=text, images=tuple(images), image_ids=image_ids)
+    messages = (ChatMessage(role="system", text=prompt(task)), asked)
     return Prompt(
         task=task, messages=messages, temperature=role.temperature, max_tokens=role.max_tokens, schema=schema, schema_name=task
     )  # fmt: skip

@@ -21,7 +21,7 @@ from edgemem_vam.relevance import FLOOR, SURE, kept, relevance
 from edgemem_vam.wire import Query, SourceName
 
 if TYPE_CHECKING:
-    from edgemem.infer.runtime import Engines
+    from edgemem.infer.engines import Engines
     from edgemem.remember.view import View
 
 EVENT_KINDS = ("event", "caption", "utterance", "episodic", "semantic", "fused", "session")

@@ -15,7 +15,7 @@ from edgemem.remember.entries import NewDocument, NewPassage
 from edgemem_vam import summary_key
 from edgemem_vam.actions import Note, StreamFacts, Structure, Summaries, Survey, Surveyed, WriteSummaries
 from edgemem_vam.conversation import conversation
-from edgemem_vam.look import evenly, evidence_of, notes_of, shown_of
+from edgemem_vam.look import evenly, evidence_of, ids_of, notes_of, shown_of
 from edgemem_vam.payload import passages
 from edgemem_vam.roles import SUMMARY_WRITER, Role, request, say
 from edgemem_vam.search import EVENT_KINDS, SUMMARY_KINDS
@@ -138,7 +138,7 @@ class SummaryTool:
         if self._models is None or not self._models.there:
             down = down or "summaries were put together from the event documents: no language model is configured"
         if not down and self._models is not None:
-            moments, images = shown_of(shown, view, self._models)
+            moments, images = shown_of("summary_writer", shown, view, self._models)
             body = {
                 "request": action.prompt,
                 "window": {"from": to_iso(window.key.t0_us), "to": to_iso(window.key.t1_us), "offset": offset_text(window.offset_us)},
@@ -149,7 +149,7 @@ class SummaryTool:
                 "pictures_shown": len(images),
             }
             try:
-                text = say(self._models, request("summary_writer", self._settings.writer, body, images))
+                text = say(self._models, request("summary_writer", self._settings.writer, body, images, image_ids=ids_of(moments, images)))
             except ChatError as error:
                 down = f"summaries were put together from the event documents: {error}"
             else:

@@ -92,7 +92,7 @@ class VamEvent:
         if self._models is None or not closing.moments:
             return None
         moments = evenly(closing.moments, FRAMES)
-        images = _pictures(closing, moments) if self._models.vision else ()
+        images = _pictures(closing, moments) if self._models.sees("event_writer") else ()
         segment = closing.segment
         body = {
             "request": "Write the document of this event.",

@@ -22,13 +22,13 @@ from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever, Matches, Sighting
 from edgemem.answer.retrievers.readings import TextRetriever
-from edgemem.answer.session import CommandContext
+from edgemem.answer.session import Session
 from edgemem.cli.app import CommandContext as CliSession
 from edgemem.clock import from_iso
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
-from edgemem.infer.runtime import Engines
+from edgemem.infer.engines import Engines
 from edgemem.records import US, Answer, Box, Observation, Question
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.store import Store
@@ -48,6 +48,9 @@ class ScriptedChat:
         self._lines = {task: list(said) for task, said in lines.items()} if isinstance(lines, dict) else {"": list(lines)}
         self.vision = vision
         self.asked: list[Prompt] = []
+
+    def sees(self, _task: str) -> bool:
+        return self.vision
 
     def complete(self, prompt: Prompt) -> Completion:
         self.asked.append(prompt)
@@ -185,7 +188,7 @@ def make_kit(chat: ScriptedChat | None, settings: PlannerSettings | None = None,
     return AnswerKit(planner=planner, retrievers=retrievers, tools=tools, models=models)
 
 
-def put(view: View, question: str, kit: AnswerKit, options: tuple[str, ...] = ()) -> tuple[Answer, CommandContext]:
+def put(view: View, question: str, kit: AnswerKit, options: tuple[str, ...] = ()) -> tuple[Answer, Session]:
     """Ask an hour after the walk."""
     asked_us = min(view.as_of_us, START_US + 3600 * US)
     return ask(view, Question(text=question, asked_us=asked_us, as_of_us=asked_us, options=options), kit)

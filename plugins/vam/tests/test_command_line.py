@@ -9,10 +9,10 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from edgemem_openai.testing import ScriptedCall, ScriptedReply, ScriptedServer
 
 from edgemem.cli.main import main
-from edgemem.extend.testing import ScriptedCall, ScriptedReply, ScriptedServer
-from edgemem.infer.runtime import Engines
+from edgemem.infer.engines import Engines
 
 pytest.importorskip("edgemem_openai")
 

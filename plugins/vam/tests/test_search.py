@@ -96,7 +96,7 @@ class Axes:
 
 
 class Engines:
-    """What the search tool needs of `infer.runtime.Engines`."""
+    """What the search tool needs of `infer.engines.Engines`."""
 
     def __init__(self, **roles: Any) -> None:
         self._roles = roles

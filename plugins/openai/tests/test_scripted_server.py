@@ -10,9 +10,8 @@ import urllib.error
 import urllib.request
 
 import pytest
+from edgemem_openai.testing import ScriptedCall, ScriptedReply, ScriptedServer
 from PIL import Image
-
-from edgemem.extend.testing import ScriptedCall, ScriptedReply, ScriptedServer
 
 
 def post(server, **body):

@@ -1,0 +1,236 @@
+"""From cards to objects that play roles: a runtime loads the models of a card, its decoder gives their arrays a meaning."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgemem.config import EngineSettings, convert
+from edgemem.errors import EngineError, UsageError, nearest
+from edgemem.infer.card import EngineCard
+from edgemem.infer.fetch import installed
+from edgemem.infer.roles import Engine
+from edgemem.infer.runtime import Factory, RuntimeContext
+from edgemem.infer.runtime_order import BuildResult, RuntimeOrder
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+    from edgemem.infer.fetch import Progress
+    from edgemem.infer.roles import Arrays
+
+MAX_THREADS = 4
+"""More threads than this make small models slower: the work per layer is a millisecond."""
+
+
+@dataclass(frozen=True)
+class DecoderParts:
+    """What the factory of a decoder gets beside its settings."""
+
+    card: EngineCard
+    files: Mapping[str, Path]
+    engines: Mapping[str, Engine]
+    """The loaded `models` of the card."""
+    uses: Mapping[str, Any]
+    """The objects that the card is composed of, by role; what it only `may_use` is left out where it is not to be had."""
+    cache_dir: Path
+    """For what is computed once, such as label vectors. Made when first used; safe to delete."""
+
+
+class _LazyEngine:
+    """A model that is loaded when it is first used: to know what a classifier can name, a question needs its labels, not its weights."""
+
+    def __init__(self, name: str, load: Callable[[], Engine]) -> None:
+        self._name = name
+        self._load = load
+        self._engine: Engine | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        return self.loaded().metadata
+
+    def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
+        return self.loaded().infer(arrays)
+
+    def loaded(self) -> Engine:
+        """The model itself. Raises EngineError when it cannot be loaded."""
+        with self._lock:
+            if self._engine is None:
+                if self._closed:
+                    raise EngineError(f"{self._name} was closed")
+                self._engine = self._load()
+            return self._engine
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            if self._engine is not None:
+                self._engine.close()
+
+
+class Engines:
+    """Objects by role, made when first asked for. Thread-safe; a model is loaded once however many roles use it."""
+
+    def __init__(
+        self,
+        cards: Mapping[str, EngineCard],
+        runtimes: Mapping[str, Factory],
+        decoders: Mapping[str, Factory],
+        home: Path,
+        settings: EngineSettings | None = None,
+    ) -> None:
+        self.cards = cards
+        self.home = home
+        self.settings = settings or EngineSettings()
+        self._decoders = decoders
+        self.runtimes = RuntimeOrder(runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads))
+        self._objects: dict[str, Any] = {}
+        self._engines: list[_LazyEngine] = []
+        self._lock = threading.RLock()
+        for role, name in self.settings.roles.items():
+            if name not in cards:
+                raise UsageError(f'engines.roles.{role}: no card is called "{name}"{nearest(name, cards)}')
+            if cards[name].role != role:
+                raise UsageError(f'engines.roles.{role}: card "{name}" plays the role "{cards[name].role}"')
+
+    @property
+    def threads(self) -> int:
+        """Threads per model."""
+        return self.settings.threads or min(os.cpu_count() or 1, MAX_THREADS)
+
+    def has(self, role: str) -> bool:
+        """True when `role` can be had without fetching anything."""
+        return not self.missing(role)
+
+    def card(self, role: str) -> EngineCard:
+        """The card that plays `role`. Raises EngineError when none is ready, with what to do."""
+        problem = self.missing(role)
+        if problem:
+            raise EngineError(problem)
+        return self._chosen(role)
+
+    def missing(self, role: str) -> str:
+        """One line on why `role` cannot be had and what to do; empty when it can. Of several cards: the one that needs no hub."""
+        candidates = self._candidates(role)
+        if not candidates:
+            known = {card.role for card in self.cards.values()}
+            return f'no engine card plays the role "{role}"{nearest(role, known)}'
+        candidates.sort(key=lambda card: any(source.kind == "hub" for source in card.source))
+        problems = [self._problem(card, ()) for card in candidates]
+        return "" if "" in problems else problems[0]
+
+    def role(self, role: str, *, now: bool = False) -> Any:
+        """The object that plays `role`. Raises EngineError with what to do when it cannot be had.
+
+        A model is loaded when it is first used; `now` loads at once all that were handed out, so that a damaged one shows before work.
+        """
+        card = self.card(role)
+        with self._lock:
+            found = self._object(card)
+            for engine in self._engines if now else ():
+                engine.loaded()
+            return found
+
+    def ready(self, role: str) -> list[str]:
+        """Every card that could play `role` now, the preferred first; only the one that the settings name, where they name one."""
+        return [card.name for card in self._candidates(role) if not self._problem(card, ())]
+
+    def play(self, name: str) -> Any:
+        """The object of one card, as `ready` names it."""
+        with self._lock:
+            return self._object(self.cards[name])
+
+    def served(self) -> dict[str, str]:
+        """The runtime that serves each card whose models are loaded, by card."""
+        return self.runtimes.served()
+
+    def build(self, card: EngineCard, progress: Progress) -> list[BuildResult]:
+        """Let the runtimes of the order make what they need of a fetched card's models, such as plans for this device.
+
+        Raises EngineError when the card is not fetched; what a runtime cannot build stands in its result.
+        """
+        files = installed(card, self.home)
+        if files is None:
+            raise EngineError(f"{card.name} is not fetched; run: edgemem engines fetch {card.name}")
+        return self.runtimes.build(card, files, progress)
+
+    def close(self) -> None:
+        """Free every model. What was handed out must not be used afterwards."""
+        with self._lock:
+            for engine in self._engines:
+                engine.close()
+            self._engines.clear()
+            self._objects.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _candidates(self, role: str) -> list[EngineCard]:
+        """Cards for a role, the preferred first; one that the settings name stands alone."""
+        named = self.settings.roles.get(role)
+        if named:
+            return [self.cards[named]]
+        return sorted((card for card in self.cards.values() if card.role == role), key=lambda card: (-card.priority, card.name))
+
+    def _chosen(self, role: str) -> EngineCard:
+        return next(card for card in self._candidates(role) if not self._problem(card, ()))
+
+    def _problem(self, card: EngineCard, above: tuple[str, ...]) -> str:
+        """Why a card cannot be loaded, or nothing."""
+        if card.name in above:
+            return f"{card.origin}: uses goes round in a circle: {' -> '.join((*above, card.name))}"
+        if card.decoder not in self._decoders:
+            return f'{card.name}: no decoder is called "{card.decoder}"{nearest(card.decoder, self._decoders)}; is its plugin installed?'
+        if card.models and (problem := self.runtimes.problem(card)):
+            return problem
+        if installed(card, self.home) is None:
+            return f"{card.name} is not fetched; run: edgemem engines fetch {card.name}"
+        for role, name in card.uses.items():
+            problem = self._part_problem(card, role, name, above)
+            if problem:
+                return f"{card.name} needs {role}: {problem}"
+        return ""
+
+    def _part_problem(self, card: EngineCard, role: str, name: str, above: tuple[str, ...]) -> str:
+        parts = [self.cards[name]] if name else [part for part in self._candidates(role) if part.name != card.name]
+        problems = [self._problem(part, (*above, card.name)) for part in parts] or ["no card plays that role"]
+        return "" if "" in problems else problems[0]
+
+    def notes(self, role: str) -> tuple[str, ...]:
+        """What `role` is without, though it would be better with it: one line each, with what to do."""
+        if not self.has(role):
+            return ()
+        card = self._chosen(role)
+        lacks = ((wanted, self._part_problem(card, wanted, name, ())) for wanted, name in card.may_use.items())
+        return tuple(f"{card.name} works without {wanted}: {problem}" for wanted, problem in lacks if problem)
+
+    def _object(self, card: EngineCard) -> Any:
+        if card.name not in self._objects:
+            self._objects[card.name] = self._make(card)
+        return self._objects[card.name]
+
+    def _make(self, card: EngineCard) -> Any:
+        wanted = {**card.uses, **{role: name for role, name in card.may_use.items() if not self._part_problem(card, role, name, ())}}
+        uses = {role: self._object(self.cards[name]) if name else self.role(role) for role, name in wanted.items()}
+        files = installed(card, self.home)
+        assert files is not None
+        decoder = self._decoders[card.decoder]
+        settings = convert(card.parameters, decoder.settings, f"{card.origin}: parameters")
+        engines = {name: self._load(card, name, files[model.file]) for name, model in card.models.items()}
+        return decoder.factory(settings, DecoderParts(card, files, engines, uses, self.home / "cache" / card.name))
+
+    def _load(self, card: EngineCard, model: str, path: Path) -> Engine:
+        engine = _LazyEngine(card.name, lambda: self.runtimes.load(card, model, path))
+        self._engines.append(engine)
+        return engine

@@ -1,0 +1,176 @@
+"""Which runtime executes which card: the first of `engines.runtime` that is installed and can."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from edgemem.config import convert
+from edgemem.errors import EngineError, UsageError, nearest
+from edgemem.infer.card import EngineCard
+from edgemem.infer.fetch import Progress
+from edgemem.infer.roles import Engine
+from edgemem.infer.runtime import Factory, Runtime, RuntimeContext
+from edgemem.records import Record
+
+_log = logging.getLogger(__name__)
+
+
+class BuildResult(Record, frozen=True):
+    """What became of building one model of a card on one runtime."""
+
+    card: str
+    model: str
+    runtime: str
+    seconds: float
+    problem: str = ""
+    """Empty = it is built, or needs no building."""
+
+
+class RuntimeOrder:
+    """Loads models with the first runtime that can, and remembers which one it was and why those before it could not. Thread-safe."""
+
+    def __init__(
+        self, registered: Mapping[str, Factory], order: Sequence[str], settings: Mapping[str, Mapping[str, Any]], context: RuntimeContext
+    ) -> None:
+        """Raises UsageError for settings of a runtime that is not installed, and for a key that it does not know."""
+        self._registered = registered
+        self._order = tuple(order)
+        self._settings = runtime_settings(registered, settings)
+        self._context = context
+        self._made: dict[str, Runtime | EngineError] = {}
+        self._served: dict[str, dict[str, str]] = {}
+        self._passed: dict[str, dict[str, str]] = {}
+        self._lock = threading.RLock()
+
+    def problem(self, card: EngineCard) -> str:
+        """Why no runtime can load the card's models, with what to do; empty when one may."""
+        problems = dict(self._try_each(card))
+        if "" in problems.values():
+            return ""
+        if not any(name in self._registered for name in self._order):
+            wanted = ", ".join(self._order)
+            return f"{card.name}: no runtime of engines.runtime ({wanted}) is installed; run: pip install edgemem-{self._order[0]}"
+        return f"{card.name}: no runtime can load it: {'; '.join(f'{name}: {why}' for name, why in problems.items())}"
+
+    def first(self, card: EngineCard) -> str:
+        """The runtime that would be tried first; empty when none can be."""
+        return next((name for name, problem in self._try_each(card) if not problem), "")
+
+    def load(self, card: EngineCard, model: str, path: Path) -> Engine:
+        """Load a model with the first runtime that can. Raises EngineError with every runtime's reason when none can."""
+        passed: dict[str, str] = {}
+        for name, problem in self._try_each(card):
+            if problem:
+                passed[name] = problem
+                continue
+            try:
+                engine = self._runtime(name).load(card, model, path)
+            except EngineError as error:
+                passed[name] = str(error)
+                continue
+            self._note(card, model, name, passed)
+            return engine
+        if len(passed) == 1:
+            raise EngineError(next(iter(passed.values())))
+        raise EngineError(f"{card.name}: no runtime can load it: {'; '.join(f'{name}: {why}' for name, why in passed.items())}")
+
+    def build(self, card: EngineCard, files: Mapping[str, Path], progress: Progress) -> list[BuildResult]:
+        """Let every runtime of the order that takes the card's models make what it needs. What fails is told, not raised."""
+        return [
+            self._build_one(card, model, files[described.file], name, problem, progress)
+            for name, problem in self._try_each(card)
+            for model, described in card.models.items()
+        ]
+
+    def served(self) -> dict[str, str]:
+        """The runtime that serves each card with a loaded model, by card; "a + b" where its models differ."""
+        with self._lock:
+            return {card: " + ".join(sorted(set(names.values()))) for card, names in sorted(self._served.items())}
+
+    def notes(self) -> tuple[str, ...]:
+        """One line for every card whose models are loaded, but not by the first runtime of the order: which one, and why."""
+        with self._lock:
+            return tuple(
+                f"{card} runs on {self.served()[card]}: {'; '.join(f'{name}: {why}' for name, why in passed.items())}"
+                for card, passed in sorted(self._passed.items())
+            )
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        """(runtime, what it runs on, why it cannot be used) of every runtime that is installed or wanted, in order."""
+        names = dict.fromkeys((*self._order, *self._registered))
+        return [(name, *self._described(name)) for name in names]
+
+    def _described(self, name: str) -> tuple[str, str]:
+        try:
+            return self._runtime(name).describe(), ""
+        except EngineError as error:
+            return "", str(error)
+
+    def _build_one(self, card: EngineCard, model: str, path: Path, name: str, problem: str, progress: Progress) -> BuildResult:
+        started = time.monotonic()
+        if not problem:
+            try:
+                self._runtime(name).build(card, model, path, progress)
+            except EngineError as error:
+                problem = str(error)
+        return BuildResult(card=card.name, model=model, runtime=name, seconds=time.monotonic() - started, problem=problem)
+
+    def _try_each(self, card: EngineCard) -> Iterator[tuple[str, str]]:
+        """(runtime of the order, why it cannot take the card; empty when it may)."""
+        for name in self._order:
+            try:
+                runtime = self._runtime(name)
+            except EngineError as error:
+                yield name, str(error)
+                continue
+            takes = card.format in runtime.formats
+            yield name, "" if takes else f'takes no models of the format "{card.format}"'
+
+    def _runtime(self, name: str) -> Runtime:
+        """Raises EngineError when it is not installed, or does not work on this machine; the latter is found out once."""
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = self._make(name)
+            made = self._made[name]
+        if isinstance(made, EngineError):
+            raise EngineError(str(made))
+        return made
+
+    def _make(self, name: str) -> Runtime | EngineError:
+        if name not in self._registered:
+            hint = nearest(name, self._registered)
+            return EngineError(f"it is not installed{hint}; run: pip install edgemem-{name}")
+        try:
+            runtime: Runtime = self._registered[name].factory(self._settings[name], self._context)
+        except (EngineError, ImportError) as error:
+            return EngineError(str(error))
+        return runtime
+
+    def _note(self, card: EngineCard, model: str, name: str, passed: dict[str, str]) -> None:
+        with self._lock:
+            self._served.setdefault(card.name, {})[model] = name
+            if passed:
+                self._passed.setdefault(card.name, {}).update(passed)
+        for other, why in passed.items():
+            _log.warning("%s is loaded by %s, not by %s: %s", card.name, name, other, why)
+
+
+def runtime_settings(registered: Mapping[str, Factory], tables: Mapping[str, Mapping[str, Any]]) -> dict[str, msgspec.Struct]:
+    """The settings of every runtime: `[engines.runtimes.<name>]`, checked, else its defaults.
+
+    Raises UsageError naming the nearest runtime or key when a table or a key in it is unknown.
+    """
+    for name in tables:
+        if name not in registered:
+            raise UsageError(f'settings: engines.runtimes: no runtime is called "{name}"{nearest(name, registered)}')
+    return {
+        name: convert(dict(tables.get(name, {})), component.settings, f"settings: engines.runtimes.{name}")
+        for name, component in registered.items()
+    }

@@ -1,0 +1,383 @@
+"""A server that plays a language model from a script: real HTTP in the dialect of OpenAI-compatible servers, its failures included.
+
+For tests of whatever asks a model. Nothing is patched: the code under test talks to a socket, and the test looks at what arrived.
+
+    with ScriptedServer([{"action": "search"}, ScriptedReply.failing(429, retry_after_s=0.1), "the mug is in the kitchen"]) as server:
+        ...                       # point openai.base_url at server.base_url
+        assert server.asked[0].schema is not None
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+import re
+import socket
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+MODEL = "scripted"
+
+
+@dataclass(frozen=True)
+class ScriptedReply:
+    """What the server does with one request. The default is a short, quick, whole answer."""
+
+    text: str = ""
+    finish: str = "stop"
+    """`finish_reason`: "stop", "length", "content_filter"."""
+    thinking: str = ""
+    """Thought before the text, in pieces of `reasoning_content` of their own."""
+    logprobs: bool = True
+    """Log-probabilities are given where they were asked for."""
+    parts: bool = False
+    """The content comes as a list of parts instead of as a text."""
+    refusal: str = ""
+    """Said instead of the text, in the field of its own that the protocol has for it."""
+    usage: tuple[int, int] | None = (100, 20)
+    """Tokens in and out as the server states them; None = it states none."""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    """Sent as it is, instead of anything made of the fields above."""
+    content_type: str = ""
+    """Instead of the right one."""
+    wait_s: float = 0.0
+    """Before the first byte."""
+    pause_s: float = 0.0
+    """Before every piece of a streamed text; a piece is a word with the blank after it."""
+    cut_after: int | None = None
+    """The connection breaks after so many pieces (of a reply that is not streamed: half-way)."""
+
+    @classmethod
+    def failing(cls, status: int, message: str = "", *, retry_after_s: float | None = None) -> ScriptedReply:
+        """An error as servers send it: 429, 500, 401 ..."""
+        headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
+        return cls(status=status, body=_error(message or f"scripted failure {status}"), headers=headers)
+
+
+ScriptedLine = str | Mapping[str, Any] | ScriptedReply
+"""One reply of a script: a text, an object that is sent as JSON text, or a `ScriptedReply` in full."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that arrived, decoded."""
+
+    jpeg: bytes
+    width_px: int
+    height_px: int
+
+
+@dataclass(frozen=True)
+class ScriptedCall:
+    """One completion request as it arrived."""
+
+    number: int
+    """Counting from 1."""
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    """Names in lower case."""
+
+    @property
+    def messages(self) -> list[tuple[str, str]]:
+        """(role, text) of every message; pictures left out."""
+        return [(message["role"], "".join(_texts(message["content"]))) for message in self.body["messages"]]
+
+    @property
+    def text(self) -> str:
+        """The texts of all messages, to look for what must or must not leave."""
+        return "\n".join(text for _, text in self.messages)
+
+    @property
+    def images(self) -> list[Picture]:
+        """The pictures in order. Raises when one is not a JPEG data URI."""
+        return [_picture(part["image_url"]["url"]) for part in self._parts() if part.get("type") == "image_url"]
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON Schema that the reply was asked to keep."""
+        wanted = self.body.get("response_format", {})
+        schema: Mapping[str, Any] | None = wanted.get("json_schema", {}).get("schema")
+        return schema
+
+    @property
+    def stream(self) -> bool:
+        """The reply is wanted in pieces."""
+        return bool(self.body.get("stream"))
+
+    def _parts(self) -> Iterator[Mapping[str, Any]]:
+        for message in self.body["messages"]:
+            yield from message["content"] if isinstance(message["content"], list) else ()
+
+
+Script = Iterable[ScriptedLine | Callable[[ScriptedCall], ScriptedLine]] | Callable[[ScriptedCall], ScriptedLine]
+"""Replies in order, or a function that makes one of each request (it may stand in the list too)."""
+
+FEATURES = frozenset(
+    {"json_schema", "json_object", "stream_options", "max_tokens", "temperature", "images", "logprobs", "reasoning_effort"}
+)
+"""What a server may be told to reject, see `ScriptedServer(rejects=...)`."""
+
+
+class ScriptedServer:
+    """Plays `script` on a port of this machine that the system chooses, until the `with` block ends or `close` is called.
+
+    `vision` is what it says of its models in `/v1/models`; None = nothing, as most servers do.
+    `refuses_schema(schema)` says what is wrong with a schema, or nothing; that, too, is answered with 400.
+    `rejects` names parameters that are answered with 400 as servers that do not know them do (see FEATURES); such requests, and those
+    with a wrong key where `api_key` is given, use up nothing of the script and are counted in `rejected`. A request after the end of the
+    script is answered with 500 "the script is over".
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        rejects: Collection[str] = (),
+        api_key: str = "",
+        models: Sequence[str] = (MODEL,),
+        port: int = 0,
+        vision: bool | None = None,
+        refuses_schema: Callable[[Mapping[str, Any]], str] = lambda _: "",
+    ) -> None:
+        if unknown := set(rejects) - FEATURES:
+            raise ValueError(f"cannot reject {sorted(unknown)}; valid: {sorted(FEATURES)}")
+        self._respond = script if callable(script) else None
+        self._lines = iter(()) if callable(script) else iter(script)
+        self._rejects, self._api_key, self._models = frozenset(rejects), api_key, tuple(models)
+        self._vision, self._refuses_schema = vision, refuses_schema
+        self._lock = threading.Lock()
+        self.stopping = threading.Event()
+        self.asked: list[ScriptedCall] = []
+        """Every completion request that was played, in order."""
+        self.rejected: list[str] = []
+        """Why requests were turned down before the script."""
+        self.hung_up = 0
+        """Times that the client went away before the reply was whole."""
+        handler = type("_ScriptedHandler", (_Handler,), {"scripted": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self._http.server_address[1])
+
+    @property
+    def base_url(self) -> str:
+        """What `openai.base_url` must be."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> ScriptedServer:  # noqa: PYI034 - Self is in typing from Python 3.11 on
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Go away, in the middle of a conversation if need be. Twice is allowed."""
+        if not self.stopping.is_set():
+            self.stopping.set()
+            self._http.shutdown()
+            self._http.server_close()
+            self._thread.join()
+
+    def play(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply:
+        """The reply to one request. Called by the handler."""
+        with self._lock:
+            why = self._refusal(body, headers)
+            if why is not None:
+                self.rejected.append(why.body.decode() if why.body else "")
+                return why
+            asked = ScriptedCall(len(self.asked) + 1, body, headers)
+            self.asked.append(asked)
+            line: Any = self._respond or next(self._lines, None)
+        line = line(asked) if callable(line) else line
+        if line is None:
+            return ScriptedReply.failing(500, "the script is over")
+        if isinstance(line, ScriptedReply):
+            return line
+        return ScriptedReply(text=line if isinstance(line, str) else json.dumps(line))
+
+    def models(self) -> bytes:
+        """What `/v1/models` says."""
+        says = {} if self._vision is None else {"input_modalities": ["text", "image"] if self._vision else ["text"]}
+        return json.dumps({"object": "list", "data": [{"id": name, "object": "model", **says} for name in self._models]}).encode()
+
+    def _refusal(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply | None:
+        if self._api_key and headers.get("authorization") != f"Bearer {self._api_key}":
+            return ScriptedReply.failing(401, "Incorrect API key provided.")
+        wanted = body.get("response_format", {}).get("type", "")
+        schema = body.get("response_format", {}).get("json_schema", {})
+        if wanted == "json_schema" and (why := self._refuses_schema(schema["schema"])):
+            return ScriptedReply(
+                status=400, body=_error(f"Invalid schema for response_format '{schema['name']}': {why}", "response_format")
+            )
+        images = any(isinstance(m["content"], list) and any(p["type"] == "image_url" for p in m["content"]) for m in body["messages"])
+        used = {wanted: "response_format", **{name: name for name in body}, **({"images": "messages"} if images else {})}
+        for feature in sorted(self._rejects & set(used)):
+            parameter = used[feature]
+            return ScriptedReply(
+                status=400, body=_error(f"Unsupported parameter: '{parameter}' ({feature}) is not supported here.", parameter)
+            )
+        return None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    scripted: ClassVar[ScriptedServer]
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
+        """A test's output stays its own."""
+
+    def do_GET(self) -> None:
+        known = self.path == "/v1/models"
+        self._send(ScriptedReply(status=200 if known else 404, body=self.scripted.models() if known else _error(f"no {self.path}")))
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path != "/v1/chat/completions":
+            self._send(ScriptedReply.failing(404, f"no {self.path}"))
+            return
+        body = json.loads(raw)
+        reply = self.scripted.play(body, {name.lower(): value for name, value in self.headers.items()})
+        self.scripted.stopping.wait(reply.wait_s)
+        try:
+            if reply.body is None and body.get("stream"):
+                self._stream(reply, _Wanted.of(body))
+            else:
+                self._send(reply if reply.body is not None else replace(reply, body=_completion(reply, _Wanted.of(body))))
+        except (ConnectionError, TimeoutError):
+            self.scripted.hung_up += 1
+
+    def _head(self, reply: ScriptedReply, content_type: str, extra: Mapping[str, str]) -> None:
+        self.send_response(reply.status)
+        everything = {"Content-Type": reply.content_type or content_type, "Connection": "close", **extra, **reply.headers}
+        for name, value in everything.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+
+    def _send(self, reply: ScriptedReply) -> None:
+        body = reply.body or b""
+        self._head(reply, "application/json", {"Content-Length": str(len(body))})
+        if reply.cut_after is None:
+            self.wfile.write(body)
+        else:
+            self.wfile.write(body[: len(body) // 2])
+            self._cut()
+
+    def _stream(self, reply: ScriptedReply, wanted: _Wanted) -> None:
+        self._head(reply, "text/event-stream", {"Transfer-Encoding": "chunked"})
+        for number, event in enumerate(_events(reply, wanted)):
+            if number == reply.cut_after:
+                self._cut()
+                return
+            if self.scripted.stopping.wait(reply.pause_s):
+                return
+            data = b"data: " + event + b"\n\n"
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _cut(self) -> None:
+        with suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a request asks for beside the text."""
+
+    usage: bool
+    logprobs: int
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> _Wanted:
+        usage = bool(body.get("stream_options", {}).get("include_usage"))
+        return cls(usage, int(body.get("top_logprobs", 0)) if body.get("logprobs") else 0)
+
+
+def _events(reply: ScriptedReply, wanted: _Wanted) -> Iterator[bytes]:
+    """What a stream carries: one event a piece, the end with its reason, the usage if it was asked for, and the word that it is over."""
+
+    def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, **more}
+        return json.dumps(_frame("chat.completion.chunk") | {"choices": [choice]}).encode()
+
+    for piece in _pieces(reply.thinking):
+        yield chunk({"reasoning_content": piece})
+    for piece in _pieces(reply.refusal or reply.text):
+        said = {"refusal": piece} if reply.refusal else {"content": _content(reply, piece)}
+        yield chunk(said, **_logprobs(reply, wanted, [piece]))
+    yield chunk({}, reply.finish)
+    if wanted.usage and reply.usage is not None:
+        yield json.dumps(_frame("chat.completion.chunk") | {"choices": [], "usage": _usage(reply.usage)}).encode()
+    yield b"[DONE]"
+
+
+def _pieces(text: str) -> list[str]:
+    return re.findall(r"\S+\s*|\s+", text)
+
+
+def _content(reply: ScriptedReply, text: str) -> Any:
+    return [{"type": "text", "text": text}] if reply.parts else text
+
+
+def _logprobs(reply: ScriptedReply, wanted: _Wanted, tokens: Sequence[str]) -> dict[str, Any]:
+    """Every token is said with probability 1/2, what else was likely with half as much each."""
+    if not wanted.logprobs or not reply.logprobs:
+        return {}
+    others = [{"token": f"other{rank}", "logprob": -math.log(2) * (rank + 1), "bytes": None} for rank in range(1, wanted.logprobs)]
+    own = [{"token": token, "logprob": -math.log(2), "bytes": None} for token in tokens]
+    return {"logprobs": {"content": [{**one, "top_logprobs": [one, *others]} for one in own]}}
+
+
+def _completion(reply: ScriptedReply, wanted: _Wanted) -> bytes:
+    message = {"role": "assistant", "content": None if reply.refusal else _content(reply, reply.text), "refusal": reply.refusal or None}
+    thoughts = {"reasoning_content": reply.thinking} if reply.thinking else {}
+    choice = {"index": 0, "message": message | thoughts, "finish_reason": reply.finish, **_logprobs(reply, wanted, _pieces(reply.text))}
+    whole = _frame("chat.completion") | {"choices": [choice]}
+    return json.dumps(whole | ({} if reply.usage is None else {"usage": _usage(reply.usage)})).encode()
+
+
+def _frame(kind: str) -> dict[str, Any]:
+    return {"id": "chatcmpl-scripted", "object": kind, "created": 0, "model": MODEL}
+
+
+def _usage(tokens: tuple[int, int]) -> dict[str, int]:
+    return {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
+
+
+def _error(message: str, parameter: str | None = None) -> bytes:
+    return json.dumps({"error": {"message": message, "type": "invalid_request_error", "param": parameter, "code": None}}).encode()
+
+
+def _texts(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    else:
+        yield from (part["text"] for part in content if part.get("type") == "text")
+
+
+def _picture(uri: str) -> Picture:
+    from PIL import Image
+
+    head, _, data = uri.partition(",")
+    if head != "data:image/jpeg;base64":
+        raise ValueError(f"not a JPEG data URI: {head[:60]}")
+    jpeg = base64.b64decode(data, validate=True)
+    with Image.open(io.BytesIO(jpeg)) as image:
+        image.load()
+        return Picture(jpeg, *image.size)
