@@ -15,6 +15,7 @@ from edgemem.records import Channel, Record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from edgemem.answer.retrievers.match import Ranked
     from edgemem.remember.results import Posting
     from edgemem.remember.view import View
 
@@ -125,7 +126,7 @@ class LabelMatcher:
         return Matches(sightings=tuple(sightings), confidence=confidence)
 
     @staticmethod
-    def _confidence(wanted: LabelQuery, postings: Sequence[Posting], ranked: Sequence[match.Ranked], view: View) -> float:
+    def _confidence(wanted: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ranked], view: View) -> float:
         if not ranked:
             return 0.0
         near = view.moments(from_us=ranked[0].t_us - match.APPEARANCE_US, to_us=ranked[0].t_us + match.APPEARANCE_US, limit=2)
