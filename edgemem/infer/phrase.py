@@ -41,6 +41,8 @@ class LabelQuery(Record, frozen=True):
     labels: dict[str, float]
     objects: dict[str, float]
     colours: tuple[str, ...] = ()
+    likeness: float = 0.0
+    """0..1: how near WordNet places the thing to its nearest label; 1 where a label is the thing or a kind of it, 0 for an unknown word."""
 
 
 def split_colours(phrase: str) -> tuple[str, tuple[str, ...]]:
@@ -67,17 +69,18 @@ class PhraseMatcher:
     def match(self, phrase: str, keep: int = 40) -> LabelQuery:
         """The `keep` likeliest labels of each kind for a phrase such as "red toy car"; its colour words go apart."""
         plain, colours = split_colours(phrase)
-        fires = self.firing(plain)
+        facts = self.facts(plain)
+        fires, likeness = _fires(facts), float(facts[:, [FACTS.index("same"), FACTS.index("lin")]].max())
         is_object = np.array([label.set == "coco" for label in self._labels])
         parts = []
         for chosen in (np.flatnonzero(~is_object), np.flatnonzero(is_object)):
             best = chosen[np.argsort(-fires[chosen], kind="stable")[:keep]]
             parts.append({self._labels[i].name: float(fires[i]) for i in best})
-        return LabelQuery(labels=parts[0], objects=parts[1], colours=colours)
+        return LabelQuery(labels=parts[0], objects=parts[1], colours=colours, likeness=likeness)
 
     def firing(self, phrase: str) -> Vector:
         """Probability that each label fires when the thing is shown, float32 [labels]."""
-        return np.asarray(1 / (1 + np.exp(-(self.facts(phrase) @ WEIGHTS[:-1] + WEIGHTS[-1]))), np.float32)
+        return _fires(self.facts(phrase))
 
     def facts(self, phrase: str) -> Matrix:
         """The columns `FACTS` for every label, float32 [labels, 8]."""
@@ -126,6 +129,10 @@ class PhraseMatcher:
         np.save(part, vectors.astype(np.float16))
         part.replace(path)
         return np.asarray(vectors.astype(np.float16), np.float32)
+
+
+def _fires(facts: Matrix) -> Vector:
+    return np.asarray(1 / (1 + np.exp(-(facts @ WEIGHTS[:-1] + WEIGHTS[-1]))), np.float32)
 
 
 def with_article(phrase: str, before: str = "") -> str:

@@ -8,7 +8,7 @@ from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US
 from edgemem.remember.results import Posting
 
-CUP = LabelQuery(labels={"cup": 0.8, "coffee mug": 0.4, "vase": 0.01}, objects={"cup": 0.9})
+CUP = LabelQuery(labels={"cup": 0.8, "coffee mug": 0.4, "vase": 0.01}, objects={"cup": 0.9}, likeness=1.0)
 
 
 def posting(moment: int, name: str, score: float, kind: str = "label", colour: str = "") -> Posting:
@@ -19,6 +19,11 @@ def test_the_moment_with_the_likelier_label_comes_first():
     found = score_moments(CUP, [posting(1, "vase", 0.9), posting(2, "cup", 0.7), posting(3, "coffee mug", 0.7)], 100)
     assert [one.moment_id for one in found] == [2, 3, 1]
     assert found[0].why == "cup"
+
+
+def judged(query: LabelQuery, seen: list[Posting], *, beside: bool = True) -> Features:
+    """Features of the query over these postings."""
+    return features(query, seen, score_moments(query, seen, 100), beside=beside)
 
 
 def test_a_label_that_fires_everywhere_counts_less_than_a_rare_one():
@@ -42,7 +47,7 @@ def test_label_and_object_together_beat_the_label_alone():
 def test_what_a_static_camera_always_sees_is_found():
     seen = [posting(m, "cup", 0.9) for m in range(50)]
     assert len(score_moments(CUP, seen, 50)) == 50
-    assert matches(features(CUP, seen))
+    assert matches(judged(CUP, seen))
 
 
 def test_one_moment_is_a_memory_too():
@@ -62,13 +67,28 @@ def test_a_thing_seen_twice_in_a_row_beats_one_flicker():
 
 def test_an_empty_memory_shows_nothing():
     assert score_moments(CUP, [], 0) == []
-    assert not matches(features(CUP, []))
-    assert confidence(features(LabelQuery(labels={}, objects={}), [])) == 0.0
+    assert not matches(judged(CUP, []))
+    assert confidence(judged(LabelQuery(labels={}, objects={}), [])) == 0.0
 
 
 def test_a_known_thing_that_was_hardly_seen_is_not_there():
-    assert not matches(features(CUP, [posting(1, "cup", 0.06), posting(2, "vase", 0.9)]))
-    assert matches(features(CUP, [posting(1, "cup", 0.7)]))
+    assert not matches(judged(CUP, [posting(1, "cup", 0.06), posting(2, "cup", 0.05), posting(2, "vase", 0.9)]))
+    assert matches(judged(CUP, [posting(1, "cup", 0.7), posting(2, "cup", 0.6)]))
+
+
+def test_one_flicker_among_pictures_is_doubted_but_a_lone_picture_is_believed():
+    flicker = [posting(1, "cup", 0.7), posting(50, "cup", 0.7)]
+    assert not matches(judged(CUP, flicker))
+    assert matches(judged(CUP, flicker, beside=False))
+    assert judged(CUP, [posting(1, "cup", 0.7), posting(3, "cup", 0.5), posting(30, "cup", 0.6)]).again == 0.5
+    assert judged(CUP, [posting(1, "cup", 0.5), posting(3, "cup", 0.7), posting(9, "coffee mug", 0.9)]).again == 0.5
+
+
+def test_an_unknown_word_needs_more_proof_than_a_known_one():
+    seen = [posting(1, "tench", 0.9), posting(2, "tench", 0.9)]
+    known, unknown = (LabelQuery(labels={"tench": firing}, objects={}, likeness=like) for firing, like in ((0.6, 1.0), (0.004, 0.0)))
+    assert confidence(judged(known, seen)) > 0.75
+    assert confidence(judged(unknown, seen)) < 0.3
 
 
 def test_of_equal_moments_the_nearer_vector_comes_first():
@@ -78,7 +98,7 @@ def test_of_equal_moments_the_nearer_vector_comes_first():
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.5))
 def test_more_support_never_lowers_confidence(firing: float, support: float, more: float):
-    low, high = (confidence(Features(firing=firing, support=s)) for s in (support, min(1.0, support + more)))
+    low, high = (confidence(Features(firing=firing, support=s, again=s)) for s in (support, min(1.0, support + more)))
     assert 0.0 <= low <= high <= 1.0
 
 

@@ -122,11 +122,18 @@ def test_photographs_are_found_by_what_they_show(bridge: LabelBridge, photograph
 def test_what_was_never_shown_is_less_likely_than_what_was(bridge: LabelBridge, photographs: dict[str, Image]):
     seen = bridge.look(photographs["coffee"]).observations
     postings = [Posting(moment_id=1, t_us=1, kind=o.kind, name=o.name, score=o.score, colour=o.colour, area=0.0) for o in seen]
-    likely = {
-        phrase: confidence(features(bridge.match_labels(phrase), postings)) for phrase in ("espresso", "zebra", "school bus", "igloo")
-    }
+    likely = {}
+    for phrase in ("espresso", "zebra", "school bus", "igloo", "plorbit"):
+        query = bridge.match_labels(phrase)
+        likely[phrase] = confidence(features(query, postings, score_moments(query, postings, 1), beside=False))
     assert max(likely, key=lambda phrase: likely[phrase]) == "espresso"
-    assert likely["zebra"] < ABSTAIN_BELOW
+    assert likely["espresso"] >= ABSTAIN_BELOW > max(likely["zebra"], likely["plorbit"])
+
+
+def test_likeness_says_what_the_vocabulary_knows(bridge: LabelBridge):
+    assert bridge.match_labels("red espresso").likeness == bridge.match_labels("dog").likeness == 1.0
+    assert 0.5 < bridge.match_labels("mandrill").likeness < 1.0
+    assert bridge.match_labels("plorbit").likeness == 0.0
 
 
 def test_a_sight_is_a_unit_vector_and_likeliest_labels_with_their_places(bridge: LabelBridge, photographs: dict[str, Image]):

@@ -172,7 +172,7 @@ def main() -> None:
             if with_objects:
                 postings += _postings(seen, objects, query.objects, "object", MIN_OBJECT)
             ranked = score_moments(query, postings, len(labels))
-            return [r.moment_id for r in (spread(ranked, 5) if apart else ranked)], confidence(features(query, postings))
+            return [r.moment_id for r in (spread(ranked, 5) if apart else ranked)], confidence(features(query, postings, ranked))
 
         return rank
 

@@ -13,6 +13,10 @@ from edgemem.infer.roles import JointEmbedder
 from edgemem.records import Channel, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgemem.answer.retrievers.match import Ranked
+    from edgemem.remember.results import Posting
     from edgemem.remember.view import View
 
 
@@ -110,16 +114,23 @@ class LabelMatcher:
         ranked = match.score_moments(wanted, postings, moments)
         if not ranked:
             return Matches()
-        sure, best = match.confidence(match.features(wanted, postings)), ranked[0].score
+        sure, best = self._confidence(wanted, postings, ranked, view), ranked[0].score
         if whole:
             postings = [posting for posting in postings if _within(query, posting.t_us)]
             ranked = [one for one in ranked if _within(query, one.t_us)]
-        confidence = match.confidence(match.features(wanted, postings))
+        confidence = self._confidence(wanted, postings, ranked, view)
         sightings = (
             Sighting(moment_id=r.moment_id, score=sure * r.score / best, why=f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
             for r in match.spread(ranked, k)
         )
         return Matches(sightings=tuple(sightings), confidence=confidence)
+
+    @staticmethod
+    def _confidence(wanted: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ranked], view: View) -> float:
+        if not ranked:
+            return 0.0
+        near = view.moments(from_us=ranked[0].t_us - match.APPEARANCE_US, to_us=ranked[0].t_us + match.APPEARANCE_US, limit=2)
+        return match.confidence(match.features(wanted, postings, ranked, beside=len(near) > 1))
 
 
 def _likely(query: LabelQuery) -> list[str]:

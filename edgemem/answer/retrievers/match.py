@@ -36,11 +36,15 @@ NEIGHBOUR = 0.5
 """Share of its better neighbour's score that a moment gets: a thing is seen for seconds, an accident once. First answers +1.6 points."""
 OTHER_COLOUR, NO_COLOUR = 0.5, 0.75
 """Factors where another colour than the one asked for, or none, stands out where the thing was seen."""
-WEIGHTS = (2.08, 0.70, 0.37, 1.76)
-"""Constant, log support, log firing, firing x log support. Fitted on two catalogues of things over two kinds of backgrounds, one picture a
-thing, shown and never shown weighing the same. Fitted on one catalogue alone, the area under the curve on the other was .78 and .72."""
-ABSTAIN_BELOW = 0.30
-"""Confidence under which a memory is said not to show the thing: 3 to 6 % of what was shown once, 25 to 31 % of what never was."""
+WEIGHTS = (1.37, 0.46, 0.85, 0.77, 1.09)
+"""Constant, log firing, firing x log support, log again, likeness: of the logistic model for "the first picture shows the thing". Fitted on
+one composed stream (shown : never shown : nonsense as 7 : 2 : 1) and read on another generator's (`tools/eval/stages.py`)."""
+LEAST_SUPPORT = 0.01
+"""Added to a support before its logarithm."""
+EXPECTED_AGAIN = 0.7
+"""Share of the support that is taken for `again` where no moment is near enough to see the thing a second time."""
+ABSTAIN_BELOW = 0.50
+"""Confidence under which a memory is said not to show the thing."""
 
 
 class Ranked(Record, frozen=True):
@@ -58,11 +62,14 @@ class Features(Record, frozen=True):
     """What tells a thing shown from one that is not.
 
     `firing` is the highest firing probability of any label: how well the vocabulary covers the phrase. `support` is the largest product of
-    firing and seen probability, divided by `firing`: how strongly the expected was seen.
+    firing and seen probability, divided by `firing`: how strongly the expected was seen. `again` is the same in the moments beside the
+    best one: a thing is seen for seconds, an accident once. `likeness` is that of the query.
     """
 
     firing: float = 0.0
     support: float = 0.0
+    again: float = 0.0
+    likeness: float = 0.0
 
 
 def score_moments(
@@ -114,22 +121,39 @@ def _with_neighbours(scores: Array, t_us: Array) -> Array:
     return raised
 
 
-def features(query: LabelQuery, postings: Sequence[Posting]) -> Features:
-    """Of a whole query in one memory."""
+def features(query: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ranked], *, beside: bool = True) -> Features:
+    """Of a whole query in one memory. `ranked` are its moments, best first; `beside`: whether a moment was kept within an appearance's
+    time of the best one, so that the thing could have been seen there a second time.
+    """
     firing = max(query.labels.values(), default=0.0)
-    if firing <= 0:
+    if firing <= 0 or not ranked:
         return Features()
-    seen = (query.labels[p.name] * p.score * _colour_factor(query, p) for p in postings if p.kind == "label" and p.name in query.labels)
-    return Features(firing=firing, support=max(seen, default=0.0) / firing)
+    seen: dict[int, float] = {}
+    for p in postings:
+        if p.kind == "label" and p.name in query.labels:
+            seen[p.moment_id] = max(seen.get(p.moment_id, 0.0), query.labels[p.name] / firing * p.score * _colour_factor(query, p))
+    support = max(seen.values(), default=0.0)
+    again = max((seen.get(m, 0.0) for m in _beside(ranked)), default=0.0) if beside else EXPECTED_AGAIN * seen.get(ranked[0].moment_id, 0.0)
+    return Features(firing=firing, support=support, again=again, likeness=query.likeness)
+
+
+def _beside(ranked: Sequence[Ranked]) -> list[int]:
+    """The scored moments next before and next after the best one, of the same appearance."""
+    best = ranked[0]
+    before = [one for one in ranked if best.t_us - APPEARANCE_US < one.t_us < best.t_us]
+    after = [one for one in ranked if best.t_us < one.t_us < best.t_us + APPEARANCE_US]
+    nearest = (max(before, key=lambda one: one.t_us, default=None), min(after, key=lambda one: one.t_us, default=None))
+    return [one.moment_id for one in nearest if one is not None]
 
 
 def confidence(found: Features) -> float:
-    """Probability, 0..1, that the memory shows the thing."""
+    """Probability, 0..1, that the best moment shows the thing."""
     if found.firing <= 0 or found.support <= 0:
         return 0.0
-    support, firing = math.log(found.support + 0.01), math.log(max(found.firing, 1e-4))
-    constant, by_support, by_firing, both = WEIGHTS
-    return 1 / (1 + math.exp(-(constant + by_support * support + by_firing * firing + both * found.firing * support)))
+    constant, by_firing, by_support, by_again, by_likeness = WEIGHTS
+    value = constant + by_firing * math.log(max(found.firing, 1e-3)) + by_likeness * found.likeness
+    value += by_support * found.firing * math.log(found.support + LEAST_SUPPORT) + by_again * math.log(found.again + LEAST_SUPPORT)
+    return 1 / (1 + math.exp(-value))
 
 
 def matches(found: Features) -> bool:

@@ -1,0 +1,102 @@
+"""Where shown things are lost: `stages.py TRUTH.json=MEMORY...` prints a table of the way from a picture to an answer.
+
+Every phrase that is true of a thing in the stream is asked. It is lost at the first stage that it does not pass:
+kept     a moment lies within the time when the thing was in view
+known    the vocabulary has a word for it: a label is the thing, a kind of it or its kind (likeness of `KNOWN` or more)
+labelled one of the labels that fire for it (at least half as likely as the likeliest) was seen in such a moment at `SEEN` or more
+found    one of the first five pictures lies within 10 s of it
+sure     the confidence in the phrase reaches what an answer needs
+`first` is the share whose very first picture is right. Affirmed are phrases true of nothing in the stream.
+"""
+
+import argparse
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import shown
+from world import Span
+
+from edgemem.answer.retrieve import Query
+from edgemem.answer.retrievers.frames import LabelMatcher
+from edgemem.answer.retrievers.match import ABSTAIN_BELOW
+from edgemem.cli.app import CommandContext
+from edgemem.records import US
+from edgemem.remember.view import View
+
+WITHIN_S, K = 10.0, 5
+KNOWN, SEEN = 0.9, 0.1
+STAGES = ("kept", "known", "labelled", "found", "sure")
+
+
+class Passed(NamedTuple):
+    """The stage at which a phrase is lost or "answered", whether the first picture is right, confidence, and what every stage says."""
+
+    where: str
+    first: bool
+    sure: float
+    checks: tuple[bool, ...]
+
+
+def passed(phrase: str, spans: tuple[Span, ...], matcher: LabelMatcher, joint: Any, view: View, start_us: int) -> Passed:
+    """One phrase on its way."""
+    ranges = [(start_us + int(a * US), start_us + int(b * US)) for a, b in spans]
+    within = int(WITHIN_S * US)
+    kept = any(view.moments(from_us=a, to_us=b, limit=1) for a, b in ranges)
+    wanted = joint.match_labels(phrase)
+    best = max(wanted.labels.values(), default=0.0)
+    likely = [name for name, firing in wanted.labels.items() if firing >= best / 2]
+    seen = [p for a, b in ranges for p in view.postings(likely, kinds=("label",), from_us=a, to_us=b)]
+    matches = matcher.match(Query(text=phrase), view, K)
+    moments = view.moments_of(s.moment_id for s in matches.sightings)
+    right = [any(a - within <= moments[s.moment_id].t_us <= b + within for a, b in ranges) for s in matches.sightings]
+    checks = (kept, wanted.likeness >= KNOWN, any(p.score >= SEEN for p in seen), any(right), matches.confidence >= ABSTAIN_BELOW)
+    lost = next((stage for stage, ok in zip(STAGES, checks, strict=True) if not ok), "answered")
+    return Passed(lost, bool(right and right[0]), matches.confidence, checks)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("streams", nargs="+", metavar="TRUTH.json=MEMORY")
+    parser.add_argument("--each", action="store_true", help="print every phrase; not for streams that only report")
+    args = parser.parse_args()
+    session = CommandContext(None, ("engines.threads=1",))
+    joint = session.engines.role("embed_joint")
+    lost: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    affirmed: defaultdict[str, list[bool]] = defaultdict(list)
+    for pair in args.streams:
+        truth, _, memory = pair.partition("=")
+        stream = shown.read(Path(truth))
+        with View.open(Path(memory)) as view:
+            matcher, start_us = LabelMatcher(joint), view.streams()[0].t0_us
+            for phrase, difficulty in stream.asked().items():
+                where, first, sure, checks = passed(phrase, stream.spans(phrase), matcher, joint, view, start_us)
+                for group in (difficulty, "all"):
+                    lost[group].update(
+                        [where, "asked", *(["first"] if first else []), *(f"({s})" for s, ok in zip(STAGES, checks, strict=True) if ok)]
+                    )
+                if args.each:
+                    print(f"  {difficulty:8s} {phrase:36s} {where:9s} {'first' if first else '':5s} {sure:.2f}")
+            for kind, phrases in (("never shown", stream.never()), ("nonsense", shown.nonsense())):
+                for phrase in phrases:
+                    sure = matcher.match(Query(text=phrase), view, 1).confidence
+                    affirmed[kind].append(sure >= ABSTAIN_BELOW)
+                    if args.each and affirmed[kind][-1]:
+                        print(f"  affirmed {phrase:36s} {kind} {sure:.2f}")
+    print_table(lost, affirmed)
+
+
+def print_table(lost: dict[str, Counter[str]], affirmed: dict[str, list[bool]]) -> None:
+    """Percent of the phrases asked, by how hard they are."""
+    print(f"{'':10s} asked | lost at: {' '.join(f'{s:>8s}' for s in STAGES)} | answered | found  first")
+    for group in ("exact", "synonym", "colour", "kind", "all"):
+        if count := lost[group]["asked"]:
+            shares = " ".join(f"{100 * lost[group][s] / count:8.1f}" for s in STAGES)
+            found, first = (100 * lost[group][s] / count for s in ("(found)", "first"))
+            print(f"{group:10s} {count:5d} |          {shares} | {100 * lost[group]['answered'] / count:8.1f} | {found:5.1f}  {first:5.1f}")
+    for kind, said in affirmed.items():
+        print(f"affirmed of {kind}: {sum(said)} of {len(said)} ({100 * sum(said) / max(len(said), 1):.1f} %)")
+
+
+if __name__ == "__main__":
+    main()
