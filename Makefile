@@ -29,7 +29,7 @@ contract: setup
 	$(BIN)/lint-imports
 
 bench: setup
-	for script in tools/bench/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	$(BIN)/python tools/bench_report.py
 
 torture: setup
 	$(BIN)/python tools/torture.py --cycles 300

@@ -10,4 +10,4 @@ fi
 "$bin/ruff" format --check .
 "$bin/mypy"
 "$bin/lint-imports"
-"$bin/python" -m pytest
+"$bin/python" -m pytest -rs
