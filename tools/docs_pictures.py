@@ -37,7 +37,7 @@ def timeline(demo: Path) -> Image.Image:
 
 def answer(demo: Path) -> Image.Image:
     """A question, its answer and the picture that proves it."""
-    with Memory(demo / "memory") as memory:
+    with Memory.open(demo / "memory") as memory:
         found = memory.ask(QUESTION)
         item = found.evidence[0]
         shown = memory.show(item.id)
@@ -48,7 +48,7 @@ def answer(demo: Path) -> Image.Image:
     large, small = ImageFont.load_default(19), ImageFont.load_default(14)
     draw.text((24, 24), textwrap.fill(QUESTION, 42), fill=ACCENT, font=large)
     draw.text((24, 70), textwrap.fill(found.answer, 44), fill=INK, font=large)
-    facts = f"{item.id}, {item.stream} at {offset_text(item.offset_us)}\nconfidence {found.confidence:.2f}\nseen: {', '.join(o.name for o in shown.observations[:4])}"
+    facts = f"{where}\nconfidence {found.confidence:.2f}\nseen: {seen}"
     draw.text((24, 180), textwrap.fill(facts, 60, replace_whitespace=False), fill=DIM, font=small)
     return card
 
