@@ -48,7 +48,8 @@ def answer(demo: Path) -> Image.Image:
     large, small = ImageFont.load_default(19), ImageFont.load_default(14)
     draw.text((24, 24), textwrap.fill(QUESTION, 42), fill=ACCENT, font=large)
     draw.text((24, 70), textwrap.fill(found.answer, 44), fill=INK, font=large)
-    facts = f"{where}\nconfidence {found.confidence:.2f}\nseen: {seen}"
+    seen = ", ".join([o.name for o in shown.observations if o.kind != "text"][:4])
+    facts = f"{item.id}, {item.stream} at {offset_text(item.offset_us)}\nconfidence {found.confidence:.2f}\nseen: {seen}"
     draw.text((24, 180), textwrap.fill(facts, 60, replace_whitespace=False), fill=DIM, font=small)
     return card
 
