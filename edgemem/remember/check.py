@@ -12,7 +12,7 @@ from pathlib import Path
 from edgemem.remember.disk.database import is_cipher
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forget import digest
-from edgemem.remember.forgetting.tidy import WIPE_DUE
+from edgemem.remember.forgetting.finish import WIPE_DUE
 from edgemem.remember.rows.anchor import is_due
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.vectors.sidecar import Sidecar

@@ -20,7 +20,6 @@ from edgemem.remember.rows import ledger
 from edgemem.remember.store import Store
 from edgemem.remember.tiers import AgeTiers
 
-
 SMALL_CAP = 8 << 20
 """Below what the command line takes (conftest.py), so that it is soon full."""
 

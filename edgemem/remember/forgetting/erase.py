@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from edgemem.remember.budget.pieces import Step
-from edgemem.remember.forgetting.tidy import ERASE_DUE
+from edgemem.remember.budget.batches import Step
+from edgemem.remember.forgetting.finish import ERASE_DUE
 from edgemem.remember.rows.transaction import Transaction
 
 _WINDOW = 64
