@@ -53,7 +53,10 @@ _COUNTS = (
     ),
     (
         "spaces whose number of vectors is wrong",
-        "SELECT count(*) FROM vec_space s WHERE rows <> (SELECT count(*) FROM vec WHERE id & 255 = s.id)",
+        (
+            "SELECT count(*) FROM vec_space s LEFT JOIN (SELECT id & 255 AS space_id, count(*) AS found FROM vec GROUP BY 1) v"
+            " ON v.space_id = s.id WHERE s.rows <> ifnull(v.found, 0)"
+        ),
     ),
     (
         "segments that lie in one of no higher level",

@@ -141,7 +141,7 @@ class _Exporting:
                         row["box"] = msgspec.to_builtins(unpacked(row["box"]))
                         row["vectors"] = self._vectors("part", row["id"])
                     if table == "moments":
-                        self._add_sight(row)
+                        self._add_seen(row)
                         if self._progress is not None:
                             self._progress(number, moments)
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -162,7 +162,7 @@ class _Exporting:
             row = dict(zip(names, values, strict=True))
             yield {name: json.loads(value) if (table, name) in _JSON else value for name, value in row.items()}
 
-    def _add_sight(self, row: dict[str, Any]) -> None:
+    def _add_seen(self, row: dict[str, Any]) -> None:
         """What was seen in a moment, its vectors, and its picture as a file."""
         blob_id, key = row.pop("blob_id"), row["id"]
         found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (key,)).fetchone()

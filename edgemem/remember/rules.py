@@ -10,6 +10,11 @@ from edgemem.records import US
 from edgemem.remember.store import Store, Transaction
 from edgemem.remember.tiers import Retainer, RetentionStep
 
+_SEGMENTS = (
+    "WITH RECURSIVE shown (id) AS (SELECT segment_id FROM segment_moment WHERE moment_id = :id"
+    " UNION SELECT g.parent_id FROM segment g JOIN shown ON g.id = shown.id WHERE g.parent_id IS NOT NULL)"
+)
+"""The segments that show a moment, and those that hold them."""
 DAY_US = 86_400 * US
 _STEP_MOMENTS = 64
 """Rows of each kind that one step takes up, fewer where the budget allows less at once."""
@@ -94,9 +99,7 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
     for number, moment_id in enumerate(moments):
         if tx.full:
             return number, False
-        documents = (
-            "SELECT id FROM document WHERE moment_id = :id OR segment_id IN (SELECT segment_id FROM segment_moment WHERE moment_id = :id)"
-        )
+        documents = f"{_SEGMENTS} SELECT id FROM document WHERE moment_id = :id OR segment_id IN (SELECT id FROM shown)"  # noqa: S608
         for (document_id,) in tx.connection.execute(documents, {"id": moment_id}).fetchall():
             if not (tx.drop_sessions_about("d", [document_id]) and tx.drop_document(document_id)):
                 return number, False

@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 _MOST_NAMES = 20_000
 """Interned ids kept in memory between transactions; text that was read makes names without end."""
 _BACKSTOP_PAGES = 16384
-"""SQLite checkpoints by itself at 64 MiB of WAL, should nobody call `maintain`."""
+"""SQLite checkpoints by itself at 64 MiB of WAL, where `maintain` is not called."""
 
 
 class SpaceLike(Protocol):
@@ -189,9 +189,9 @@ class Store(Maintenance, RetentionReading):
             raise
         if len(self._names) > _MOST_NAMES:
             self._names.clear()
-        for name in tx.unlearnt:
+        for name in tx.dropped_names:
             self._names.pop(name, None)
-        self._names.update(tx.learnt)
+        self._names.update(tx.added_names)
         self.ledger = tx.ledger
         if tx.redated:
             self._redate_due = anchor.is_due(self._connection)

@@ -78,7 +78,7 @@ class AgeTiers:
 
     Always kept: the first and the latest moment of each stream, protected moments (a segment's representative) and pinned ones;
     pinned pictures are not shrunk either. A moment takes each step of compression once, because its tier is stored. Ages count from
-    the newest moment; while the clock cannot be trusted nobody grows older. A moment never returns to a younger tier. In the tier "stub"
+    the newest moment; while the clock cannot be trusted nothing ages. A moment never returns to a younger tier. In the tier "stub"
     it has no picture; those that are always kept never come to it.
     """
 
@@ -97,7 +97,7 @@ class AgeTiers:
         high = 2**63 - 1
         for rank, rule in enumerate(self._settings.tiers):
             low = -(2**63) if rule.until_s is None else now - round(rule.until_s * US)
-            # The youngest tier has nobody to come from: thin what arrived in it, a window of bounded length.
+            # No tier is younger than the first: thin what arrived in it, a window of bounded length.
             bounds = {"from_us": low, "to_us": high, "limit": left if younger else -1}
             lagging = store.retainable(tiers=younger or [rule.tier], unprotected=rule.tier == "stub", **bounds)
             drop, keep = self._divide(store, rule, lagging, low, high, ends)

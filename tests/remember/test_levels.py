@@ -5,10 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from edgemem.config import KeepRule
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import US
 from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewEntity, NewRelation
+from edgemem.remember.forget import Wanted, forget
+from edgemem.remember.rules import KeepRules
+from edgemem.remember.view import View
 
 
 @pytest.fixture
@@ -66,6 +70,51 @@ def test_segments_outlive_the_one_that_holds_them(store, scene):
         tx.drop_segment(parent)
     with store.view() as view:
         assert [(s.id, s.parent_id) for s in view.segments()] == [(clips[0], None), (clips[1], None)]
+
+
+def test_forgetting_a_moment_takes_what_was_written_of_the_scene_around_its_clip(store, making):
+    """Three clips in two scenes, which hold no moments of their own, in one film."""
+    with store.transaction() as tx:
+        ids = [tx.add_moment(making.moment(second * US)) for second in range(9)]
+        clips = [tx.add_segment(making.segment(ids[at : at + 3], at * US, (at + 2) * US, ids[at + 1])) for at in (0, 3, 6)]
+        scene = msgspec.structs.replace(making.segment((), 0, 0), level=1)
+        scenes = [
+            tx.add_segment(msgspec.structs.replace(scene, t1_us=5 * US)),
+            tx.add_segment(msgspec.structs.replace(scene, t1_us=8 * US)),
+        ]
+        film = tx.add_segment(msgspec.structs.replace(scene, level=2, t1_us=8 * US))
+        tx.set_parent(clips[:2], scenes[0])
+        tx.set_parent(clips[2:], scenes[1])
+        tx.set_parent(scenes, film)
+        for segment_id in (*clips, *scenes, film):
+            tx.add_document(making.document(f"of {segment_id}", 50 * US, 51 * US, 51 * US, segment_id=segment_id))
+    store.close()
+    forget(store.directory, Wanted(evidence=(f"m{ids[0]}",)))
+    with View.open(store.directory) as view:
+        assert {d.segment_id for d in view.documents()} == {*clips[1:], scenes[1]}
+        assert [(s.id, s.parent_id) for s in view.segments(level=0)] == [
+            (clips[0], scenes[0]), (clips[1], scenes[0]), (clips[2], scenes[1]),
+        ]  # fmt: skip
+        assert (view.segment(clips[0]).t0_us, view.segment(scenes[0]).t1_us) == (US, 5 * US)
+    forget(store.directory, Wanted(evidence=(f"s{clips[2]}",)))
+    with View.open(store.directory) as view:
+        assert {s.id for s in view.segments()} == {*clips[:2], scenes[0], film}  # nothing is left of the second scene
+        assert {d.segment_id for d in view.documents()} == {clips[1]}
+    assert check_memory(store.directory) == []
+
+
+def test_a_rule_for_a_place_takes_what_was_written_of_the_scene_around_it(store, making):
+    with store.transaction() as tx:
+        moment_id = tx.add_moment(making.moment(0, seen=(making.label("bath", 0.9),)))
+        clip = tx.add_segment(making.segment([moment_id], 0, 0))
+        scene = tx.add_segment(msgspec.structs.replace(making.segment((), 0, US), level=1))
+        tx.set_parent([clip], scene)
+        for segment_id in (clip, scene):
+            tx.add_document(making.document(f"of {segment_id}", segment_id=segment_id))
+        kept = tx.add_document(making.document("of neither"))
+    KeepRules([KeepRule(place="bath", keep_days=1)]).apply(store, 3 * 86_400 * US)
+    with store.view() as view:
+        assert [d.id for d in view.documents()] == [kept]
 
 
 def test_a_role_is_seen_from_when_it_was_given(store, scene):

@@ -130,7 +130,7 @@ class Eviction:
         return self._newest_id() if oldest is None else oldest - 1
 
     def restart(self) -> None:
-        """Begin all laps anew, for a hard round."""
+        """Let every stage begin at the oldest moment again, for a hard round."""
         self._progress = EvictionProgress(cap_bytes=self._division.cap_bytes, gap_s=self._progress.gap_s)
 
     def _newest_id(self) -> int:
@@ -138,7 +138,7 @@ class Eviction:
         return newest
 
     def _advance(self, stage: str, upto: int, act: Callable[[Transaction, Sequence[Retainable]], int]) -> bool:
-        """Let `act` deal with the moments after the position of the stage; it returns how far it came. False at the end of the lap."""
+        """Let `act` deal with the moments after the position of the stage; it returns how far it came. False when the stage is through."""
         window = self._window(self._progress.at.get(stage, 0), upto)
         if not window:
             return False
@@ -219,7 +219,7 @@ class Eviction:
         return self._each(tx, window, lambda m: None if m.pinned or m.id in self._ends else tx.drop_moment(m.id))
 
     def _thin(self, upto: int) -> bool:
-        """Sweep on; at the end of a lap double the gap and begin again, up to an hour."""
+        """Thin further; when all moments are met, double the gap and begin again, up to an hour."""
         progress = self._progress
         while not self._advance("thin", upto, self._thin_window):
             if progress.gap_s >= _LAST_GAP_S or not upto:
@@ -244,7 +244,7 @@ class Eviction:
         return found
 
     def _most_valuable(self, bucket: Sequence[Retainable], values: Mapping[int, float]) -> int:
-        """What stays anyhow stands for its stretch; else the one of most value."""
+        """What may not fade represents its stretch; else the one of most value."""
         kept = next((moment for moment in bucket if not self._may_fade(moment)), None)
         return max(bucket, key=lambda moment: values[moment.id]).id if kept is None else kept.id
 
