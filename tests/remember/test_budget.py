@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -186,6 +186,34 @@ def test_parts_and_jobs_keep_to_the_cap(making):
             assert len(view.nearest_parts("looks/16", making.unit(1), 9999)) == len(parts)
         store.close()
         assert check_memory(store.directory) == []
+
+
+@pytest.mark.parametrize(("dim", "fits"), [(200_000, True), (400_000, False)])
+@pytest.mark.parametrize("holds", ["part", "entity"])
+def test_vectors_of_parts_and_entities_count_in_a_transaction(making, holds, dim, fits):
+    """Of two bytes a dimension; a transaction takes 0.8 MB under this cap."""
+    with memory(making, SMALL_CAP) as store:
+        store.ensure_space(Space(name="large", dim=dim), holds=holds)
+        with store.transaction() as tx:
+            moment_id = tx.add_moment(making.moment(0))
+            entity_id = tx.add_entity(NewEntity(kind="face", name="face 1", known_us=0))
+        with nullcontext() if fits else pytest.raises(BudgetError, match="does not fit"), store.transaction() as tx:
+            if holds == "part":
+                tx.add_part(NewPart(kind="face", score=1.0, moment_id=moment_id, vectors={"large": np.zeros(dim, np.float32)}))
+            else:
+                tx.set_entity_vector(entity_id, "large", np.zeros(dim, np.float32))
+        with store.view() as view:
+            assert len(view.parts()) == (fits and holds == "part")
+
+
+def test_a_job_counts_in_a_transaction(making):
+    with memory(making, SMALL_CAP) as store:
+        with store.transaction() as tx:
+            tx.add_job("w", "cam", bytes(600_000), 0)
+        with pytest.raises(BudgetError, match="does not fit"), store.transaction() as tx:
+            tx.add_job("w", "cam", bytes(800_000), 0)
+        with store.view() as view:
+            assert len(view.jobs()) == 1
 
 
 def test_a_budget_below_the_minimum_is_refused_before_a_byte_is_written(directory, monkeypatch):
