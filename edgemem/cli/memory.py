@@ -72,8 +72,8 @@ def backup(_environment: CommandContext, file: Path, memory: Path, key_file: Pat
 
     The copy of an encrypted memory is encrypted too.
     """
+    from edgemem.remember.administration import backup as copy
     from edgemem.remember.disk.keys import read
-    from edgemem.remember.upkeep import backup as copy
 
     with progress() as advance:
         size = copy(memory, file, partial(advance, "backup"), key=None if key_file is None else read(key_file))
@@ -114,8 +114,8 @@ def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool
 @pass_environment
 def import_(environment: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
     """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
+    from edgemem.remember.administration import restore
     from edgemem.remember.imports import import_into
-    from edgemem.remember.upkeep import restore
     from edgemem.remember.view import View
 
     if source.is_dir():
@@ -143,7 +143,7 @@ def compact(_environment: CommandContext, memory: Path, as_json: bool) -> None:
 
     Needs no room for a second copy.
     """
-    from edgemem.remember.upkeep import compact as shrink
+    from edgemem.remember.administration import compact as shrink
 
     with progress() as advance:
         before, after = shrink(memory, partial(advance, "compact"))

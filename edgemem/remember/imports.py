@@ -78,7 +78,11 @@ class _Segment(Record, frozen=True):
     representative_id: int | None
     moments: tuple[int, ...]
     level: int = 0
-    parent_id: int | None = None
+
+
+class _Parent(Record, frozen=True):
+    segment_id: int
+    parent_id: int
 
 
 class _Part(NewPart, frozen=True):
@@ -139,6 +143,7 @@ _KINDS: dict[str, type[Record]] = {
     "streams": _Stream,
     "moments": _Moment,
     "segments": _Segment,
+    "parents": _Parent,
     "documents": _Document,
     "entities": _Entity,
     "aliases": _Alias,
@@ -289,10 +294,13 @@ class _Importing:
     def add_segments(self, tx: Transaction, row: _Segment) -> None:
         given = {name: getattr(row, name) for name in ("stream", "segmenter", "t0_us", "t1_us", "offset_us")}
         ids = tuple(self.moments[moment_id] for moment_id in row.moments if moment_id in self.moments)
-        parent_id = _of(self._segments, row.parent_id)  # those of higher levels stand first
-        representative_id = _of(self.moments, row.representative_id)
-        new = NewSegment(**given, moment_ids=ids, representative_id=representative_id, level=row.level, parent_id=parent_id)
+        new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id), level=row.level)
         self._segments[row.id] = tx.add_segment(new)
+
+    def add_parents(self, tx: Transaction, row: _Parent) -> None:
+        segment_id, parent_id = _of(self._segments, row.segment_id), _of(self._segments, row.parent_id)
+        if segment_id is not None and parent_id is not None:
+            tx.set_parent([segment_id], parent_id)
 
     def add_entities(self, tx: Transaction, row: _Entity) -> None:
         self._entities[row.id] = tx.add_entity(replace(row, segment_id=_of(self._segments, row.segment_id)))

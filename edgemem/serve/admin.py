@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from edgemem.errors import EngineError, UsageError
 from edgemem.events import EntityNamed
 from edgemem.hear.voices import without_voices
-from edgemem.remember.budget.pieces import cap_in_force
+from edgemem.remember.budget.batches import cap_in_force
 from edgemem.remember.entries import NewEntity
+from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.forget import forget as forget_it
-from edgemem.remember.forget import tidy_up
 from edgemem.remember.store import Store
 from edgemem.see.operations import anew
 from edgemem.see.resume import without_pictures
@@ -57,7 +57,7 @@ def forget(memory: Path, request: ForgetRequest, environment: Environment) -> Fo
     for chain in environment.chains(recipe):
         writers.setdefault(chain.segmenter.name, []).extend(chain.writers)
     first = next(iter(writers.values()))
-    tidy_up(memory)
+    finish_forgetting(memory)
     describe = anew(lambda segmenter: writers.get(segmenter, first), _embedder(memory, recipe, environment))
     return ForgetReply(receipt=forget_it(memory, request.wanted, describe=describe, clear=without_pictures, unlearn=without_voices))
 

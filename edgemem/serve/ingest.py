@@ -17,7 +17,7 @@ from edgemem.hear.subtitles import Subtitles, beside
 from edgemem.hear.utterances import by_subtitles
 from edgemem.records import Record, Segment
 from edgemem.remember.disk import schema
-from edgemem.remember.forget import tidy_up
+from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.rules import KeepRules, Retainers
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import IngestReport, Pipeline, Progress
@@ -106,7 +106,7 @@ def end_forgetting(memory: Path, report: Callable[[str], object]) -> None:
     if not (memory / schema.DATABASE).exists():
         return
     try:
-        tidy_up(memory)
+        finish_forgetting(memory)
     except MemoryDirError as error:
         report(str(error))
 

@@ -20,7 +20,7 @@ from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Quote
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk import page_budget
-from edgemem.remember.entries import NewEntity, NewPassage, NewRelation
+from edgemem.remember.entries import NewEntity, NewPart, NewPassage, NewRelation
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rules import KeepRules
 from edgemem.remember.store import NewDocument, NewMoment, Store
@@ -148,6 +148,76 @@ def test_ten_times_the_cap(making):
             assert stats.tiers["recent"] > 0
         store.close()
         assert check_memory(store.directory) == []
+
+
+def test_the_smallest_budget_that_may_be_set_holds_too(making, monkeypatch):
+    """Pictures of 1.5 MB each, as a 4K camera may give, to twice the cap."""
+    monkeypatch.setattr(page_budget, "MINIMUM_BYTES", SMALLEST_CAP)
+    with memory(making, SMALLEST_CAP) as store:
+        for number in range(100):
+            jpeg = np.random.default_rng(number).bytes(1_500_000)
+            with store.transaction() as tx:
+                tx.add_moment(making.moment(2 * number * US, jpeg=jpeg))
+                tx.add_moment(making.moment((2 * number + 1) * US, jpeg=unlike(PICTURES[number % 8], number)))
+            assert used(store.directory) <= SMALLEST_CAP
+        store.maintain()
+        assert promises(store) == (0, 199 * US)
+        store.close()
+        assert check_memory(store.directory) == []
+
+
+def test_parts_and_jobs_keep_to_the_cap(making):
+    """What writers put off goes when nothing else is left, the oldest first; parts go with their moments."""
+    with memory(making, SMALL_CAP) as store:
+        store.ensure_space(Space(name="looks/16", dim=16), holds="part")
+        for number in range(400):
+            with store.transaction() as tx:
+                moment_id = tx.add_moment(making.moment(number * US, jpeg=bytes(200) + number.to_bytes(4, "big")))
+                for i in range(4):
+                    tx.add_part(NewPart(kind="face", score=0.5, moment_id=moment_id, vectors={"looks/16": making.unit(number * 4 + i)}))
+                tx.add_job("w", "cam", np.random.default_rng(number).bytes(40_000), number)
+            assert used(store.directory) <= SMALL_CAP
+        with store.view() as view:
+            jobs = [state.id for state in view.jobs()]
+            assert 0 < len(jobs) < 400
+            assert jobs == list(range(401 - len(jobs), 401))
+            parts = view.parts()
+            assert {part.moment_id for part in parts} == {moment.id for moment in view.moments()}
+            assert len(view.nearest_parts("looks/16", making.unit(1), 9999)) == len(parts)
+        store.close()
+        assert check_memory(store.directory) == []
+
+
+@pytest.mark.parametrize("holds", ["part", "entity"])
+def test_vectors_of_parts_and_entities_count_in_a_transaction(making, holds):
+    """A page for its vector and eight others each: 18 fit into the 163 pages that a transaction may take under this cap."""
+    with memory(making, SMALL_CAP) as store:
+        store.ensure_space(Space(name="large", dim=2048), holds=holds)
+        with store.transaction() as tx:
+            moment_id = tx.add_moment(making.moment(0))
+        with store.transaction() as tx:
+            entity_id = tx.add_entity(NewEntity(kind="face", name="face 1", known_us=0))
+        vector, written = np.zeros(2048, np.float32), []
+        with pytest.raises(BudgetError, match="does not fit"), store.transaction() as tx:
+            while len(written) < 100:
+                if holds == "part":
+                    tx.add_part(NewPart(kind="face", score=1.0, moment_id=moment_id, vectors={"large": vector}))
+                else:
+                    tx.set_entity_vector(entity_id, "large", vector)
+                written.append(holds)
+        assert len(written) == 18
+        with store.view() as view:
+            assert view.parts() == view.nearest_entities("large", vector, 1) == []
+
+
+def test_a_job_counts_in_a_transaction(making):
+    with memory(making, SMALL_CAP) as store:
+        with store.transaction() as tx:
+            tx.add_job("w", "cam", bytes(600_000), 0)
+        with pytest.raises(BudgetError, match="does not fit"), store.transaction() as tx:
+            tx.add_job("w", "cam", bytes(800_000), 0)
+        with store.view() as view:
+            assert len(view.jobs()) == 1
 
 
 def test_a_budget_below_the_minimum_is_refused_before_a_byte_is_written(directory, monkeypatch):

@@ -1,4 +1,4 @@
-"""What the writer does about its disk: room before every transaction, the log, free pages, vector files, each in bounded steps."""
+"""Maintenance by the writer: room before every transaction, the log, free pages, vector files, each in bounded steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Maintenance:
     _wal: Log
     _spaces: dict[str, SpaceWriter]
     _division: page_budget.BudgetShares | None
-    _fader: Eviction | None
+    _eviction: Eviction | None
     _making_room = False
     _granted_pages = 0
     _synced_s = 0.0
@@ -44,8 +44,8 @@ class Maintenance:
 
         Raises BudgetError when nothing is left that may fade, or when a reader keeps the log from being cut.
         """
-        division, fader = self._division, self._fader
-        if division is None or fader is None or self._making_room:
+        division, eviction = self._division, self._eviction
+        if division is None or eviction is None or self._making_room:
             return
         self._making_room = True
         try:
@@ -53,13 +53,13 @@ class Maintenance:
                 hard = False
                 self._cut_log()
                 while not self.has_room():
-                    if not fader.step(hard=hard):
+                    if not eviction.step(hard=hard):
                         if hard:
                             raise BudgetError(
                                 f"memory {self.directory}: nothing is left that may fade; raise budget.disk or unpin pictures"
                             )
                         hard = True
-                        fader.restart()
+                        eviction.restart()
                     self._cut_log()
                 self._give_back(division)
         finally:
@@ -119,7 +119,7 @@ class Maintenance:
         return page_budget.PageBudget(self._division.transaction_pages, self._division.cap_bytes // 2 - self._division.log_bytes)
 
     def maintain(self, *, vacuum_steps: int = 1) -> bool:
-        """Do a bounded piece of upkeep: a checkpoint, a few steps of vacuum, sorting of a sidecar. True if more is to be done.
+        """Do a bounded step of maintenance: a checkpoint, a few steps of vacuum, sorting of a sidecar. True if more is to be done.
 
         Meant for the pauses of the frame path: a step takes some milliseconds.
         """
@@ -136,7 +136,7 @@ class Maintenance:
                     break
                 self._vacuum(min(_VACUUM_PAGES, spare, *([] if division is None else [division.transaction_pages // 4])))
             for space in self._spaces.values():
-                space.tidy(None if division is None else division.slack_bytes // 8)
+                space.compact(None if division is None else division.slack_bytes // 8)
             return self._pragma("freelist_count") > keep
 
     def _log_is_long(self) -> bool:

@@ -83,7 +83,7 @@ class MomentWriting(PartWriting, TermWriting):
         self.connection.execute("UPDATE moment SET protected = 1, role = ?, role_us = NULL WHERE id = ?", (role, moment_id))
 
     def unprotect(self, moment_id: int) -> None:
-        """It may fade like others; its role stays. One that stands for a segment stays protected."""
+        """It may fade like others; its role stays. The representative of a segment stays protected."""
         self._allowance.claim(2)
         stands = "EXISTS (SELECT 1 FROM segment WHERE representative_id = moment.id)"
         self.connection.execute(f"UPDATE moment SET protected = 0 WHERE id = ? AND NOT {stands}", (moment_id,))  # noqa: S608

@@ -74,5 +74,5 @@ class TermWriting(Appending):
         gone = f"id IN {ids_list(ids)} OR kind = '{_NO_KIND}'"
         self.connection.execute(f"DELETE FROM term WHERE ({gone}) AND id < {newest}")  # noqa: S608 - integers and our own words
         for _, kind, name in found:
-            self._unlearn(("term", kind, name))
+            self._drop_name(("term", kind, name))
         return len(found)

@@ -20,7 +20,7 @@ Step = Callable[[Transaction], bool | None]
 def cap_in_force(directory: Path) -> int | None:
     """The cap that this memory was last written under; None if there was none, or if it has outgrown it since.
 
-    Upkeep keeps to it, but must not make a memory fade that was allowed to grow meanwhile. Raises MemoryDirError.
+    Administration keeps to it, but must not make a memory fade that was allowed to grow meanwhile. Raises MemoryDirError.
     """
     if not (directory / DATABASE).is_file():
         return None
@@ -35,7 +35,7 @@ class Transactions(Protocol):
     def transaction(self) -> AbstractContextManager[Transaction]: ...
 
 
-def in_pieces(store: Transactions, steps: Iterable[Step]) -> None:
+def in_transactions(store: Transactions, steps: Iterable[Step]) -> None:
     """Carry out the steps in order. The next is asked for only when the one before it is done, so it may depend on it."""
     left = iter(steps)
     step = next(left, None)
