@@ -153,6 +153,6 @@ def short(text: str, limit: int) -> str:
 
 
 def fail(error: EdgememError) -> int:
-    """Say an error in one line on stderr; returns its exit code."""
+    """Print an error as one line on stderr; returns its exit code."""
     click.echo(f"edgemem: {' '.join(str(error).split())}", err=True)
     return error.exit_code

@@ -57,7 +57,7 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: PluginContext, planner: 
 
 
 def make_parts(recipes: Recipes, recipe: Recipe, context: PluginContext, plugins: Plugins) -> tuple[PipelineParts, list[str]]:
-    """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine is said, not hidden."""
+    """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine becomes a note."""
     from edgemem.see.pipeline import PipelineParts
 
     notes: list[str] = []
@@ -103,7 +103,7 @@ def make_chains(recipes: Recipes, recipe: Recipe, context: PluginContext) -> lis
 
 
 def _ear(recipes: Recipes, recipe: Recipe, context: PluginContext, notes: list[str]) -> SpeechRecogniser | None:
-    """The recipe's ear; without its models nothing is heard, which is said."""
+    """The recipe's speech recogniser; without its models nothing is heard, which a note says."""
     try:
         ear: SpeechRecogniser | None = recipes.make(recipe, "ears", recipe.hear, context)
     except EngineError as error:

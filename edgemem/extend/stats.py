@@ -1,4 +1,4 @@
-"""What each component cost over past runs, kept beside the weights so that `edgemem plugins` can tell."""
+"""What each component cost over past runs, kept beside the weights for `edgemem plugins`."""
 
 from __future__ import annotations
 
