@@ -1,6 +1,6 @@
 """What the agent reports while it runs: frozen records that services, servers and programs get from its feed.
 
-An event says that something is stored or known already: whoever reads the memory after an event finds what it is about.
+An event comes after the fact: what it is about is in the memory already.
 """
 
 from __future__ import annotations

@@ -48,5 +48,5 @@ class Thinking(ABC):
         if not isinstance(action, Reply):
             self._thoughts[id(session)] = thought
             if len(self._thoughts) > _AT_ONCE:
-                self._thoughts.pop(next(iter(self._thoughts)), None)
+                self._thoughts.pop(list(self._thoughts)[0], None)  # noqa: RUF015 - other threads change it: an iterator would fail
         return action

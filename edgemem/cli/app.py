@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgemem.serve.memory import Memory
 
 F = TypeVar("F", bound=Callable[..., Any])
-ProgressUpdate = Callable[[str, int, "int | None"], None]
-"""What makes progress, how much of it is done, and of how much (None: it has no end)."""
 
 
 class CommandContext(Environment):
@@ -88,29 +86,34 @@ def print_json(data: Any) -> None:
     click.echo(msgspec.json.encode(data, order=None).decode())
 
 
-@contextmanager
-def progress(position: Callable[[int], str] = str) -> Iterator[ProgressUpdate]:
-    """A progress bar on a terminal for each thing in turn, nothing when piped. `position` says how far an endless thing has come."""
-    if not sys.stderr.isatty():
-        yield lambda _what, _done, _total: None
-        return
-    bars: dict[str, ProgressBar[int]] = {}
+class ProgressBars:
+    """A bar for each thing that makes progress, one after the other; nothing where stderr is no terminal."""
 
-    def update(what: str, done: int, total: int | None) -> None:
-        if what not in bars:
-            _finish(bars)
-            bars[what] = _bar(what, total)
-        bar = bars[what]
+    def __init__(self, position: Callable[[int], str] = str) -> None:
+        """`position` says how far a thing without an end has come."""
+        self._position = position
+        self._shown = sys.stderr.isatty()
+        self._what = ""
+        self._bar: ProgressBar[int] | None = None
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        """So much of it is done, of so much (None: it has no end)."""
+        if not self._shown:
+            return
+        if self._bar is None or what != self._what:
+            self.end()
+            self._what, self._bar = what, _bar(what, total)
         if total is None:
-            bar.label = f"{what} {position(done)}"
-            bar.render_progress()
+            self._bar.label = f"{what} {self._position(done)}"
+            self._bar.render_progress()
         else:
-            bar.update(max(0, min(done, max(total, 1)) - bar.pos))
+            self._bar.update(max(0, min(done, max(total, 1)) - self._bar.pos))
 
-    try:
-        yield update
-    finally:
-        _finish(bars)
+    def end(self) -> None:
+        """End the line of the present bar, so that other lines may follow."""
+        if self._bar is not None:
+            self._bar.render_finish()
+        self._bar = None
 
 
 def _bar(label: str, total: int | None) -> ProgressBar[int]:
@@ -120,11 +123,14 @@ def _bar(label: str, total: int | None) -> ProgressBar[int]:
     return click.progressbar(length=max(total, 1), label=label, file=sys.stderr)
 
 
-def _finish(bars: dict[str, ProgressBar[int]]) -> None:
-    """End the line of every bar that is still open."""
-    for bar in bars.values():
-        bar.render_finish()
-    bars.clear()
+@contextmanager
+def progress(position: Callable[[int], str] = str) -> Iterator[ProgressBars]:
+    """Progress bars whose last line is ended with the block."""
+    bars = ProgressBars(position)
+    try:
+        yield bars
+    finally:
+        bars.end()
 
 
 def note(text: str) -> None:
@@ -147,6 +153,6 @@ def short(text: str, limit: int) -> str:
 
 
 def fail(error: EdgememError) -> int:
-    """Say an error in one line on stderr; returns its exit code."""
+    """Print an error as one line on stderr; returns its exit code."""
     click.echo(f"edgemem: {' '.join(str(error).split())}", err=True)
     return error.exit_code

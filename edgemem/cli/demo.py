@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgemem.serve.memory import Memory
 
 START = "2026-05-04T08:00:00Z"
-"""When the demo's film is said to begin."""
+"""Wall time of the first frame of the demo's film."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
     began = time.monotonic()
     folder = out or environment.home / "demo"
     film = folder / "film.mp4"
-    say = (lambda _text: None) if as_json else click.echo
-    say("1. weights and clips, fetched once")
+    show = (lambda _text: None) if as_json else click.echo
+    show("1. weights and clips, fetched once")
     fetch_all(environment)
     media, notes = fetch_media(environment.home, silent)
     folder.mkdir(parents=True, exist_ok=True)
@@ -64,25 +64,25 @@ def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
     with progress() as advance:
         scenes = write_film(media, film, lambda done: advance("2. film", done, len(SCENES)))
     seconds = scenes[-1][0] + scenes[-1][1].seconds
-    say(f"2. a film of {len(scenes)} scenes, {offset_text(round(seconds * US))}: {film}")
+    show(f"2. a film of {len(scenes)} scenes, {offset_text(round(seconds * US))}: {film}")
     for text in notes:
         note(f"note: {text}")
     memory = environment.memory(folder / "memory")
     with progress() as advance:
         report = memory.ingest(film, start=START, stream="film", progress=lambda done_us, total_us: advance("3. memory", done_us, total_us))
-    say(
+    show(
         f"3. remembered with the recipe {environment.settings.recipe}: {report.frames_seen} frames seen, {report.moments_kept} kept, "
         f"{report.segments} events, {report.documents} documents, {report.disk_bytes / 2**20:.1f} MiB, "
         f"in {report.seconds_spent:.1f} s ({report.seconds_of_video / max(report.seconds_spent, 1e-9):.1f} times real time)"
     )
     answers = [_asked(memory, asked, folder, number) for number, asked in enumerate(QUESTIONS, 1)]
-    say("4. five questions")
+    show("4. five questions")
     for number, (asked, (answer, picture)) in enumerate(zip(QUESTIONS, answers, strict=True), 1):
         if not as_json:
-            _say_answer(number, asked, answer, picture)
+            _print_answer(number, asked, answer, picture)
     sheet = draw_sheet(memory.directory, memory.timeline(), folder / "timeline.png")
-    say(f"5. the timeline as a contact sheet: {sheet}")
-    say(f"done in {time.monotonic() - began:.0f} s; ask more: edgemem ask 'where did I see a motorbike?' --memory {memory.directory}")
+    show(f"5. the timeline as a contact sheet: {sheet}")
+    show(f"done in {time.monotonic() - began:.0f} s; ask more: edgemem ask 'where did I see a motorbike?' --memory {memory.directory}")
     if as_json:
         from edgemem.serve.rendering import answer_json
 
@@ -102,7 +102,7 @@ def _asked(memory: Memory, asked: Asked, folder: Path, number: int) -> tuple[Ans
     return answer, picture
 
 
-def _say_answer(number: int, asked: Asked, answer: Answer, picture: Path | None) -> None:
+def _print_answer(number: int, asked: Asked, answer: Answer, picture: Path | None) -> None:
     click.echo(f"\n   {number}. {asked.text}" + (f" ({' / '.join(asked.options)})" if asked.options else ""))
     click.echo(f"      {answer.answer}")
     if picture is None:

@@ -116,8 +116,8 @@ def _encryption() -> Finding:
     except ImportError:
         level = "note" if key is None else "missing"
         return Finding(level, "encryption", "sqlcipher3 is not installed; for encrypted memories: pip install 'edgemem-agent[encrypted]'")
-    said = "off: no key is configured" if key is None else f"on, with {key.source}"
-    return Finding("ok", "encryption", f"{said}; SQLCipher on SQLite {dbapi2.sqlite_version}")
+    state = "off: no key is configured" if key is None else f"on, with {key.source}"
+    return Finding("ok", "encryption", f"{state}; SQLCipher on SQLite {dbapi2.sqlite_version}")
 
 
 def _home(environment: CommandContext) -> Finding:

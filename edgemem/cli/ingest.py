@@ -85,6 +85,7 @@ def _ingest_all(environment: CommandContext, sources: tuple[str, ...], memory: P
     with progress(_watching) as advance:
         for result in environment.memory(memory).ingest_all(sources, recipe=recipe, again=again, progress=advance):
             results.append(result)
+            advance.end()
             if result.report is None:
                 note(f"edgemem: {' '.join(result.error.split())}")
                 continue

@@ -23,7 +23,7 @@ def keygen(_environment: CommandContext, file: Path, as_json: bool) -> None:
     from edgemem.remember.disk.keys import generate
 
     generate(file)
-    _said(as_json, {"key_file": str(file)}, f"{file}: a new key; keep a copy of it elsewhere, without it the memory is lost")
+    _print_result(as_json, {"key_file": str(file)}, f"{file}: a new key; keep a copy of it elsewhere, without it the memory is lost")
 
 
 @click.command()
@@ -41,7 +41,7 @@ def encrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     with keys.using(None):
         rewrite.change_key(memory, None, key)
     note(_BLOCKS)
-    _said(as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: encrypted; from now on it opens with {key.source} only")
+    _print_result(as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: encrypted; from now on it opens with {key.source} only")
 
 
 @click.command()
@@ -60,7 +60,7 @@ def decrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     rewrite.change_key(memory, key, None)
     with keys.using(None):
         Store.open(memory, create=False).close()  # makes the vector files
-    _said(as_json, {"memory": str(memory), "encrypted": False}, f"{memory}: plain; configure no key for it any more")
+    _print_result(as_json, {"memory": str(memory), "encrypted": False}, f"{memory}: plain; configure no key for it any more")
 
 
 @click.command()
@@ -78,10 +78,12 @@ def rekey(_environment: CommandContext, memory: Path, new_key_file: Path, as_jso
         raise MemoryKeyError("the memory's present key is wanted too: configure it with --set store.key_file=FILE or EDGEMEM_KEY_FILE")
     rewrite.require_new_key(old, new)
     rewrite.change_key(memory, old, new)
-    _said(as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: from now on it opens with {new.source} only; configure that")
+    _print_result(
+        as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: from now on it opens with {new.source} only; configure that"
+    )
 
 
-def _said(as_json: bool, facts: dict[str, object], text: str) -> None:
+def _print_result(as_json: bool, facts: dict[str, object], text: str) -> None:
     if as_json:
         print_json(facts)
     else:

@@ -23,7 +23,7 @@ _COMMANDS = {
     "timeline": ("edgemem.cli.timeline", "timeline", "List what happened, in order."),
     "sessions": ("edgemem.cli.sessions", "sessions", "What was asked, and how each answer was found."),
     "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask it five questions."),
-    "name": ("edgemem.cli.name", "name", "Say whose voice a speaker is, or take it back."),
+    "name": ("edgemem.cli.name", "name", "Give a voice a name, or take it back."),
     "forget": ("edgemem.cli.forget", "forget", "Forget a stretch of time, a name, a stream or a piece of evidence, for good."),
     "memory": ("edgemem.cli.memory", "memory", "Look after a memory: stats, check, backup, export, import, compact, encrypt ..."),
     "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),
@@ -31,7 +31,7 @@ _COMMANDS = {
     "plugins": ("edgemem.cli.plugins", "plugins", "List the plugins, what they register, their failures and time."),
     "boards": ("edgemem.cli.boards", "boards", "List the settings files for boards and deployments."),
     "config": ("edgemem.cli.config", "config", "Settings: check, show, schema."),
-    "doctor": ("edgemem.cli.doctor", "doctor", "Say what this machine can do and what is missing."),
+    "doctor": ("edgemem.cli.doctor", "doctor", "Show what this machine can do and what is missing."),
 }
 
 

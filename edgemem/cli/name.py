@@ -1,4 +1,4 @@
-"""`edgemem name`: say who a voice belongs to, and take it back."""
+"""`edgemem name`: give a voice a name, or take it back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_CHARS = 100
 @common_options
 @pass_environment
 def name(environment: CommandContext, voice: str, name: str | None, memory: Path, undo: bool, as_json: bool) -> None:
-    """Say that speaker:N is NAME. What was said and will be said is NAME's from now on; questions as of earlier still see the number.
+    """Name the voice speaker:N. From now on all its utterances, old and new, are NAME's; questions as of earlier still see the number.
 
     Several voices may be one person. A new name takes the place of an earlier one.
     """
@@ -37,13 +37,13 @@ def name(environment: CommandContext, voice: str, name: str | None, memory: Path
     with View.open(memory) as view:
         _require(view, own_name, memory)
     number_of = environment.memory(memory).name_voice(number, wanted)
-    said = f"{number_of} utterance{'' if number_of == 1 else 's'}"
+    count = f"{number_of} utterance{'' if number_of == 1 else 's'}"
     if as_json:
         print_json({"speaker": number, "name": wanted or None, "utterances": number_of})
     elif wanted:
-        click.echo(f"{own_name} is {wanted}: {said}; take it back with: edgemem name speaker:{number} --undo --memory {memory}")
+        click.echo(f"{own_name} is {wanted}: {count}; take it back with: edgemem name speaker:{number} --undo --memory {memory}")
     else:
-        click.echo(f"{own_name} is a number again: {said}")
+        click.echo(f"{own_name} is a number again: {count}")
 
 
 def _number(voice: str) -> int:

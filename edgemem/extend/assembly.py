@@ -62,7 +62,7 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: PluginContext, planner: 
 
 
 def make_parts(recipes: Recipes, recipe: Recipe, context: PluginContext, plugins: Plugins) -> tuple[PipelineParts, list[str]]:
-    """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine is said, not hidden."""
+    """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine becomes a note."""
     from edgemem.see.pipeline import PipelineParts
 
     notes: list[str] = []

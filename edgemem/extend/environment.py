@@ -38,7 +38,7 @@ _TRAVELS = ("recipe", "timezone", "home", "plugins_dirs")
 _VARIABLES = ("EDGEMEM_", "OPENAI_")
 """Beginnings of the environment variables that plugins of ours read."""
 _RESOLVED = ("EDGEMEM_CONFIG", "EDGEMEM_HOME")
-"""What these say stands in the settings and in `home`."""
+"""What these variables set is part of the settings and of `home`."""
 
 
 class Environment:
@@ -184,7 +184,7 @@ class Environment:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """What tells whether a file changed; None where it cannot be looked at."""
+    """Time and size of a file, which change with it; None where it cannot be accessed."""
     try:
         status = path.stat()
     except OSError:

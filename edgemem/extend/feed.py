@@ -1,4 +1,4 @@
-"""The feed: typed events from the agent to whoever subscribed, without ever making the agent wait.
+"""The feed: typed events from the agent to its subscribers. The agent never waits for a subscriber.
 
 Each subscriber has a bounded queue of its own. When it is full the oldest event makes room for the newest, and the loss is counted.
 """

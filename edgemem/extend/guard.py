@@ -1,15 +1,20 @@
-"""Every plugin object is called under a guard: its time is measured, its failures are counted, its circuit breaks when it keeps failing."""
+"""Every plugin object is called under a guard: its time is measured, its failures are counted, its circuit breaks when it keeps failing.
+
+This is the one place where any error of a plugin is caught.
+"""
 
 from __future__ import annotations
 
 import inspect
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from edgemem.errors import EdgememError, PluginFailure
+from edgemem.errors import EdgememError, PluginError, PluginFailure
+
+T = TypeVar("T")
 
 MAX_CONSECUTIVE_FAILURES = 5
 """After so many failures in a row a component is left out until the next start, so that a broken one cannot slow seeing down."""
@@ -47,7 +52,7 @@ class Guard:
             result = function(*args, **kwargs)
         except EdgememError:
             raise
-        except Exception as error:  # the one place where any error of a plugin is caught
+        except Exception as error:
             self._failed(error)
             raise PluginFailure(f"{self.component} of plugin {self.plugin} failed: {type(error).__name__}: {error}") from error
         finally:
@@ -60,6 +65,14 @@ class Guard:
         self._in_a_row += 1
         self.stats.failures += 1
         self.stats.last_failure = f"{type(error).__name__}: {error}"[:200]
+
+
+def imported(load: Callable[[], T], what: str) -> T:
+    """The module that `load` imports. Raises PluginError that begins with `what` for any error in it."""
+    try:
+        return load()
+    except Exception as error:
+        raise PluginError(f"{what} cannot be imported: {type(error).__name__}: {error}; uninstall or repair it") from error
 
 
 class _Guarded:

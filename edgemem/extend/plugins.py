@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +18,7 @@ import pluggy
 
 from edgemem.config import Settings, convert
 from edgemem.errors import EdgememError, PluginError, UsageError, nearest
-from edgemem.extend.guard import Guard, guarded
+from edgemem.extend.guard import Guard, guarded, imported
 from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 
 if TYPE_CHECKING:
@@ -68,12 +69,7 @@ class Plugins:
         plugins._add("builtin", builtin, "", "built in")
         for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name) if installed else ():
             version = entry.dist.version if entry.dist else ""
-            try:
-                module = entry.load()
-            except Exception as error:
-                raise PluginError(
-                    f'plugin "{entry.name}" cannot be imported: {type(error).__name__}: {error}; uninstall or repair it'
-                ) from error
+            module = imported(entry.load, f'plugin "{entry.name}"')
             plugins._add(entry.name, module, version, entry.dist.name if entry.dist else entry.value)
         for directory in directories:
             for name, path in _modules_in(directory):
@@ -231,10 +227,10 @@ def import_file(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[qualified] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        imported(partial(spec.loader.exec_module, module), f'plugin "{name}": {path}')
+    except PluginError:
         del sys.modules[qualified]
-        raise PluginError(f'plugin "{name}": {path} cannot be imported: {type(error).__name__}: {error}') from error
+        raise
     return module
 
 

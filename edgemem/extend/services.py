@@ -76,7 +76,7 @@ class ServiceRunner:
             self._threads[name] = run_thread(f"edgemem-service-{name}", start, partial(self._failed, name))
 
     def stop(self, within_s: float = STOP_S) -> None:
-        """Close the feed, then stop every service at once; who has not ended within this time is reported and left behind."""
+        """Close the feed, then stop all services at the same time. One that does not end within this time is reported and left running."""
         self._agent.feed.close()
         started = list(self._threads.items())
         threads = started + [

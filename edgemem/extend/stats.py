@@ -1,4 +1,4 @@
-"""What each component cost over past runs, kept beside the weights so that `edgemem plugins` can tell."""
+"""What each component cost over past runs, kept beside the weights for `edgemem plugins`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def load_stats(home: Path) -> dict[str, GuardStats]:
 
 
 def save_stats(home: Path, plugins: Plugins) -> None:
-    """Add this run's counts to the totals. A directory that cannot be written loses the tally, nothing else."""
+    """Add the counts since the last call to the totals. A directory that cannot be written loses them, nothing else."""
     totals = load_stats(home)
     for (place, name), guard in plugins.guards.items():
         if guard.stats.calls == 0:
@@ -34,6 +34,7 @@ def save_stats(home: Path, plugins: Plugins) -> None:
         total.failures += guard.stats.failures
         total.seconds = round(total.seconds + guard.stats.seconds, 6)
         total.last_failure = guard.stats.last_failure or total.last_failure
+        guard.stats = GuardStats()
     try:
         home.mkdir(parents=True, exist_ok=True)
         partial = home / f"{_FILE}.part"

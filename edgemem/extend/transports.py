@@ -36,7 +36,7 @@ class Transport(Protocol):
         ...
 
     def resume(self) -> str:
-        """The id of the newest batch that the other side has, "" for none: after a restart the outbox goes on behind it."""
+        """The id of the newest batch that the other side has, "" for none: after a restart the outbox goes on with the one after it."""
         ...
 
     def close(self) -> None:

@@ -45,7 +45,7 @@ def name_voice(store: Store, request: NameRequest, feed: Feed) -> NameReply:
 
 
 def check(memory: Path, request: ForgetRequest, environment: Environment) -> None:
-    """Raises the UsageError that `forget` would meet, for whoever has to make room for it first."""
+    """Raises the UsageError that `forget` would meet, before the streams are suspended for it."""
     environment.recipe(request.recipe)
     forget_it(memory, request.wanted, dry_run=True)
 

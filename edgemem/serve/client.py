@@ -21,18 +21,18 @@ from edgemem.serve.messages import (
     Working,
     address,
     decode_reply,
+    directory_handle,
     peer_uid,
-    place,
 )
 
 R = TypeVar("R", bound=Reply)
 
-NOTICE_S = 3.0
-"""An agent says at once that it works on a request. One that does not is hung, or stopped."""
+WORKING_S = 3.0
+"""An agent replies at once that it works on a request. One that does not hangs, or is stopped."""
 
 
 class AgentUnavailable(Exception):  # noqa: N818 - no error: the memory can be read without an agent
-    """The agent did not answer. `why` is one line; `expected`: nothing is wrong, such as when none runs."""
+    """The agent did not answer. `why` is one line. `expected`: nothing is wrong, such as when no agent runs."""
 
     def __init__(self, why: str, *, expected: bool = False) -> None:
         super().__init__(why)
@@ -40,14 +40,17 @@ class AgentUnavailable(Exception):  # noqa: N818 - no error: the memory can be r
         self.expected = expected
 
 
-def call(directory: Path, request: Request, kind: type[R], patience_s: float) -> R:
-    """The agent's reply, waited for `patience_s`. Raises AgentUnavailable, or the EdgememError that the caller would have met by itself."""
+def call(directory: Path, request: Request, kind: type[R], timeout_s: float) -> R:
+    """The agent's reply, waited for `timeout_s` seconds.
+
+    Raises AgentUnavailable, or the EdgememError that the caller would have met by itself.
+    """
     try:
-        with place(directory) as handle, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(NOTICE_S)
+        with directory_handle(directory) as handle, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(WORKING_S)
             connection.connect(address(handle))
             _require_same_user(connection)
-            reply = _converse(LineSocket(connection, REPLY_BYTES), request, patience_s)
+            reply = _exchange(LineSocket(connection, REPLY_BYTES), request, timeout_s)
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError, PermissionError):
         raise AgentUnavailable("none runs", expected=True) from None  # no socket, one that a killed agent left, or another user's
     except TimeoutError:
@@ -64,18 +67,18 @@ def call(directory: Path, request: Request, kind: type[R], patience_s: float) ->
 
 
 def _require_same_user(connection: socket.socket) -> None:
-    """Who may write into the directory may put a socket there: only our own agent is believed."""
+    """Any user who may write into the directory can put a socket there: only an agent of our own user is trusted."""
     if peer_uid(connection) != os.geteuid():
         raise AgentUnavailable("it belongs to another user")
 
 
-def _converse(line: LineSocket, request: Request, patience_s: float) -> Reply:
+def _exchange(line: LineSocket, request: Request, timeout_s: float) -> Reply:
     if len(msgspec.json.encode(request)) > REQUEST_BYTES:
         raise AgentUnavailable("the request is too long for it", expected=True)
-    line.write(request, NOTICE_S)
-    reply = _next(line, NOTICE_S)
+    line.write(request, WORKING_S)
+    reply = _next(line, WORKING_S)
     if isinstance(reply, Working):
-        reply = _next(line, patience_s)
+        reply = _next(line, timeout_s)
     if isinstance(reply, Declined):
         raise AgentUnavailable(reply.why, expected=reply.expected)
     return reply

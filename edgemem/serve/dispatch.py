@@ -1,4 +1,4 @@
-"""Takes each request from the agent's socket to who carries it out, and brings the reply back."""
+"""Dispatches each request from the agent's socket to the service that carries it out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class MemoryWriter(Protocol):
-    """Who holds the memory for writing: `device.agent.Agent`."""
+    """What holds the memory for writing: `device.agent.Agent`."""
 
     def name_voice(self, request: NameRequest) -> NameReply: ...
     def forget(self, request: ForgetRequest) -> ForgetReply: ...
@@ -55,7 +55,7 @@ class Dispatcher:
         return self._in_progress > 0
 
     def reply(self, request: Request) -> Reply:
-        """What the command would have said by itself; `Declined` where the agent cannot know that."""
+        """What the client would have found by itself; `Declined` where the agent cannot know that."""
         return call_isolated(lambda: self._reply(request), _refused)
 
     def ask(self, request: AskRequest) -> AskReply:
@@ -95,7 +95,7 @@ class Dispatcher:
 
 
 def _refused(error: Exception) -> Reply:
-    """An error of ours is the command's own; for any other one the command tries by itself, and meets it if it is one."""
+    """An error of ours is passed on. After any other error the client tries by itself."""
     if isinstance(error, EdgememError):
         return Failed(error=type(error).__name__, text=str(error))
     return Declined(why=f"it failed ({type(error).__name__}: {error})"[:500])

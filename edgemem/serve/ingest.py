@@ -125,7 +125,7 @@ def _subtitles(request: IngestRequest, source: Source, notes: list[str]) -> Subt
 
 
 def _nothing_to_do(request: IngestRequest, seen: str, store: Store, tz: str) -> IngestReport:
-    """The report on a recording that is in the memory already, which its note says."""
+    """The report on a recording that is in the memory already; its note explains that."""
     with store.view() as view:
         stream = next((stream for stream in view.streams() if stream.name == seen), None)
         said = view.utterances(stream=seen)

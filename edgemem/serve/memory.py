@@ -92,7 +92,7 @@ class Memory:
     """
 
     def __init__(self, directory: str | Path, environment: Environment, report: Callable[[str], object] = lambda _: None) -> None:
-        """For who has an environment already; `report` gets lines for a person, such as that an agent does not respond."""
+        """With an environment that exists already. `report` gets lines for a person, such as that an agent does not respond."""
         self.directory = Path(directory)
         self.environment = environment
         self.feed = Feed()

@@ -24,12 +24,12 @@ from edgemem.records import Answer, Evidence, Record
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 
 SOCKET = "agent.sock"
-"""In the memory's directory: whoever has the memory finds its agent, however either was started."""
+"""File in the memory's directory: the directory is enough to find its agent."""
 REQUEST_BYTES = 256 << 10
-"""A hundred options of two thousand letters."""
+"""Room for a hundred options of two thousand letters."""
 REPLY_BYTES = 8 << 20
 MAX_QUESTION_CHARS = 4_000
-"""A longer question is cut here, and said so: no person asks one, and a parser should not read a book."""
+"""A longer question is cut here, which the notes say. The time that parsing takes grows with the length."""
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_QUESTION_CHARS)]
 Name = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -69,12 +69,12 @@ class SearchRequest(_Request, frozen=True, tag="search"):
 
 
 class NameRequest(_Request, frozen=True, tag="name"):
-    """Say whose voice a number is."""
+    """Give a voice a name."""
 
     number: Annotated[int, msgspec.Meta(ge=0)]
     known_us: int
     name: Text = ""
-    """"" = it is a number again."""
+    """"" = it has only its number again."""
 
 
 class ForgetRequest(_Request, frozen=True, tag="forget"):
@@ -114,7 +114,7 @@ class SearchReply(_Reply, frozen=True, tag="hits"):
 
 
 class NameReply(_Reply, frozen=True, tag="named"):
-    """How much that voice has said."""
+    """How many utterances that voice has."""
 
     utterances: int
 
@@ -134,7 +134,7 @@ class AgentStatus(_Reply, frozen=True, tag="status"):
 
 
 class Failed(_Reply, frozen=True, tag="failed"):
-    """The one line that the command itself would have said: class of `edgemem.errors`, and text."""
+    """The error that the client would have met by itself: class of `edgemem.errors`, and its line of text."""
 
     error: str
     text: str
@@ -172,7 +172,7 @@ class LineSocket:
         self._rest = b""
 
     def read(self, timeout_s: float) -> bytes | None:
-        """The next line; None when the other side has hung up. Raises TimeoutError, ValueError for a line that is too long, OSError."""
+        """The next line; None when the connection was closed. Raises TimeoutError, ValueError for a line that is too long, OSError."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._rest:
             if len(self._rest) > self._most:
@@ -197,10 +197,10 @@ class LineSocket:
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """The user on the other side, as the kernel knows it. Raises OSError where the system does not tell (not Linux)."""
+    """The user on the other side, as the kernel knows it. Raises OSError where the system cannot tell (not Linux)."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
-        raise OSError("this system does not tell who is on the other side of a socket")
+        raise OSError("this system cannot tell which user is on the other side of a socket")
     _, uid, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size))
     return int(uid)
 
@@ -210,7 +210,7 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 @contextmanager
-def place(directory: Path) -> Iterator[int]:
+def directory_handle(directory: Path) -> Iterator[int]:
     """A handle of the directory, for `address` and `dir_fd`. Raises OSError where there is no such directory."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

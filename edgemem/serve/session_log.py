@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _WAITING = 64
-"""Sessions that may wait for the store; more are not kept, and that is said."""
+"""Sessions that may wait for the store; further ones are not stored, which the log says."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The agent's side of the socket: bounded threads, bounded lines, time-outs, and nobody but the user who runs it."""
+"""The agent's side of the socket: bounded threads, bounded lines, time-outs; only the user who runs the agent is served."""
 
 from __future__ import annotations
 
@@ -23,35 +23,33 @@ from edgemem.serve.messages import (
     Working,
     address,
     decode_request,
+    directory_handle,
     peer_uid,
-    place,
 )
 
 SLOTS = 4
-"""Questions at once. Whoever comes while all are taken is told so soon, and reads the memory himself."""
-PATIENCE_S = 5.0
+"""Requests that are answered at once. When all slots are taken a client is refused soon, and reads the memory by itself."""
+TIMEOUT_S = 5.0
 """For a request to arrive whole, for a reply to be taken, and between two requests of one connection."""
-_TURN_S = 0.25
-"""How long one may wait for a question to end before he is told that all are busy: who asked just before may not quite have hung up."""
-_POLITE_S = 0.1
-"""How long one who is turned away may keep others waiting."""
-_GRACE_S = 2.0
-"""How long a stop waits for questions that are being answered."""
+_SLOT_S = 0.25
+"""How long a client waits for a slot before it is refused: the one before may not have closed its connection yet."""
+_REFUSE_S = 0.1
+"""How long refusing one client may delay the others."""
+_STOP_S = 2.0
+"""How long a stop waits for requests that are being answered."""
 
 
 class Server:
-    """Listens at `agent.sock` in the memory's directory. Only for who holds the memory's writer lock: a socket found there is stale.
+    """Listens at `agent.sock` in the memory's directory. Its owner must hold the memory's writer lock: a socket found there is stale.
 
     `reply` is called in several threads at once and must not raise. `uid`: the only user who is served (default: our own).
     """
 
-    def __init__(
-        self, directory: Path, reply: Callable[[Request], Reply], *, uid: int | None = None, patience_s: float = PATIENCE_S
-    ) -> None:
+    def __init__(self, directory: Path, reply: Callable[[Request], Reply], *, uid: int | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self._directory = directory
         self._reply = reply
         self._uid = os.geteuid() if uid is None else uid
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._free = threading.Semaphore(SLOTS)
         self._open: set[socket.socket] = set()
         self._busy = 0
@@ -63,7 +61,7 @@ class Server:
         """Begin to listen. Raises OSError where the file system or the system has no such sockets."""
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            with place(self._directory) as handle:
+            with directory_handle(self._directory) as handle:
                 _clear(handle)
                 listening.bind(address(handle))
                 os.chmod(SOCKET, 0o600, dir_fd=handle)  # nobody can connect before `listen`
@@ -75,7 +73,7 @@ class Server:
         threading.Thread(target=self._accept, args=(listening,), name="edgemem-socket", daemon=True).start()
 
     def close(self) -> None:
-        """Listen no longer, let running questions end for a moment, hang up on the rest. Calling it twice does nothing."""
+        """Stop listening, wait a moment for requests in progress, close the other connections. Calling it twice does nothing."""
         listening, self._socket = self._socket, None
         if listening is None:
             return
@@ -85,7 +83,7 @@ class Server:
         with contextlib.suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)  # wakes `accept`
         listening.close()
-        deadline = time.monotonic() + _GRACE_S
+        deadline = time.monotonic() + _STOP_S
         with self._changed:
             while self._busy and (left_s := deadline - time.monotonic()) > 0:
                 self._changed.wait(left_s)
@@ -102,10 +100,10 @@ class Server:
                     return
                 time.sleep(0.1)  # out of file handles: what is open ends some time
                 continue
-            if self._allowed(connection) and self._free.acquire(timeout=_TURN_S):
+            if self._allowed(connection) and self._free.acquire(timeout=_SLOT_S):
                 threading.Thread(target=self._serve, args=(connection,), name="edgemem-answer", daemon=True).start()
             else:
-                self._turn_away(connection)
+                self._refuse(connection)
 
     def _allowed(self, connection: socket.socket) -> bool:
         try:
@@ -113,20 +111,20 @@ class Server:
         except OSError:
             return False
 
-    def _turn_away(self, connection: socket.socket) -> None:
+    def _refuse(self, connection: socket.socket) -> None:
         why = "it answers other questions just now" if self._allowed(connection) else "it serves only the user who runs it"
         with connection, contextlib.suppress(OSError, ValueError):
             line = LineSocket(connection, REQUEST_BYTES)
-            line.write(Declined(why=why), _POLITE_S)
+            line.write(Declined(why=why), _REFUSE_S)
             connection.shutdown(socket.SHUT_WR)
-            line.read(_POLITE_S)  # closing before the request is read would take our words back
+            line.read(_REFUSE_S)  # closing before the request is read would discard our reply
 
     def _serve(self, connection: socket.socket) -> None:
         with self._changed:
             self._open.add(connection)
         try:
             line = LineSocket(connection, REQUEST_BYTES)
-            with contextlib.suppress(OSError):  # who hangs up or dawdles has lost interest; TimeoutError is one
+            with contextlib.suppress(OSError):  # the client closed the connection, or is too slow (TimeoutError)
                 while not self._closed and self._answer_one(line):
                     pass
         finally:
@@ -136,20 +134,20 @@ class Server:
             self._free.release()
 
     def _answer_one(self, line: LineSocket) -> bool:
-        """One request and its reply; False when the conversation is over."""
+        """One request and its reply; False when the connection is to be closed."""
         try:
-            data = line.read(self._patience_s)
+            data = line.read(self._timeout_s)
             if data is None:
                 return False
             request = decode_request(data)
         except (ValueError, msgspec.DecodeError) as error:  # too long, no JSON, unknown keys
-            line.write(Declined(why=f"it does not understand the request ({str(error)[:200]})"), self._patience_s)
+            line.write(Declined(why=f"it does not understand the request ({str(error)[:200]})"), self._timeout_s)
             return False
         with self._changed:
             self._busy += 1
         try:
-            line.write(Working(), self._patience_s)
-            line.write(self._reply(request), self._patience_s)
+            line.write(Working(), self._timeout_s)
+            line.write(self._reply(request), self._timeout_s)
         finally:
             with self._changed:
                 self._busy -= 1
@@ -158,7 +156,7 @@ class Server:
 
 
 def _clear(handle: int) -> None:
-    """Remove the socket that a killed agent left. Anything else of that name is in the way: binding says so."""
+    """Remove the socket that a killed agent left. Binding fails where anything else has that name."""
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISSOCK(os.stat(SOCKET, dir_fd=handle, follow_symlinks=False).st_mode):
             os.unlink(SOCKET, dir_fd=handle)

@@ -134,7 +134,7 @@ def test_where_a_session_cannot_be_kept_the_answer_is_the_same_and_trace_says_wh
             code, out, err = run(*ASK, "--trace")
     assert code == plain[0] == 0
     assert out.splitlines()[0] == plain[1].splitlines()[0]
-    assert "this trace was not kept: " in err
+    assert "this trace was not stored: " in err
     with View.open(memory) as view:
         assert len(view.sessions()) == 1
 

@@ -35,7 +35,7 @@ from edgemem.serve.messages import (
     SearchRequest,
     StatusRequest,
     address,
-    place,
+    directory_handle,
 )
 from edgemem.serve.socket_server import SLOTS, Server
 
@@ -65,7 +65,7 @@ def status(directory: Path) -> AgentStatus:
 def connection(directory: Path) -> socket.socket:
     made = socket.socket(socket.AF_UNIX)
     made.settimeout(5.0)
-    with place(directory) as handle:
+    with directory_handle(directory) as handle:
         made.connect(address(handle))
     return made
 
@@ -208,7 +208,7 @@ def test_what_is_no_request_is_declined_and_harms_nobody(tmp_path: Path, sent: b
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sent=st.lists(st.one_of(st.binary(max_size=200), st.just(b'{"method":"status"}\n')), max_size=5))
 def test_no_bytes_whatever_stop_it(tmp_path: Path, sent: list[bytes]) -> None:
-    with serving(tmp_path, patience_s=0.2):
+    with serving(tmp_path, timeout_s=0.2):
         with connection(tmp_path) as peer, contextlib.suppress(OSError):
             for piece in sent:
                 peer.sendall(piece)
@@ -223,14 +223,14 @@ def test_one_connection_may_ask_several_times(tmp_path: Path) -> None:
     assert kinds == [b'{"reply":"working"}\n', b'{"reply":"status"'] * 2
 
 
-def test_who_dawdles_is_hung_up_on(tmp_path: Path) -> None:
-    with serving(tmp_path, patience_s=0.2), connection(tmp_path) as half, connection(tmp_path) as silent:
+def test_a_client_that_is_too_slow_is_disconnected(tmp_path: Path) -> None:
+    with serving(tmp_path, timeout_s=0.2), connection(tmp_path) as half, connection(tmp_path) as silent:
         half.sendall(b'{"method":')
         assert half.recv(100) == b""
         assert silent.recv(100) == b""
 
 
-def test_who_comes_while_all_are_busy_is_told_at_once(tmp_path: Path) -> None:
+def test_a_client_that_comes_while_all_are_busy_is_refused_at_once(tmp_path: Path) -> None:
     go_on = threading.Event()
 
     def slow(request: Request) -> Reply:
@@ -259,7 +259,7 @@ def test_who_comes_while_all_are_busy_is_told_at_once(tmp_path: Path) -> None:
 
 def test_a_reply_that_nobody_fetches_does_not_hold_its_thread(tmp_path: Path) -> None:
     big = msgspec.structs.replace(HIT, text="x" * 100_000)
-    with serving(tmp_path, lambda _: SearchReply(evidence=(big,) * 50), patience_s=0.3) as server, connection(tmp_path) as peer:
+    with serving(tmp_path, lambda _: SearchReply(evidence=(big,) * 50), timeout_s=0.3) as server, connection(tmp_path) as peer:
         peer.sendall(b'{"method":"status"}\n')
         peer.recv(10)
         while server._open:
@@ -286,7 +286,7 @@ def test_a_stop_waits_for_the_question_that_is_being_answered(tmp_path: Path) ->
 
 
 def test_a_stop_hangs_up_on_what_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgemem.serve.socket_server._GRACE_S", 0.1)
+    monkeypatch.setattr("edgemem.serve.socket_server._STOP_S", 0.1)
     began, end = threading.Event(), threading.Event()
 
     def endless(request: Request) -> Reply:
