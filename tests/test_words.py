@@ -14,7 +14,8 @@ from edgemem.words import singular, singulars
     [
         ("mugs", "mug"), ("knives", "knife"), ("mice", "mouse"), ("teeth", "tooth"), ("women", "woman"), ("batteries", "battery"),
         ("watches", "watch"), ("houses", "house"), ("cookies", "cookie"), ("shoes", "shoe"), ("potatoes", "potato"),
-        ("criteria", "criterion"), ("bus", "bus"), ("glass", "glass"), ("gas", "gas"), ("news", "news"), ("series", "series"), ("focus", "focus"),
+        ("criteria", "criterion"), ("bus", "bus"), ("glass", "glass"), ("gas", "gas"), ("news", "news"),
+        ("series", "series"), ("focus", "focus"),
         ("Wine Glasses", "wine glass"), ("step-sisters", "step-sister"), ("iPhones", "iphone"),
         ("", ""), ("  ", "  "), ("42s", "42s"), ("room 214", "room 214"),
     ],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.answer.calls import Call
+from edgemem.answer.calls import Call, restored, stored
 from edgemem.answer.tools import Reply
 from edgemem.clock import to_local
 from edgemem.remember.entries import NewSession, NewStep
@@ -56,7 +56,7 @@ def log_of(session: Session, answer: Answer, recipe: str, planner: str) -> NewSe
         ms=answer.usage.ms,
         notes=answer.notes,
         steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json="{}", ms=0.0)),
-        calls=tuple(_json(call) for call in session.calls),
+        calls=tuple(stored(call) for call in session.calls),
         evidence=tuple(session.evidence()),
     )
 
@@ -90,7 +90,7 @@ def _brief(result: object) -> Plain:
 
 def trace_text(log: NewSession, tz: str) -> str:
     """One line for every step, times in `tz`. Never raises: what it does not know, it says as it stands."""
-    calls = [msgspec.json.decode(call, type=Call) for call in log.calls]
+    calls = [restored(call) for call in log.calls]
     as_of = "" if log.as_of_us >= FOREVER_US else f", as of {_time(log.as_of_us, tz)}"
     lines = [f'"{_short(log.question)}", asked {_time(log.asked_us, tz)}{as_of}; recipe {log.recipe}, planner {log.planner}']
     for number, step in enumerate(log.steps, 1):

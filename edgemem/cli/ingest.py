@@ -82,6 +82,7 @@ def run_ingest(
     """See one source to its end into the memory, not twice unless `again`. What can be refused is refused before a byte is written."""
     from edgemem.extend.assembly import make_parts
     from edgemem.extend.stats import save_stats
+    from edgemem.hear.utterances import by_subtitles
     from edgemem.remember.rules import KeepRules, Retainers
     from edgemem.remember.store import Store
     from edgemem.see.pipeline import Pipeline
@@ -100,7 +101,8 @@ def run_ingest(
     if rules:
         parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
     try:
-        parts.ear = _subtitles(source, subtitles, opened, notes) or parts.ear
+        if (said := _subtitles(source, subtitles, opened, notes)) is not None:
+            parts.hearing = by_subtitles(said, parts.embedder)
         parts.privacy.require()
         with (
             Store.open(memory, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store,
@@ -155,10 +157,10 @@ def _nothing_to_do(session: CommandContext, source: str, seen: str, store: Store
 
 def _end_forgetting(memory: Path) -> None:
     """Wipe what an interrupted `forget` left to be wiped; a reader in the way is said, and no reason to fail."""
-    from edgemem.remember.forget import tidy_up
+    from edgemem.remember.forget import finish_forgetting
 
     try:
-        tidy_up(memory)
+        finish_forgetting(memory)
     except MemoryDirError as error:
         note(f"note: {error}")
 

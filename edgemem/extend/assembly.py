@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from edgemem.extend.plugins import Plugins
     from edgemem.hear.listen import SpeechRecogniser
     from edgemem.infer.engines import Engines
+    from edgemem.infer.roles import TextEmbedder
     from edgemem.see.chains import Chain
+    from edgemem.see.hearing import HearingFactory
     from edgemem.see.pipeline import PipelineParts
 
 DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "entity"}, {"use": "event"})
@@ -80,14 +82,15 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: PluginContext, plugins
     def observe(segment: Segment) -> None:
         plugins.notify("segment_closed", segment=segment)
 
+    embedder: TextEmbedder | None = role("embed_text", "documents and speech are found by their words alone") if recipe.embed_text else None  # type: ignore[assignment]
     parts = PipelineParts(
         gates=recipes.make_all(recipe, "gates", recipe.gate, context),
         joint=role("embed_joint", "pictures are kept without being named or embedded") if recipe.joint else None,  # type: ignore[arg-type]
         reader=role("read_text", "signs and screens are not read") if recipe.read_text else None,  # type: ignore[arg-type]
         selector=recipes.make(recipe, "selectors", recipe.select, context),
         chains=make_chains(recipes, recipe, context),
-        embedder=role("embed_text", "documents and speech are found by their words alone") if recipe.embed_text else None,  # type: ignore[arg-type]
-        ear=_ear(recipes, recipe, context, notes),
+        embedder=embedder,
+        hearing=_hearing(recipes, recipe, context, embedder, notes),
         retainer=recipes.make(recipe, "retainers", recipe.retain, context),
         segment_closed=observe,
     )
@@ -105,11 +108,15 @@ def make_chains(recipes: Recipes, recipe: Recipe, context: PluginContext) -> lis
     return [first, *(more for part in recipe.chain if (more := chain(part)).writers)]
 
 
-def _ear(recipes: Recipes, recipe: Recipe, context: PluginContext, notes: list[str]) -> SpeechRecogniser | None:
-    """The recipe's ear; without its models nothing is heard, which is said."""
+def _hearing(
+    recipes: Recipes, recipe: Recipe, context: PluginContext, embedder: TextEmbedder | None, notes: list[str]
+) -> HearingFactory | None:
+    """What hears a stream by the recipe's recogniser; without its models nothing is heard, which is noted."""
+    from edgemem.hear.utterances import by_recogniser
+
     try:
-        ear: SpeechRecogniser | None = recipes.make(recipe, "ears", recipe.hear, context)
+        recogniser: SpeechRecogniser | None = recipes.make(recipe, "ears", recipe.hear, context)
     except EngineError as error:
         notes.append(f"sound is not heard: {error}")
         return None
-    return ear
+    return by_recogniser(recogniser, embedder) if recogniser is not None else None

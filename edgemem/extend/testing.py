@@ -21,6 +21,7 @@ from edgemem.extend.plugins import Plugins, import_file
 from edgemem.extend.scripted import ReplayChat, ScriptedChat
 from edgemem.infer.roles import Sight, Space
 from edgemem.records import US, Frame, Image, Matrix, Moment, Observation, Segment, Vector
+from edgemem.see.sources.base import BaseSource
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import Arrays
@@ -48,11 +49,9 @@ T0_US = 1_777_881_600 * US
 """2026-05-04T08:00:00Z, when the synthetic camera was switched on."""
 
 
-class SyntheticCamera:
+class SyntheticCamera(BaseSource):
     """A source of deterministic pictures: scenes of `scene_s` seconds, each with its own pattern, a moving square and sensor noise."""
 
-    live = False
-    blind = ""
     identity = "synthetic"
 
     def __init__(
@@ -69,8 +68,7 @@ class SyntheticCamera:
         self.t0_us = T0_US
         self.duration_us: int | None = round(seconds * US)
         self.dropped: dict[str, int] = {}
-        self._count = round(seconds * rate_fps)
-        self._period_us = round(US / rate_fps)
+        self.set_rate(rate_fps)
         self._scene_us = round(scene_s * US)
         self._side_px = side_px
         self._seed = seed
@@ -80,10 +78,13 @@ class SyntheticCamera:
         """Begin with the first frame later than `offset_us`."""
         self._from_us = offset_us
 
+    def set_rate(self, rate_fps: float) -> None:
+        self._period_us = round(US / rate_fps)
+
     def frames(self) -> Iterator[Frame]:
         """The frames in time order. The same arguments always give the same pixels."""
-        for seq in range(self._count):
-            offset_us = seq * self._period_us
+        seq = offset_us = 0
+        while offset_us < (self.duration_us or 0):
             if offset_us > self._from_us:
                 yield Frame(
                     stream=self.name,
@@ -93,6 +94,7 @@ class SyntheticCamera:
                     mono_us=offset_us,
                     image=self._picture(seq, offset_us),
                 )
+            seq, offset_us = seq + 1, offset_us + self._period_us
 
     def _picture(self, seq: int, offset_us: int) -> Image:
         scene = np.random.default_rng([self._seed, offset_us // self._scene_us])
@@ -103,9 +105,6 @@ class SyntheticCamera:
         picture[height // 3 : height // 3 + 20, left : left + 20] = scene.integers(0, 255, 3)
         noise = np.random.default_rng([self._seed, seq, 1]).normal(0, 3, picture.shape)
         return np.clip(picture + noise, 0, 255).astype(np.uint8)
-
-    def close(self) -> None:
-        """Nothing to free."""
 
 
 class FakeClock:

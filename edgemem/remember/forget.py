@@ -19,20 +19,20 @@ from typing import Protocol
 from edgemem.clock import now_us
 from edgemem.errors import BudgetError
 from edgemem.records import Moment, Observation, Segment
-from edgemem.remember.budget.pieces import Step, cap_in_force, in_pieces
+from edgemem.remember.budget.batches import Step, cap_in_force, in_transactions
 from edgemem.remember.disk import page_budget
 from edgemem.remember.disk.directory import WriterLock, prepare
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forgetting.erase import erasing
+from edgemem.remember.forgetting.finish import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
 from edgemem.remember.forgetting.selection import Receipt, Selection, Wanted, runs, select
-from edgemem.remember.forgetting.tidy import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
 from edgemem.remember.results import Spoken
 from edgemem.remember.rows.reading import connect, ids_list
 from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
-__all__ = ["Receipt", "Wanted", "forget", "tidy_up"]
+__all__ = ["Receipt", "Wanted", "finish_forgetting", "forget"]
 
 _TOMBSTONES_A_PAGE = 64
 
@@ -76,8 +76,8 @@ def forget(
         with store.transaction() as tx:
             selection = select(tx.connection, wanted)
         receipt = _receipt(secrets.token_hex(6), selection)
-        in_pieces(store, chain(_deciding(receipt, wanted, selection, view, describe, (clear, unlearn)), erasing(receipt.id)))
-    tidy_up(directory)
+        in_transactions(store, chain(_deciding(receipt, wanted, selection, view, describe, (clear, unlearn)), erasing(receipt.id)))
+    finish_forgetting(directory)
     return receipt
 
 
@@ -93,6 +93,8 @@ def _deciding(
     yield lambda tx: _note(tx, receipt, wanted, selection)
     for stream in filter(None, (*selection.streams, selection.gone_stream)):
         yield partial(_clear_state, stream, None if stream == selection.gone_stream else clear[0])
+    for job_id in sorted(selection.jobs):
+        yield partial(_drop_job, job_id)
     yield lambda tx: _unlearn_voices(tx, selection, clear[1])
     for segment in selection.trimmed:
         yield partial(_put_right, segment)
@@ -105,7 +107,7 @@ def _deciding(
                 yield partial(_described, step)
 
 
-def tidy_up(directory: Path, *, beyond_budget: bool = False) -> bool:
+def finish_forgetting(directory: Path, *, beyond_budget: bool = False) -> bool:
     """End a forgetting that left something to do, if only to wipe the files; True if one did.
 
     Wiping an encrypted memory takes a second copy of it for a while, within the budget unless `beyond_budget`. Raises MemoryDirError while
@@ -162,11 +164,10 @@ def _note(tx: Transaction, receipt: Receipt, wanted: Wanted, selection: Selectio
     )
 
 
-def _described(step: Callable[[Transaction], object], tx: Transaction) -> bool:
-    """True where it wants another transaction; what fits into none is left out."""
+def _described(step: Callable[[Transaction], object], tx: Transaction) -> None:
+    """What is too much for the budget is left out."""
     with suppress(BudgetError):
-        return tx.attempt(step)
-    return False
+        step(tx)
 
 
 def _put_right(segment: Segment, tx: Transaction) -> None:
@@ -195,6 +196,10 @@ def _clear_state(stream: str, clear: Callable[[bytes], bytes] | None, tx: Transa
         tx.connection.execute("UPDATE state SET value = ? WHERE key = ?", (clear(found[0]), key))
     else:
         tx.connection.execute("DELETE FROM state WHERE key = ?", (key,))
+
+
+def _drop_job(job_id: int, tx: Transaction) -> None:
+    tx.drop_job(job_id)
 
 
 def _unlearn_voices(tx: Transaction, selection: Selection, unlearn: Unlearn | None) -> None:

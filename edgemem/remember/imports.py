@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import Observation, Record, Tier, Vector
-from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewMoment, NewRelation, NewSegment, NewSession
+from edgemem.remember.entries import NewCall, NewDocument, NewEntity, NewMention, NewMoment, NewPart, NewRelation, NewSegment, NewSession
 from edgemem.remember.export import ADDED, FORMAT, FORMAT_VERSION, TABLES
-from edgemem.remember.rows.sessions import renumbered
+from edgemem.remember.rows.sessions import renumbered, renumbered_request
 from edgemem.remember.store import Store, Transaction
 from edgemem.remember.vectors.search import Holds
 
@@ -59,6 +59,7 @@ class _Moment(Record, frozen=True):
     boot_id: str | None = None
     tier: Tier = "recent"
     role: str = ""
+    role_us: int | None = None
     protected: int = 0
     pinned: int = 0
     generation: int | None = None
@@ -76,6 +77,18 @@ class _Segment(Record, frozen=True):
     offset_us: int
     representative_id: int | None
     moments: tuple[int, ...]
+    level: int = 0
+
+
+class _Parent(Record, frozen=True):
+    segment_id: int
+    parent_id: int
+
+
+class _Part(NewPart, frozen=True):
+    """Vectors are base64 here."""
+
+    id: int
 
 
 class _Document(NewDocument, frozen=True):
@@ -86,7 +99,10 @@ class _Document(NewDocument, frozen=True):
 
 
 class _Entity(NewEntity, frozen=True):
+    """Vectors are base64 here."""
+
     id: int
+    vectors: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class _Alias(Record, frozen=True):
@@ -117,6 +133,9 @@ class _CameUp(Record, frozen=True):
 
 
 class _Session(NewSession, frozen=True):
+    """`request` and `logprobs` of calls are hexadecimal here; before version 3 of the format each call was JSON."""
+
+    calls: tuple[Any, ...] = ()
     came_up: tuple[_CameUp, ...] = ()
 
 
@@ -124,10 +143,12 @@ _KINDS: dict[str, type[Record]] = {
     "streams": _Stream,
     "moments": _Moment,
     "segments": _Segment,
+    "parents": _Parent,
     "documents": _Document,
     "entities": _Entity,
     "aliases": _Alias,
     "merges": _Merge,
+    "parts": _Part,
     "mentions": NewMention,
     "relations": _Relation,
     "sessions": _Session,
@@ -265,17 +286,26 @@ class _Importing:
             tx.connection.execute(sql, (row.generation, moment_id))
         if row.protected:
             tx.protect(moment_id, row.role)
+        if row.role_us is not None:
+            tx.set_role(moment_id, row.role, row.role_us)
         if row.pinned:
             tx.pin(moment_id)
 
     def add_segments(self, tx: Transaction, row: _Segment) -> None:
         given = {name: getattr(row, name) for name in ("stream", "segmenter", "t0_us", "t1_us", "offset_us")}
         ids = tuple(self.moments[moment_id] for moment_id in row.moments if moment_id in self.moments)
-        new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id))
+        new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id), level=row.level)
         self._segments[row.id] = tx.add_segment(new)
+
+    def add_parents(self, tx: Transaction, row: _Parent) -> None:
+        segment_id, parent_id = _of(self._segments, row.segment_id), _of(self._segments, row.parent_id)
+        if segment_id is not None and parent_id is not None:
+            tx.set_parent([segment_id], parent_id)
 
     def add_entities(self, tx: Transaction, row: _Entity) -> None:
         self._entities[row.id] = tx.add_entity(replace(row, segment_id=_of(self._segments, row.segment_id)))
+        for space, vector in _vectors(row.vectors).items():
+            tx.set_entity_vector(self._entities[row.id], space, vector)
 
     def add_documents(self, tx: Transaction, row: _Document) -> None:
         new = replace(
@@ -288,6 +318,11 @@ class _Importing:
         self._documents[row.id] = tx.add_document(new)
         if row.until_us is not None:
             tx.connection.execute("UPDATE document SET until_us = ? WHERE id = ?", (row.until_us, self._documents[row.id]))
+
+    def add_parts(self, tx: Transaction, row: _Part) -> None:
+        owner = {"moment_id": _of(self.moments, row.moment_id), "document_id": _of(self._documents, row.document_id)}
+        if any(owner.values()):
+            tx.add_part(replace(row, **owner, entity_id=_of(self._entities, row.entity_id), vectors=_vectors(row.vectors)))
 
     def add_aliases(self, tx: Transaction, row: _Alias) -> None:
         alias_id = tx.add_alias(self._entity(row.entity_id), row.name, row.known_us)
@@ -324,7 +359,8 @@ class _Importing:
             for step in row.steps
         )
         there = tuple(f"{seen.kind}{ids[seen.kind][seen.id]}" for seen in row.came_up if seen.id in ids[seen.kind])
-        session_id = tx.add_session(replace(row, steps=steps, evidence=there))
+        calls = tuple(_call(call, ids) for call in row.calls)
+        session_id = tx.add_session(replace(row, steps=steps, calls=calls, evidence=there))
         # What had faded keeps its time, under a number that nothing has: forgetting that time takes the answer along.
         tx.connection.executemany(
             "INSERT INTO session_evidence VALUES (?, ?, ?, (SELECT id FROM stream WHERE name = ?), ?, ?)",
@@ -355,6 +391,20 @@ class _Importing:
 
 def _vectors(encoded: Mapping[str, Any]) -> dict[str, Vector]:
     return {space: np.frombuffer(base64.b64decode(data), "<f2").astype(np.float32) for space, data in encoded.items()}
+
+
+def _call(given: Any, ids: Mapping[str, Mapping[int, int]]) -> NewCall:
+    """Raises UsageError for a call that is neither of this version of the format nor of an earlier one."""
+    try:
+        if isinstance(given, str):
+            old = msgspec.json.decode(given, type=dict[str, Any])
+            request = msgspec.msgpack.encode({"prompt": old.get("prompt", "")})
+            given = {"step": 0, "task": "", "model": "", "reply": "", **old, "request": request.hex()}
+        given = {**given, **{name: bytes.fromhex(given.get(name, "")) for name in ("request", "logprobs")}}
+        call = msgspec.convert({name: given[name] for name in NewCall.__struct_fields__ if name in given}, NewCall)
+        return replace(call, request=renumbered_request(call.request, ids))
+    except (ValueError, TypeError, msgspec.MsgspecError) as error:
+        raise UsageError(f"sessions.jsonl: a call cannot be read: {error}") from None
 
 
 def _of(ids: dict[int, int], old: int | None) -> int | None:

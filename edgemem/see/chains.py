@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -174,16 +173,14 @@ class Chains:
         """Write words that wait, as many as fit. A step that fails takes the rest of its writer's with it, which may rest on it."""
         while self._words and not tx.full:
             name, left = self._words[0]
-            later = self._care.attempt(f"writer {name}", None, tx.attempt, partial(self._step, left[0])) if left else None
-            if later:
-                return
-            if later is None:
-                self._words.popleft()
-            else:
+            if left and self._care.attempt(f"writer {name}", False, self._step, left[0], tx):
                 left.popleft()
+            else:
+                self._words.popleft()
 
-    def _step(self, step: Callable[[Transaction], int], tx: Transaction) -> None:
+    def _step(self, step: Callable[[Transaction], int], tx: Transaction) -> bool:
         self.documents += step(tx)
+        return True
 
     def _close(self, tx: Transaction, chain: Chain, cut: Cut) -> None:
         ids = tx.remaining([mark.moment_id for mark in cut.marks])

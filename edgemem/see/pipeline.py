@@ -9,17 +9,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from edgemem.errors import SourceError
-from edgemem.hear.listen import NOTHING_LATER_US, SpeechRecogniser
-from edgemem.hear.subtitles import Subtitles
-from edgemem.hear.utterances import Hearing
 from edgemem.infer.roles import JointEmbedder, Reader, TextEmbedder
 from edgemem.isolation import FaultIsolation
-from edgemem.records import US, Frame, Image, Moment, Observation, Record, Segment, Vector
+from edgemem.records import AFTER_END_US, US, Frame, Moment, Observation, Record, Segment, Vector
 from edgemem.remember.entries import NewMoment
 from edgemem.remember.store import Store, Transaction
 from edgemem.remember.tiers import Retainer
@@ -27,6 +23,7 @@ from edgemem.see import pixels
 from edgemem.see.chains import Chain, Chains
 from edgemem.see.frame_slot import FrameSlot
 from edgemem.see.gate import Gate, Look
+from edgemem.see.hearing import HearingFactory
 from edgemem.see.privacy import PAUSED, Privacy
 from edgemem.see.resume import StreamRun, without_pictures
 from edgemem.see.segment import Mark
@@ -42,8 +39,8 @@ COMMIT_S = 1.0
 """Moments are committed together this often."""
 SAVE_S = 10.0
 """Where nothing is kept, the state is still saved this often: so much of a live stream may be looked at in vain when power fails."""
-AHEAD_SHARE = 0.35
-"""Of a transaction: moments that take more of it go ahead of the state, which needs a third, and leave room for what is heard and told."""
+COMMIT_BYTES = 2 << 20
+"""Pictures that wait are committed sooner when they come to this much: a third of what the smallest budget takes at once."""
 JPEG_QUALITY = 90
 """Of kept pictures (VAM)."""
 INTERRUPTED = "interrupted; run the same command again to go on"
@@ -76,7 +73,8 @@ class PipelineParts:
     selector: Selector
     chains: Sequence[Chain]
     gates: Sequence[Gate] = ()
-    ear: SpeechRecogniser | Subtitles | None = None
+    hearing: HearingFactory | None = None
+    """Makes what hears the source."""
     embedder: TextEmbedder | None = None
     """Of passages: without it documents and speech are found by their words alone."""
     joint: JointEmbedder | None = None
@@ -104,7 +102,7 @@ class Pipeline:
         self._run = StreamRun(store, source)
         self._care = FaultIsolation()
         self._chains = Chains(parts.chains, store, self._run.stream, self._care, parts.embedder)
-        self._hearing = Hearing(source, parts.ear, store, self._run, parts.embedder, self._off) if parts.ear is not None else None
+        self._hearing = parts.hearing(source, self._run, store, self._off) if parts.hearing is not None else None
         self._handover = FrameSlot(source)
         self._beside = ThreadPoolExecutor(1, "reader")
         self._stop = threading.Event()
@@ -117,8 +115,6 @@ class Pipeline:
         self._committed_s = self._saved_s = time.monotonic()
         self._span_us: tuple[int, int] | None = None
         self._trusted = store.time_trusted
-        self._first_state = None if self._run.resumed else self._run.encode()
-        """Where a run that is killed before it saved anything begins again; None once a state is saved."""
 
     def stop(self) -> None:
         """End after the current frame: what was seen is flushed and committed. Safe in a signal handler."""
@@ -155,7 +151,7 @@ class Pipeline:
             self._care.attempt(f"selector {parts.selector.name} starts afresh", None, parts.selector.restore, state)
         self._chains.restore(saved.states)
         if self._hearing is not None:
-            self._hearing.start()
+            self._hearing.start(saved.heard_us)
         if saved.accepted and not self._source.live:
             accepted = Look(pixels.decode(saved.accepted), saved.accepted_us)
             for gate in parts.gates:
@@ -191,7 +187,7 @@ class Pipeline:
 
     def _commit_if_due(self) -> None:
         now = time.monotonic()
-        due = now - self._committed_s >= COMMIT_S or self._store.fills(ready.new for ready in self._ready)
+        due = now - self._committed_s >= COMMIT_S or sum(len(ready.new.jpeg) for ready in self._ready) > COMMIT_BYTES
         if (self._ready and due) or now - self._saved_s >= SAVE_S:
             self._commit()
 
@@ -235,10 +231,7 @@ class Pipeline:
         if self._veiled:
             self._dropped["place"] += 1
             return
-        fitting = self._store.fitting(observations)
-        if len(fitting) < len(observations):
-            self._care.note("pictures show more than fits into budget.disk at once: the surest of it was kept")
-        jpeg, width, height = self._encoded(frame.image)
+        height, width = frame.image.shape[:2]
         new = NewMoment(
             stream=frame.stream,
             seq=frame.seq,
@@ -249,21 +242,12 @@ class Pipeline:
             width_px=width,
             height_px=height,
             sharpness=candidate.sharpness,
-            jpeg=jpeg,
+            jpeg=pixels.encode_jpeg(frame.image, JPEG_QUALITY),
             vectors=vectors,
-            observations=fitting,
+            observations=observations,
             role=kept.role,
         )
         self._ready.append(_Ready(new, candidate.vector))
-
-    def _encoded(self, image: Image) -> tuple[bytes, int, int]:
-        """The picture as it is kept, with its width and height: smaller when it would not fit into the budget as it is."""
-        jpeg, most = pixels.encode_jpeg(image, JPEG_QUALITY), self._store.picture_bytes
-        while most is not None and len(jpeg) > most and max(image.shape) > 64:
-            image = pixels.shrink(image, max(image.shape[:2]) // 2, smooth=True)
-            jpeg = pixels.encode_jpeg(image, JPEG_QUALITY)
-            self._care.note("pictures are too large for budget.disk and were kept smaller")
-        return jpeg, image.shape[1], image.shape[0]
 
     def _commit(self, *, ending: bool = False) -> None:
         """Everything that is ready, and the state that belongs to it, in one transaction; then upkeep.
@@ -274,13 +258,6 @@ class Pipeline:
         if self._off():
             return
         self._chains.make_room(live=self._source.live)
-        while self._store.fills((ready.new for ready in self._ready), AHEAD_SHARE):
-            with self._store.transaction() as tx:
-                if self._first_state is not None:
-                    tx.set_state(self._run.key, self._first_state)
-                    self._first_state = None
-                while self._ready and not tx.full and not tx.attempt(partial(self._add, self._ready[0])):
-                    self._ready.popleft()
         more = self._write(ending=ending, flush=ending)
         while more or self._chains.telling:
             while self._chains.telling:
@@ -298,14 +275,13 @@ class Pipeline:
     def _write(self, *, ending: bool, flush: bool = False) -> bool:
         """One transaction of a commit; True where another has to follow."""
         with self._store.transaction() as tx:
-            tx.reserve_state(self._store.state_bytes or 0)
             while self._ready:
-                self._add(self._ready.popleft(), tx)
+                self._care.attempt("a picture", None, self._add, self._ready.popleft(), tx)
             if flush:
                 self._chains.flush()
-            heard_us, waiting = NOTHING_LATER_US, False
+            heard_us, waiting = AFTER_END_US, False
             if self._hearing is not None:
-                heard_us = self._hearing.write(tx, self._chains.hear)
+                heard_us, self._run.saved.heard_us = self._hearing.write(tx, self._chains.hear)
                 waiting = self._hearing.waiting
             more = self._chains.write(tx, heard_us, ending=ending and not waiting)
             if self._run.trusted != self._trusted:
@@ -316,7 +292,6 @@ class Pipeline:
                 self._run.corrected = False
                 self._care.note(f"the clock was set right: {moved} moments of this boot were dated anew")
             tx.set_state(self._run.key, self._state(last=not (more or waiting)))
-            self._first_state = None
         return more or waiting
 
     def _set_right(self) -> None:
@@ -364,14 +339,9 @@ class Pipeline:
         if saved.finished and last:
             return without_pictures(self._run.encode())
         finished, saved.finished = saved.finished, False
-        state, most = self._run.encode(), self._store.state_bytes
-        while most is not None and len(state) > most and saved.states:
-            largest = max(saved.states, key=lambda name: len(saved.states[name]))
-            del saved.states[largest]
-            self._care.note(f"{largest} has too much to save under budget.disk: after a crash it starts afresh")
-            state = self._run.encode()
+        state = self._run.encode()
         saved.finished = finished
-        return state if most is None or len(state) <= most else without_pictures(state)
+        return state
 
     def _end(self, *, finished: bool) -> None:
         for kept in self._care.attempt("selector", [], self._parts.selector.flush):
@@ -379,7 +349,7 @@ class Pipeline:
         if self._counts["frames"] and not self._counts["moments"] and not self._ready:
             reason, times = next(iter(self._dropped.most_common(1)), ("too little new", self._counts["frames"]))
             self._care.note(f"nothing was kept: {times} of {self._counts['frames']} frames were dropped as {reason}")
-        if self._hearing is None and hasattr(self._source, "sounds") and not self._counts["frames"]:
+        if self._hearing is None and self._source.has_sound and not self._counts["frames"]:
             self._care.note("it is sound alone, and nothing hears here: take a recipe with an ear, and install edgemem-hearing")
         if self._hearing is not None:
             self._hearing.finish(self._commit_if_due, self._stop.is_set)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from edgemem.clock import JUMP_US, UNTRUSTED_US
-from edgemem.hear.listen import NOTHING_YET_US
-from edgemem.records import US, Frame
+from edgemem.records import BEFORE_START_US, US, Frame
 from edgemem.remember.store import Store
 from edgemem.see.sources.base import Source
 
@@ -32,7 +31,7 @@ class Saved(msgspec.Struct, kw_only=True):
     accepted: bytes = b""
     """PNG of the 320 px copy of the last frame that passed the gates."""
     accepted_us: int = 0
-    heard_us: int = NOTHING_YET_US
+    heard_us: int = BEFORE_START_US
     """Offset, in the source's own count, up to which its sound was heard."""
     states: dict[str, bytes] = {}
     """By `selector/<name>` and `segmenter/<name>`: another recipe starts afresh."""

@@ -10,6 +10,7 @@ import pytest
 
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
 from edgemem.hear.subtitles import Subtitles
+from edgemem.hear.utterances import by_subtitles
 from edgemem.records import US, Observation
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk.directory import disk_bytes
@@ -208,7 +209,12 @@ def talk(folder):
 
     def hear(memory):
         source = open_source(str(folder / "talk.wav"), rate_fps=1, start_us=1_000 * US)
-        return see(memory, source, ear=Subtitles(folder / "talk.srt", 1_000 * US), chains=[Chain(FixedWindow(), [Stenographer()])])
+        return see(
+            memory,
+            source,
+            hearing=by_subtitles(Subtitles(folder / "talk.srt", 1_000 * US), None),
+            chains=[Chain(FixedWindow(), [Stenographer()])],
+        )
 
     return hear
 

@@ -35,6 +35,7 @@ from edgemem.infer.roles import JointEmbedder, Sight
 from edgemem.records import US, Frame
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
+from edgemem.see.sources.base import BaseSource
 
 RATE_FPS = 0.5
 SIZE: Size = (640, 360)
@@ -97,10 +98,10 @@ def with_visitor(picture: Image, visit: Visit) -> Image:
     return shown
 
 
-class Composed:
+class Composed(BaseSource):
     """A source of the composed pictures at `RATE_FPS`, with sensor noise."""
 
-    name, live, blind = "composed", False, ""
+    name = "composed"
 
     def __init__(self, segments: list[Segment], still: set[int], visited: list[Visit], seed: int) -> None:
         self._segments, self._still, self._visits, self._seed = segments, still, visited, seed
@@ -108,12 +109,6 @@ class Composed:
         self.duration_us: int | None = round(segments[-1].t1 * US)
         self.identity = f"composed-{seed}-{len(segments)}"
         self.dropped: dict[str, int] = {}
-
-    def skip_to(self, offset_us: int) -> None:
-        """Never continued."""
-
-    def close(self) -> None:
-        """Nothing to free."""
 
     def frames(self) -> Iterator[Frame]:
         """One frame every two seconds."""

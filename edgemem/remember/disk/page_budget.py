@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from edgemem.errors import BudgetError
 from edgemem.records import Record
 
-MINIMUM_BYTES = 8 << 20
-"""Smallest cap. An empty memory takes 0.3 MiB; below 8 MiB a transaction could not hold a large picture, its index pages and its text."""
+MINIMUM_BYTES = 64 << 20
+"""Smallest cap. A transaction may then take 6.4 MiB: a second of stream with its pictures, their observations and texts."""
 
 PAGE_BYTES = 4096
 FRAME_BYTES = PAGE_BYTES + 24
@@ -53,7 +53,7 @@ class BudgetShares(Record, frozen=True, kw_only=True):
     def of(cls, cap_bytes: int) -> BudgetShares:
         """Raises BudgetError below `MINIMUM_BYTES`."""
         if cap_bytes < MINIMUM_BYTES:
-            raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f} MiB: a memory needs at least {MINIMUM_BYTES >> 20}MiB")
+            raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f}MiB: set it to {MINIMUM_BYTES >> 20}MiB or more")
         return cls(cap_bytes=cap_bytes, log_bytes=log_bytes(cap_bytes), slack_bytes=_LEAST_SLACK_BYTES + cap_bytes // 32)
 
     @property
@@ -106,6 +106,16 @@ def passage_pages(text_bytes: int, vector_bytes: int) -> int:
     return _PASSAGE_PAGES + text_bytes // _LEAF_BYTES + vector_bytes // _LEAF_BYTES
 
 
+def part_pages(vector_bytes: int) -> int:
+    """Adding or removing a part, or the vector of an entity: its table, three indexes, the vectors."""
+    return _PASSAGE_PAGES + vector_bytes // _LEAF_BYTES
+
+
+def job_pages(payload_bytes: int) -> int:
+    """Adding or removing a job."""
+    return 4 + payload_bytes // _LEAF_BYTES
+
+
 def relation_pages(text_bytes: int) -> int:
     """Adding or removing a relation with its quotes, or an entity with its name."""
     return _RELATION_PAGES + text_bytes // _LEAF_BYTES
@@ -135,7 +145,6 @@ class PageBudget:
         """Bytes of pictures that may be pinned in all."""
         self.claimed = BASE_PAGES
         self._refused = False
-        self._reserved = 0
 
     @property
     def fresh(self) -> bool:
@@ -146,18 +155,6 @@ class PageBudget:
     def full(self) -> bool:
         """Half of it is claimed, or what was to be claimed did not fit: commit, and go on in another transaction."""
         return self._refused or (self._pages is not None and self.claimed > self._pages // 2)
-
-    def reserve(self, pages: int) -> None:
-        """Keep so many pages for what is claimed last, with `claim_reserved`."""
-        self._reserved += pages
-        if self._pages is not None:
-            self._pages -= pages
-
-    def claim_reserved(self, pages: int) -> None:
-        """As `claim`, from what was reserved as far as that goes."""
-        kept = min(pages, self._reserved)
-        self._reserved -= kept
-        self.claim(pages - kept)
 
     def fits(self, pages: int) -> bool:
         """Whether so many more could be claimed, and are so few that they fit into any transaction that is not full."""

@@ -1,7 +1,7 @@
 """How many bytes the pictures of each tier take, kept with every change so that nobody ever counts all moments.
 
 Equal pictures are stored once and counted once: under the tier of the latest arrival that shows them, and under "pinned" while any
-moment that shows them is pinned. So the sums say what a rung of the budget can make free.
+moment that shows them is pinned. So the sums say what a stage of the eviction can make free.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from edgemem.errors import SourceError
 from edgemem.see.sources.base import SIDE_PX, Source
 from edgemem.see.sources.camera import Camera
 from edgemem.see.sources.pictures import Pictures
@@ -26,6 +27,9 @@ def open_source(spec: str, *, rate_fps: float, stream: str = "", start_us: int |
     if "+alsa:" in spec:
         seen, _, heard = spec.rpartition("+alsa:")
         camera = open_source(seen, rate_fps=rate_fps, stream=stream, side_px=side_px)
+        if not isinstance(camera, Camera):
+            camera.close()
+            raise SourceError(f"{spec}: a microphone goes with a camera, such as 0+alsa:default")
         return WithSound(camera, f"alsa:{heard}")
     path = Path(spec).expanduser()
     is_url = ADDRESS.match(spec) is not None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from edgemem.hear.listen import VoicePrint, VoicesState
+from edgemem.hear.voices import VoicePrint, VoicesState
 from edgemem.records import Vector
 
 if TYPE_CHECKING:

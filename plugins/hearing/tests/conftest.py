@@ -9,9 +9,9 @@ import pytest
 
 from edgemem.cli.app import CommandContext
 from edgemem.errors import FetchError
-from edgemem.hear.listen import NOTHING_YET_US
 from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import ensure, extract, fetch_archive
+from edgemem.records import BEFORE_START_US
 from edgemem.see.sources.sound import SoundTrack
 
 _FOLDER = "usr/share/pocketsphinx/test/data"
@@ -51,4 +51,4 @@ def clips(session):
 
 
 def _samples(path):
-    return np.concatenate([samples for _, samples in SoundTrack(str(path)).chunks(NOTHING_YET_US)])
+    return np.concatenate([samples for _, samples in SoundTrack(str(path)).chunks(BEFORE_START_US)])

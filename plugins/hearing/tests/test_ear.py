@@ -11,12 +11,11 @@ from edgemem_hearing import EarSettings
 from edgemem_hearing.ear import WhisperEar, believable
 
 from edgemem.errors import EngineError
-from edgemem.hear.listen import RATE_HZ, Sound
 from edgemem.infer.engines import Engines
 from edgemem.infer.roles import Phrase
-from edgemem.records import US
+from edgemem.records import SOUND_RATE_HZ, US, Sound
 
-PAUSE = np.zeros(RATE_HZ, np.float32)
+PAUSE = np.zeros(SOUND_RATE_HZ, np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def heard(ear, parts, *, offset_us=0, live=False, step=4000):
     samples = np.concatenate(parts)
     found = []
     for at in range(0, len(samples), step):
-        us = offset_us + at * US // RATE_HZ
+        us = offset_us + at * US // SOUND_RATE_HZ
         found += ear.hear(Sound(stream="a", t_us=10**15 + us, offset_us=us, samples=samples[at : at + step], live=live))
     return found + ear.flush()
 
@@ -41,13 +40,13 @@ def words(text):
 def test_sentences_are_heard_apart_where_they_were_said_by_whom_they_were_said(session, clips):
     ear = WhisperEar(EarSettings(), session.engines)
     names = ["0870", "0930", "card", "0920"]
-    begins = np.cumsum([0] + [len(clips[name][0]) + len(PAUSE) for name in names[:-1]]) / RATE_HZ
+    begins = np.cumsum([0] + [len(clips[name][0]) + len(PAUSE) for name in names[:-1]]) / SOUND_RATE_HZ
     found = heard(ear, [part for name in names for part in (clips[name][0], PAUSE)])
     assert len(found) == 4
     for one, name, begin in zip(found, names, begins, strict=True):
         assert one.offset_us / US == pytest.approx(begin, abs=0.3)
         assert one.t0_us - one.offset_us == 10**15
-        assert one.t1_us - one.t0_us == pytest.approx(len(clips[name][0]) * US / RATE_HZ, abs=0.5 * US)
+        assert one.t1_us - one.t0_us == pytest.approx(len(clips[name][0]) * US / SOUND_RATE_HZ, abs=0.5 * US)
     wanted = words(clips["0870"][1])
     assert sum(a == b for a, b in zip(words(found[0].text), wanted, strict=False)) >= 0.8 * len(wanted)
     assert found[0].confidence > 0.6
@@ -59,13 +58,13 @@ def test_sentences_are_heard_apart_where_they_were_said_by_whom_they_were_said(s
 
 def test_silence_noise_and_music_say_nothing_and_silence_needs_no_recogniser(session):
     ear = WhisperEar(EarSettings(), _without_transcriber(session))
-    assert heard(ear, [np.zeros(20 * RATE_HZ, np.float32)]) == []
+    assert heard(ear, [np.zeros(20 * SOUND_RATE_HZ, np.float32)]) == []
     assert ear.until_us == pytest.approx(20 * US, abs=0.3 * US)
     rng = np.random.default_rng(0)
-    assert heard(ear, [rng.normal(0, 0.05, 5 * RATE_HZ).astype(np.float32)], offset_us=30 * US) == []
-    t = np.arange(8 * RATE_HZ) / RATE_HZ
+    assert heard(ear, [rng.normal(0, 0.05, 5 * SOUND_RATE_HZ).astype(np.float32)], offset_us=30 * US) == []
+    t = np.arange(8 * SOUND_RATE_HZ) / SOUND_RATE_HZ
     notes = 220 * 2 ** (np.array([0, 4, 7, 12, 7, 4, 2, 5])[(t % 8).astype(int)] / 12)
-    music = sum(0.2 / k * np.sin(2 * np.pi * k * np.cumsum(notes) / RATE_HZ) for k in (1, 2, 3, 5)).astype(np.float32)
+    music = sum(0.2 / k * np.sin(2 * np.pi * k * np.cumsum(notes) / SOUND_RATE_HZ) for k in (1, 2, 3, 5)).astype(np.float32)
     assert heard(WhisperEar(EarSettings(), session.engines), [music]) == []
 
 

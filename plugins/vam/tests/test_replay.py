@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from edgemem.answer.calls import Call
+from edgemem.answer.calls import restored
+from edgemem.answer.trace import log_of
 from edgemem.extend.scripted import ReplayChat
 from edgemem.remember.view import View
 
@@ -24,8 +25,9 @@ SCRIPT: dict[str, list[Any]] = {
 
 def test_the_same_question_over_the_same_memory_with_recorded_calls_gives_the_same_answer(vam: SimpleNamespace, view: View) -> None:
     answer, session = vam.put(view, QUESTION, vam.kit(vam.Chat(SCRIPT)))
-    stored = msgspec.msgpack.encode(session.calls)
-    again, replayed = vam.put(view, QUESTION, vam.kit(ReplayChat(msgspec.msgpack.decode(stored, type=list[Call]))))
+    kept = log_of(session, answer, "vam", "vam").calls
+    assert [restored(call) for call in kept] == session.calls
+    again, replayed = vam.put(view, QUESTION, vam.kit(ReplayChat(restored(call) for call in kept)))
 
     def plain(one: Any) -> Any:
         return msgspec.structs.replace(one, usage=msgspec.structs.replace(one.usage, ms=0.0))
