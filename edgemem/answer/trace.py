@@ -1,7 +1,6 @@
-"""The story of a session: what was asked of which tool, what it brought, what it cost, what a check refused, and why it stopped.
+"""A session in words: what was asked of which tool, what it found, what it cost, what a check refused, and why it ended.
 
-Told from the session as it is stored, so that a question of last week reads as one of just now, whoever planned it: the local planner, a
-language model, or both.
+The text is made from the session as it is stored. So an old session reads like a new one, whichever planner ran it.
 """
 
 from __future__ import annotations
