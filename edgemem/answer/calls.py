@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
 
 import msgspec
 
-from edgemem.infer.chat import ChatMessage, Prompt, TokenLogprob
+from edgemem.infer.chat import ChatMessage, Finish, Prompt, TokenLogprob
 from edgemem.records import Record
+from edgemem.remember.entries import NewCall
 
 _ID_DIGITS = 16
 """Hex digits of the SHA-256 that names a picture nobody named: two of 10^6 pictures meet with a chance of 3e-8."""
@@ -23,8 +23,9 @@ class Call(Record, frozen=True):
     request: Prompt | None = None
     """What was sent, as `recorded` keeps it; None in memories that an older edgemem wrote."""
     reply: str = ""
-    finish: Literal["stop", "length", "refusal"] = "stop"
+    finish: Finish = "stop"
     pictures: int = 0
+    """So many were shown."""
     tokens_in: int = 0
     tokens_out: int = 0
     ms: float = 0.0
@@ -36,6 +37,47 @@ class Call(Record, frozen=True):
     def prompt(self) -> str:
         """The last message."""
         return self.request.messages[-1].text if self.request is not None and self.request.messages else ""
+
+
+def stored(call: Call) -> NewCall:
+    """The call as the memory keeps it."""
+    return NewCall(
+        step=call.step,
+        task=call.task,
+        model=call.model,
+        request=msgspec.msgpack.encode(call.request),
+        reply=call.reply,
+        finish=call.finish,
+        tokens_in=call.tokens_in,
+        tokens_out=call.tokens_out,
+        ms=call.ms,
+        usd=call.usd,
+        error=call.error,
+        logprobs=msgspec.msgpack.encode(call.logprobs) if call.logprobs else b"",
+    )
+
+
+def restored(kept: NewCall) -> Call:
+    """The call as it was; what an older edgemem kept has its last message only, and cannot be served again."""
+    try:
+        request = msgspec.msgpack.decode(kept.request, type=Prompt | None)
+    except msgspec.MsgspecError:
+        request = None
+    return Call(
+        task=kept.task,
+        model=kept.model,
+        step=kept.step,
+        request=request,
+        reply=kept.reply,
+        finish=msgspec.convert(kept.finish or "stop", Finish),
+        pictures=sum(len(message.image_ids) for message in request.messages) if request is not None else 0,
+        tokens_in=kept.tokens_in,
+        tokens_out=kept.tokens_out,
+        ms=kept.ms,
+        usd=kept.usd,
+        error=kept.error,
+        logprobs=msgspec.msgpack.decode(kept.logprobs, type=tuple[TokenLogprob, ...]) if kept.logprobs else (),
+    )
 
 
 def recorded(prompt: Prompt) -> Prompt:

@@ -36,7 +36,7 @@ _INVISIBLE = dict.fromkeys(
 """Control characters, zero-width and direction marks, Unicode tags: text that a model reads and a person does not."""
 
 
-class Left(Record, frozen=True):
+class Remaining(Record, frozen=True):
     """What a question may still use up of language models: tokens, and the smaller share of its tokens and seconds."""
 
     tokens: int
@@ -84,14 +84,14 @@ class Models:
         return False
 
     @property
-    def left(self) -> Left:
+    def remaining(self) -> Remaining:
         """Of the question that this thread answers; everything where it answers none."""
         calls = session.calls if (session := _SESSION.get()) is not None else []
         limits = self._settings
         tokens = max(0, limits.tokens_per_question - sum(call.tokens_in + call.tokens_out for call in calls))
         seconds = max(0.0, limits.seconds_per_question - sum(call.ms for call in calls) / 1000)
         shares = (tokens / max(1, limits.tokens_per_question), seconds / max(1e-3, limits.seconds_per_question))
-        return Left(tokens=tokens, share=min(shares))
+        return Remaining(tokens=tokens, share=min(shares))
 
     @contextmanager
     def answering(self, session: Session) -> Iterator[None]:

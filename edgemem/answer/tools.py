@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
 
+from edgemem import words
 from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
 from edgemem.answer.retrievers.readings import OcrReading, reading, reading_evidence, readings
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
@@ -248,17 +249,7 @@ _PLURALS = {
 def singular(phrase: str) -> str:
     """Such as "wine glasses" -> "wine glass", "people" -> "person"; rules for the names that detectors know."""
     head, _, last = phrase.strip().rpartition(" ")
-    if last in _PLURALS:
-        one = _PLURALS[last]
-    elif last.endswith("ies") and len(last) > 4:
-        one = last[:-3] + "y"
-    elif last.endswith(("sses", "shes", "ches", "xes")):
-        one = last[:-2]
-    elif last.endswith("s") and not last.endswith(("ss", "us", "is")):
-        one = last[:-1]
-    else:
-        one = last
-    return f"{head} {one}".strip()
+    return f"{head} {_PLURALS.get(last) or words.singular(last)}".strip()
 
 
 def object_names(phrase: str, view: View) -> list[str]:

@@ -11,6 +11,7 @@ import msgspec
 from edgemem.answer.language.asked import ME
 from edgemem.answer.language.words import content_words, words
 from edgemem.records import Channel, Entity, Evidence, Record, Relation
+from edgemem.words import singular
 
 if TYPE_CHECKING:
     from edgemem.remember.results import Spoken
@@ -204,9 +205,7 @@ def _part_of(wanted: Sequence[str], one: Sequence[str], own: Sequence[str], *, i
 
 
 def _singular(parts: Sequence[str]) -> list[str]:
-    last = parts[-1]
-    cut = last[:-3] + "y" if last.endswith("ies") else last[:-1] if last.endswith("s") and not last.endswith("ss") else last
-    return [*parts[:-1], cut]
+    return [*parts[:-1], singular(parts[-1])]
 
 
 def _fits(relation: Relation, action: Relate, sources: Sequence[Entity], targets: Sequence[Entity]) -> bool:

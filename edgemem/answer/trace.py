@@ -1,7 +1,6 @@
-"""The story of a session: what was asked of which tool, what it brought, what it cost, what a check refused, and why it stopped.
+"""A session in words: what was asked of which tool, what it found, what it cost, what a check refused, and why it ended.
 
-Told from the session as it is stored, so that a question of last week reads as one of just now, whoever planned it: the local planner, a
-language model, or both.
+The text is made from the session as it is stored. So an old session reads like a new one, whichever planner ran it.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.answer.calls import Call
+from edgemem.answer.calls import Call, restored, stored
 from edgemem.answer.tools import Reply
 from edgemem.clock import to_local
-from edgemem.remember.entries import NewCall, NewSession, NewStep
+from edgemem.remember.entries import NewSession, NewStep
 from edgemem.remember.rows.reading import FOREVER_US
 
 if TYPE_CHECKING:
@@ -56,14 +55,9 @@ def log_of(session: Session, answer: Answer, recipe: str, planner: str) -> NewSe
         ms=answer.usage.ms,
         notes=answer.notes,
         steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json="{}", ms=0.0)),
-        calls=tuple(_call(call) for call in session.calls),
+        calls=tuple(stored(call) for call in session.calls),
         evidence=tuple(session.evidence()),
     )
-
-
-def _call(call: Call) -> NewCall:
-    same = {name: getattr(call, name) for name in ("step", "task", "model", "reply", "tokens_in", "tokens_out", "ms", "usd", "error")}
-    return NewCall(request=msgspec.msgpack.encode({"prompt": call.prompt, "pictures": call.pictures}), **same)
 
 
 def _stored(step: Step, planner: str) -> NewStep:
@@ -95,7 +89,7 @@ def _brief(result: object) -> Plain:
 
 def trace_text(log: NewSession, tz: str) -> str:
     """One line for every step, times in `tz`. Never raises: what it does not know, it says as it stands."""
-    calls = log.calls
+    calls = [restored(call) for call in log.calls]
     as_of = "" if log.as_of_us >= FOREVER_US else f", as of {_time(log.as_of_us, tz)}"
     lines = [f'"{_short(log.question)}", asked {_time(log.asked_us, tz)}{as_of}; recipe {log.recipe}, planner {log.planner}']
     for number, step in enumerate(log.steps, 1):
@@ -170,9 +164,8 @@ def _names(sights: Iterable[Plain]) -> str:
     return ", ".join(f"{one.get('name')} {one.get('score', 0):.2f}" for one in islice(sights, 5))
 
 
-def _call_line(call: NewCall) -> str:
-    number = msgspec.msgpack.decode(call.request).get("pictures")
-    pictures = f", {number} pictures" if number else ""
+def _call_line(call: Call) -> str:
+    pictures = f", {call.pictures} pictures" if call.pictures else ""
     cost = f"{call.tokens_in} tokens in, {call.tokens_out} out{pictures}, {call.ms:.0f} ms"
     said = f"failed: {call.error}" if call.error else f'said "{_short(call.reply)}"'
     return f"   {call.task} ({call.model or 'language model'}, {cost}) {said}"

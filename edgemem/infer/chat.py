@@ -44,6 +44,10 @@ class Prompt(Record, frozen=True):
     """Longest silence of the server, before the reply or within it."""
 
 
+Finish = Literal["stop", "length", "refusal"]
+"""Why a reply ended."""
+
+
 class TokenLogprob(Record, frozen=True):
     """One token of a reply."""
 
@@ -63,7 +67,7 @@ class Completion(Record, frozen=True):
     tokens_out: int = 0
     ms: float = 0.0
     usd: float = 0.0
-    finish: Literal["stop", "length", "refusal"] = "stop"
+    finish: Finish = "stop"
     logprobs: tuple[TokenLogprob, ...] = ()
     """Of the reply's tokens, where they were asked for and the server gives them."""
 

@@ -52,7 +52,7 @@ class TextTokenizer:
         return [*ids[: self._max_tokens - 1], self._end_token]
 
 
-class Remembered:
+class VectorCache:
     """The vectors of the texts that came last: a question, its parts and the labels come again and again."""
 
     def __init__(self, size: int) -> None:
@@ -85,7 +85,7 @@ class SentenceEmbedder:
         self._engine = parts.engines["model"]
         self._settings = settings
         self._tokenizer = TextTokenizer(parts.files["tokenizer"], settings.max_tokens)
-        self._remembered = Remembered(settings.remember)
+        self._remembered = VectorCache(settings.remember)
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         """float32 [n, dim], unit length. The vector of a text does not depend on the other texts."""

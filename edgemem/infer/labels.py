@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemem.records import Record, Vector
+from edgemem.words import singulars
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -79,26 +80,6 @@ def heads(phrase: str) -> list[str]:
     words = re.sub(r"[^\w\s'-]", " ", phrase.lower()).split()
     core = PREPOSITION.sub("", " ".join(words) + " ").split() or words
     return list(dict.fromkeys(" ".join(part) for part in [words, *(core[i:] for i in range(len(core)))]))
-
-
-def singulars(word: str) -> list[str]:
-    """The word, and what it may be the plural of."""
-    endings = (
-        ("ies", "y"),
-        ("ves", "f"),
-        ("ves", "fe"),
-        ("men", "man"),
-        ("ses", "s"),
-        ("xes", "x"),
-        ("ches", "ch"),
-        ("shes", "sh"),
-        ("oes", "o"),
-        ("s", ""),
-    )
-    cut = [
-        word[: -len(many)] + one for many, one in endings if word.endswith(many) and len(word) > len(many) + 1 and not word.endswith("ss")
-    ]
-    return [word, *cut]
 
 
 class Nouns:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgemem.infer.labels import Label, Meanings, heads, singulars
+from edgemem.infer.labels import Label, Meanings, heads
 from edgemem.infer.roles import TextEmbedder
 from edgemem.records import Matrix, Record, Vector
+from edgemem.words import singulars
 
 if TYPE_CHECKING:
     import numpy.typing as npt

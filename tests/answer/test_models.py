@@ -64,12 +64,12 @@ def test_a_question_may_use_up_its_share_and_no_more():
 
 def test_what_is_left_shrinks_with_every_call_of_the_question():
     models, one = Models(Parrot(ms=9000.0), ModelSettings(tokens_per_question=1000, seconds_per_question=10)), session()
-    whole = models.left
+    whole = models.remaining
     with models.answering(one):
         models.complete(prompt())
-        left = models.left
+        left = models.remaining
     assert (whole.tokens, whole.share, left.tokens, left.share) == (1000, 1.0, 850, pytest.approx(0.1))
-    assert models.left == whole, "no question is being answered now"
+    assert models.remaining == whole, "no question is being answered now"
 
 
 def test_a_refusal_is_an_error_that_quotes_it():

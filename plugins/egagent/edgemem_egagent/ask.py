@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from edgemem.answer.models import Left
+from edgemem.answer.models import Remaining
 from edgemem.errors import ChatError
 from edgemem.infer.chat import ChatMessage, Completion, Prompt
 
@@ -30,7 +30,7 @@ class Completes(Protocol):
     def there(self) -> bool: ...
     def sees(self, task: str) -> bool: ...
     @property
-    def left(self) -> Left: ...
+    def remaining(self) -> Remaining: ...
     def complete(self, prompt: Prompt) -> Completion: ...
 
 

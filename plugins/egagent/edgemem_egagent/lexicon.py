@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from edgemem.infer.labels import Nouns, singulars
+from edgemem.infer.labels import Nouns
+from edgemem.words import singulars
 
 
 def word_set(text: str) -> frozenset[str]:

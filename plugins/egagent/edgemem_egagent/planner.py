@@ -43,7 +43,7 @@ class Grade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: Annotated[str, msgspec.Meta(max_length=400)] = ""
 
 
-class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AnswerReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the answering model replies."""
 
     answer: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
@@ -92,7 +92,7 @@ class EgagentPlanner(Thinking):
     def _affords(self, models: Completes, memory: WorkingMemory) -> bool:
         """Whether enough is left for one more sub-task, whose revision, analysis and grading cost an answer each, and for the answer."""
         answering = len(msgspec.json.encode(memory.sections())) // _CHARS_PER_TOKEN + _ANSWER_TOKENS
-        return models.left.share > self._settings.spare and models.left.tokens >= 4 * answering
+        return models.remaining.share > self._settings.spare and models.remaining.tokens >= 4 * answering
 
     def _carry_out(self, work: Work, memory: WorkingMemory) -> Generator[Any, Any, None]:
         for search in work.searches:
@@ -139,7 +139,7 @@ class EgagentPlanner(Thinking):
         for _ in range(self._settings.retries + 1):
             request = {**_asked(session), **({"last_reply_was_refused_because": why} if why else {})}
             try:
-                verdict = ask_typed(models, "answer", data, Verdict, request=request, values=values, tries=1)
+                verdict = ask_typed(models, "answer", data, AnswerReply, request=request, values=values, tries=1)
             except UnreadableError as error:
                 why, unreadable = str(error), error
                 continue
@@ -161,7 +161,7 @@ def _asked(session: Session) -> dict[str, Any]:
     return {"question": session.question.text, "options": list(session.question.options)}
 
 
-def _refused(verdict: Verdict, cited: Sequence[str], options: int) -> str:
+def _refused(verdict: AnswerReply, cited: Sequence[str], options: int) -> str:
     if verdict.status != "answered":
         return ""
     if not cited:

@@ -220,7 +220,7 @@ class Analyzer:
     def _by_model(self, action: Analyse, items: Sequence[Evidence], view: View) -> Analysed:
         """With pictures for at most half of what the question may still spend: others follow, and the answer."""
         assert self._models is not None
-        most = min(self._images, self._models.left.tokens // (2 * IMAGE_TOKENS))
+        most = min(self._images, self._models.remaining.tokens // (2 * IMAGE_TOKENS))
         sees, ids = self._models.sees("egagent_analyse"), list[str]()
         images: list[bytes] = []
         shown: list[dict[str, Any]] = []

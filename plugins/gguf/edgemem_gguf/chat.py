@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from edgemem.errors import ChatError
-from edgemem.infer.chat import Completion, Prompt
+from edgemem.infer.chat import Completion, Prompt, TokenLogprob
 
 
 class GgufChat:
@@ -43,35 +43,24 @@ class GgufChat:
             return self._asked(self._loaded(), prompt, start)
 
     def _asked(self, server: Any, prompt: Prompt, start: float) -> Completion:
-        pieces, facts, late = list[str](), dict[str, Any](), False
-
-        def hear(chunk: dict[str, Any]) -> bool:
-            """Take in a piece; True stops the model. It must not raise: what is raised here is lost."""
-            nonlocal late
-            facts.update({key: chunk[key] for key in ("usage", "error") if chunk.get(key)})
-            for choice in chunk.get("choices", ()):
-                pieces.append(choice.get("delta", {}).get("content") or "")
-                facts.update({"finish": choice["finish_reason"]} if choice.get("finish_reason") else {})
-            late = time.monotonic() - start > self._call_s
-            return late
-
+        reply = _Reply(start + self._call_s)
         try:
-            server.handle_chat_completions(_request(prompt), hear)
+            server.handle_chat_completions(_request(prompt), reply.add)
         except (ValueError, RuntimeError) as error:
             raise ChatError(f"gguf: the model cannot be asked this: {' '.join(str(error).split())[-200:]}") from None
-        if "error" in facts:
-            raise ChatError(f"gguf: {facts['error'].get('message', 'failed')}; raise gguf.context_tokens if the prompt was too long")
-        if "finish" not in facts:
-            why = f"was not whole after gguf.call_s = {self._call_s:g}; raise it, or take a smaller model" if late else "broke off"
-            raise ChatError(f"gguf: the reply {why}")
-        usage = facts.get("usage", {})
+        if reply.error:
+            raise ChatError(f"gguf: {reply.error}; raise gguf.context_tokens if the prompt was too long")
+        if not reply.finish:
+            late = f"was not whole after gguf.call_s = {self._call_s:g}; raise it, or take a smaller model"
+            raise ChatError(f"gguf: the reply {late if reply.late else 'broke off'}")
         return Completion(
-            text="".join(pieces).strip(),
+            text="".join(reply.pieces).strip(),
             model=self._model,
-            tokens_in=usage.get("prompt_tokens", 0),
-            tokens_out=usage.get("completion_tokens", 0),
+            tokens_in=reply.usage.get("prompt_tokens", 0),
+            tokens_out=reply.usage.get("completion_tokens", 0),
             ms=1000 * (time.monotonic() - start),
-            finish="length" if facts["finish"] == "length" else "stop",
+            finish="length" if reply.finish == "length" else "stop",
+            logprobs=tuple(reply.logprobs),
         )
 
     def _loaded(self) -> Any:
@@ -100,14 +89,47 @@ class GgufChat:
         return wanted
 
 
+class _Reply:
+    """What arrived so far."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+        self.pieces: list[str] = []
+        self.logprobs: list[TokenLogprob] = []
+        self.usage: dict[str, int] = {}
+        self.finish = ""
+        self.error = ""
+        self.late = False
+
+    def add(self, chunk: dict[str, Any]) -> bool:
+        """Take in a piece; True stops the model. It must not raise: what is raised here is lost."""
+        self.usage = chunk.get("usage") or self.usage
+        if chunk.get("error"):
+            self.error = str(chunk["error"].get("message", "failed"))
+        for choice in chunk.get("choices", ()):
+            self.pieces.append(choice.get("delta", {}).get("content") or "")
+            self.finish = choice.get("finish_reason") or self.finish
+            self.logprobs += [_logprob(one) for one in (choice.get("logprobs") or {}).get("content") or ()]
+        self.late = time.monotonic() > self._deadline
+        return self.late
+
+
+def _logprob(one: dict[str, Any]) -> TokenLogprob:
+    top = tuple((other["token"], float(other["logprob"])) for other in one.get("top_logprobs", ()))
+    return TokenLogprob(token=one["token"], logprob=float(one["logprob"]), top=top)
+
+
 def _request(prompt: Prompt) -> dict[str, Any]:
     wanted: dict[str, Any] = {
         "messages": [{"role": message.role, "content": message.text} for message in prompt.messages],
         "temperature": prompt.temperature,
-        "max_tokens": prompt.max_tokens,
+        "max_tokens": prompt.max_tokens + prompt.thinking_tokens,
         "stream": True,
         "stream_options": {"include_usage": True},
+        **prompt.extra_body,
     }
+    if prompt.logprobs:
+        wanted |= {"logprobs": True, "top_logprobs": prompt.logprobs}
     if prompt.schema is not None:
         wanted["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": prompt.schema}}
     return wanted

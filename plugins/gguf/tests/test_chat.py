@@ -83,3 +83,15 @@ def test_a_model_that_is_not_there_or_is_none_is_said(tmp_path, monkeypatch):
 
 def test_nothing_is_configured_unless_a_model_is_named():
     assert not CommandContext(None, ()).context.models.there
+
+
+@pytest.mark.slow
+def test_log_probabilities_come_with_every_token(models):
+    completion = models.complete(asking("Say yes.", max_tokens=5, logprobs=3))
+    assert completion.logprobs
+    for one in completion.logprobs:
+        assert one.logprob <= 0
+        assert len(one.top) == 3
+        assert [value for _, value in one.top] == sorted((value for _, value in one.top), reverse=True)
+        assert (one.token, pytest.approx(one.logprob)) in one.top, "at temperature 0 the likeliest token is said"
+    assert models.complete(asking(max_tokens=2)).logprobs == ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state
 
 from edgemem.errors import EngineError
 from edgemem.infer.card import EngineCard, Model
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
     from edgemem.infer.roles import Arrays
     from edgemem_onnx import OnnxSettings
+
+
+def _is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Exception)
+
 
 PROVIDER = "CPUExecutionProvider"
 LOG_ERRORS = 3
@@ -35,6 +41,10 @@ _DTYPES = {
     "tensor(int32)": "int32", "tensor(int64)": "int64", "tensor(bool)": "bool",
 }  # fmt: skip
 """numpy's names of the types that a card can describe; any other type is told as onnxruntime names it."""
+
+
+_ERRORS = (RuntimeError, ValueError, *(kind for kind in vars(onnxruntime_pybind11_state).values() if _is_error(kind)))
+"""The binding has a type for every status (`Fail`, `InvalidProtobuf` ...), without a common base of their own."""
 
 
 class OnnxRuntime:
@@ -54,7 +64,7 @@ class OnnxRuntime:
         name = f"{card.name}.{model}" if len(card.models) > 1 else card.name
         try:
             session = onnxruntime.InferenceSession(str(path), self._options(), providers=[PROVIDER])
-        except Exception as error:  # noqa: BLE001  # the binding raises many types of its own
+        except _ERRORS as error:
             raise EngineError(f"{name}: {path} cannot be loaded ({_line(error)}); run: edgemem engines check {card.name}") from None
         if session.get_providers() != [PROVIDER]:
             raise EngineError(f"{name}: loaded on {', '.join(session.get_providers())} instead of {PROVIDER}")
@@ -94,7 +104,7 @@ class OnnxEngine(CheckedEngine):
         wanted = list(self._model.outputs)
         try:
             values = self._session.run(wanted, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
-        except Exception as error:  # noqa: BLE001  # the binding raises many types of its own
+        except _ERRORS as error:
             raise EngineError(f"{self.name} failed: {_line(error)}") from None
         return dict(zip(wanted, values, strict=True))
 

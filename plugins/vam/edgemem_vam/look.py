@@ -15,7 +15,7 @@ from edgemem.errors import MemoryDirError
 from edgemem.records import US, Evidence, Moment, Observation
 from edgemem_vam.actions import Adjudicate, Finding, Inspect, Inspected, Judged, Judgement, Target
 from edgemem_vam.roles import ADJUDICATOR, INSPECTOR, Role, decide, request, say
-from edgemem_vam.wire import VERDICT_SCHEMA, decode_verdict
+from edgemem_vam.wire import ADJUDICATION_SCHEMA, decode_adjudication
 
 if TYPE_CHECKING:
     from edgemem.answer.models import Models
@@ -189,7 +189,8 @@ class AdjudicateTool:
             "pictures": notes_of(moments, view),
             "pictures_shown": len(images),
         }
-        verdict = decide(models, request("adjudicator", self._role, body, images, VERDICT_SCHEMA, ids_of(moments, images)), decode_verdict)
+        asked = request("adjudicator", self._role, body, images, ADJUDICATION_SCHEMA, ids_of(moments, images))
+        verdict = decide(models, asked, decode_adjudication)
         if verdict is None:
             return Judgement(target=target.id, match=False, confidence=0.0, reason="the verdict could not be read")
         return Judgement(

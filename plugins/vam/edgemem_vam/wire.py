@@ -226,7 +226,7 @@ class SummarizeTool(_Strict, frozen=True):
 Route = Final | Retrieve | SummarizeTool
 
 
-class Verdict(_Strict, frozen=True):
+class Adjudication(_Strict, frozen=True):
     """The adjudicator on one candidate."""
 
     match: bool
@@ -277,9 +277,9 @@ def decode_route(text: str) -> Route:
     return route
 
 
-def decode_verdict(text: str) -> Verdict:
+def decode_adjudication(text: str) -> Adjudication:
     """An adjudicator's reply. Raises WireError."""
-    verdict: Verdict = _convert(_object(text), Verdict)
+    verdict: Adjudication = _convert(_object(text), Adjudication)
     return verdict
 
 
@@ -301,7 +301,7 @@ def schema_of(*kinds: Any) -> dict[str, Any]:
 ACTION_SCHEMA = schema_of(Action)
 ANSWER_SCHEMA = schema_of(Answer)
 ROUTE_SCHEMA = schema_of(Final, Retrieve, SummarizeTool)
-VERDICT_SCHEMA = schema_of(Verdict)
+ADJUDICATION_SCHEMA = schema_of(Adjudication)
 SESSION_SCHEMA = schema_of(SessionNote)
 
 

@@ -189,7 +189,7 @@ def test_a_code_fence_is_taken_off() -> None:
 @settings(deadline=None)
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda raw: raw.decode("latin-1")))
 def test_no_reply_ever_raises_anything_else(text: str) -> None:
-    for decode in (wire.decode_action, wire.decode_route, wire.decode_verdict, wire.decode_session_note):
+    for decode in (wire.decode_action, wire.decode_route, wire.decode_adjudication, wire.decode_session_note):
         try:
             decode(text)
         except wire.WireError:
@@ -215,7 +215,7 @@ def test_any_object_is_an_action_or_refused(raw: dict[str, Any]) -> None:
 
 
 def test_the_schema_that_a_server_gets_refuses_unknown_keys_everywhere() -> None:
-    for schema in (wire.ACTION_SCHEMA, wire.ANSWER_SCHEMA, wire.ROUTE_SCHEMA, wire.VERDICT_SCHEMA, wire.SESSION_SCHEMA):
+    for schema in (wire.ACTION_SCHEMA, wire.ANSWER_SCHEMA, wire.ROUTE_SCHEMA, wire.ADJUDICATION_SCHEMA, wire.SESSION_SCHEMA):
         objects = [part for part in (schema, *schema.get("$defs", {}).values()) if part.get("type") == "object"]
         assert objects
         assert all(part["additionalProperties"] is False for part in objects)
