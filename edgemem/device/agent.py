@@ -15,6 +15,7 @@ from edgemem.device import notify
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
 from edgemem.errors import MemoryDirError, SourceError, UsageError
+from edgemem.events import StreamStatus
 from edgemem.extend.assembly import make_parts
 from edgemem.extend.stats import save_stats
 from edgemem.remember.disk import schema
@@ -30,7 +31,7 @@ from edgemem.see.sources.opening import open_source
 from edgemem.see.sources.spec import require_there
 from edgemem.serve import admin
 from edgemem.serve.dispatch import Dispatcher
-from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest, StreamStatus
+from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
 from edgemem.serve.socket_server import Server
