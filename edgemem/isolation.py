@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from edgemem.errors import BudgetError, EdgememError, MemoryDirError
+
+R = TypeVar("R")
 
 
 class FaultIsolation:
@@ -51,13 +53,19 @@ class FaultIsolation:
             return counted_lines(self._counts)
 
 
-def failure_of(action: Callable[[], object]) -> Exception | None:
-    """Run the body of a thread; what it raises is returned, so that the thread that waits for it can raise or report it."""
+def call_isolated(action: Callable[[], R], failed: Callable[[Exception], R]) -> R:
+    """The result of `action`, or what `failed` makes of any error of it. For threads, which would otherwise end without a report."""
     try:
-        action()
-    except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-        return error
-    return None
+        return action()
+    except Exception as error:  # noqa: BLE001 - the one place where any error of a thread is caught
+        return failed(error)
+
+
+def run_thread(name: str, action: Callable[[], object], failed: Callable[[Exception], object]) -> threading.Thread:
+    """Run `action` in a new daemon thread of this name, which is returned; an error of it goes to `failed`, in that thread."""
+    thread = threading.Thread(target=call_isolated, args=(action, failed), name=name, daemon=True)
+    thread.start()
+    return thread
 
 
 def one_line(error: BaseException) -> str:
