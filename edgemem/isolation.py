@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from edgemem.errors import BudgetError, EdgememError, MemoryDirError
 
+R = TypeVar("R")
+
 
 class FaultIsolation:
     """Runs components so that their failures become notes in the report of a run. May be used from several threads."""
@@ -51,21 +53,8 @@ class FaultIsolation:
             return counted_lines(self._counts)
 
 
-def one_line(error: BaseException) -> str:
-    """The message of one of edgemem's own errors; of any other the type and the message."""
-    return str(error) if isinstance(error, EdgememError) else f"{type(error).__name__}: {error}"
-
-
-def counted_lines(counts: dict[str, int]) -> tuple[str, ...]:
-    """Each line, with how often it came where that was more than once."""
-    return tuple(f"{line} ({times} times)" if times > 1 else line for line, times in counts.items())
-
-
-R = TypeVar("R")
-
-
 def call_isolated(action: Callable[[], R], failed: Callable[[Exception], R]) -> R:
-    """The result of `action`, or what `failed` makes of any error of it. For threads, which would otherwise die without a word."""
+    """The result of `action`, or what `failed` makes of any error of it. For threads, which would otherwise end without a report."""
     try:
         return action()
     except Exception as error:  # noqa: BLE001 - the one place where any error of a thread is caught
@@ -79,11 +68,11 @@ def run_thread(name: str, action: Callable[[], object], failed: Callable[[Except
     return thread
 
 
-def failure_of(action: Callable[[], object]) -> Exception | None:
-    """What `action` raises, or None. For a thread that another one waits for, which raises or reports it."""
+def one_line(error: BaseException) -> str:
+    """The message of one of edgemem's own errors; of any other the type and the message."""
+    return str(error) if isinstance(error, EdgememError) else f"{type(error).__name__}: {error}"
 
-    def passed() -> Exception | None:
-        action()
-        return None
 
-    return call_isolated(passed, lambda error: error)
+def counted_lines(counts: dict[str, int]) -> tuple[str, ...]:
+    """Each line, with how often it came where that was more than once."""
+    return tuple(f"{line} ({times} times)" if times > 1 else line for line, times in counts.items())

@@ -19,6 +19,7 @@ from edgemem.errors import SourceError, UsageError
 from edgemem.events import StreamStatus
 from edgemem.extend.feed import Feed
 from edgemem.extend.services import ServiceRunner
+from edgemem.extend.sources import open_source, source_for
 from edgemem.extend.stats import save_stats
 from edgemem.remember.disk.directory import is_paused
 from edgemem.remember.rules import KeepRules
@@ -26,8 +27,6 @@ from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
-from edgemem.see.sources.opening import open_source
-from edgemem.see.sources.spec import require_there
 from edgemem.serve import admin
 from edgemem.serve.dispatch import Dispatcher
 from edgemem.serve.ingest import end_forgetting, equip
@@ -58,7 +57,8 @@ class _SourceSetup:
 
     def source(self) -> Source:
         """Raises SourceError when it is not there (yet)."""
-        return open_source(self._spec.source, rate_fps=self._recipe.rate_fps, stream=self._spec.stream)
+        spec, recipe, plugins = self._spec, self._recipe, self._environment.plugins
+        return open_source(spec.source, plugins=plugins, rate_fps=recipe.rate_fps, stream=spec.stream, settings=recipe.source)
 
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]:
         """What sees the source, and notes on what it does without. Raises UsageError where nothing of it may be kept."""
@@ -81,7 +81,7 @@ def check_sources(environment: Environment) -> tuple[str, ...]:
     for spec in sources:
         environment.recipe(spec.recipe)
         try:
-            require_there(spec.source)
+            source_for(spec.source, environment.plugins)
         except SourceError as error:
             missing.append(f"run.sources: {error}")
     return tuple(missing)

@@ -24,7 +24,6 @@ from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 if TYPE_CHECKING:
     import click
 
-    from edgemem.extend.context import PluginContext
 
 GROUP = "edgemem"
 """The entry point group under which installed plugins are found."""
@@ -86,6 +85,13 @@ class Plugins:
         if module is not builtin:
             plugins._add(module.__name__.removeprefix("edgemem_"), module, "", "under test")
         return plugins
+
+    @classmethod
+    def builtin(cls) -> Plugins:
+        """The built-ins alone."""
+        from edgemem.extend import builtin
+
+        return cls.of(builtin)
 
     def own(self, place: str) -> list[str]:
         """Names that the plugin loaded last registered for `place`."""
@@ -151,8 +157,11 @@ class Plugins:
         """True when some plugin registered `name` for `place`."""
         return name in self._of(place)
 
-    def make(self, place: str, name: str, parameters: Mapping[str, Any], context: PluginContext, where: str) -> Any:
-        """The object `name` of `place`, under its guard. Raises UsageError naming `where` and the nearest valid name or key."""
+    def make(self, place: str, name: str, parameters: Mapping[str, Any], context: object, where: str) -> Any:
+        """The object `name` of `place`, under its guard. `context` is what factories of this place get.
+
+        Raises UsageError naming `where` and the nearest valid name or key.
+        """
         if not self.has(place, name):
             raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._of(place))}')
         component, plugin = self._of(place)[name]

@@ -271,7 +271,7 @@ def check_segmenter(make: Make, who: str) -> None:
 def check_writer(make: Make, who: str) -> None:
     """A writer stays within its segment's time, says where its words come from, and copes with a segment of which nothing is known."""
     from edgemem.remember.entries import NewDocument
-    from edgemem.see.operations import Closing
+    from edgemem.see.operations import SegmentClosed
 
     writer = make()
     moments, segment = _stored_segment()
@@ -280,8 +280,8 @@ def check_writer(make: Make, who: str) -> None:
         moments[1].id: (Observation(kind="label", name="coffee mug", score=0.7),),
     }
     for observations in (seen, {}):
-        closing = Closing(segment=segment, moments=tuple(moments), observations=observations)
-        for document in (operation for operation in writer.write(closing) if isinstance(operation, NewDocument)):
+        closed = SegmentClosed(segment=segment, moments=tuple(moments), observations=observations)
+        for document in (operation for operation in writer.write(closed) if isinstance(operation, NewDocument)):
             assert segment.t0_us <= document.t0_us <= document.t1_us <= segment.t1_us, f"{who}: writes about a time outside its segment"
             assert document.known_us >= segment.t0_us, f"{who}: a document cannot be known before its segment"
             assert document.text.strip(), f"{who}: writes an empty document"

@@ -42,7 +42,7 @@ RemoveSpeakers = Callable[[bytes, Collection[str]], bytes]
 
 
 class Describer(Protocol):
-    """Puts into words, step by step, what is left of a segment; `see.operations.anew` makes one of a recipe's writers."""
+    """Puts into words, step by step, what is left of a segment; `see.carry_out.describing` makes one of a recipe's writers."""
 
     def __call__(
         self,

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Generator
 
-from edgemem.isolation import failure_of
+from edgemem.isolation import call_isolated
 from edgemem.records import Frame
 from edgemem.see.sources.base import Source
 
@@ -60,10 +60,13 @@ class FrameSlot:
             return frame
 
     def _capture(self) -> None:
-        self._error = failure_of(self._fill)
+        call_isolated(self._fill, self._fail)
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+
+    def _fail(self, error: Exception) -> None:
+        self._error = error
 
     def _fill(self) -> None:
         for frame in self._source.frames():

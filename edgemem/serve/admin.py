@@ -13,7 +13,7 @@ from edgemem.remember.entries import NewEntity
 from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.forget import forget as forget_it
 from edgemem.remember.store import Store
-from edgemem.see.operations import anew
+from edgemem.see.carry_out import describing
 from edgemem.see.resume import without_pictures
 from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
 
@@ -58,7 +58,7 @@ def forget(memory: Path, request: ForgetRequest, environment: Environment) -> Fo
         writers.setdefault(chain.segmenter.name, []).extend(chain.writers)
     first = next(iter(writers.values()))
     finish_forgetting(memory)
-    describe = anew(lambda segmenter: writers.get(segmenter, first), _embedder(memory, recipe, environment))
+    describe = describing(lambda segmenter: writers.get(segmenter, first), _embedder(memory, recipe, environment))
     return ForgetReply(receipt=forget_it(memory, request.wanted, describe=describe, clear=without_pictures, unlearn=without_voices))
 
 

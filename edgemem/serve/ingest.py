@@ -11,11 +11,11 @@ import msgspec
 from edgemem.clock import to_local
 from edgemem.config import parse_bytes
 from edgemem.errors import MemoryDirError, SourceError, UsageError
-from edgemem.events import SegmentStored
+from edgemem.extend.sources import open_source
 from edgemem.extend.stats import save_stats
 from edgemem.hear.subtitles import Subtitles, beside
 from edgemem.hear.utterances import by_subtitles
-from edgemem.records import Record, Segment
+from edgemem.records import Record
 from edgemem.remember.disk import schema
 from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.rules import KeepRules, Retainers
@@ -23,7 +23,6 @@ from edgemem.remember.store import Store
 from edgemem.see.pipeline import IngestReport, Pipeline, Progress
 from edgemem.see.privacy import Privacy
 from edgemem.see.resume import seen_as
-from edgemem.see.sources.opening import open_source
 
 if TYPE_CHECKING:
     from edgemem.extend.environment import Environment
@@ -61,7 +60,14 @@ def ingest(environment: Environment, memory: Path, request: IngestRequest, feed:
         raise UsageError(f"stream: give a name of 1 to {MOST_NAME_CHARS} characters")
     recipe = environment.recipe(request.recipe)
     budget_bytes = parse_bytes(settings.budget.disk)
-    source = open_source(request.source, rate_fps=recipe.rate_fps, stream=name, start_us=request.start_us)
+    source = open_source(
+        request.source,
+        plugins=environment.plugins,
+        rate_fps=recipe.rate_fps,
+        stream=name,
+        start_us=request.start_us,
+        settings=recipe.source,
+    )
     try:
         parts, notes = equip(environment, recipe, source, memory, feed)
         if (subtitles := _subtitles(request, source, notes)) is not None:
@@ -89,16 +95,8 @@ def equip(environment: Environment, recipe: Recipe, source: Source, memory: Path
     parts.privacy = Privacy(environment.settings.privacy, rules, memory, source.name)
     if rules:
         parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
-    parts.segment_closed = _publishing(parts.segment_closed, feed)
+    parts.publish = feed.publish
     return parts, notes
-
-
-def _publishing(observe: Callable[[Segment], object], feed: Feed) -> Callable[[Segment], object]:
-    def closed(segment: Segment) -> None:
-        feed.publish(SegmentStored(segment=segment))
-        observe(segment)
-
-    return closed
 
 
 def end_forgetting(memory: Path, report: Callable[[str], object]) -> None:

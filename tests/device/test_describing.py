@@ -25,8 +25,6 @@ from edgemem.serve.messages import ForgetRequest
 
 RECIPE = """
 summary = "two notions of a segment"
-joint = false
-read_text = false
 write = [{ use = "told" }]
 [segment]
 use = "scenes"

@@ -198,13 +198,17 @@ def test_vectors_of_parts_and_entities_count_in_a_transaction(making, holds):
         with store.transaction() as tx:
             entity_id = tx.add_entity(NewEntity(kind="face", name="face 1", known_us=0))
         vector, written = np.zeros(2048, np.float32), []
-        with pytest.raises(BudgetError, match="does not fit"), store.transaction() as tx:
+
+        def fill(tx):
             while len(written) < 100:
                 if holds == "part":
                     tx.add_part(NewPart(kind="face", score=1.0, moment_id=moment_id, vectors={"large": vector}))
                 else:
                     tx.set_entity_vector(entity_id, "large", vector)
                 written.append(holds)
+
+        with pytest.raises(BudgetError, match="does not fit"), store.transaction() as tx:
+            fill(tx)
         assert len(written) == 18
         with store.view() as view:
             assert view.parts() == view.nearest_entities("large", vector, 1) == []

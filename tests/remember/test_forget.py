@@ -21,7 +21,7 @@ from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelat
 from edgemem.remember.forget import Wanted, finish_forgetting, forget
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
-from edgemem.see.operations import anew
+from edgemem.see.carry_out import describing
 from edgemem.see.write import EventDocument
 
 RUN = 64
@@ -100,7 +100,7 @@ def memory(directory, making):
 
 def test_a_time_range_is_in_no_file_any_more_and_the_rest_is_as_it_was(memory, making):
     assert len(traces(memory, [33])) > 10
-    receipt = forget(memory, Wanted(from_us=200 * US, to_us=409 * US), describe=anew(lambda _: [EventDocument()]))
+    receipt = forget(memory, Wanted(from_us=200 * US, to_us=409 * US), describe=describing(lambda _: [EventDocument()]))
     assert (receipt.moments, len(receipt.id)) == (21, 12)
     assert traces(memory, range(20, 41)) == []
     assert runs_of(memory, range(20, 41)) == 0

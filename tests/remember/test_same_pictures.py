@@ -31,7 +31,7 @@ def picture(seed, side):
 
 
 PICTURES = [picture(seed, side) for seed, side in enumerate((560, 520, 480, 400, 320, 240, 160, 80))]
-"""None is larger than `Store.picture_bytes` of the smallest budget: the pipeline gives no larger one."""
+"""None is larger than a quarter of a transaction under the small cap."""
 
 
 def used(directory):

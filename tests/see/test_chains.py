@@ -15,7 +15,7 @@ from edgemem.records import SOUND_RATE_HZ, US, Quote, Sound
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.store import Store
 from edgemem.see.chains import Chain
-from edgemem.see.operations import Node, Triple
+from edgemem.see.operations import BaseWriter, Node, Triple
 from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow, FixedWindowSettings
 from edgemem.see.select import KeepAll
@@ -63,7 +63,7 @@ class Counting:
         assert state == b"voices"
 
 
-class Minutes:
+class Minutes(BaseWriter):
     """Writes down what was said in each segment, and who it was said to."""
 
     name = "minutes"

@@ -31,9 +31,9 @@ from signs import Image
 
 from edgemem.cli.app import CommandContext
 from edgemem.extend.assembly import make_parts
-from edgemem.infer.roles import JointEmbedder, Sight
-from edgemem.records import US, Frame
+from edgemem.records import US, Frame, Observation
 from edgemem.remember.store import Store
+from edgemem.see.perceive import BasePerceiver, Perceiver, Perception
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.sources.base import BaseSource
 
@@ -127,15 +127,18 @@ class Composed(BaseSource):
             seq += len(due)
 
 
-class GlanceOnly:
-    """The joint embedder without its dear second look, which names what is kept and decides nothing about what is."""
+class GlanceOnly(BasePerceiver):
+    """A perceiver without its expensive second look, which names what is kept and does not decide what is."""
 
-    def __init__(self, joint: JointEmbedder) -> None:
-        self.space, self.glance, self.embed_text = joint.space, joint.glance, joint.embed_text
+    name, glances = "glance", True
 
-    def look(self, image: Image) -> Sight:
+    def __init__(self, perceiver: Perceiver) -> None:
+        self.spaces, self.glance = perceiver.spaces, perceiver.glance  # type: ignore[method-assign]
+
+    def perceive(self, image: Image, known: tuple[Observation, ...]) -> Perception:
         """The vector alone."""
-        return Sight(vector=self.glance([image])[0])
+        del known
+        return Perception(vectors={self.spaces[0].space.name: self.glance([image])[0]})
 
 
 def recall(spans: list[tuple[float, float]], times_s: list[float]) -> float | None:
@@ -156,9 +159,8 @@ def measure(rhythm: str, seed: int, minutes: float, recipe: str, work: Path) -> 
     visited = visits(rng, segments, still, catalog)
     session = CommandContext(None, ())
     parts, _ = make_parts(session.recipes, session.recipes.read(recipe), session.context, session.plugins)
-    assert parts.joint is not None
-    parts.joint = GlanceOnly(parts.joint)
-    parts.reader, parts.retainer, parts.segment_closed = None, None, lambda _: None
+    parts.perceivers = [GlanceOnly(next(perceiver for perceiver in parts.perceivers if perceiver.glances))]
+    parts.retainer, parts.segment_closed = None, lambda _: None
     begun = time.perf_counter()
     with Store.open(work / f"{rhythm}-{seed}-{recipe}") as store:
         report = Pipeline(Composed(segments, still, visited, seed), parts, store).run()

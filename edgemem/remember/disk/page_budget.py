@@ -145,6 +145,7 @@ class PageBudget:
         """Bytes of pictures that may be pinned in all."""
         self.claimed = BASE_PAGES
         self._refused = False
+        self._reserved = 0
 
     @property
     def fresh(self) -> bool:
@@ -155,6 +156,20 @@ class PageBudget:
     def full(self) -> bool:
         """Half of it is claimed, or what was to be claimed did not fit: commit, and go on in another transaction."""
         return self._refused or (self._pages is not None and self.claimed > self._pages // 2)
+
+    def reserve(self, pages: int) -> None:
+        """Keep so many pages for what is claimed last, with `claim_reserved`."""
+        self._reserved += pages
+        if self._pages is not None:
+            self._pages -= pages
+
+    def claim_reserved(self, pages: int) -> None:
+        """As `claim`, from what was reserved as far as that goes."""
+        kept = min(pages, self._reserved)
+        self._reserved -= kept
+        if self._pages is not None:
+            self._pages += kept
+        self.claim(pages)
 
     def fits(self, pages: int) -> bool:
         """Whether so many more could be claimed, and are so few that they fit into any transaction that is not full."""

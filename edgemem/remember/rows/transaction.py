@@ -52,6 +52,10 @@ class Transaction(MomentWriting, DocumentWriting, GraphWriting, SessionWriting, 
         """As `claim`, for work that may be left to the next transaction: False where they do not fit into this one, which is full then."""
         return self._allowance.take(pages)
 
+    def reserve_state(self, value_bytes: int) -> None:
+        """Keep room for a state that `set_state` sets at the end, when it can no longer be refused."""
+        self._allowance.reserve(page_budget.state_pages(value_bytes))
+
     def add_segment(self, new: NewSegment) -> int:
         """Store a segment. Its moments point to it unless another segmenter was first; its representative is protected."""
         self._allowance.claim(page_budget.segment_pages(len(new.moment_ids)))
@@ -103,7 +107,7 @@ class Transaction(MomentWriting, DocumentWriting, GraphWriting, SessionWriting, 
 
     def set_state(self, key: str, value: bytes) -> None:
         """Keep a component's state; it survives a restart together with what was written in this transaction. Raises BudgetError."""
-        self._allowance.claim(page_budget.state_pages(len(value)))
+        self._allowance.claim_reserved(page_budget.state_pages(len(value)))
         self.connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
 
     def settle(self) -> None:

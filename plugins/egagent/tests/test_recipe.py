@@ -20,6 +20,7 @@ from edgemem.hear.utterances import by_subtitles
 from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.perceive import JointPerceiver
 from edgemem.see.pipeline import Pipeline
 
 
@@ -55,7 +56,7 @@ def test_the_recipe_is_egagents(recipe: Recipe) -> None:
 def test_a_stream_becomes_a_vector_of_every_frame_and_a_paragraph_for_every_30_seconds(recipe: Recipe, tmp_path: Path) -> None:
     plugins = Plugins.load()
     parts, _ = make_parts(Recipes(plugins), recipe, make_context(plugins, Settings(), tmp_path), plugins)
-    parts = replace(parts, joint=FakeJointEmbedder(), hearing=None)
+    parts = replace(parts, perceivers=[JointPerceiver(FakeJointEmbedder())], hearing=None)
     with Store.open(tmp_path / "memory") as store:
         Pipeline(SyntheticCamera(seconds=75, rate_fps=1), parts, store).run()
         with store.view() as view:
@@ -75,7 +76,8 @@ def test_talk_without_pictures_is_told_in_stretches_of_30_seconds_too(recipe: Re
     plugins = Plugins.load()
     parts, _ = make_parts(Recipes(plugins), recipe, make_context(plugins, Settings(), tmp_path), plugins)
     camera = SyntheticCamera(seconds=4, rate_fps=1)
-    parts = replace(parts, joint=FakeJointEmbedder(), hearing=by_subtitles(Subtitles(tmp_path / "talk.srt", camera.t0_us), None))
+    hearing = by_subtitles(Subtitles(tmp_path / "talk.srt", camera.t0_us), None)
+    parts = replace(parts, perceivers=[JointPerceiver(FakeJointEmbedder())], hearing=hearing)
     with Store.open(tmp_path / "memory") as store:
         Pipeline(camera, parts, store).run()
         with store.view() as view:
