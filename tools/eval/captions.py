@@ -18,8 +18,12 @@ from edgemem.see.operations import SegmentClosed
 from edgemem.see.write import EventDocument
 
 SPOKEN = re.compile(r"(Scene|Objects): ([^.]*)\.")
-SAME = {"rooster": "cock", "cockerel": "cock", "door key": "key", "mug": "coffee mug", "post box": "mailbox"}
-"""Names of things for which WordNet's nearest label is a sister word."""
+SAME = {
+    "rooster": "cock", "cockerel": "cock", "door key": "key", "mug": "coffee mug", "post box": "mailbox", "heap of peppers": "bell pepper",
+    "mandarin": "orange", "tangerine": "orange", "fighter jet": "warplane", "lake": "lakeside", "man talking in a car": "person",
+    "animated couple": "person",
+}  # fmt: skip
+"""Names of things for which WordNet has the nearest label as a sister word."""
 LEAST_CONTENT = 0.25
 """A name as wide as "device" is not right of everything below it."""
 

@@ -36,9 +36,9 @@ NEIGHBOUR = 0.5
 """Share of its better neighbour's score that a moment gets: a thing is seen for seconds, an accident once. First answers +1.6 points."""
 OTHER_COLOUR, NO_COLOUR = 0.5, 0.75
 """Factors where another colour than the one asked for, or none, stands out where the thing was seen."""
-WEIGHTS = (1.37, 0.46, 0.85, 0.77, 1.09)
+WEIGHTS = (2.33, 0.72, 1.45, 0.70, 0.47)
 """Constant, log firing, firing x log support, log again, likeness: of the logistic model for "the first picture shows the thing". Fitted on
-one composed stream (shown : never shown : nonsense as 7 : 2 : 1) and read on another generator's (`tools/eval/stages.py`)."""
+two composed streams (shown : never shown : nonsense as 7 : 2 : 1) and read on another generator's (`tools/eval/stages.py`)."""
 LEAST_SUPPORT = 0.01
 """Added to a support before its logarithm."""
 EXPECTED_AGAIN = 0.7

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from edgemem.answer.compose import a, listed
 from edgemem.clock import offset_text
 from edgemem.records import Observation, Origin, Segment, least_trusted
+from edgemem.see.write import sure_names
 from edgemem_egagent.ask import Completes, ask_text
 from edgemem_egagent.graph import ME, Line
 
-MIN_LABEL, MIN_OBJECT = 0.3, 0.4
-"""Least scores of what is told, as for event documents (`see.write`)."""
 MOST_LABELS, MOST_OBJECTS, MOST_TEXTS = 4, 8, 8
 _QUOTE_CHARS = 200
 
@@ -25,24 +24,22 @@ class Visible:
     """What the pictures of one window show, best first."""
 
     def __init__(self, seen: Sequence[Sequence[Observation]]) -> None:
-        best: defaultdict[str, float] = defaultdict(float)
+        named = set(sure_names("object", seen))
         times: Counter[str] = Counter()
         at_once: Counter[str] = Counter()
         colours: defaultdict[str, Counter[str]] = defaultdict(Counter)
         texts: dict[str, str] = {}
         for observations in seen:
-            sure = [o for o in observations if o.kind == "object" and o.score >= MIN_OBJECT]
+            sure = [o for o in observations if o.kind == "object" and o.name in named]
             for name, number in Counter(o.name for o in sure).items():
                 times[name] += 1
                 at_once[name] = max(at_once[name], number)
             for o in observations:
-                if o.kind == "label" and o.score >= MIN_LABEL:
-                    best[o.name] = max(best[o.name], o.score)
-                elif o.kind == "text" and o.name.strip():
+                if o.kind == "text" and o.name.strip():
                     texts.setdefault("".join(o.name.split()).casefold(), " ".join(o.name.split()))
                 elif o in sure and o.colour:
                     colours[o.name][o.colour] += 1
-        self.labels = [name for name, _ in sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))][:MOST_LABELS]
+        self.labels = sure_names("label", seen)[:MOST_LABELS]
         self.objects = [
             _described(name, at_once[name], [colour for colour, _ in colours[name].most_common(1)])
             for name, _ in times.most_common(MOST_OBJECTS)

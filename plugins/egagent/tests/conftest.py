@@ -33,7 +33,7 @@ def thing(name: str, box: tuple[float, float, float, float], score: float = 0.8)
     return Observation(kind="object", name=name, score=score, box=Box(*box))
 
 
-def label(name: str, score: float = 0.8) -> Observation:
+def label(name: str, score: float = 0.95) -> Observation:
     return Observation(kind="label", name=name, score=score)
 
 
