@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from edgemem.records import US, Answer
 if TYPE_CHECKING:
     from edgemem.serve.memory import Memory
 
+Show = Callable[[str], object]
+"""Prints a line for a person, or nothing with --json."""
 START = "2026-05-04T08:00:00Z"
 """Wall time of the first frame of the demo's film."""
 
@@ -48,47 +51,58 @@ QUESTIONS = (
 def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
     """Remember a film of about two minutes made of real clips and photographs, then ask it five questions of different kinds."""
     from edgemem.cli.engines import fetch_all
-    from edgemem.cli.film import SCENES, fetch_media, write_film
     from edgemem.cli.sheet import draw_sheet
-    from edgemem.infer.fetch import silent
 
     began = time.monotonic()
+    show: Show = (lambda _text: None) if as_json else click.echo
     folder = out or environment.home / "demo"
-    film = folder / "film.mp4"
-    show = (lambda _text: None) if as_json else click.echo
     show("1. weights and clips, fetched once")
     fetch_all(environment)
-    media, notes = fetch_media(environment.home, silent)
-    folder.mkdir(parents=True, exist_ok=True)
+    film = _make_film(environment.home, folder, show)
     shutil.rmtree(folder / "memory", ignore_errors=True)
+    memory = environment.memory(folder / "memory")
+    _remember(memory, film, show)
+    answers = [_asked(memory, asked, folder, number) for number, asked in enumerate(QUESTIONS, 1)]
+    show("4. five questions")
+    for number, (asked, (answer, picture)) in enumerate(zip(QUESTIONS, answers, strict=True), 1):
+        _show_answer(number, asked, answer, picture, show)
+    sheet = draw_sheet(memory.directory, memory.timeline(), folder / "timeline.png")
+    show(f"5. the timeline as a contact sheet: {sheet}")
+    seconds = time.monotonic() - began
+    show(f"done in {seconds:.0f} s; ask more: edgemem ask 'where did I see a motorbike?' --memory {memory.directory}")
+    if as_json:
+        from edgemem.serve.rendering import answer_json
+
+        found = [answer_json(answer) | {"picture": str(picture) if picture else None} for answer, picture in answers]
+        files = {"film": str(film), "memory": str(memory.directory), "sheet": str(sheet)}
+        print_json({**files, "seconds": round(seconds, 1), "answers": found})
+
+
+def _make_film(home: Path, folder: Path, show: Show) -> Path:
+    """Write the film into the folder; what is left out of it is noted."""
+    from edgemem.cli.film import SCENES, fetch_media, write_film
+    from edgemem.infer.fetch import silent
+
+    media, notes = fetch_media(home, silent)
+    folder.mkdir(parents=True, exist_ok=True)
+    film = folder / "film.mp4"
     with progress() as advance:
         scenes = write_film(media, film, lambda done: advance("2. film", done, len(SCENES)))
     seconds = scenes[-1][0] + scenes[-1][1].seconds
     show(f"2. a film of {len(scenes)} scenes, {offset_text(round(seconds * US))}: {film}")
     for text in notes:
         note(f"note: {text}")
-    memory = environment.memory(folder / "memory")
+    return film
+
+
+def _remember(memory: Memory, film: Path, show: Show) -> None:
     with progress() as advance:
         report = memory.ingest(film, start=START, stream="film", progress=lambda done_us, total_us: advance("3. memory", done_us, total_us))
     show(
-        f"3. remembered with the recipe {environment.settings.recipe}: {report.frames_seen} frames seen, {report.moments_kept} kept, "
-        f"{report.segments} events, {report.documents} documents, {report.disk_bytes / 2**20:.1f} MiB, "
+        f"3. remembered with the recipe {memory.environment.settings.recipe}: {report.frames_seen} frames seen, "
+        f"{report.moments_kept} kept, {report.segments} events, {report.documents} documents, {report.disk_bytes / 2**20:.1f} MiB, "
         f"in {report.seconds_spent:.1f} s ({report.seconds_of_video / max(report.seconds_spent, 1e-9):.1f} times real time)"
     )
-    answers = [_asked(memory, asked, folder, number) for number, asked in enumerate(QUESTIONS, 1)]
-    show("4. five questions")
-    for number, (asked, (answer, picture)) in enumerate(zip(QUESTIONS, answers, strict=True), 1):
-        if not as_json:
-            _print_answer(number, asked, answer, picture)
-    sheet = draw_sheet(memory.directory, memory.timeline(), folder / "timeline.png")
-    show(f"5. the timeline as a contact sheet: {sheet}")
-    show(f"done in {time.monotonic() - began:.0f} s; ask more: edgemem ask 'where did I see a motorbike?' --memory {memory.directory}")
-    if as_json:
-        from edgemem.serve.rendering import answer_json
-
-        found = [answer_json(answer) | {"picture": str(picture) if picture else None} for answer, picture in answers]
-        files = {"film": str(film), "memory": str(memory.directory), "sheet": str(sheet)}
-        print_json({**files, "seconds": round(time.monotonic() - began, 1), "answers": found})
 
 
 def _asked(memory: Memory, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
@@ -102,13 +116,11 @@ def _asked(memory: Memory, asked: Asked, folder: Path, number: int) -> tuple[Ans
     return answer, picture
 
 
-def _print_answer(number: int, asked: Asked, answer: Answer, picture: Path | None) -> None:
-    click.echo(f"\n   {number}. {asked.text}" + (f" ({' / '.join(asked.options)})" if asked.options else ""))
-    click.echo(f"      {answer.answer}")
+def _show_answer(number: int, asked: Asked, answer: Answer, picture: Path | None, show: Show) -> None:
+    show(f"\n   {number}. {asked.text}" + (f" ({' / '.join(asked.options)})" if asked.options else ""))
+    show(f"      {answer.answer}")
     if picture is None:
-        click.echo(f"      {answer.status}, confidence {answer.confidence:.2f}")
+        show(f"      {answer.status}, confidence {answer.confidence:.2f}")
         return
     best = answer.evidence[0]
-    click.echo(
-        f"      at {offset_text(best.offset_us)} in {best.stream}, score {best.score:.2f}, confidence {answer.confidence:.2f}: {picture}"
-    )
+    show(f"      at {offset_text(best.offset_us)} in {best.stream}, score {best.score:.2f}, confidence {answer.confidence:.2f}: {picture}")

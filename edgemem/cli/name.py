@@ -31,6 +31,7 @@ def name(environment: CommandContext, voice: str, name: str | None, memory: Path
     Several voices may be one person. A new name takes the place of an earlier one.
     """
     from edgemem.remember.view import View
+    from edgemem.serve.rendering import named_json
 
     number, wanted = _number(voice), _wanted(name, undo=undo)
     own_name = f"speaker {number}"
@@ -39,7 +40,7 @@ def name(environment: CommandContext, voice: str, name: str | None, memory: Path
     number_of = environment.memory(memory).name_voice(number, wanted)
     count = f"{number_of} utterance{'' if number_of == 1 else 's'}"
     if as_json:
-        print_json({"speaker": number, "name": wanted or None, "utterances": number_of})
+        print_json(named_json(number, wanted, number_of))
     elif wanted:
         click.echo(f"{own_name} is {wanted}: {count}; take it back with: edgemem name speaker:{number} --undo --memory {memory}")
     else:

@@ -149,6 +149,11 @@ def receipt_json(receipt: Receipt, *, dry_run: bool) -> Json:
     }  # fmt: skip
 
 
+def named_json(number: int, name: str, utterances: int) -> Json:
+    """A voice that got a name; "name" is null where it was taken back."""
+    return {"speaker": number, "name": name or None, "utterances": utterances}
+
+
 def sessions_json(heads: Iterable[SessionHead]) -> Json:
     """Questions and answers, the newest first."""
     return {"sessions": [{**msgspec.to_builtins(head), "asked": to_iso(head.asked_us)} for head in heads]}

@@ -128,6 +128,20 @@ def test_services_that_do_not_end_are_left_behind_all_at_once() -> None:
     assert said == [f"service s{number}: did not stop within 0.5 s" for number in (0, 1, 2)]
 
 
+def test_one_that_takes_its_time_is_waited_for() -> None:
+    ended = threading.Event()
+
+    class TakesItsTime(Counter):
+        def stop(self) -> None:
+            time.sleep(0.3)
+            ended.set()
+
+    said, _, runner, _ = run(TakesItsTime())
+    runner.stop()
+    assert ended.is_set()
+    assert said == []
+
+
 def test_one_that_fails_in_stop_is_reported() -> None:
     said, _, runner, _ = run(RaisesInStop())
     runner.stop()
