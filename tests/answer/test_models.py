@@ -108,7 +108,7 @@ def test_what_is_not_found_or_quoted_is_no_refusal(text):
 def test_what_may_not_leave_does_not_leave():
     parrot = Parrot()
     models = Models(parrot, ModelSettings(send_pictures=False, redact=[r"\b\d{4} \d{4}\b"]))
-    models.complete(prompt("card 1234 5678\u200b\u202e\U000e0041 of Tom", images=(b"\xff\xd8",)))
+    models.complete(prompt("card 1234 5678\u200b\u202e\U000e0041 of T\xadom", images=(b"\xff\xd8",)))
     sent = parrot.prompts[0].messages[0]
     assert (sent.text, sent.images) == ("card █ of Tom", ())
     assert not models.sees("planner")
@@ -151,7 +151,7 @@ def test_a_model_that_thought_until_its_tokens_were_used_up_gets_more_room_once_
     assert [asked.thinking_tokens for asked in chat.asked] == [0, 4096, 4096]
     assert [(call.finish, call.reply) for call in one.calls] == [("length", ""), ("stop", "in the hall"), ("stop", "in the hall")]
     silent = ScriptedChat(lambda _: Completion(text=" ", model="m", finish="length"))
-    with pytest.raises(ChatError, match=r"without a word: raise models\.tasks\.planner\.thinking_tokens"):
+    with pytest.raises(ChatError, match=r"used all 4146 tokens without a word: raise models\.tasks\.planner\.thinking_tokens"):
         Models(silent).complete(prompt())
     assert len(silent.asked) == 2
     cut = ScriptedChat([Completion(text="in the", model="m", finish="length")])
@@ -267,3 +267,24 @@ def test_a_recorded_session_is_served_again_errors_included():
         Models(ReplayChat(first.calls)).complete(prompt("a", images=(b"another picture",)))
     assert Models(ReplayChat(first.calls)).sees("planner")
     assert not Models(ReplayChat(first.calls)).sees("inspector")
+
+
+def test_the_time_of_a_question_is_used_up_by_what_was_waited():
+    models, one = Models(ScriptedChat([Completion(text="a", model="m", ms=6000.0)] * 3), ModelSettings(seconds_per_question=10)), session()
+    with models.answering(one):
+        models.complete(prompt())
+        models.complete(prompt())
+        with pytest.raises(ChatError, match="seconds_per_question = 10 is used up"):
+            models.complete(prompt())
+
+
+def test_a_picture_counts_as_1000_tokens_before_it_is_sent():
+    shown = prompt("look", images=(b"\xff\xd8", b"\xff\xd8"))
+    for cap, fits in ((2051, True), (2050, False)):
+        models = Models(ScriptedChat(["a mug"]), ModelSettings(tokens_per_question=cap))
+        with models.answering(session()):
+            if fits:
+                assert models.complete(shown).text == "a mug"
+                continue
+            with pytest.raises(ChatError, match="tokens_per_question"):
+                models.complete(shown)
