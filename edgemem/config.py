@@ -95,6 +95,8 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens_per_question: int = 60_000
     seconds_per_question: float = 600.0
     """Time spent waiting for the model."""
+    parallel: int = 4
+    """Calls at the same time, where several are independent, such as looks at several pictures."""
     send_pictures: bool = True
     """Pictures may leave for the model; without it models are asked in words only."""
     redact: list[str] = []
@@ -103,6 +105,8 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By task, such as `[models.tasks.planner]`; "default" holds for every task that says nothing else."""
 
     def __post_init__(self) -> None:
+        if self.parallel < 1:
+            raise ValueError("parallel must be at least 1")
         for pattern in self.redact:
             try:
                 re.compile(pattern)

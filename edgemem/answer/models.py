@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 
 import msgspec
 
@@ -52,6 +54,7 @@ class Models:
         self._chat = chat
         self._settings = settings or ModelSettings()
         self._why_not = why_not
+        self._lock = threading.Lock()
         self._thinking: dict[str, int] = {}
         """By task: room that its model turned out to need."""
 
@@ -123,16 +126,40 @@ class Models:
             return completion
         return msgspec.structs.replace(completion, text=read_reply(completion.text, prompt.schema))
 
+    def complete_all(self, prompts: Sequence[Prompt]) -> list[Completion | ChatError]:
+        """Ask several prompts at once, at most `models.parallel` at a time: the completion of each in their order, or why there is none."""
+
+        def one(prompt: Prompt) -> Completion | ChatError:
+            try:
+                return self.complete(prompt)
+            except ChatError as error:
+                return error
+
+        with ThreadPoolExecutor(max_workers=self._settings.parallel) as pool:
+            waiting = [pool.submit(copy_context().run, one, prompt) for prompt in prompts]
+            return [future.result() for future in waiting]
+
     def _asked(self, prompt: Prompt) -> Completion:
         """One call, within the caps of the question, noted in its session."""
         if self._chat is None:
             raise ChatError(self._why_not)
         session = _SESSION.get()
-        if session is not None:
-            self._refuse_beyond_caps(session, prompt)
+        if session is None:
+            return self._call(self._chat, prompt, None)
+        expected = _expected_tokens(prompt)
+        with self._lock:
+            self._refuse_beyond_caps(session, expected)
+            session.reserved_tokens += expected
+        try:
+            return self._call(self._chat, prompt, session)
+        finally:
+            with self._lock:
+                session.reserved_tokens -= expected
+
+    def _call(self, chat: Chat, prompt: Prompt, session: Session | None) -> Completion:
         start = time.perf_counter()
         try:
-            completion = self._chat.complete(prompt)
+            completion = chat.complete(prompt)
         except ChatError as error:
             self._note(session, prompt, Completion(text="", model="", ms=1000 * (time.perf_counter() - start)), str(error))
             if any(message.images for message in prompt.messages):
@@ -169,11 +196,9 @@ class Models:
             text = re.sub(pattern, "█", text)
         return text.translate(_INVISIBLE)
 
-    def _refuse_beyond_caps(self, session: Session, prompt: Prompt) -> None:
-        used = sum(call.tokens_in + call.tokens_out for call in session.calls)
-        wanted = sum(len(m.text) // _CHARS_PER_TOKEN + IMAGE_TOKENS * len(m.images) for m in prompt.messages)
-        wanted += prompt.max_tokens + prompt.thinking_tokens
-        if used + wanted > self._settings.tokens_per_question:
+    def _refuse_beyond_caps(self, session: Session, expected: int) -> None:
+        used = sum(call.tokens_in + call.tokens_out for call in session.calls) + session.reserved_tokens
+        if used + expected > self._settings.tokens_per_question:
             raise ChatError(f"models.tokens_per_question = {self._settings.tokens_per_question} is used up; raise it for longer reasoning")
         if sum(call.ms for call in session.calls) > 1000 * self._settings.seconds_per_question:
             raise ChatError(f"models.seconds_per_question = {self._settings.seconds_per_question:g} is used up; raise it for slower models")
@@ -199,6 +224,12 @@ class Models:
                 logprobs=completion.logprobs,
             )
         )
+
+
+def _expected_tokens(prompt: Prompt) -> int:
+    """An estimate from above of what a call takes, before the server has counted."""
+    asked = sum(len(m.text) // _CHARS_PER_TOKEN + IMAGE_TOKENS * len(m.images) for m in prompt.messages)
+    return asked + prompt.max_tokens + prompt.thinking_tokens
 
 
 def _out_of_room(completion: Completion) -> bool:

@@ -40,6 +40,8 @@ class Session:
     steps: list[Step] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     """Every time a language model was asked."""
+    reserved_tokens: int = 0
+    """What calls that are under way may take at most."""
     unshown: dict[str, str] = field(default_factory=dict)
     """Tasks that wanted to show pictures and could not, with the reason."""
 

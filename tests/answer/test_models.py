@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+import time
+from contextvars import copy_context
 
 import msgspec
 import pytest
@@ -12,8 +15,8 @@ from edgemem.answer.check import WithinQuestion
 from edgemem.answer.language.question import parse
 from edgemem.answer.language.timespan import TimeSpan
 from edgemem.answer.models import Models
-from edgemem.answer.session import Session
-from edgemem.answer.tools import Search
+from edgemem.answer.session import Session, Step
+from edgemem.answer.tools import Refused, Search
 from edgemem.config import ModelSettings, TaskSettings, load
 from edgemem.errors import ChatError, UsageError
 from edgemem.extend.scripted import ReplayChat, ScriptedChat
@@ -108,7 +111,7 @@ def test_what_is_not_found_or_quoted_is_no_refusal(text):
 def test_what_may_not_leave_does_not_leave():
     parrot = Parrot()
     models = Models(parrot, ModelSettings(send_pictures=False, redact=[r"\b\d{4} \d{4}\b"]))
-    models.complete(prompt("card 1234 5678\u200b\u202e\U000e0041 of Tom", images=(b"\xff\xd8",)))
+    models.complete(prompt("card 1234 5678\u200b\u202e\U000e0041 of T\xadom", images=(b"\xff\xd8",)))
     sent = parrot.prompts[0].messages[0]
     assert (sent.text, sent.images) == ("card █ of Tom", ())
     assert not models.sees("planner")
@@ -151,7 +154,7 @@ def test_a_model_that_thought_until_its_tokens_were_used_up_gets_more_room_once_
     assert [asked.thinking_tokens for asked in chat.asked] == [0, 4096, 4096]
     assert [(call.finish, call.reply) for call in one.calls] == [("length", ""), ("stop", "in the hall"), ("stop", "in the hall")]
     silent = ScriptedChat(lambda _: Completion(text=" ", model="m", finish="length"))
-    with pytest.raises(ChatError, match=r"without a word: raise models\.tasks\.planner\.thinking_tokens"):
+    with pytest.raises(ChatError, match=r"used all 4146 tokens without a word: raise models\.tasks\.planner\.thinking_tokens"):
         Models(silent).complete(prompt())
     assert len(silent.asked) == 2
     cut = ScriptedChat([Completion(text="in the", model="m", finish="length")])
@@ -267,3 +270,88 @@ def test_a_recorded_session_is_served_again_errors_included():
         Models(ReplayChat(first.calls)).complete(prompt("a", images=(b"another picture",)))
     assert Models(ReplayChat(first.calls)).sees("planner")
     assert not Models(ReplayChat(first.calls)).sees("inspector")
+
+
+def test_the_time_of_a_question_is_used_up_by_what_was_waited():
+    models, one = Models(ScriptedChat([Completion(text="a", model="m", ms=6000.0)] * 3), ModelSettings(seconds_per_question=10)), session()
+    with models.answering(one):
+        models.complete(prompt())
+        models.complete(prompt())
+        with pytest.raises(ChatError, match="seconds_per_question = 10 is used up"):
+            models.complete(prompt())
+
+
+def test_a_picture_counts_as_1000_tokens_before_it_is_sent():
+    shown = prompt("look", images=(b"\xff\xd8", b"\xff\xd8"))
+    for cap, fits in ((2051, True), (2050, False)):
+        models = Models(ScriptedChat(["a mug"]), ModelSettings(tokens_per_question=cap))
+        with models.answering(session()):
+            if fits:
+                assert models.complete(shown).text == "a mug"
+                continue
+            with pytest.raises(ChatError, match="tokens_per_question"):
+                models.complete(shown)
+
+
+def test_independent_prompts_are_asked_together_in_bounds_and_one_failure_leaves_the_others():
+    together, most, lock = [0], [0], threading.Lock()
+    full = threading.Barrier(3, timeout=10)
+
+    def reply(asked):
+        with lock:
+            together[0] += 1
+            most[0] = max(most[0], together[0])
+        full.wait()  # breaks unless three are under way at once
+        with lock:
+            together[0] -= 1
+        text = asked.messages[0].text
+        return ChatError("gone") if text == "2" else text
+
+    models, one = Models(ScriptedChat(reply), ModelSettings(parallel=3)), session()
+    with models.answering(one):
+        said = models.complete_all([prompt(str(number)) for number in range(6)])
+    assert [got.text if isinstance(got, Completion) else str(got) for got in said] == ["0", "1", "gone", "3", "4", "5"]
+    assert most == [3]
+    assert sorted(call.prompt for call in one.calls) == list("012345"), "they belong to the question"
+    assert one.reserved_tokens == 0
+
+
+def test_calls_under_way_count_against_the_cap():
+    models, one = Models(ScriptedChat(lambda _: "x"), ModelSettings(tokens_per_question=400)), session()
+    full = threading.Barrier(2, timeout=10)
+
+    def slow(_):
+        full.wait()
+        return "x"
+
+    held = Models(ScriptedChat(slow), ModelSettings(tokens_per_question=400))
+    with held.answering(one):
+        worker = threading.Thread(target=copy_context().run, args=(held.complete, prompt("word " * 150)))  # 250 tokens and 50
+        worker.start()
+        while not one.reserved_tokens:
+            time.sleep(0.001)
+        with models.answering(one), pytest.raises(ChatError, match="tokens_per_question"):
+            models.complete(prompt("word " * 60))  # 100 tokens and 50
+        full.wait()
+        worker.join()
+
+
+def test_a_call_stands_before_the_step_it_is_for_and_has_the_time_it_took():
+    def slow(asked):
+        time.sleep(0.05)
+        return ChatError("gone") if asked.messages[0].text == "bad" else "x"
+
+    models, one = Models(ScriptedChat(slow)), session()
+    one.steps += [Step(action=Search(query="mug"), result=Refused(why="no"), ms=1.0)] * 2
+    with models.answering(one):
+        models.complete(prompt("good"))
+        with pytest.raises(ChatError):
+            models.complete(prompt("bad"))
+    assert [call.step for call in one.calls] == [3, 3]
+    assert all(call.ms >= 50 for call in one.calls)
+
+
+def test_much_room_is_four_times_what_was_too_little():
+    chat = ScriptedChat([Completion(text="", model="m", finish="length"), "x"])
+    Models(chat).complete(msgspec.structs.replace(prompt(), max_tokens=2000, thinking_tokens=500))
+    assert [asked.thinking_tokens for asked in chat.asked] == [500, 10_000]

@@ -175,6 +175,8 @@ def test_outputs_that_are_not_the_cards_are_refused(make, card, scale, message):
 def test_when_none_can_every_reason_is_said(make):
     with pytest.raises(EngineError, match=r"no runtime can load it: broken: no such accel.*; reference: twice is not built"):
         make("broken", "reference").role("double").infer(ONES)
+    with pytest.raises(EngineError, match=r"^twice is not built; run: edgemem engines build twice$"):
+        make("reference").role("double").infer(ONES)
     assert "no runtime of engines.runtime (tensorrt) is installed; run: pip install edgemem-tensorrt" in make("tensorrt").missing("double")
 
 

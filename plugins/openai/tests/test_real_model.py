@@ -50,3 +50,11 @@ def test_its_limits_come_as_errors_of_ours(make_chat, asking, smollm2):
     assert chat.complete(asking("Tell me a very long story.", max_tokens=5)).finish == "length"
     with pytest.raises(ChatError, match=r"openai\.call_s"):
         make_chat(base_url=smollm2, model="", call_s=1.0).complete(asking("Count to one thousand. " * 20, max_tokens=2000))
+
+
+def test_it_gives_log_probabilities_and_tells_that_it_sees_nothing(make_chat, asking, smollm2):
+    chat = make_chat(base_url=smollm2, model="", call_s=120)
+    completion = chat.complete(asking("Say yes.", max_tokens=4, logprobs=2))
+    assert completion.logprobs
+    assert all(len(one.top) == 2 and one.top[0][1] <= 0 for one in completion.logprobs)
+    assert chat.sees("inspector") is False

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from edgemem.answer.retrieve import moment_evidence
 from edgemem.answer.tools import describe_moment
 from edgemem.clock import to_iso
-from edgemem.errors import MemoryDirError
+from edgemem.errors import ChatError, MemoryDirError
+from edgemem.infer.chat import Prompt
 from edgemem.records import US, Evidence, Moment, Observation
 from edgemem_vam.actions import Adjudicate, Finding, Inspect, Inspected, Judged, Judgement, Target
-from edgemem_vam.roles import ADJUDICATOR, INSPECTOR, Role, decide, request, say
+from edgemem_vam.roles import ADJUDICATOR, INSPECTOR, Role, decide, request
 from edgemem_vam.wire import ADJUDICATION_SCHEMA, decode_adjudication
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class InspectTool:
 
     def run(self, action: Inspect, view: View) -> Inspected:
         groups = [action.targets] if action.joint else [(target,) for target in action.targets]
-        findings, evidence, notes = [], dict[str, Evidence](), dict[str, None]()
+        looks, notes = list[_Look](), dict[str, None]()
         for group in groups:
             shown, moments = _shared(group, action, view)
             if not moments:
@@ -140,22 +141,49 @@ class InspectTool:
             if len(shown) < len(group):
                 notes[f"only {len(shown)} of {len(group)} candidates were looked at together, with {action.max_frames} pictures"] = None
             ordered = sorted(moments.values(), key=lambda moment: (moment.t_us, moment.id))
-            findings.append(self._look(action.prompt, shown, ordered, view))
-            evidence.update({one.id: one for one in evidence_of(ordered, view)})
+            looks.append(_Look(tuple(target.id for target in shown), ordered))
+        findings = self._by_model(action.prompt, looks, view) if self._models is not None and self._models.there else _by_notes(looks, view)
+        if len(findings) < len(looks):
+            notes[f"{len(looks) - len(findings)} of {len(looks)} inspections failed"] = None
+        seen = {moment_id for finding in findings for moment_id in finding.moment_ids}
+        evidence = {one.id: one for look in looks for one in evidence_of([m for m in look.moments if m.id in seen], view)}
         return Inspected(evidence=tuple(evidence.values()), findings=tuple(findings), notes=tuple(notes))
 
-    def _look(self, question: str, targets: Sequence[Target], moments: Sequence[Moment], view: View) -> Finding:
-        """One finding. Without a language model it is the notes themselves. Raises ChatError."""
-        ids, shown = tuple(target.id for target in targets), 0
-        if self._models is None or not self._models.there:
-            notes = notes_of(moments, view)
-            text = "; ".join(f"picture {note['picture']}: {', '.join(note['seen'])} {note.get('read', '')}".strip() for note in notes)
-        else:
-            moments, images = shown_of("inspector", moments, view, self._models)
-            shown = len(images)
-            body = {"request": question, "pictures": notes_of(moments, view), "pictures_shown": shown}
-            text = say(self._models, request("inspector", self._role, body, images, image_ids=ids_of(moments, images)))
-        return Finding(targets=ids, text=text[:2000], moment_ids=tuple(moment.id for moment in moments), shown=shown)
+    def _by_model(self, question: str, looks: Sequence[_Look], view: View) -> list[Finding]:
+        """The findings, asked for together; one that fails does not take the others along. Raises ChatError when all fail."""
+        assert self._models is not None
+        prompts, shown = list[Prompt](), list[tuple[tuple[int, ...], int]]()
+        for look in looks:
+            moments, images = shown_of("inspector", look.moments, view, self._models)
+            body = {"request": question, "pictures": notes_of(moments, view), "pictures_shown": len(images)}
+            prompts.append(request("inspector", self._role, body, images, image_ids=ids_of(moments, images)))
+            shown.append((tuple(moment.id for moment in moments), len(images)))
+        replies = self._models.complete_all(prompts)
+        failed = [reply for reply in replies if isinstance(reply, ChatError)]
+        if failed and len(failed) == len(replies):
+            raise failed[0]
+        return [
+            Finding(targets=look.targets, text=reply.text.strip()[:2000], moment_ids=moment_ids, shown=count)
+            for look, reply, (moment_ids, count) in zip(looks, replies, shown, strict=True)
+            if not isinstance(reply, ChatError)
+        ]
+
+
+class _Look(NamedTuple):
+    """Targets that are looked at together, and their pictures in the order of time."""
+
+    targets: tuple[str, ...]
+    moments: Sequence[Moment]
+
+
+def _by_notes(looks: Sequence[_Look], view: View) -> list[Finding]:
+    """Without a language model a finding is what was recognised and read in the pictures."""
+    findings = []
+    for look in looks:
+        notes = notes_of(look.moments, view)
+        text = "; ".join(f"picture {note['picture']}: {', '.join(note['seen'])} {note.get('read', '')}".strip() for note in notes)
+        findings.append(Finding(targets=look.targets, text=text[:2000], moment_ids=tuple(moment.id for moment in look.moments)))
+    return findings
 
 
 class AdjudicateTool:

@@ -233,6 +233,22 @@ def test_a_model_that_cannot_see_reads_what_was_recognised(ask: Any) -> None:
     assert body["pictures"][0]["seen"] == ["red coffee mug", "desk"]
 
 
+def test_an_inspection_that_fails_leaves_the_others(ask: Any) -> None:
+    look = {"action": "search", "queries": [{"q": "front door", "inspect_k": 2}], "sources": ["frame"]}
+
+    def inspector(prompt: Any) -> Any:
+        return ChatError("429") if prompt.messages[1].image_ids == ("m5",) else "It is closed."
+
+    _, session, chat = ask([look, ANSWER], inspector=[inspector])
+    (step,) = steps(session, actions.Inspect)
+    shown = [call.request.messages[1].image_ids for call in session.calls if call.task == "inspector"]
+    assert sorted(shown) == [("m5",), ("m8",)]
+    assert [(finding.text, finding.moment_ids) for finding in step.result.findings] == [("It is closed.", (8,))]
+    assert [one.id for one in step.result.evidence] == ["m8"]
+    assert step.result.notes == ("1 of 2 inspections failed",)
+    assert "429" not in str(chat.body()), "no raw error reaches the planner"
+
+
 def test_a_result_can_be_inspected_by_reference_and_then_proves_the_answer(ask: Any) -> None:
     look = {"action": "inspect", "prompt": "what colour?", "ref": {"turn_idx": 1, "result_idx": 0}, "max_frames": 1}
     answer, session, _ = ask([SEARCH, look, {"action": "answer", "response": "red", "best_ref": {"turn_idx": 2, "result_idx": 0}}])
