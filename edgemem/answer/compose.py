@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from edgemem.answer.language.kinds import kind_of
-from edgemem.answer.language.words import similar_texts, words
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.tools import Scene, Sight, singular
+from edgemem.answer.understand.kinds import kind_of
+from edgemem.answer.understand.words import similar_texts, words
 from edgemem.clock import to_local
 from edgemem.records import US, Evidence
 

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf, WithinQuestion, rewritten
-from edgemem.answer.language.question import parse
-from edgemem.answer.language.timespan import resolve
+from edgemem.answer.gather import GatherTool, Pool
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.models import Models
 from edgemem.answer.retrieve import Retriever
 from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, Result, SearchTool, Tool
 from edgemem.answer.tools_graph import HearTool, RelateTool
+from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.timespan import TimeSpan, resolve
 from edgemem.errors import ChatError, PluginError, PluginFailure, UsageError
 from edgemem.records import Answer, Question, Usage
 
 if TYPE_CHECKING:
+    from edgemem.answer.retrievers.frames import Roles
     from edgemem.remember.view import View
 
 OPTIONS_LIMIT = 100
@@ -51,9 +53,12 @@ class AnswerKit:
     models: Models = field(default_factory=Models)
     fallback: Planner = field(default_factory=LocalPlanner)
     """Finishes a question when the language model does not answer."""
+    engines: Roles | None = None
+    """For the meaning of words; without them words are compared letter by letter."""
 
     def __post_init__(self) -> None:
-        own = (SearchTool(self.retrievers), InspectTool(), ReadTool(), CountTool(), RelateTool(), HearTool())
+        gather = GatherTool(self.retrievers, self.engines)
+        own = (SearchTool(self.retrievers), gather, InspectTool(), ReadTool(), CountTool(), RelateTool(), HearTool())
         self.tools = (*own, *getattr(self.planner, "tools", ()), *self.tools)
 
     def tool_for(self, action: Action) -> Tool:
@@ -64,13 +69,22 @@ class AnswerKit:
         raise PluginError(f'planner "{self.planner.name}" asked for "{type(action).__name__}", which no tool carries out')
 
 
-def ask(view: View, question: Question, kit: AnswerKit) -> tuple[Answer, Session]:
-    """Answer `question` from what `view` may see. Raises UsageError when nothing is asked or an option is empty."""
+def ask(view: View, question: Question, kit: AnswerKit, before: str = "") -> tuple[Answer, Session]:
+    """Answer `question` from what `view` may see. `before` is the question of this session that it may go on about.
+
+    Raises UsageError when nothing is asked or an option is empty.
+    """
     start = time.perf_counter()
     if len(question.options) > OPTIONS_LIMIT or any(not option.strip() for option in question.options):
         raise UsageError(f"give between 0 and {OPTIONS_LIMIT} options, none of them empty")
-    parsed = parse(question.text)
-    session = Session(question, parsed, resolve(parsed.time, question, view), empty=view.bounds() is None)
+    if not any(map(str.isalnum, question.text)):
+        raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
+
+    def understood() -> tuple[Parsed, TimeSpan]:
+        parsed = understand(question.text, understand(before) if before else None)
+        return parsed, resolve(parsed.time, question, view)
+
+    session = Session(question, understood, empty=view.bounds() is None)
     with kit.models.answering(session):
         reply = _run(view, session, kit)
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
@@ -116,9 +130,11 @@ def _usage(session: Session, ms: float) -> Usage:
 def _answer(reply: Reply, session: Session, ms: float) -> Answer:
     known = session.evidence()
     evidence = tuple(known[name] for name in dict.fromkeys(reply.evidence) if name in known)[:_EVIDENCE_LIMIT]
-    silent = (note for step in session.steps if isinstance(step.result, Found) for note in step.result.notes)
-    notes = (*session.parsed.notes, *session.span.notes, *reply.notes, *silent, *session.picture_notes)
+    others = tuple(known[name] for name in dict.fromkeys(reply.alternatives) if name in known and name not in reply.evidence)
+    silent = (note for step in session.steps if isinstance(step.result, Found | Pool) for note in step.result.notes)
+    notes = (*session.notes, *reply.notes, *silent, *session.picture_notes)
     return Answer(
         question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),
-        evidence=evidence, steps=len(session.steps) + 1, usage=_usage(session, ms), notes=tuple(dict.fromkeys(notes)),
+        evidence=evidence, steps=len(session.steps) + 1, usage=_usage(session, ms), alternatives=others[:_EVIDENCE_LIMIT],
+        unverified=reply.unverified, notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip

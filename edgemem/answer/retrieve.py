@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from edgemem.answer.language.words import content_words
+from edgemem.answer.understand.words import content_words
 from edgemem.errors import UsageError, nearest
 from edgemem.records import US, Channel, Document, Evidence, Moment, Record
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from edgemem.answer.calls import Call
-from edgemem.answer.language.question import Parsed
-from edgemem.answer.language.timespan import TimeSpan
 from edgemem.answer.tools import Action, Refused, Result
+from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.records import Evidence, Question, Record
 
 
@@ -30,11 +32,11 @@ class Step(Record, frozen=True):
 
 @dataclass
 class Session:
-    """What a planner sees: the question in words and parsed, its stretch of time, and the steps so far."""
+    """What a planner sees: the question in words and, once it asks for that, parsed; its stretch of time, and the steps so far."""
 
     question: Question
-    parsed: Parsed
-    span: TimeSpan
+    understood: Callable[[], tuple[Parsed, TimeSpan]] | None = None
+    """Reads the question's English, the first time that `parsed` or `span` is looked at."""
     empty: bool = False
     """The memory holds nothing up to the as-of time."""
     steps: list[Step] = field(default_factory=list)
@@ -50,6 +52,25 @@ class Session:
         """One line for every task that was to show pictures and showed none."""
         shown = {call.task for call in self.calls if call.pictures and not call.error}
         return tuple(f"no picture was shown to the {task}: {why}" for task, why in self.unshown.items() if task not in shown)
+
+    @cached_property
+    def _read(self) -> tuple[Parsed, TimeSpan]:
+        return self.understood() if self.understood is not None else (understand(self.question.text), TimeSpan())
+
+    @property
+    def parsed(self) -> Parsed:
+        """What the question means, by the rules for English."""
+        return self._read[0]
+
+    @property
+    def span(self) -> TimeSpan:
+        """The stretch of time that it names in this memory."""
+        return self._read[1]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reading the question left to say; nothing where no planner had it read."""
+        return (*self.parsed.notes, *self.span.notes) if "_read" in self.__dict__ else ()
 
     def result(self, action: Action) -> Result | None:
         """What an equal action brought, or None if it was not tried."""

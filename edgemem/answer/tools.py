@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import msgspec
 
 from edgemem import words
+from edgemem.answer.gather import Gather, Pool
 from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
 from edgemem.answer.retrievers.readings import OcrReading, reading, reading_evidence, readings
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
@@ -74,9 +75,13 @@ class Reply(_Action, frozen=True, tag="answer"):
     confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
     evidence: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
+    """Ids of what else it might be, best first."""
+    unverified: tuple[str, ...] = ()
+    """Parts of the question that nothing shows or denies."""
 
 
-Action = Search | Inspect | Read | Count | Relate | Hear | Reply
+Action = Search | Gather | Inspect | Read | Count | Relate | Hear | Reply
 
 
 def decode_action(data: bytes | str) -> Action:
@@ -137,7 +142,7 @@ class Refused(Record, frozen=True):
     why: str
 
 
-Result = Found | Scene | Tally | Related | Talk | Refused
+Result = Found | Pool | Scene | Tally | Related | Talk | Refused
 
 
 class Tool(Protocol):

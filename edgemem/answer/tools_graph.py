@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from edgemem.answer.language.asked import ME
-from edgemem.answer.language.words import content_words, words
+from edgemem.answer.understand.people import ME
+from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Channel, Entity, Evidence, Record, Relation
 from edgemem.words import singular
 

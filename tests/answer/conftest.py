@@ -8,12 +8,12 @@ import cv2
 import numpy as np
 import pytest
 
-from edgemem.answer.language.words import content_words
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever, Matches, Sighting
 from edgemem.answer.retrievers.readings import TextRetriever
+from edgemem.answer.understand.words import content_words
 from edgemem.clock import from_iso
 from edgemem.records import US, Box, Observation
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment

@@ -119,10 +119,10 @@ def test_it_abstains_and_says_why(view: View, kit: AnswerKit, text: str, why: st
 
 def test_yes_is_never_said_about_a_day_without_records(view: View, kit: AnswerKit) -> None:
     later = NOW_US + 86_400 * US
-    assert "nothing was recorded today" in put(view, kit, "Did I see the cat today?", now_us=later).answer
-    found = put(view, kit, "When did I see the motorbike today?", now_us=later)
-    assert found.status == "answered"
-    assert any("2026-05-04" in note for note in found.notes)
+    for question in ("Did I see the cat today?", "When did I see the motorbike today?", "Did I see the mug this morning?"):
+        answer = put(view, kit, question, now_us=later)
+        assert (answer.status, answer.answer) == ("abstained", "Nothing was recorded today.")
+    assert put(view, kit, "Did I see the cat yesterday?", now_us=later).answer.startswith("Yes")
 
 
 def test_a_sign_about_a_thing_is_not_the_thing(view: View, kit: AnswerKit) -> None:
@@ -130,7 +130,7 @@ def test_a_sign_about_a_thing_is_not_the_thing(view: View, kit: AnswerKit) -> No
 
 
 def test_thirty_options_and_one_that_is_empty(view: View, kit: AnswerKit) -> None:
-    options = (*(f"thing {i}" for i in range(29)), "rocket")
+    options = (*(f"giraffe{i}" for i in range(29)), "rocket")
     assert put(view, kit, "Which of these did I see?", *options).option == 29
     with pytest.raises(UsageError, match="options"):
         put(view, kit, "Which of these did I see?", "cat", " ")
@@ -250,7 +250,7 @@ def test_search_by_channel_and_fused(view: View, kit: AnswerKit) -> None:
 
 @pytest.mark.parametrize("line", ["EXITC", "exit c", "EX1T C"])
 def test_text_is_found_as_read_squeezed_and_with_a_slip(line: str) -> None:
-    from edgemem.answer.language.words import likeness
+    from edgemem.answer.understand.words import likeness
 
     assert likeness("exit c", line) > 0.7
 

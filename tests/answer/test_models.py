@@ -12,11 +12,11 @@ import pytest
 
 from edgemem.answer.calls import Call
 from edgemem.answer.check import WithinQuestion
-from edgemem.answer.language.question import parse
-from edgemem.answer.language.timespan import TimeSpan
 from edgemem.answer.models import Models
 from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Refused, Search
+from edgemem.answer.understand import understand as parse
+from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import ModelSettings, TaskSettings, load
 from edgemem.errors import ChatError, UsageError
 from edgemem.extend.scripted import ReplayChat, ScriptedChat
@@ -45,7 +45,7 @@ def prompt(text="hello", images=()):
 
 
 def session(span=TimeSpan()):  # noqa: B008 - frozen
-    return Session(Question(text="where?", asked_us=0, as_of_us=10**18), parse("where?"), span)
+    return Session(Question(text="where?", asked_us=0, as_of_us=10**18), lambda: (parse("where?"), span))
 
 
 def test_calls_are_noted_in_the_session_of_their_question_only():

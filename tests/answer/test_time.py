@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from edgemem.answer.language.timeref import duration_s, take_time
-from edgemem.answer.language.timespan import TimeSpan, resolve
+from edgemem.answer.understand.timeref import duration_s, take_time
+from edgemem.answer.understand.timespan import TimeSpan, resolve
 from edgemem.clock import from_iso
 from edgemem.records import US, Moment, Question, Record
 
@@ -143,10 +143,11 @@ def test_ten_o_clock_stays_ten_o_clock_when_the_clocks_change() -> None:
     assert span("at 10:00:00", spring, "2026-03-29T12:00:00Z", "Europe/Berlin").at_us == us("2026-03-29T08:00:00Z")
 
 
-def test_a_day_without_records_falls_back_only_for_today_and_yesterday_and_says_so() -> None:
-    found = span("today", asked="2026-05-07T09:00:00Z")
-    assert found.from_us == us("2026-05-04T00:00:00Z")
-    assert any("2026-05-04" in note for note in found.notes)
+def test_a_day_without_records_is_a_problem() -> None:
+    """ "Today" is today or nothing: what was seen on another day is no answer."""
+    for said in ("today", "yesterday", "this morning"):
+        problem = span(said, asked="2026-05-06T12:00:00Z").problem
+        assert problem == f"Nothing was recorded {'yesterday' if said == 'yesterday' else 'today'}."
     assert "2026-05-02" in span("on 2026-05-02").problem
 
 
@@ -170,4 +171,4 @@ def test_figures_that_are_no_time_do_no_harm(text: str) -> None:
 
 
 def test_yesterday_without_records_is_a_problem_when_there_are_later_ones() -> None:
-    assert "2026-05-03" in span("yesterday", asked="2026-05-04T12:00:00Z").problem
+    assert span("yesterday", asked="2026-05-04T12:00:00Z").problem == "Nothing was recorded yesterday."

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from edgemem.answer.language.words import content_words, words
 from edgemem.answer.retrieve import Hits, Query
 from edgemem.answer.tools_graph import match_entities, row_of
+from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Channel, Relation
 
 if TYPE_CHECKING:

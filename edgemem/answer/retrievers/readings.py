@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from edgemem.answer.language.words import Line, best_word, likeness, line_of, wanted_words
 from edgemem.answer.retrieve import Hits, Query
+from edgemem.answer.understand.words import Line, best_word, likeness, line_of, wanted_words
 from edgemem.records import Channel, Evidence, Moment, Observation, Record
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class OcrReading(Record, frozen=True):
     text: str
     score: float
     colours: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    """The same line by line, as they stand on the sign."""
 
 
 class TextRetriever:
@@ -94,7 +96,7 @@ def reading(moment: Moment, observations: Iterable[Observation]) -> OcrReading |
     return OcrReading(
         moment_id=moment.id, stream=moment.stream, t0_us=moment.t_us, t1_us=moment.t_us, offset_us=moment.offset_us,
         text=" ".join(o.name.strip() for o in texts), score=max(o.score for o in texts),
-        colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)),
+        colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)), lines=tuple(o.name.strip() for o in texts),
     )  # fmt: skip
 
 

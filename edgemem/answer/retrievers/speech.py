@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from edgemem.answer.language.words import content_words, words
 from edgemem.answer.retrieve import Hits, Query
 from edgemem.answer.tools_graph import PEOPLE, held, said_of
+from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Channel
 
 if TYPE_CHECKING:

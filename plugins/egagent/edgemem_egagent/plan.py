@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from edgemem.answer.language.asked import Asked
-from edgemem.answer.language.words import content_words
 from edgemem.answer.session import Session
+from edgemem.answer.understand.people import Asked
+from edgemem.answer.understand.words import content_words
 from edgemem.clock import from_iso
 from edgemem.errors import UsageError
 from edgemem.records import Record
@@ -165,7 +165,7 @@ def typed(session: Session, steps: int = MAX_STEPS) -> list[SubTask]:
     p = session.parsed
     made = _about_people(p.asked) if p.asked is not None else []
     made += [SubTask(task=f"find {anchor}", tool="visual", queries=(anchor[:120],)) for anchor in p.anchors if anchor.strip()]
-    things = [phrase for phrase in (p.target, *p.alternatives) if phrase.strip() and p.asked is None]
+    things = [phrase for phrase in (p.target, *p.choices) if phrase.strip() and p.asked is None]
     made += [SubTask(task=f"find {thing}", tool="visual", queries=(thing[:120],), location=p.place[:120]) for thing in things[:2]]
     spoken = " ".join(content_words(p.quote or p.target or session.question.text))[:120]
     if spoken and (p.asked is None or not p.asked.about):

@@ -14,10 +14,10 @@ import msgspec
 
 from edgemem.answer.compose import quote, time_text
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.language.words import likeness
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Refused, Reply
+from edgemem.answer.understand.words import likeness
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
 from edgemem.records import Status

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from edgemem.answer.compose import quote
-from edgemem.answer.language.words import content_words, similar_texts
 from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.answer.retrieve import Query, Retriever
 from edgemem.answer.tools_graph import Row, Said, held, match_entities, row_of, said_of
+from edgemem.answer.understand.words import content_words, similar_texts
 from edgemem.errors import EdgememError
 from edgemem.records import US, Evidence
 from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, TranscriptSearch, VisualSearch

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.answer.language.words import content_words
 from edgemem.answer.retrieve import Query as CoreQuery
 from edgemem.answer.retrieve import document_evidence, moment_evidence
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.tools import describe_moment
+from edgemem.answer.understand.words import content_words
 from edgemem.errors import MemoryDirError
 from edgemem.records import Document, Evidence, Record, Vector
 from edgemem_vam import summary_key

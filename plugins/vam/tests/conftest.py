@@ -16,13 +16,13 @@ from edgemem_vam.planner import PlannerSettings, VamPlanner
 from edgemem_vam.search import HybridSearchTool
 from edgemem_vam.summaries import SummaryTool, SurveyTool
 
-from edgemem.answer.language.words import content_words
 from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever, Matches, Sighting
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.session import Session
+from edgemem.answer.understand.words import content_words
 from edgemem.cli.app import CommandContext as CliSession
 from edgemem.clock import from_iso
 from edgemem.config import ModelSettings

@@ -58,7 +58,7 @@ def models(vam: SimpleNamespace, *lines: Any) -> Models:
 
 def kept(store: Store, action: Any, result: Any, embedder: Any = None) -> int:
     """As the core keeps what a question wrote."""
-    session = Session(None, None, None, steps=[Step(action=action, result=result, ms=0.0)])  # type: ignore[arg-type]
+    session = Session(None, steps=[Step(action=action, result=result, ms=0.0)])  # type: ignore[arg-type]
     return persist(store, session, embedder)
 
 

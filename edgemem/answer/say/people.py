@@ -10,11 +10,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from edgemem.answer.compose import listed, quote, time_text
-from edgemem.answer.language.asked import ME, TALKS_TO, Asked, read_statement, same_verb
-from edgemem.answer.language.question import clean
-from edgemem.answer.language.words import words
-from edgemem.answer.plans.base import SURE, Steps, Window, answered, look_for, window_of
-from edgemem.answer.plans.relation_words import (
+from edgemem.answer.say.base import Steps, Window, answered, best_of, by_score, cite, look_for, strong, window_of
+from edgemem.answer.say.people_words import (
     NOBODY,
     Item,
     as_related,
@@ -39,6 +36,10 @@ from edgemem.answer.plans.relation_words import (
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.tools_graph import PEOPLE, Hear, Relate, Related, Row
+from edgemem.answer.understand.parse import noun_phrase
+from edgemem.answer.understand.people import ME, TALKS_TO, Asked, read_statement, same_verb
+from edgemem.answer.understand.words import words
+from edgemem.answer.weigh import is_shown
 from edgemem.records import US, Evidence
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ Maybe = Steps["Reply | None"]
 
 NEAR_US = 120 * US
 """Who spoke or was seen this close to what went on was there."""
-LEAST = SURE
+LEAST = 0.25
 """Below this confidence nothing is claimed."""
 _ANY_ROW = 0.9
 """Confidence in a verbatim utterance that holds every word asked about, heard with certainty."""
@@ -70,11 +71,11 @@ def relation(s: Session) -> Maybe:
 
 
 def _done(s: Session, asked: Asked) -> Maybe:
-    found, rows, notes = yield from _rows(asked, window_of(s))
-    if not found.known and TALKS_TO in asked.types:
+    known, rows, notes = yield from _rows(asked, window_of(s))
+    if not known.known and TALKS_TO in asked.types:
         return (yield from _heard_nearby(s, asked))
-    if not found.known or (not rows and asked.wanted != "how_often" and not _about_people(asked) and not s.parsed.time and not found.rows):
-        seen = None if not found.known else (yield from _only_seen(s, asked))
+    if not known.known or (not rows and asked.wanted != "how_often" and not _about_people(asked) and not s.parsed.time and not known.rows):
+        seen = None if not known.known else (yield from _only_seen(s, asked))
         return seen
     if not rows:
         return _none(s, asked)
@@ -177,11 +178,11 @@ def _only_seen(s: Session, asked: Asked) -> Maybe:
     if not asked.target:
         return None
     lead = yield from look_for(asked.target, window_of(s))
-    if not lead.found:
+    if not is_shown(s.parsed, lead):
         return None
-    best = max(lead.episodes, key=lambda e: e.t1_us) if asked.ordinal == -1 else lead.best
+    best = max(lead.episodes, key=lambda e: e.t1_us) if asked.ordinal == -1 else best_of(lead)
     text = f"I have nothing that says so; I saw the {lead.phrase} at {time_text(best.t0_us, s.question.tz)}."
-    return Reply(text=text, status="abstained", confidence=0.5 * SURE, evidence=lead.evidence_ids())
+    return Reply(text=text, status="abstained", confidence=0.5 * LEAST, evidence=cite(by_score(lead.episodes)[:3]))
 
 
 def _about_people(asked: Asked) -> bool:
@@ -257,9 +258,9 @@ def _happened(s: Session, about: str) -> Steps[list[Item]]:
         _, rows, _ = yield from _rows(statement, window)
         if rows:
             return [Item(name=about, confidence=row.confidence, proofs=(row.evidence,), t0_us=row.t0_us) for row in rows]
-    lead = yield from look_for(clean(about), window)
-    if lead.found:
-        return [Item(name=about, confidence=lead.confidence, proofs=(e.best,), t0_us=e.t0_us) for e in lead.strong]
+    lead = yield from look_for(noun_phrase(about), window)
+    if is_shown(s.parsed, lead):
+        return [Item(name=about, confidence=lead.confidence, proofs=(e.best,), t0_us=e.t0_us) for e in strong(lead)]
     talk = as_talk((yield Hear(about=about[:400], from_us=window[0], to_us=window[1])))
     return [
         Item(name=about, confidence=0.8 * one.score, proofs=(one.evidence,), t0_us=one.t0_us) for one in sorted(talk.said, key=when_said)
@@ -305,7 +306,7 @@ def _said_by_another(s: Session, asked: Asked) -> Maybe:
     number = one.speaker.removeprefix("speaker ")
     notes = (f'if that was {name}, say so: edgemem name speaker:{number} "{name}" --memory DIR',) if number.isdecimal() else ()
     ids = ids_of(each.evidence for each in reversed(said))
-    return Reply(text=text, status="abstained", confidence=0.5 * SURE, evidence=ids, notes=notes)
+    return Reply(text=text, status="abstained", confidence=0.5 * LEAST, evidence=ids, notes=notes)
 
 
 def _spoke_of(s: Session, asked: Asked) -> Maybe:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from edgemem.answer.language.words import CARRIERS, words
+from edgemem.answer.understand.words import CARRIERS, words
 from edgemem.records import Record
 
 ME = "me"

@@ -239,7 +239,8 @@ _RULES = _compile(
     (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
     (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )",
         lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
-    (rf"\b(?:early |late |later )?(?:this|that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
+    (rf"\b(?:early |late |later )?this (?:early |late )?{_PART}\b", lambda m: {"day": "today", "part": m[1]}),
+    (rf"\b(?:early |late |later )?(?:that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
 )
 # fmt: on
 """Tried in order, the first reading of a field wins."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from edgemem.answer.compose import quote, time_text
-from edgemem.answer.language.asked import ME, TALKS_TO, Asked
-from edgemem.answer.language.words import content_words, likeness, words
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Result
 from edgemem.answer.tools_graph import Related, Row, Said, Talk
+from edgemem.answer.understand.people import ME, TALKS_TO, Asked
+from edgemem.answer.understand.words import content_words, likeness, words
 from edgemem.records import US, Evidence, Record
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Protocol
 
-from edgemem.answer.language.timeref import PARTS, WEEKDAYS, TimeRef
+from edgemem.answer.understand.timeref import PARTS, WEEKDAYS, TimeRef
 from edgemem.clock import offset_text, to_local, zone
 from edgemem.records import US, Moment, Question, Record
 
@@ -175,21 +175,14 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
     from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
     if from_us > now:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
-    notes: tuple[str, ...] = ()
     if not any(_any_moment(view, _midnight(d, tz), _midnight(d + timedelta(days=1), tz) - 1) for d in _each_day(first, after)):
-        recorded_since = bounds[1] > to_us  # then "yesterday" was a day without records, not a way to say "last time"
-        if ref.day not in {"today", "yesterday"} or recorded_since:
-            return TimeSpan(problem=f"Nothing was recorded on {first.isoformat()}.")
-        first = to_local(bounds[1], tz).date()
-        after = first + timedelta(days=1)
-        from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
-        notes = (f"nothing was recorded {ref.day}; this is about the last recorded day, {first.isoformat()}",)
+        return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in _SPOKEN else 'on ' + first.isoformat()}.")
     if ref.first is None and not ref.part:
-        return TimeSpan(from_us=from_us, to_us=to_us, notes=notes, fell_back=bool(notes))
-    span = _by_clock(ref, list(_each_day(first, after))[::-1], now, tz, view)
-    return TimeSpan(
-        from_us=span.from_us, to_us=span.to_us, at_us=span.at_us, notes=notes + span.notes, problem=span.problem, fell_back=bool(notes)
-    )
+        return TimeSpan(from_us=from_us, to_us=to_us)
+    return _by_clock(ref, list(_each_day(first, after))[::-1], now, tz, view)
+
+
+_SPOKEN = ("today", "yesterday")
 
 
 def _each_day(first: date, after: date) -> Iterator[date]:

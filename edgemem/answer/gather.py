@@ -1,0 +1,337 @@
+"""Evidence first: everything in a memory that may answer a question, from every channel, before anything is decided.
+
+What was said and read is compared with the whole question, by its words and by its meaning; each thing that the question names is looked
+for in pictures and in what was written about events. `weigh` tells what it is worth.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+
+from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, document_evidence, episodes
+from edgemem.answer.retrievers.frames import NamesLabels, Roles
+from edgemem.answer.retrievers.readings import OcrReading, reading_evidence, readings
+from edgemem.answer.tools_graph import shown_name
+from edgemem.answer.understand.words import CARRIERS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
+from edgemem.records import US, Evidence, Matrix, Record
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
+
+_Phrase = Annotated[str, msgspec.Meta(max_length=400)]
+
+
+class Gather(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="gather"):
+    """Collect all evidence for a question and for the things that it names."""
+
+    question: _Phrase = ""
+    """Compared as a whole with what was said and read; nothing of that is collected where it is empty."""
+    words: tuple[str, ...] = ()
+    """Those of the question that the evidence should hold; empty for all of its content words."""
+    things: tuple[_Phrase, ...] = ()
+    """Looked for in pictures, signs and events, each by itself; what stands in quotation marks was read."""
+    from_us: int | None = None
+    to_us: int | None = None
+
+
+class Candidate(Record, frozen=True):
+    """Words that were said, read or written, and how near they are to the question."""
+
+    channel: Literal["speech", "text", "event"]
+    text: str
+    evidence: tuple[Evidence, ...]
+    """Best first: the pictures of a sign, or the one document."""
+    speaker: str = ""
+    around: str = ""
+    """Words for what carries it: a sign in its colours is a sign."""
+    held: float = 0.0
+    """Share of the question's words that it holds, rare ones counting more, 0..1."""
+    cosine: float = 0.0
+    """Of the sentence vectors of question and words, 0 without an engine."""
+    above: float = 0.0
+    """How far the cosine stands above those of unrelated questions, in standard deviations."""
+
+    @property
+    def t0_us(self) -> int:
+        """When it began."""
+        return self.evidence[0].t0_us
+
+
+class Lead(Record, frozen=True):
+    """What was found of one thing."""
+
+    phrase: str
+    confidence: float = 0.0
+    """That the memory shows it at all, as the channel says."""
+    episodes: tuple[Episode, ...] = ()
+    """Its appearances, oldest first."""
+    basis: Literal["frame", "text", "event"] = "frame"
+    firing: float = 1.0
+    """How well the vocabulary covers the phrase: the largest probability that a label fires on a picture of it."""
+    named: bool = True
+    """Its noun is a word that means something."""
+    agrees: bool = False
+    """Pictures and events point at the same time."""
+
+
+class Pool(Record, frozen=True):
+    """Everything that was gathered."""
+
+    candidates: tuple[Candidate, ...] = ()
+    leads: tuple[Lead, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    searched: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    people: bool = False
+    """The memory keeps relations or knows who spoke."""
+
+
+class Meaning:
+    """Sentence vectors of questions and words, and what unrelated questions give. Without an engine everything is 0."""
+
+    def __init__(self, engines: Roles | None) -> None:
+        self._engines = engines
+        self._vectors: dict[str, Any] = {}
+
+    @property
+    def there(self) -> bool:
+        """An engine for sentence vectors is configured."""
+        return self._engines is not None and not self._engines.missing("embed_text")
+
+    def near(self, question: Sequence[str], texts: Sequence[str]) -> tuple[Any, Any]:
+        """Cosine of each text with the nearest wording of the question, and its distance above the background: float32 [texts] each."""
+        if not texts or not self.there:
+            return np.zeros(len(texts)), np.zeros(len(texts))
+        own, bank, found = self._embed(texts), self._embed(background()), self._embed(question)
+        cosines = (own @ found.T).max(axis=1)
+        chance = own @ bank.T
+        return cosines, (cosines - chance.mean(axis=1)) / (chance.std(axis=1) + _LEAST_DEVIATION)
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            assert self._engines is not None
+            if len(self._vectors) > _REMEMBERED:
+                self._vectors.clear()
+                new = list(dict.fromkeys(texts))
+            self._vectors.update(zip(new, self._engines.role("embed_text").embed_text(new), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
+
+
+_LEAST_DEVIATION = 0.02
+_REMEMBERED = 5_000
+
+
+@lru_cache(maxsize=1)
+def background() -> tuple[str, ...]:
+    """Everyday questions about other things than a memory holds: what they give is chance."""
+    return tuple(files("edgemem.answer").joinpath("background.txt").read_text(encoding="utf-8").split("\n")[:-1])
+
+
+class GatherTool:
+    """Read every channel."""
+
+    name = "gather"
+    action = Gather
+
+    def __init__(self, retrievers: Sequence[Retriever], engines: Roles | None = None) -> None:
+        self._by_name = {retriever.name: retriever for retriever in retrievers}
+        self._engines = engines
+        self._meaning = Meaning(engines)
+
+    def run(self, action: Gather, view: View) -> Pool:
+        """Never looks outside the action's stretch of time."""
+        query = Query(text=action.question, from_us=action.from_us, to_us=action.to_us)
+        candidates = self._candidates(query, action.words, view) if action.question else ()
+        hits = [self._lead(Query(text=thing, from_us=action.from_us, to_us=action.to_us), view) for thing in action.things]
+        leads = tuple(lead for lead, _ in hits)
+        found = [e for lead in leads for episode in lead.episodes for e in episode.evidence]
+        found += [e for candidate in candidates for e in candidate.evidence]
+        return Pool(
+            candidates=candidates, leads=leads, evidence=tuple({e.id: e for e in reversed(found)}.values())[::-1],
+            searched=tuple(self._by_name), notes=tuple(dict.fromkeys(silent for _, silent in hits if silent)),
+            people=bool(view.entities(limit=1)),
+        )  # fmt: skip
+
+    # ----------------------------------------------------------------------------------------------------- what was said and read
+
+    def _candidates(self, query: Query, words: Sequence[str], view: View) -> tuple[Candidate, ...]:
+        found = [*_said(view, query), *(signs_of(view, query) if "text" in self._by_name or not self._by_name else [])]
+        wanted = tuple(dict.fromkeys(numbered(" ".join(words or content_words(query.text)))))
+        cosines, above = self._meaning.near((query.text, " ".join(wanted)), [one.text for one in found])
+        shares = held_shares(wanted, [f"{one.text} {one.around}" for one in found])
+        weighed = (
+            msgspec.structs.replace(one, held=share, cosine=float(cosine), above=float(distance))
+            for one, share, cosine, distance in zip(found, shares, cosines, above, strict=True)
+        )
+        return tuple(sorted(weighed, key=lambda one: -(one.held + one.cosine))[:_KEPT])
+
+    # ------------------------------------------------------------------------------------------------------------------- things
+
+    def _lead(self, query: Query, view: View) -> tuple[Lead, str]:
+        """One thing in pictures, else in what was read or written; and why pictures were not searched, where they were not."""
+        frame, text, event = (self._hits(name, query, view) for name in ("frame", "text", "event"))
+        firing, named = self._known(query.text)
+        if (
+            text.evidence
+            and text.confidence >= _READ
+            and (query.text.startswith('"') or (_is_reading(query.text, text.evidence[0]) and frame.confidence < _CLEARLY))
+        ):
+            lead = Lead(phrase=query.text, confidence=0.9 * text.confidence, episodes=tuple(episodes(view, text.evidence)), basis="text")
+        elif frame.evidence:
+            agrees = event.confidence == 1 and any(e.t0_us <= frame.evidence[0].t0_us <= e.t1_us for e in event.evidence[:3])
+            shown = tuple(episodes(view, frame.evidence))
+            lead = Lead(phrase=query.text, confidence=frame.confidence, episodes=shown, firing=firing, named=named, agrees=agrees)
+        elif event.evidence:
+            weight = _ONLY_EVENTS if "frame" in self._by_name and not frame.silent else 0.6
+            found = tuple(episodes(view, event.evidence))
+            lead = Lead(phrase=query.text, confidence=weight * event.confidence, episodes=found, basis="event")
+        else:
+            lead = Lead(phrase=query.text, firing=firing, named=named)
+        return lead, frame.silent
+
+    def _hits(self, channel: str, query: Query, view: View) -> Hits:
+        retriever = self._by_name.get(channel)  # type: ignore[call-overload]
+        return retriever.retrieve(query, view, _SIGHTINGS) if retriever is not None and query.text.strip() else Hits()
+
+    def _known(self, phrase: str) -> tuple[float, bool]:
+        """How well the labels cover a phrase, and whether its noun is a word at all. A dual encoder knows no labels: it covers all."""
+        if self._engines is None or self._engines.missing("embed_joint"):
+            return 1.0, True
+        joint = self._engines.role("embed_joint")
+        if not isinstance(joint, NamesLabels):
+            return 1.0, True
+        wanted = joint.match_labels(phrase)
+        return max([*wanted.labels.values(), *wanted.objects.values()], default=0.0), _is_noun(phrase)
+
+
+CARRIED = f"{' '.join(sorted(CARRIERS))} written write read say said show shown stand stood display displayed print printed call called"
+"""Words for a sign of any kind."""
+SPOKEN = "say said tell told mention mentioned hear heard talk talked call called speak spoke"
+"""Words for speech."""
+_KEPT = 40
+_SIGHTINGS = 40
+_READ, _CLEARLY = 0.8, 0.7
+_ONLY_EVENTS = 0.05
+"""Weight of words about an event while the pictures show nothing of the kind."""
+_ALL = 400
+"""Utterances that are compared one by one; above that full text and passages say which."""
+_FOUND = 60
+_SAME_SIGN_US = 12 * US
+"""Readings this close that share a line are of one sign."""
+
+
+@lru_cache(maxsize=4096)
+def _is_noun(phrase: str) -> bool:
+    return bool(_nouns().find(phrase)[1])
+
+
+@lru_cache(maxsize=1)
+def _nouns() -> Any:
+    from edgemem.infer.labels import Nouns
+
+    return Nouns()
+
+
+def _said(view: View, query: Query) -> list[Candidate]:
+    spoken = view.utterances(from_us=query.from_us, to_us=query.to_us, limit=_ALL + 1, newest_first=True)
+    if len(spoken) > _ALL:
+        hits = view.search_text(query.text, _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
+        spoken = [*view.spoken([hit.document.id for hit in hits]), *spoken[:_FOUND]]
+        spoken = list({one.document.id: one for one in spoken}.values())
+    return [
+        Candidate(
+            channel="speech", text=part, evidence=(document_evidence(one.document, "speech", 1.0, one.document.text),),
+            speaker=shown_name(one.speaker.name) if one.speaker else "", around=SPOKEN,
+        )
+        for one in spoken
+        for part in statements(one.document.text)
+    ]  # fmt: skip
+
+
+_ASKS = re.compile(r"^(?:when|where|what|who|whose|which|why|how|did|do|does|is|are|was|were|can|could|would|should|have|has|had)\b")
+_GOES_ON = re.compile(r"^(?:and |but |so |then )?(?:he|she|it|they|that|this|those)\b")
+
+
+def statements(text: str) -> list[str]:
+    """Every sentence that asks nothing, and each with a next one that goes on about the same: "the plumber called. He comes at nine"."""
+    sentences = [(part, not part.endswith("?") and not _ASKS.match(part.lower())) for part in re.split(r"(?<=[.!?])\s+", text.strip())]
+    pairs = [f"{one} {two}" for (one, tells), (two, goes_on) in pairwise(sentences) if tells and goes_on and _GOES_ON.match(two.lower())]
+    return [part for part, tells in sentences if tells and len(part) > 3] + pairs
+
+
+def signs_of(view: View, query: Query) -> list[Candidate]:
+    """One candidate per sign: readings that follow each other and share a line, with the lines that most of them hold."""
+    signs: list[list[OcrReading]] = []
+    for one in readings(view, query):
+        if signs and _same_sign(signs[-1][-1], one):
+            signs[-1].append(one)
+        else:
+            signs.append([one])
+    made = []
+    for group in signs:
+        lines = lines_of(group)
+        best = sorted(group, key=lambda one: -sum(squeeze(line) in squeeze(one.text) for line in lines))
+        evidence = tuple(reading_evidence(one, one.score) for one in best)
+        around = f"{CARRIED} {' '.join(dict.fromkeys(colour for one in group for colour in one.colours))}"
+        made.append(Candidate(channel="text", text="\n".join(lines), evidence=evidence, around=around))
+    return [one for one in made if len(squeeze(one.text)) > 1]
+
+
+def _same_sign(one: OcrReading, other: OcrReading) -> bool:
+    if one.stream != other.stream or other.t0_us - one.t1_us > _SAME_SIGN_US:
+        return False
+    own = {squeeze(line) for line in one.lines}
+    return any(squeeze(line) in own for line in other.lines) or similar_texts(one.text, other.text) > 0.5
+
+
+def lines_of(group: Sequence[OcrReading]) -> list[str]:
+    """What stands on a sign that was read several times: lines that at least two in five readings hold, each as it was read most often."""
+    variants: dict[str, Counter[str]] = {}
+    for reading in group:
+        for line in reading.lines:
+            key = squeeze(line)
+            same = next((known for known in variants if known == key or _alike(known, key)), key)
+            variants.setdefault(same, Counter())[line] += 1
+    least = max(1.0, 0.4 * len(group))
+    kept = [seen.most_common(1)[0][0] for seen in variants.values() if seen.total() >= least]
+    return kept or list(max(group, key=lambda reading: len(reading.text)).lines)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Two readings of one line; figures must be the same."""
+    digits = [[c for c in text if c.isdigit()] for text in (one, other)]
+    return digits[0] == digits[1] and min(len(one), len(other)) >= 4 and similar_texts(one, other) > 0.75
+
+
+def held_shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:
+    """For each text the share of the wanted words that it holds, weighted by how few of the texts hold them (log(1 + n / df))."""
+    lines = [" ".join(numbered(text.replace("\n", " "))) for text in texts]
+    roots = [{root(word) for word in line.split()} for line in lines]
+    best = [[_held(word, own, line) for word in wanted] for own, line in zip(roots, lines, strict=True)]
+    weights = [math.log(1 + len(texts) / (0.5 + sum(row[i] > 0.5 for row in best))) for i in range(len(wanted))]
+    total = sum(weights)
+    return [sum(w * h for w, h in zip(weights, row, strict=True)) / total if total else 0.0 for row in best]
+
+
+def _held(word: str, own: set[str], line: str) -> float:
+    if root(word) in own:
+        return 1.0
+    return best_word(word, line_of(line)) if len(word) > 3 or any(c.isdigit() for c in word) else 0.0
+
+
+def _is_reading(phrase: str, reading: Evidence) -> bool:
+    """The phrase names the text itself: it has a figure in it, two words or more, or is most of what stands there."""
+    named = content_words(phrase)
+    share = len(squeeze("".join(named))) / max(1, len(squeeze(reading.text)))
+    return len("".join(named)) >= 3 and (len(named) > 1 or any(c.isdigit() for c in phrase) or share >= 0.5)

@@ -1,1 +1,0 @@
-"""What a question says: its words, its times, what it asks for."""

@@ -1,1 +1,0 @@
-"""How the local planner goes about each kind of question."""

@@ -1,0 +1,1 @@
+"""From weighed evidence to an answer: only what was checked is said."""

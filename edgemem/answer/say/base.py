@@ -1,0 +1,163 @@
+"""What all ways of answering share: plans, leads, windows, evidence to cite, and the replies for what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from typing import TypeVar
+
+from edgemem.answer.compose import a, at, listed
+from edgemem.answer.gather import Gather, Lead, Pool
+from edgemem.answer.retrieve import Episode
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Action, Reply, Result, Scene
+from edgemem.records import US, Evidence
+
+T = TypeVar("T")
+Steps = Generator[Action, Result, T]
+"""Yields actions, is sent their results, returns a T."""
+Plan = Steps[Reply]
+Window = tuple[int | None, int | None]
+
+STRONG = 0.6
+"""An appearance counts when its score is at least this share of the best one's."""
+SAME_TRACK_US = 10 * US
+"""Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
+CITED, OTHERS = 3, 5
+
+
+def gather(things: Sequence[str], window: Window, question: str = "", words: Sequence[str] = ()) -> Steps[Pool]:
+    """One look at everything; empty when it was refused."""
+    if not question and not any(things):
+        return Pool()
+    from_us, to_us = window
+    action = Gather(question=question[:400], words=tuple(words), things=tuple(t[:400] for t in things if t), from_us=from_us, to_us=to_us)
+    result = yield action
+    return result if isinstance(result, Pool) else Pool()
+
+
+def look_for(phrase: str, window: Window = (None, None)) -> Steps[Lead]:
+    """One thing in pictures, signs and events."""
+    pool = yield from gather((phrase,), window)
+    return pool.leads[0] if pool.leads else Lead(phrase=phrase)
+
+
+def strong(lead: Lead) -> list[Episode]:
+    """Its appearances as tracks, oldest first: those not much weaker than the best, what is close together as one."""
+    best = best_score(lead)
+    kept: list[Episode] = []
+    for episode in (e for e in lead.episodes if e.score >= STRONG * best):
+        if kept and kept[-1].stream == episode.stream and episode.t0_us - kept[-1].t1_us < SAME_TRACK_US:
+            kept[-1] = joined(kept[-1], episode)
+        else:
+            kept.append(episode)
+    return kept
+
+
+def joined(one: Episode, other: Episode) -> Episode:
+    """Two stretches of one appearance."""
+    evidence = tuple(sorted((*one.evidence, *other.evidence), key=lambda e: (-e.score, e.t0_us)))
+    return Episode(
+        stream=one.stream, t0_us=one.t0_us, t1_us=max(one.t1_us, other.t1_us), offset_us=one.offset_us, score=max(one.score, other.score),
+        evidence=evidence,
+    )  # fmt: skip
+
+
+def best_score(lead: Lead) -> float:
+    """Score of the best sighting."""
+    return max((e.score for e in lead.episodes), default=0.0)
+
+
+def best_of(lead: Lead) -> Episode:
+    """The appearance with the best sighting."""
+    return max(lead.episodes, key=lambda e: e.score)
+
+
+def pick(episodes: Iterable[Episode], ordinal: int) -> Episode | None:
+    """The n-th appearance, the last (-1), or the one with the best sighting (0); None when there are not that many."""
+    ordered = list(episodes)
+    if not ordered or not ordinal:
+        return max(ordered, key=lambda e: e.score, default=None)
+    position = ordinal - 1 if ordinal > 0 else len(ordered) + ordinal
+    return ordered[position] if 0 <= position < len(ordered) else None
+
+
+def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence] = ()) -> tuple[str, ...]:
+    """Ids to cite: the best of each appearance in the order given, then their other sightings."""
+    best, rest = [], []
+    for item in [*first, *then]:
+        evidence = item.evidence if isinstance(item, Episode) else (item,)
+        best.append(evidence[0].id)
+        rest += [e.id for e in evidence[1:4]]
+    return tuple(dict.fromkeys(best + rest))
+
+
+def by_score(episodes: Iterable[Episode]) -> list[Episode]:
+    """Best first."""
+    return sorted(episodes, key=lambda e: -e.score)
+
+
+def others(pool: Pool, *shown_first: Episode | Evidence) -> tuple[str, ...]:
+    """Ids of what else it might be: the next appearances of the first thing, and the words that are nearest to the question."""
+    leads = [e.evidence[0].id for lead in pool.leads[:1] for e in by_score(lead.episodes)]
+    told = [one.evidence[0].id for one in pool.candidates[:CITED] if one.held > 0 or one.cosine > 0.3]
+    taken = {item.evidence[0].id if isinstance(item, Episode) else item.id for item in shown_first}
+    mixed = [name for pair in zip([*leads, *[""] * len(told)], [*told, *[""] * len(leads)], strict=False) for name in pair]
+    return tuple(dict.fromkeys(name for name in mixed if name and name not in taken))[:OTHERS]
+
+
+def others_text(episodes: Iterable[Episode], chosen: Episode, tz: str, limit: int = 4) -> str:
+    """Such as " Also at 10:05:01, 10:07:30." for the other appearances."""
+    rest = [e for e in episodes if e is not chosen]
+    if not rest:
+        return ""
+    more = f" and {len(rest) - limit} more times" if len(rest) > limit else ""
+    return f" Also {listed([at(e, tz) for e in rest[:limit]])}{more}."
+
+
+def not_seen(s: Session, lead: Lead | None = None, phrase: str = "", pool: Pool | None = None) -> Reply:
+    """Abstain: nothing better than background. The weak evidence is cited, so that one can look for oneself."""
+    name = phrase or (a(lead.phrase) if lead and lead.phrase else "that")
+    when = f" ({s.parsed.time.said})" if s.parsed.time else ""
+    evidence = cite(by_score(lead.episodes)[:CITED]) if lead else ()
+    unknown = f"I cannot recognise {name}. " if lead and not recognised(lead) else ""
+    return Reply(
+        text=f"{unknown}I have not seen {name} in this memory{when}.", status="abstained", confidence=doubt(lead), evidence=evidence,
+        alternatives=others(pool) if pool else (), unverified=(lead.phrase,) if lead and lead.phrase else (),
+    )  # fmt: skip
+
+
+def recognised(lead: Lead) -> bool:
+    """The vocabulary has a word for it, so that not seeing it means something."""
+    return lead.basis != "frame" or (lead.named and lead.firing >= 0.1)
+
+
+def doubt(lead: Lead | None) -> float:
+    """Confidence that goes with an abstention: that the weak evidence is right after all."""
+    return min(0.25, lead.confidence) if lead else 0.0
+
+
+def abstain(text: str, *notes: str, evidence: tuple[str, ...] = (), unverified: tuple[str, ...] = ()) -> Reply:
+    """Nothing can be said, and why."""
+    return Reply(text=text, status="abstained", confidence=0.0, notes=notes, evidence=evidence, unverified=unverified)
+
+
+def answered(
+    text: str, confidence: float, evidence: tuple[str, ...], option: int | None = None, notes: tuple[str, ...] = (),
+    alternatives: tuple[str, ...] = (), unverified: tuple[str, ...] = (),
+) -> Reply:  # fmt: skip
+    """An answer with its evidence."""
+    return Reply(
+        text=text[:4000], confidence=round(min(1.0, max(0.0, confidence)), 4), evidence=evidence[:10], option=option, notes=notes,
+        alternatives=alternatives, unverified=unverified,
+    )  # fmt: skip
+
+
+def window_of(s: Session) -> Window:
+    """The stretch of time that the question names, ending at the as-of time."""
+    to_us = s.span.to_us
+    return s.span.from_us, to_us if to_us is None else min(to_us, s.question.as_of_us)
+
+
+def as_scene(result: Result) -> Scene:
+    """The result of an inspection; an empty scene when it was refused."""
+    return result if isinstance(result, Scene) else Scene()

@@ -1,0 +1,154 @@
+"""What is said to a question: everything is gathered and weighed first; the kind of question decides only what is done with it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from edgemem.answer.compose import quote
+from edgemem.answer.gather import Lead, Pool
+from edgemem.answer.say.base import Plan, Steps, abstain, gather, not_seen, others, recognised, window_of
+from edgemem.answer.say.choose import choose, same_option, with_option
+from edgemem.answer.say.order import happened_before, in_order, neighbours, relate
+from edgemem.answer.say.people import relation
+from edgemem.answer.say.pictures import describe, from_pictures
+from edgemem.answer.say.told import ranked, refuse, tell
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Reply
+from edgemem.answer.understand.languages import NAMES
+from edgemem.answer.weigh import is_shown, is_told, shown, told_prior
+
+
+def reply(s: Session) -> Plan:
+    """The whole way of one question."""
+    p = s.parsed
+    if s.empty:
+        return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
+    if p.command:
+        return refuse(s)
+    if p.language != "en":
+        return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
+    pool = yield from everything(s)
+    if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
+        return with_option(known, same_option(s, known)) if s.question.options and known.option is None else known
+    words = ranked(p, pool)
+    if s.span.problem and not (words and is_told(p, words[0][1]) and told_prior(p) >= 0.5):
+        return abstain(s.span.problem)
+    free = _free(s, pool)
+    return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
+
+
+def everything(s: Session) -> Steps[Pool]:
+    """The question as a whole against all words, its things in pictures of its stretch of time.
+
+    What was told about a day was not told on it: a time in a question for words is one of its words.
+    """
+    p = s.parsed
+    timeless = told_prior(p) >= 0.5
+    said = p.time.said.split() if p.time and timeless else []
+    window = (None, s.question.as_of_us) if timeless or s.span.problem else window_of(s)
+    things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
+    if window == window_of(s) and not s.span.problem:
+        return (yield from gather(things, window, p.text, (*p.words, *said)))
+    told = yield from gather((), window, p.text, (*p.words, *said))
+    seen = yield from gather(things, window_of(s)) if not s.span.problem else _nothing()
+    return Pool(
+        candidates=told.candidates,
+        leads=seen.leads,
+        evidence=(*told.evidence, *seen.evidence),
+        notes=(*told.notes, *seen.notes),
+        people=told.people,
+    )
+
+
+def _nothing() -> Steps[Pool]:
+    yield from ()
+    return Pool()
+
+
+def _free(s: Session, pool: Pool) -> Plan:
+    """Without options: words or pictures, whichever is likelier to answer it; neither where none is likely."""
+    p = s.parsed
+    words = ranked(p, pool)
+    sure = words[0][0] if words else 0.0
+    told = bool(words) and is_told(p, words[0][1])
+    if p.kind == "order":
+        return (yield from _order(s, pool))
+    if p.relation and p.kind in {"what", "which", "list", "where", "summary"} and p.anchors and not p.things and not told:
+        return (yield from neighbours(s))
+    if (
+        not p.things
+        and not p.person
+        and not p.quote
+        and not told
+        and p.kind in {"summary", "list", "what", "yes_no", "which", "where", "other"}
+    ):
+        return (yield from _scene(s))
+    lead, missing = yield from _lead(s, pool)
+    if missing is not None and not told:
+        return not_seen(s, missing, pool=pool)
+    seen = shown(p, lead)
+    if told and sure >= seen:
+        return (
+            tell(s, words, others(pool, *words[0][1].evidence[:1])) if p.kind != "yes_no" or words[0][1].held > 0.99 else _perhaps(s, pool)
+        )
+    if not is_shown(p, lead):
+        return _unknown(s, pool, lead)
+    if p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors:
+        return (yield from happened_before(s, lead))
+    return (yield from from_pictures(s, pool, lead))
+
+
+def _lead(s: Session, pool: Pool) -> Steps[tuple[Lead, Lead | None]]:
+    """The thing that pictures are asked for, where the question's relation puts it; and the anchor that was not seen, if one was not."""
+    p = s.parsed
+    lead = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person))
+    if p.kind == "yes_no" or not p.anchors or not p.things:
+        return (pool.leads[0] if pool.leads and p.kind == "yes_no" else lead), None
+    place = yield from relate(s)
+    if place.missing is not None:
+        return lead, place.missing
+    there = yield from gather((lead.phrase,), place.window)
+    return (there.leads[0] if there.leads else lead), None
+
+
+def _order(s: Session, pool: Pool) -> Plan:
+    p = s.parsed
+    names = (p.target, *p.anchors) if p.anchors else p.choices
+    found_ = yield from gather(names, window_of(s))
+    return in_order(s, found_.leads, names, pool)[0]
+
+
+def _scene(s: Session) -> Plan:
+    """Such as "what did I see at ten": all that was there."""
+    p = s.parsed
+    if p.kind == "yes_no" and not p.time:
+        return abstain("I do not know what to look for; name a thing.", unverified=p.words)
+    if p.predicate and not p.time and not p.ordinal:
+        return abstain(f"I have heard and read nothing that says so. About {quote(p.predicate)} I cannot tell.", unverified=(p.predicate,))
+    return (yield from describe(s))
+
+
+def _perhaps(s: Session, pool: Pool) -> Reply:
+    """What was said comes near a yes or a no, and is neither: it is quoted, and nothing claimed."""
+    told = tell(s, ranked(s.parsed, pool)[:1])
+    text, sure = f"I cannot tell. The nearest that I know: {told.text}", min(0.4, told.confidence)
+    return Reply(
+        text=text, status="abstained", confidence=sure, evidence=told.evidence, alternatives=others(pool), unverified=s.parsed.words
+    )
+
+
+def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
+    """Nothing is likely enough: why, and the nearest evidence."""
+    p = s.parsed
+    if p.kind == "yes_no" and lead.phrase and recognised(lead):
+        said = not_seen(s, lead, pool=pool)
+        text = said.text if p.negated else f"No, {said.text[:1].lower() if not said.text.startswith('I ') else 'I'}{said.text[1:]}"
+        return msgspec.structs.replace(said, text=text)
+    if told_prior(p) >= 0.5 or not lead.phrase:
+        near = tuple(one.evidence[0].id for _, one in ranked(p, pool)[:3])
+        missing = " I do not put names to faces." if p.kind == "who" else ""
+        return Reply(
+            text=f"I have heard or read nothing that answers this.{missing}", status="abstained", confidence=0.1, evidence=near,
+            alternatives=others(pool), unverified=p.words,
+        )  # fmt: skip
+    return not_seen(s, lead, pool=pool)

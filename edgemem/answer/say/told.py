@@ -1,0 +1,86 @@
+"""Answers from words: what was said, read or written, the short answer first and then the quote. The words are never our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from edgemem.answer.compose import at, quote, time_text
+from edgemem.answer.gather import Candidate, Pool
+from edgemem.answer.say.base import CITED, abstain, answered
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Reply
+from edgemem.answer.understand import Parsed
+from edgemem.answer.understand.forms import STRICT, fits, short_answer
+from edgemem.answer.understand.lexicon import SAYING
+from edgemem.answer.understand.words import likeness, similar_texts, tidy, words
+from edgemem.answer.weigh import told
+
+_AS_LIKELY = 0.85
+"""A second thing that was said is told as well where it is at least this share as likely."""
+
+
+def ranked(p: Parsed, pool: Pool) -> list[tuple[float, Candidate]]:
+    """Words by how likely they answer the question, best first; of two alike the newer."""
+    mine = [one for one in pool.candidates if may_tell(p, one)]
+    return sorted(((told(p, one), one) for one in mine), key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
+
+
+def may_tell(p: Parsed, one: Candidate) -> bool:
+    """Not what another than the one asked about said, nor what has no number where one is asked; talk about a thing is no sight of it."""
+    if p.hint == "said" and p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker)) and p.verb in SAYING:
+        return set(words(p.person)) <= set(words(one.text))
+    if p.form in STRICT and not fits(p.form, one.text):
+        return False
+    return p.hint != "seen" or p.kind in {"what", "which", "who"}
+
+
+def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str, ...] = ()) -> Reply:
+    """The likeliest words, and the next where they fit as well and say something else."""
+    sure, one = best[0]
+    also = [two for share, two in best[1:] if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < 0.6][:1]
+    text = _told(s, one) + "".join(f" It may also be this: {_told(s, two)}" for two in also)
+    rest = tuple(candidate.evidence[0].id for _, candidate in best[1 : 1 + CITED])
+    ids = tuple(dict.fromkeys([one.evidence[0].id, *(two.evidence[0].id for two in also), *(e.id for e in one.evidence[1:3])]))
+    return answered(text, sure, ids, option_of(s, [one.text for _, one in best[:1]]), alternatives=tuple(dict.fromkeys((*rest, *others))))
+
+
+def _told(s: Session, one: Candidate) -> str:
+    plain = tidy(" ".join(one.text.split()))
+    said = quote(plain)
+    short = short_answer(s.parsed.form, one.text, s.parsed.words)
+    lead = f"{short[:1].upper()}{short[1:]}: " if short and short.lower() != plain.lower() else ""
+    if one.channel == "speech":
+        who = {"me": "you", "": "somebody"}.get(one.speaker, one.speaker)
+        who = who if lead else who[:1].upper() + who[1:]
+        return f"{lead}{who} said {said} at {time_text(one.t0_us, s.question.tz)}."
+    return f"{lead}{said}, {'read' if one.channel == 'text' else 'written'} {at(one.evidence[0], s.question.tz)}."
+
+
+def option_of(s: Session, texts: Sequence[str]) -> int | None:
+    """The option whose words stand in the likeliest of the texts, None where none does."""
+    for text in texts:
+        scores = [likeness(option, text) for option in s.question.options]
+        if scores and max(scores) >= 0.5:
+            return scores.index(max(scores))
+    return None
+
+
+_COMMANDS = {
+    "forget": "edgemem forget --memory DIR --from ... --to ... (first with --dry-run)", "record": "edgemem run",
+    "name": 'edgemem name ID "NAME" --memory DIR', "export": "edgemem memory export FILE --memory DIR",
+    "back": "edgemem memory backup FILE --memory DIR", "pause": "edgemem pause --memory DIR",
+}  # fmt: skip
+_SAME = {
+    "delete": "forget", "erase": "forget", "remove": "forget", "wipe": "forget", "clear": "forget", "redact": "forget", "blur": "forget",
+    "share": "export", "send": "export", "save": "name", "label": "name", "rename": "name", "remember": "name", "merge": "name",
+    "turn": "pause", "switch": "pause", "stop": "pause", "resume": "record", "start": "record", "download": "export",
+}  # fmt: skip
+
+
+def refuse(s: Session) -> Reply:
+    """A question changes nothing; the command that does what was asked for is named."""
+    verb = re.split(r"\W", s.parsed.command)[0]
+    command = _COMMANDS.get(_SAME.get(verb, verb), "")
+    does = f" This does: {command}" if command else " I only answer questions about what was seen and heard."
+    return abstain(f'I do not carry out commands ("{s.parsed.command}").{does}', unverified=(s.parsed.command,))

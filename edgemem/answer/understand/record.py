@@ -1,0 +1,69 @@
+"""What a question means, as one typed record."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from edgemem.answer.understand.people import Asked
+from edgemem.answer.understand.timeref import TimeRef
+from edgemem.records import Record
+
+Kind = Literal[
+    "where", "when", "what", "who", "which", "order", "how_many", "how_long", "how_why", "yes_no", "list", "summary", "command", "other"
+]
+Form = Literal[
+    "", "time", "date", "number", "code", "name", "place", "colour", "price", "topic", "duration", "address", "person"
+]  # fmt: skip
+"""What kind of words answer it; "" where the question does not say."""
+Hint = Literal["none", "seen", "read", "said"]
+Relation = Literal["", "before", "after", "between", "while", "side"]
+
+
+class Parsed(Record, frozen=True):
+    """A question as planners see it. Every value but the tables' names is a part of the question, in lower case."""
+
+    kind: Kind
+    text: str = ""
+    """The question, tidied."""
+    form: Form = ""
+    things: tuple[str, ...] = ()
+    """What it is about, with attributes, without articles: "red mug"."""
+    person: str = ""
+    place: str = ""
+    """Where a thing is said to be, without the preposition's object being checked yet: "in the kitchen"."""
+    predicate: str = ""
+    """What is claimed of the thing or asked about it: a deed ("bought") or a state ("locked"); "" for seeing and being there."""
+    verb: str = ""
+    """Base of the main verb, "" without one."""
+    negated: bool = False
+    hint: Hint = "none"
+    """Which channel the wording points at. It weighs, and decides nothing."""
+    ordinal: int = 0
+    """1 = first, 2 = second ..., -1 = last, 0 = not said."""
+    relation: Relation = ""
+    anchors: tuple[str, ...] = ()
+    """What the relation refers to: one thing, two for "between"."""
+    choices: tuple[str, ...] = ()
+    """Things to choose from, named inside the question: "the cat or the rocket"."""
+    quote: str = ""
+    """Words that were read, given in the question: the word "EXIT"."""
+    counts: Literal["", "times", "at_once"] = ""
+    """For `how_many`: appearances, or things visible together."""
+    time: TimeRef | None = None
+    clause: str = ""
+    """The event that a time refers to, as said: "when the phone rang"."""
+    words: tuple[str, ...] = ()
+    """Every content word, without those of the time."""
+    command: str = ""
+    """What is to be done, where it is no question: "delete"."""
+    language: str = "en"
+    follows: bool = False
+    """It goes on about the question before: "and the one before?"."""
+    asked: Asked | None = None
+    """What is asked about people, what they did and what they said."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The first thing, "" without one."""
+        return self.things[0] if self.things else ""

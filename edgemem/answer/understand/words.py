@@ -1,0 +1,154 @@
+"""Comparing words: content words of a phrase, numbers in words and figures, and how much of a phrase a read text holds despite errors."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+
+def spelt(text: str) -> list[str]:
+    """The words of a table that is written as one text."""
+    return text.split()
+
+
+_FUNCTION = frozenset(spelt(
+    "a an the of in on at to for from by with and or is was were are be i my me we our you your it its this that these those there here"
+    " did do does have has had see saw seen what which who where when how about"
+))  # fmt: skip
+CARRIERS = frozenset(spelt(
+    "sign signs signboard board poster badge screen label note page menu ticket banner plate plaque card receipt display door notice"
+    " billboard package packet book cover paper sticker shirt tag wall monitor text word words writing letters name nameplate slide title"
+    " caption headline"
+))  # fmt: skip
+"""Things that carry text: they say where it stands, not what it says."""
+_LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b"})
+
+_UNITS = spelt(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+)
+_TENS = spelt("twenty thirty forty fifty sixty seventy eighty ninety")
+_ORDINALS = spelt("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+NUMBERS: dict[str, int] = (
+    {word: n for n, word in enumerate(_UNITS)}
+    | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+    | {word: n for n, word in enumerate(_ORDINALS, 1)}
+    | {"twentieth": 20, "thirtieth": 30, "once": 1, "twice": 2, "thrice": 3}
+)
+"""Number words and their values."""
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words and figures, in order; "BUS28" counts as two, because OCR drops spaces."""
+    return re.findall(r"[^\W\d_]+|\d+", text.lower())
+
+
+def content_words(text: str) -> list[str]:
+    """Words that carry meaning; all of them where none does."""
+    every = words(text)
+    return [word for word in every if word not in _FUNCTION] or every
+
+
+def numbered(text: str) -> list[str]:
+    """Words with their numbers in figures: "forty-one" is 41, "level four" level 4, and digits said one by one are one code."""
+    made: list[str] = []
+    run: list[str] = []
+    for word, following in zip(spoken := words(text), [*spoken[1:], ""], strict=True):
+        if word in _UNITS[:10] or (word == "o" and run) or (len(word) == 1 and word.isdigit()):
+            tens = made[-1] if made and not run else ""
+            digit = str(NUMBERS.get(word, word if word.isdigit() else 0))
+            if tens in _TENS_FIGURES and word != "zero":
+                made[-1] = str(int(tens) + int(digit))
+            else:
+                run.append(digit)
+            continue
+        made += _said_one_by_one(run)
+        run = []
+        ones = NUMBERS.get(following, 0) if word in _TENS else 0
+        made.append(str(NUMBERS[word]) if word in NUMBERS and not (word == "second" and ones) else word)
+    return made + _said_one_by_one(run)
+
+
+_TENS_FIGURES = frozenset(str(10 * n) for n in range(2, 10))
+
+
+def _said_one_by_one(digits: Sequence[str]) -> list[str]:
+    """Three digits or more in a row are one code; of fewer each stands for itself."""
+    return ["".join(digits)] if len(digits) >= 3 else list(digits)
+
+
+_ENDING = re.compile(r"(?<=\w{3})(?:'s|ing|ed|es|s|e)$")
+
+
+@lru_cache(maxsize=20_000)
+def root(word: str) -> str:
+    """What a word has in common with its other forms: "printers" and "printer", "comes" and "coming"."""
+    cut = f"{word[:-3]}y" if word.endswith("ies") else _ENDING.sub("", word)
+    return cut[:-1] if len(cut) > 3 and cut[-1] == cut[-2] else cut
+
+
+def squeeze(text: str) -> str:
+    """Letters and figures only, look-alikes made equal: "EXIT C" and "EXlTC" come out the same."""
+    return "".join(words(text)).translate(_LOOKALIKE)
+
+
+class Line(NamedTuple):
+    """A read text, prepared for comparing."""
+
+    words: tuple[str, ...]
+    squeezed: str
+
+
+@lru_cache(maxsize=8192)
+def line_of(text: str) -> Line:
+    """Words and squeezed form of a read text."""
+    return Line(tuple(words(text)), squeeze(text))
+
+
+def wanted_words(query: str) -> list[str]:
+    """Words of a query that must stand in the text; those that only name its carrier ("sign") do not count unless there are no others."""
+    content = content_words(query)
+    return [word for word in content if word not in CARRIERS] or content
+
+
+def likeness(query: str, text: str) -> float:
+    """Share of the query that `text` holds, 0..1, by letters."""
+    wanted = wanted_words(query)
+    if not wanted or not text:
+        return 0.0
+    line, whole = line_of(text), squeeze("".join(wanted))
+    if len(whole) >= 4 and whole in line.squeezed:
+        return 1.0
+    return sum(len(word) * best_word(word, line) for word in wanted) / sum(map(len, wanted))
+
+
+def best_word(word: str, line: Line) -> float:
+    """How surely `word` stands in a line, 0..1."""
+    if word in line.words or (len(word) >= 4 and squeeze(word) in line.squeezed):
+        return 1.0
+    return max((_similar(word, other) for other in line.words if abs(len(word) - len(other)) <= 2), default=0.0)
+
+
+@lru_cache(maxsize=20_000)
+def _similar(one: str, other: str) -> float:
+    """1 for equal, else the matching ratio where it is above 0.75 (one slip in five letters), else 0."""
+    ratio = difflib.SequenceMatcher(None, one.translate(_LOOKALIKE), other.translate(_LOOKALIKE)).ratio()
+    return ratio if ratio > 0.75 and min(len(one), len(other)) >= 3 else 0.0
+
+
+def similar_texts(one: str, other: str) -> float:
+    """How alike two readings are, 0..1."""
+    return difflib.SequenceMatcher(None, squeeze(one), squeeze(other)).ratio()
+
+
+def tidy(text: str) -> str:
+    """Spaces put back where letters and figures run into each other: "ROOM384" -> "ROOM 384", "7May" -> "7 May"; "B12" stays."""
+    return re.sub(r"(?<=[^\W\d_]{3})(?=\d)|(?<=\d)(?=[^\W\d_]{3})", " ", text)
+
+
+def figures(text: str) -> str:
+    """The text with its number words in figures, all else as it is: "Size forty-one, please" is "Size 41, please"."""
+    number = rf"(?:{'|'.join(sorted((w for w in NUMBERS if w not in {'second', 'first', 'third', 'once'}), key=len, reverse=True))})"
+    return re.sub(rf"\b{number}(?:[ -]{number})*\b", lambda match: " ".join(numbered(match[0])), text, flags=re.IGNORECASE)

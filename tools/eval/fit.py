@@ -1,0 +1,258 @@
+"""Fit how evidence is weighed: `fit.py --on facts,composed --report lifelogs --work DIR [--write]`.
+
+Material: stated facts with questions that they answer and questions that nothing answers (`facts.tsv`, answered from random small
+memories made of them), composed streams and life logs. Features of the likeliest candidates and leads of every question are collected,
+monotone logistic models fitted on some kinds of material and judged on the others: area under the curve and Brier score.
+Nothing is fitted on what it is reported for.
+"""
+
+import argparse
+import csv
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from ask import make_kit
+
+from edgemem.answer import weigh
+from edgemem.answer.gather import CARRIED, SPOKEN, Candidate, Gather, GatherTool, Meaning, Pool, held_shares
+from edgemem.answer.planner import AnswerKit
+from edgemem.answer.say.reply import everything
+from edgemem.answer.session import Session
+from edgemem.answer.understand import understand
+from edgemem.answer.understand.timespan import resolve
+from edgemem.answer.understand.words import content_words, numbered
+from edgemem.records import US, Evidence, Question
+from edgemem.remember.view import View
+
+Array = npt.NDArray[np.float64]
+NEAR_S = 5.0
+LEAST = {"words": 0.15, "letters": 0.3, "pictures": 0.12}
+"""Probabilities from which on an answer is given; chosen on composed streams by `sweep.py`."""
+SHOWN = 2
+"""Appearances among which the right one counts as found."""
+TOP = 4
+"""Candidates of one question that are taken as examples: those that could be answered with."""
+
+
+class Example(msgspec.Struct, frozen=True):
+    """Features of one candidate or lead, and whether it answers its question."""
+
+    source: str
+    group: str
+    """Of examples of one kind of fact or thing: cross-validation leaves out whole groups."""
+    kind: str
+    features: dict[str, float]
+    right: bool
+    question: str = ""
+    text: str = ""
+
+
+def facts(path: Path, meaning: Meaning, rounds: int = 4, size: int = 14) -> Iterator[Example]:
+    """Every question asked of random memories that hold its fact, and of such that do not."""
+    rows = [row for row in csv.reader(path.open(encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+    rng = random.Random(7)
+    for number, (channel, text, asks, never) in enumerate(rows):
+        if channel == "chat":
+            continue
+        questions = [(q.strip(), True) for q in asks.split("|")] + [(q.strip(), False) for q in never.split("|")]
+        for question, answers in questions:
+            for turn in range(rounds if answers else rounds // 2):
+                other = [row for i, row in enumerate(rows) if i != number]
+                chosen = rng.sample(other, size)
+                held = [*chosen, rows[number]] if turn or not answers else chosen
+                yield from of_words(
+                    "facts",
+                    f"f{number}",
+                    question,
+                    [_candidate(row) for row in held],
+                    meaning,
+                    {text.replace(" / ", "\n")} if answers else set(),
+                )
+
+
+def _candidate(row: Sequence[str]) -> Candidate:
+    text = row[1].replace(" / ", "\n")
+    evidence = Evidence(id="d1", channel="speech", stream="s", t0_us=0, t1_us=0, offset_us=0, score=1.0, text=text)
+    around = CARRIED if row[0] == "read" else SPOKEN
+    return Candidate(channel="text" if row[0] == "read" else "speech", text=text, evidence=(evidence,), around=around)
+
+
+def of_words(source: str, group: str, question: str, held: list[Candidate], meaning: Meaning, right: set[str]) -> Iterator[Example]:
+    """Examples of the likeliest of some candidates."""
+    parsed = understand(question)
+    wanted = tuple(dict.fromkeys(numbered(" ".join(parsed.words or content_words(question)))))
+    cosines, above = meaning.near((question.lower(), " ".join(wanted)), [one.text for one in held])
+    shares = held_shares(wanted, [f"{one.text} {one.around}" for one in held])
+    weighed = [
+        msgspec.structs.replace(one, held=share, cosine=float(cosine), above=float(z))
+        for one, share, cosine, z in zip(held, shares, cosines, above, strict=True)
+    ]
+    for one in sorted(weighed, key=lambda one: -weigh.told(parsed, one))[:TOP]:
+        yield Example(source, group, "words", weigh.word_features(parsed, one), one.text in right, question, one.text)
+
+
+def streams(source: str, memory: Path, questions: Sequence[dict[str, Any]], kit: AnswerKit) -> Iterator[Example]:
+    """Examples of the questions of one stream."""
+    tool = next(tool for tool in kit.tools if isinstance(tool, GatherTool))
+    with View.open(memory) as view:
+        bounds = view.bounds()
+        assert bounds is not None
+        for number, question in enumerate(questions):
+            now_us = bounds[1] + 3600 * US
+            asked = Question(text=question["question"], asked_us=now_us, as_of_us=now_us)
+            parsed = understand(asked.text)
+            session = Session(asked, lambda p=parsed, q=asked: (p, resolve(p.time, q, view)))  # type: ignore[misc]
+            pool = _gathered(session, tool, view)
+            spans = question["spans"]
+            textual = question["channel"] in {"text", "speech"} and not question["unanswerable"]
+            group = f"{memory.name}-{number}"
+            for one in sorted(pool.candidates, key=lambda one: -weigh.told(parsed, one))[:TOP]:
+                right = textual and any(_near(e, spans) for e in one.evidence)
+                yield Example(source, group, "words", weigh.word_features(parsed, one), right, asked.text, one.text)
+            visual = question["channel"] == "frame" or question["unanswerable"]
+            for lead in pool.leads[:1] if visual and weigh.told_prior(parsed) < 0.5 else ():
+                if lead.basis == "frame" and lead.episodes:
+                    best = sorted(lead.episodes, key=lambda e: -e.score)[:SHOWN]
+                    right = not question["unanswerable"] and any(_near(e.best, spans) for e in best)
+                    yield Example(source, group, "pictures", weigh.picture_features(parsed, lead), right, asked.text, lead.phrase)
+
+
+def _gathered(session: Session, tool: GatherTool, view: View) -> Pool:
+    plan = everything(session)
+    result: Any = None
+    try:
+        while True:
+            action = plan.send(result)
+            assert isinstance(action, Gather)
+            result = tool.run(action, view)
+    except StopIteration as stop:
+        pool: Pool = stop.value
+        return pool
+
+
+def _near(evidence: Evidence, spans: Sequence[Sequence[float]]) -> bool:
+    at = evidence.offset_us / US
+    return any(low - NEAR_S <= at <= high + NEAR_S for low, high in spans)
+
+
+def fit(examples: Sequence[Example], names: Sequence[str], least: float, l2: float = 0.02) -> weigh.Model:
+    """Logistic regression with the signs that the features must have, by projected gradient; both classes weigh the same in all."""
+    x = np.array([[one.features[name] for name in names] for one in examples])
+    y = np.array([one.right for one in examples], float)
+    sign = np.array([-1.0 if name in weigh.AGAINST else 1.0 for name in names])
+    w, b, n = np.zeros(len(names)), 0.0, len(y)
+    for _ in range(20_000):
+        p = 1 / (1 + np.exp(-(x @ w + b)))
+        w = w - 0.3 * (x.T @ (p - y) / n + l2 * w / np.sqrt(n) * 2)
+        w = sign * np.maximum(0.0, sign * w)
+        b -= 0.3 * float(np.mean(p - y))
+    return weigh.Model(least=least, constant=round(b, 3), weights={name: round(float(v), 3) for name, v in zip(names, w, strict=True)})
+
+
+def judged(model: weigh.Model, examples: Sequence[Example]) -> dict[str, float]:
+    """Area under the curve, Brier score, and how many there are."""
+    p = np.array([model.probability(one.features) for one in examples])
+    y = np.array([one.right for one in examples])
+    pos, neg = p[y], p[~y]
+    auc = float(np.mean((pos[:, None] > neg[None, :]) + 0.5 * (pos[:, None] == neg[None, :]))) if len(pos) and len(neg) else float("nan")
+    return {"n": len(y), "right": int(y.sum()), "auc": round(auc, 3), "brier": round(float(np.mean((p - y) ** 2)), 3)}
+
+
+def lifelog_questions(folder: Path, natural: Path | None) -> list[dict[str, Any]]:
+    """Template questions of one life log, and the natural ones."""
+    made: list[dict[str, Any]] = json.loads((folder / "qa.json").read_text())
+    truth = json.loads((folder / "truth.json").read_text())
+    shown: dict[str, list[list[float]]] = {}
+    for one in truth["appearances"]:
+        for name in one["names"]:
+            shown.setdefault(name, []).append([one["t0"], one["t1"]])
+    made = made + seen_questions(shown, [name.removeprefix("photo:") for name in truth["never_shown"]])
+    return made + (json.loads(natural.read_text()) if natural is not None and natural.exists() else [])
+
+
+def composed_questions(folder: Path) -> list[dict[str, Any]]:
+    """Questions of a composed stream in the form of a life log's, and one for every thing that was shown or never was."""
+    truth = json.loads((folder / "truth.json").read_text())
+    asked = [
+        {
+            "id": q["id"], "question": q["text"], "spans": q["spans"], "options": q["options"], "unanswerable": not q["answerable"],
+            "channel": "text" if q["kind"] in {"what", "who"} and q["check"] == "text" else "frame",
+        }
+        for q in truth["questions"]
+    ]  # fmt: skip
+    shown: dict[str, list[list[float]]] = {}
+    tags: set[str] = set()
+    for segment in truth["segments"]:
+        parts = [*segment["things"], *([segment["background"]] if segment["background"] else [])]
+        for name in (word for part in parts for word in part["ask"]):
+            shown.setdefault(name, []).append([segment["t0"], segment["t1"]])
+        tags |= {word.lower() for part in parts for word in (*part["ask"], *part["kinds"])}
+    with Path(__file__).with_name("catalog.csv").open(encoding="utf-8") as lines:
+        known = {name.strip() for row in csv.DictReader(lines) for name in row["ask"].split("|")}
+    never = sorted(name for name in known if name and name.lower() not in tags)
+    return asked + seen_questions(shown, random.Random(truth["seed"]).sample(never, min(len(never), len(shown))))
+
+
+def seen_questions(shown: dict[str, list[list[float]]], never: Sequence[str]) -> list[dict[str, Any]]:
+    """When a thing was seen, of things that were shown and of such that never were."""
+    made = [
+        {"question": f"When did I see the {name}?", "spans": spans, "channel": "frame", "unanswerable": False}
+        for name, spans in shown.items()
+    ]
+    return made + [{"question": f"When did I see the {name}?", "spans": [], "channel": "frame", "unanswerable": True} for name in never]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--material", type=Path, required=True, help="JSON: {source: [[memory, questions folder, natural.json or null], ...]}"
+    )
+    parser.add_argument("--on", required=True, help="sources to fit on, such as facts,composed")
+    parser.add_argument("--write", action="store_true", help="write edgemem/answer/weights.json")
+    parser.add_argument("--cache", type=Path, help="keep the examples here")
+    args = parser.parse_args()
+    if args.cache and args.cache.exists():
+        examples = msgspec.json.decode(args.cache.read_bytes(), type=list[Example])
+    else:
+        kit = make_kit()
+        examples = list(facts(Path(__file__).with_name("facts.tsv"), Meaning(kit.engines)))
+        for source, rows in json.loads(args.material.read_text()).items():
+            for memory, folder, natural in rows:
+                asked = (
+                    composed_questions(Path(folder))
+                    if source == "composed"
+                    else lifelog_questions(Path(folder), Path(natural) if natural else None)
+                )
+                examples += streams(source, Path(memory), asked, kit)
+        if args.cache:
+            args.cache.write_bytes(msgspec.json.encode(examples))
+    on = set(args.on.split(","))
+    fitted = {}
+    for model, kind, names in (
+        ("words", "words", weigh.WORDS),
+        ("letters", "words", weigh.LETTERS),
+        ("pictures", "pictures", weigh.PICTURES),
+    ):
+        own = [one for one in examples if one.kind == kind and one.source in on]
+        fitted[model] = fit(own, names, LEAST[model])
+        print(model, fitted[model])
+        for source in sorted({one.source for one in examples}):
+            there = [one for one in examples if one.kind == kind and one.source == source]
+            if there:
+                print(f"  {source:10}", "fitted on" if source in on else "", judged(fitted[model], there))
+    if args.write:
+        path = Path(weigh.__file__).with_name("weights.json")
+        made = weigh.Weights(
+            words=fitted["words"], letters=fitted["letters"], pictures=fitted["pictures"], source=f"tools/eval/fit.py --on {args.on}"
+        )
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""How well questions are understood: `parsing.py questions-to-parse.json [--half even|odd] [--show]`.
+
+The file holds labelled questions (question, kind, things, person, place, time, predicate, negated, channel_hint, language, category).
+Those with an even number are for looking at; figures are stated of the odd ones.
+"""
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.lexicon import VERBS
+from edgemem.answer.understand.words import root, spelt, words
+
+SLOTS = ("kind", "things", "person", "place", "time", "predicate", "negated", "channel_hint")
+_SMALL = frozenset(spelt("the a an my our your his her their this that i in on at of to was is"))
+
+
+def loose(text: str | None) -> frozenset[str]:
+    """Words without articles, by root: "the day before" is "day before"."""
+    return frozenset(root(VERBS.get(word, word)) for word in words(text or "") if word not in _SMALL)
+
+
+def read(parsed: Parsed) -> dict[str, Any]:
+    """The slots in the form of the labels. The time of a question is its calendar time and the event it refers to."""
+    said = parsed.time.said if parsed.time else ""
+    named = (*parsed.things, *(parsed.choices if parsed.kind != "yes_no" else ()), *(parsed.anchors if parsed.kind == "order" else ()))
+    return {
+        "kind": parsed.kind, "things": frozenset(loose(thing) for thing in named), "person": loose(parsed.person),
+        "place": loose(parsed.place), "time": loose(f"{said} {parsed.clause}"), "predicate": loose(parsed.predicate),
+        "negated": parsed.negated, "channel_hint": parsed.hint,
+    }  # fmt: skip
+
+
+def wanted(label: dict[str, Any]) -> dict[str, Any]:
+    """The labels in the same form."""
+    return {
+        "kind": label["kind"], "things": frozenset(loose(thing) for thing in label["things"]), "person": loose(label["person"]),
+        "place": loose(label["place"]), "time": loose(label["time"]), "predicate": loose(label["predicate"]), "negated": label["negated"],
+        "channel_hint": label["channel_hint"],
+    }  # fmt: skip
+
+
+def measure(labels: list[dict[str, Any]], *, show: bool = False) -> dict[str, float]:
+    """Shares right of the English ones per slot and of all slots, of the languages recognised, and milliseconds per question."""
+    right: defaultdict[str, list[bool]] = defaultdict(list)
+    begun = time.perf_counter()
+    for label in labels:
+        parsed = understand(label["question"])
+        right["language"].append(parsed.language == label["language"])
+        if label["language"] != "en":
+            continue
+        got, want = read(parsed), wanted(label)
+        wrong = [slot for slot in SLOTS if got[slot] != want[slot]]
+        for slot in SLOTS:
+            right[slot].append(slot not in wrong)
+        right["every slot"].append(not wrong)
+        right[f"every slot, {label['category']}"].append(not wrong)
+        if show and wrong:
+            print(label["id"], label["question"], "|", *(f"{slot}: {got[slot]!r} not {want[slot]!r};" for slot in wrong))
+    table = {name: 100 * sum(values) / len(values) for name, values in right.items()}
+    return {**table, "ms": 1000 * (time.perf_counter() - begun) / len(labels)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("labels", type=Path)
+    parser.add_argument("--half", choices=("even", "odd"), default="odd")
+    parser.add_argument("--show", action="store_true", help="print what is wrong; only for the half that may be looked at")
+    args = parser.parse_args()
+    rest = 0 if args.half == "even" else 1
+    labels = [label for label in json.loads(args.labels.read_text()) if int(label["id"][1:]) % 2 == rest]
+    for name, value in measure(labels, show=args.show and args.half == "even").items():
+        print(f"{name:32} {value:6.1f}")
+
+
+if __name__ == "__main__":
+    main()
