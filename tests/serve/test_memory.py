@@ -21,6 +21,7 @@ from edgemem.records import US, Document, Moment, Observation, Segment
 from edgemem.remember.entries import NewDocument, NewEntity, NewMoment
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.serve.messages import MAX_QUESTION_CHARS
 
 RECIPE = "rate_fps = 1.0\njoint = false\nread_text = false\n[segment]\nuse = 'fixed_window'\nseconds = 3.0\n"
 START = "2026-05-04T08:00:00Z"
@@ -137,6 +138,36 @@ def test_one_source_of_several_that_fails_does_not_stop_the_others(memory: Memor
         memory.ingest(tmp_path / "absent.mp4")
     with pytest.raises(UsageError, match="no recipe"):
         next(memory.ingest_all([walk], recipe="defalt"))
+
+
+def test_a_recording_is_taken_in_once_unless_asked(memory: Memory, walk: Path) -> None:
+    assert memory.ingest(walk, start=START).moments_kept == 8
+    again = memory.ingest(walk, start=START)
+    assert (again.stream, again.moments_kept) == ("walk", 0)
+    assert "in this memory already" in again.notes[0]
+    assert [one.report and one.report.moments_kept for one in memory.ingest_all([walk])] == [0]
+    assert memory.ingest(walk, start=START, again=True).stream == "walk-2"
+    assert [one.report and one.report.stream for one in memory.ingest_all([walk], again=True)] == ["walk-3"]
+
+
+@pytest.mark.parametrize(("length", "fits"), [(200, True), (201, False)])
+def test_the_name_of_a_stream_has_a_length(memory: Memory, walk: Path, length: int, fits: bool) -> None:
+    if fits:
+        assert memory.ingest(walk, stream="x" * length).stream == "x" * length
+    else:
+        with pytest.raises(UsageError, match="1 to 200 characters"):
+            memory.ingest(walk, stream="x" * length)
+
+
+def test_a_question_that_just_fits_is_not_cut(memory: Memory) -> None:
+    remember_signs(memory)
+    for length, cut in ((MAX_QUESTION_CHARS, False), (MAX_QUESTION_CHARS + 1, True)):
+        assert any("were read" in note for note in memory.ask("x" * length).notes) is cut
+
+
+def test_what_was_written_under_another_cap_is_told_with_that_cap(memory: Memory) -> None:
+    Store.open(memory.directory, budget_bytes=256 << 20).close()
+    assert memory.stats().budget_bytes == 256 << 20
 
 
 def test_a_memory_that_cannot_be_written_stops_the_sources_that_follow(memory: Memory, walk: Path, tmp_path: Path) -> None:
