@@ -6,8 +6,8 @@ step the plan runs again over the results that stand in the session, up to the f
 
 from __future__ import annotations
 
-from edgemem.answer.say.reply import reply
 from edgemem.answer.say.base import abstain
+from edgemem.answer.say.reply import reply
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Refused, Reply
 
