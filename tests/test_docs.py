@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from edgemem.cli.film import SCENES, fetch_media, write_film
-from edgemem.infer.runtime import Engines
+from edgemem.infer.engines import Engines
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "plugins" / "README.md"]
