@@ -8,10 +8,12 @@ from itertools import pairwise
 
 import pytest
 from edgemem_openai.failures import _retry_after
-from edgemem_openai.reply import without_thoughts
+from edgemem_openai.reply import Reply, without_thoughts
 from edgemem_openai.wire import events, keeps_strict_rules
 from hypothesis import given
 from hypothesis import strategies as st
+
+from edgemem.infer.chat import Prompt
 
 STREAM = (
     b': ping\r\n\r\nevent: message\r\nid: 7\r\ndata: {"a": 1}\r\n\r\n\n\n'
@@ -62,3 +64,17 @@ def test_both_forms_of_retry_after_are_read():
     assert _retry_after({"retry-after": formatdate(0, usegmt=True)}) == 0
     assert _retry_after({"retry-after": "soon"}) is None
     assert _retry_after({}) is None
+
+
+def test_what_a_reply_costs_is_estimated_from_above_until_the_server_tells():
+    reply = Reply(Prompt(task="planner", messages=()))
+    assert reply.tokens(100) == (0, 0), "nothing arrived, nothing is charged"
+    reply.charged = True
+    assert reply.tokens(100) == (100, 0)
+    reply.add(b'{"choices": [{"delta": {"content": "%s"}}]}' % (b"x" * 30))
+    assert reply.tokens(100) == (100, 10), "3 characters a token"
+    reply.add(b'{"choices": [{"delta": {"reasoning": "%s"}}]}' % (b"y" * 60))
+    assert reply.tokens(100) == (100, 30), "thoughts are tokens too"
+    assert reply.text == "x" * 30
+    reply.add(b'{"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 8}}')
+    assert reply.tokens(100) == (7, 8)
