@@ -17,7 +17,7 @@ import pluggy
 
 from edgemem.config import Settings, convert
 from edgemem.errors import EdgememError, PluginError, UsageError, nearest
-from edgemem.extend.guard import Guard, guarded
+from edgemem.extend.guard import Guard, guarded, importing
 from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 
 if TYPE_CHECKING:
@@ -67,12 +67,8 @@ class Plugins:
         plugins._add("builtin", builtin, "", "built in")
         for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name) if installed else ():
             version = entry.dist.version if entry.dist else ""
-            try:
+            with importing(f'plugin "{entry.name}"', "; uninstall or repair it"):
                 module = entry.load()
-            except Exception as error:
-                raise PluginError(
-                    f'plugin "{entry.name}" cannot be imported: {type(error).__name__}: {error}; uninstall or repair it'
-                ) from error
             plugins._add(entry.name, module, version, entry.dist.name if entry.dist else entry.value)
         for directory in directories:
             for name, path in _modules_in(directory):
@@ -236,10 +232,11 @@ def import_file(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[qualified] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with importing(f'plugin "{name}": {path}'):
+            spec.loader.exec_module(module)
+    except PluginError:
         del sys.modules[qualified]
-        raise PluginError(f'plugin "{name}": {path} cannot be imported: {type(error).__name__}: {error}') from error
+        raise
     return module
 
 
