@@ -159,10 +159,10 @@ def _nothing_to_do(session: CommandContext, source: str, seen: str, store: Store
 
 def _end_forgetting(memory: Path) -> None:
     """Wipe what an interrupted `forget` left to be wiped; a reader in the way is said, and no reason to fail."""
-    from edgemem.remember.forget import tidy_up
+    from edgemem.remember.forget import finish_forgetting
 
     try:
-        tidy_up(memory)
+        finish_forgetting(memory)
     except MemoryDirError as error:
         note(f"note: {error}")
 

@@ -21,7 +21,7 @@ from edgemem.extend.sources import open_source, source_for
 from edgemem.extend.stats import save_stats
 from edgemem.remember.disk import schema
 from edgemem.remember.disk.directory import is_paused
-from edgemem.remember.forget import tidy_up
+from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.rules import KeepRules, Retainers
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
@@ -229,6 +229,6 @@ def _end_forgetting(memory: Path, say: Callable[[str], None]) -> None:
     if not (memory / schema.DATABASE).exists():
         return
     try:
-        tidy_up(memory)
+        finish_forgetting(memory)
     except MemoryDirError as error:
         say(str(error))

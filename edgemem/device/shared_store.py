@@ -10,7 +10,7 @@ from typing import Any, Literal
 from edgemem.errors import EdgememError
 from edgemem.remember.entries import Job
 from edgemem.remember.store import SpaceLike, Store, Transaction
-from edgemem.remember.tiers import Faded, Retainer
+from edgemem.remember.tiers import Retainer, RetentionStep
 
 _LENT_S = 60.0
 """A command that saw the memory free meanwhile may hold it so long."""
@@ -92,7 +92,7 @@ class LockedRetainer:
         self.name = retainer.name
         self._retainer = retainer
 
-    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+    def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
         """One step of the retainer."""
         assert isinstance(store, SharedStore)
         with store.turn:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         least_trusted,
     )
     from edgemem.remember.entries import NewDocument, NewPassage
-    from edgemem.remember.tiers import Faded, Retainer
+    from edgemem.remember.tiers import Retainer, RetentionStep
     from edgemem.see.gate import PASS, Gate, Look, Verdict
     from edgemem.see.operations import (
         BaseWriter,
@@ -72,7 +72,7 @@ _HOMES = {
         "Quote", "Record", "Relation", "Segment", "Sound", "Vector", "least_trusted",
     ),
     "edgemem.remember.entries": ("NewDocument", "NewPassage"),
-    "edgemem.remember.tiers": ("Faded", "Retainer"),
+    "edgemem.remember.tiers": ("Retainer", "RetentionStep"),
     "edgemem.see.gate": ("PASS", "Gate", "Look", "Verdict"),
     "edgemem.see.operations": (
         "BaseWriter", "BoardIdle", "EndRelation", "Mentioned", "MomentEvicted", "Node", "Occasion", "Operation", "Postpone",

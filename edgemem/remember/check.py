@@ -12,7 +12,7 @@ from pathlib import Path
 from edgemem.remember.disk.database import is_cipher
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forget import digest
-from edgemem.remember.forgetting.tidy import WIPE_DUE
+from edgemem.remember.forgetting.finish import WIPE_DUE
 from edgemem.remember.rows.anchor import is_due
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.vectors.sidecar import Sidecar
@@ -53,7 +53,10 @@ _COUNTS = (
     ),
     (
         "spaces whose number of vectors is wrong",
-        "SELECT count(*) FROM vec_space s WHERE rows <> (SELECT count(*) FROM vec WHERE id & 255 = s.id)",
+        (
+            "SELECT count(*) FROM vec_space s LEFT JOIN (SELECT id & 255 AS space_id, count(*) AS found FROM vec GROUP BY 1) v"
+            " ON v.space_id = s.id WHERE s.rows <> ifnull(v.found, 0)"
+        ),
     ),
     (
         "segments that lie in one of no higher level",

@@ -1,7 +1,7 @@
 """A memory as plain files: JSON Lines and JPEG, for any tool to read and for another memory to take in.
 
     memory.json       format, version, spaces of vectors
-    streams.jsonl segments.jsonl entities.jsonl aliases.jsonl merges.jsonl mentions.jsonl relations.jsonl
+    streams.jsonl segments.jsonl parents.jsonl entities.jsonl aliases.jsonl merges.jsonl mentions.jsonl relations.jsonl
     parts.jsonl       parts of moments and documents, with their vectors
     documents.jsonl   with who said them, and their passages with vectors
     sessions.jsonl    questions as they were answered, with what came up
@@ -47,9 +47,10 @@ TABLES = {
     ),
     "segments": (
         "SELECT g.id, s.name AS stream, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id,"
-        " g.level, g.parent_id, (SELECT json_group_array(moment_id) FROM segment_moment WHERE segment_id = g.id) AS moments"
-        " FROM segment g JOIN stream s ON s.id = g.stream_id ORDER BY g.level DESC, g.id"
+        " g.level, (SELECT json_group_array(moment_id) FROM segment_moment WHERE segment_id = g.id) AS moments"
+        " FROM segment g JOIN stream s ON s.id = g.stream_id ORDER BY g.id"
     ),
+    "parents": "SELECT id AS segment_id, parent_id FROM segment WHERE parent_id IS NOT NULL ORDER BY id",
     "entities": "SELECT id, kind, name, known_us, segment_id FROM entity ORDER BY id",
     "documents": (
         "SELECT d.id, d.kind, d.text, s.name AS stream, d.t0_us, d.t1_us, d.offset_us, d.known_us, d.until_us, d.origin, d.segment_id,"
@@ -82,7 +83,7 @@ TABLES = {
         " FROM session q ORDER BY q.id"
     ),
 }
-ADDED = {"merges": 2, "sessions": 2, "parts": 3}
+ADDED = {"merges": 2, "sessions": 2, "parents": 3, "parts": 3}
 """Since which version of the format there is such a file."""
 _JSON = frozenset(
     {("segments", "moments"), ("relations", "quotes"), *(("sessions", name) for name in ("notes", "steps", "calls", "came_up"))}
@@ -140,7 +141,7 @@ class _Exporting:
                         row["box"] = msgspec.to_builtins(unpacked(row["box"]))
                         row["vectors"] = self._vectors("part", row["id"])
                     if table == "moments":
-                        self._add_sight(row)
+                        self._add_seen(row)
                         if self._progress is not None:
                             self._progress(number, moments)
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -161,7 +162,7 @@ class _Exporting:
             row = dict(zip(names, values, strict=True))
             yield {name: json.loads(value) if (table, name) in _JSON else value for name, value in row.items()}
 
-    def _add_sight(self, row: dict[str, Any]) -> None:
+    def _add_seen(self, row: dict[str, Any]) -> None:
         """What was seen in a moment, its vectors, and its picture as a file."""
         blob_id, key = row.pop("blob_id"), row["id"]
         found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (key,)).fetchone()

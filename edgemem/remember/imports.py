@@ -9,145 +9,36 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.records import Observation, Record, Tier, Vector
-from edgemem.remember.entries import NewCall, NewDocument, NewEntity, NewMention, NewMoment, NewPart, NewRelation, NewSegment, NewSession
+from edgemem.records import Vector
+from edgemem.remember.entries import NewCall, NewMention, NewMoment, NewSegment
 from edgemem.remember.export import ADDED, FORMAT, FORMAT_VERSION, TABLES
+from edgemem.remember.import_lines import (
+    LINES,
+    About,
+    AliasLine,
+    DocumentLine,
+    EntityLine,
+    MergeLine,
+    MomentLine,
+    ParentLine,
+    PartLine,
+    RelationLine,
+    SegmentLine,
+    SessionLine,
+    StreamLine,
+)
 from edgemem.remember.rows.sessions import renumbered, renumbered_request
 from edgemem.remember.store import Store, Transaction
-from edgemem.remember.vectors.search import Holds
 
 _BATCH = 32
 """Rows in one transaction at most; large pictures fill one sooner. An import under a byte budget goes in like what is seen."""
-
-
-class _Space(Record, frozen=True):
-    name: str
-    dim: int
-    metric: str = "cosine"
-    calibration: dict[str, float] = msgspec.field(default_factory=dict)
-    holds: Holds = "moment"
-
-
-class _About(Record, frozen=True):
-    format: str
-    version: int
-    spaces: tuple[_Space, ...]
-
-
-class _Stream(Record, frozen=True):
-    name: str
-    t0_us: int
-
-
-class _Moment(Record, frozen=True):
-    id: int
-    stream: str
-    seq: int
-    t_us: int
-    offset_us: int
-    width_px: int
-    height_px: int
-    sharpness: float
-    mono_us: int = 0
-    boot_id: str | None = None
-    tier: Tier = "recent"
-    role: str = ""
-    role_us: int | None = None
-    protected: int = 0
-    pinned: int = 0
-    generation: int | None = None
-    observations: tuple[Observation, ...] = ()
-    vectors: dict[str, str] = msgspec.field(default_factory=dict)
-    picture: str | None = None
-
-
-class _Segment(Record, frozen=True):
-    id: int
-    stream: str
-    segmenter: str
-    t0_us: int
-    t1_us: int
-    offset_us: int
-    representative_id: int | None
-    moments: tuple[int, ...]
-    level: int = 0
-    parent_id: int | None = None
-
-
-class _Part(NewPart, frozen=True):
-    """Vectors are base64 here."""
-
-    id: int
-
-
-class _Document(NewDocument, frozen=True):
-    """Vectors of passages are base64 here."""
-
-    id: int
-    until_us: int | None = None
-
-
-class _Entity(NewEntity, frozen=True):
-    """Vectors are base64 here."""
-
-    id: int
-    vectors: dict[str, str] = msgspec.field(default_factory=dict)
-
-
-class _Alias(Record, frozen=True):
-    entity_id: int
-    name: str
-    known_us: int
-    until_us: int | None = None
-
-
-class _Merge(Record, frozen=True):
-    from_id: int
-    into_id: int
-    known_us: int
-    until_us: int | None = None
-
-
-class _Relation(NewRelation, frozen=True):
-    id: int
-    until_us: int | None = None
-
-
-class _CameUp(Record, frozen=True):
-    kind: Literal["m", "d", "s", "r"]
-    id: int
-    stream: str | None = None
-    t0_us: int | None = None
-    t1_us: int | None = None
-
-
-class _Session(NewSession, frozen=True):
-    """`request` and `logprobs` of calls are hexadecimal here; before version 3 of the format each call was JSON."""
-
-    calls: tuple[Any, ...] = ()
-    came_up: tuple[_CameUp, ...] = ()
-
-
-_KINDS: dict[str, type[Record]] = {
-    "streams": _Stream,
-    "moments": _Moment,
-    "segments": _Segment,
-    "documents": _Document,
-    "entities": _Entity,
-    "aliases": _Alias,
-    "merges": _Merge,
-    "parts": _Part,
-    "mentions": NewMention,
-    "relations": _Relation,
-    "sessions": _Session,
-}
 
 
 def import_into(
@@ -186,9 +77,9 @@ def _mark(source: Path, tables: Sequence[str]) -> str:
     return "import/" + hashlib.sha256((source / "memory.json").read_bytes() + sizes.encode()).hexdigest()[:16]
 
 
-def _about(source: Path) -> _About:
+def _about(source: Path) -> About:
     try:
-        about = msgspec.json.decode((source / "memory.json").read_bytes(), type=_About)
+        about = msgspec.json.decode((source / "memory.json").read_bytes(), type=About)
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"{source} is not an export: memory.json cannot be read ({error})") from None
     if about.format != FORMAT or about.version > FORMAT_VERSION:
@@ -197,7 +88,7 @@ def _about(source: Path) -> _About:
 
 
 def _lines(source: Path, table: str) -> Iterator[Any]:
-    path, kind = source / f"{table}.jsonl", _KINDS[table]
+    path, kind = source / f"{table}.jsonl", LINES[table]
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -254,10 +145,10 @@ class _Importing:
                 tx.set_state(key, msgspec.msgpack.encode((count, new)))
         return count
 
-    def add_streams(self, tx: Transaction, row: _Stream) -> None:
+    def add_streams(self, tx: Transaction, row: StreamLine) -> None:
         tx.connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (row.name, row.t0_us))
 
-    def add_moments(self, tx: Transaction, row: _Moment) -> None:
+    def add_moments(self, tx: Transaction, row: MomentLine) -> None:
         given = {
             name: getattr(row, name) for name in ("stream", "seq", "t_us", "offset_us", "mono_us", "width_px", "height_px", "sharpness")
         }
@@ -286,20 +177,23 @@ class _Importing:
         if row.pinned:
             tx.pin(moment_id)
 
-    def add_segments(self, tx: Transaction, row: _Segment) -> None:
+    def add_segments(self, tx: Transaction, row: SegmentLine) -> None:
         given = {name: getattr(row, name) for name in ("stream", "segmenter", "t0_us", "t1_us", "offset_us")}
         ids = tuple(self.moments[moment_id] for moment_id in row.moments if moment_id in self.moments)
-        parent_id = _of(self._segments, row.parent_id)  # those of higher levels stand first
-        representative_id = _of(self.moments, row.representative_id)
-        new = NewSegment(**given, moment_ids=ids, representative_id=representative_id, level=row.level, parent_id=parent_id)
+        new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id), level=row.level)
         self._segments[row.id] = tx.add_segment(new)
 
-    def add_entities(self, tx: Transaction, row: _Entity) -> None:
+    def add_parents(self, tx: Transaction, row: ParentLine) -> None:
+        segment_id, parent_id = _of(self._segments, row.segment_id), _of(self._segments, row.parent_id)
+        if segment_id is not None and parent_id is not None:
+            tx.set_parent([segment_id], parent_id)
+
+    def add_entities(self, tx: Transaction, row: EntityLine) -> None:
         self._entities[row.id] = tx.add_entity(replace(row, segment_id=_of(self._segments, row.segment_id)))
         for space, vector in _vectors(row.vectors).items():
             tx.set_entity_vector(self._entities[row.id], space, vector)
 
-    def add_documents(self, tx: Transaction, row: _Document) -> None:
+    def add_documents(self, tx: Transaction, row: DocumentLine) -> None:
         new = replace(
             row,
             segment_id=_of(self._segments, row.segment_id),
@@ -311,17 +205,17 @@ class _Importing:
         if row.until_us is not None:
             tx.connection.execute("UPDATE document SET until_us = ? WHERE id = ?", (row.until_us, self._documents[row.id]))
 
-    def add_parts(self, tx: Transaction, row: _Part) -> None:
+    def add_parts(self, tx: Transaction, row: PartLine) -> None:
         owner = {"moment_id": _of(self.moments, row.moment_id), "document_id": _of(self._documents, row.document_id)}
         if any(owner.values()):
             tx.add_part(replace(row, **owner, entity_id=_of(self._entities, row.entity_id), vectors=_vectors(row.vectors)))
 
-    def add_aliases(self, tx: Transaction, row: _Alias) -> None:
+    def add_aliases(self, tx: Transaction, row: AliasLine) -> None:
         alias_id = tx.add_alias(self._entity(row.entity_id), row.name, row.known_us)
         if row.until_us is not None:
             tx.retract_alias(alias_id, row.until_us)
 
-    def add_merges(self, tx: Transaction, row: _Merge) -> None:
+    def add_merges(self, tx: Transaction, row: MergeLine) -> None:
         from_id, into_id = self._entity(row.from_id), self._entity(row.into_id)
         if row.until_us is None:
             tx.merge_entity(from_id, into_id, row.known_us)
@@ -334,7 +228,7 @@ class _Importing:
         if document_id is not None or moment_id is not None:
             tx.add_mention(replace(row, entity_id=self._entity(row.entity_id), document_id=document_id, moment_id=moment_id))
 
-    def add_relations(self, tx: Transaction, row: _Relation) -> None:
+    def add_relations(self, tx: Transaction, row: RelationLine) -> None:
         quotes = tuple(
             replace(quote, document_id=_of(self._documents, quote.document_id), moment_id=_of(self.moments, quote.moment_id))
             for quote in row.quotes
@@ -344,7 +238,7 @@ class _Importing:
         if row.until_us is not None:
             tx.end_relation(self._relations[row.id], row.until_us)
 
-    def add_sessions(self, tx: Transaction, row: _Session) -> None:
+    def add_sessions(self, tx: Transaction, row: SessionLine) -> None:
         ids = {"m": self.moments, "d": self._documents, "u": self._documents, "s": self._segments, "r": self._relations}
         steps = tuple(
             replace(step, action_json=renumbered(step.action_json, ids), result_json=renumbered(step.result_json, ids))

@@ -46,7 +46,7 @@ class PassageHit(Record, frozen=True):
 
 
 class Part(Record, frozen=True):
-    """A part of a moment or of a document: an object, a face, a voice. `entity` is None while nobody knows who or what it is."""
+    """A part of a moment or of a document: an object, a face, a voice. `entity` is None while it is unknown."""
 
     id: int
     kind: str
@@ -87,7 +87,7 @@ class JobState(Record, frozen=True):
 
 
 class Spoken(Record, frozen=True):
-    """A document that was said. `confidence` is of its words; `speaker` is None while nobody knows who said it."""
+    """A document that was said. `confidence` is of its words; `speaker` is None while it is unknown."""
 
     document: Document
     speaker: Entity | None

@@ -1,6 +1,6 @@
 """The memory as it was known at one time: every read goes through a view with a cut-off.
 
-Moments exist from `t_us`, segments from `t1_us` (nobody knows a segment before it closes), documents from `known_us` until
+Moments exist from `t_us`, segments from `t1_us` (a segment is not known before it closes), documents from `known_us` until
 `until_us`. Time ranges are inclusive on both sides; segments and documents count when they overlap the range.
 """
 

@@ -12,7 +12,7 @@ import pytest
 from edgemem.records import US
 from edgemem.remember.check import check_memory
 from edgemem.remember.forget import Wanted, forget
-from edgemem.remember.rows.jobs import FIRST_WAIT_S, MOST_ATTEMPTS
+from edgemem.remember.rows.jobs import MOST_ATTEMPTS
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
@@ -63,15 +63,15 @@ def test_after_a_failure_it_waits_twice_as_long_each_time_and_is_given_up_after_
     job_id, now_us = put_off(store), 10 * US
     for attempt in range(1, MOST_ATTEMPTS + 1):
         assert store.lease_job(W, now_us, 5).attempt == attempt
-        fail(store, job_id, f"reason {attempt}")
-        wait_us = FIRST_WAIT_S * US * 2 ** (attempt - 1)
+        fail(store, job_id, f"reason {attempt}" + "!" * 1000)
+        wait_us = 60 * US * 2 ** (attempt - 1)
         if attempt < MOST_ATTEMPTS:
             assert store.lease_job(W, now_us + wait_us - 1, 5) is None
         now_us += wait_us
     assert store.lease_job(W, 10**15, 5) is None
     with store.view() as view:
         (state,) = view.jobs()
-    assert (state.given_up, state.error, state.attempts) == (True, "reason 5", 5)
+    assert (state.given_up, state.error, state.attempts) == (True, "reason 5" + "!" * 492, 5)
     assert not finish(store, job_id)
     fail(store, job_id, "again")
     store.close()

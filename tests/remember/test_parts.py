@@ -68,12 +68,14 @@ def test_a_part_comes_back_as_it_was(faces, making):
         voice = NewPart(kind="voice", score=0.25, document_id=document_id, t0_us=7 * US, t1_us=8 * US)
         second = tx.add_part(voice)
         third = tx.add_part(NewPart(kind="voice", score=0.25, document_id=document_id))
+        tx.add_part(NewPart(kind="click", score=0.25, document_id=document_id, t0_us=7 * US, t1_us=7 * US))
     with faces.view() as view:
         (one,) = view.parts(moment_id=moment_id)
         assert (one.id, one.kind, one.moment_id, one.document_id, one.stream, one.score) == (first, "face", moment_id, None, "cam", 0.5)
         assert (one.t0_us, one.t1_us, one.entity.name) == (5 * US, 5 * US, "face 1")
         assert one.box == pytest.approx(BOX, abs=1e-4) if isinstance(BOX, tuple) else abs(one.box.x0 - 0.25) + abs(one.box.y1 - 1) < 1e-4
-        heard = view.parts(document_id=document_id)
+        assert [(p.t0_us, p.t1_us) for p in view.parts(kind="click")] == [(7 * US, 7 * US)]
+        heard = view.parts(document_id=document_id, kind="voice")
         assert [(p.id, p.t0_us, p.t1_us, p.box, p.entity) for p in heard] == [
             (third, 6 * US, 9 * US, None, None), (second, 7 * US, 8 * US, None, None),
         ]  # fmt: skip

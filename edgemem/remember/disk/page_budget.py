@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from edgemem.errors import BudgetError
 from edgemem.records import Record
 
-MINIMUM_BYTES = 8 << 20
-"""Smallest cap. An empty memory takes 0.3 MiB; below 8 MiB a transaction could not hold a large picture, its index pages and its text."""
+MINIMUM_BYTES = 64 << 20
+"""Smallest cap. A transaction may then take 6.4 MiB: a second of stream with its pictures, their observations and texts."""
 
 PAGE_BYTES = 4096
 FRAME_BYTES = PAGE_BYTES + 24
@@ -53,7 +53,7 @@ class BudgetShares(Record, frozen=True, kw_only=True):
     def of(cls, cap_bytes: int) -> BudgetShares:
         """Raises BudgetError below `MINIMUM_BYTES`."""
         if cap_bytes < MINIMUM_BYTES:
-            raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f} MiB: a memory needs at least {MINIMUM_BYTES >> 20}MiB")
+            raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f}MiB: set it to {MINIMUM_BYTES >> 20}MiB or more")
         return cls(cap_bytes=cap_bytes, log_bytes=log_bytes(cap_bytes), slack_bytes=_LEAST_SLACK_BYTES + cap_bytes // 32)
 
     @property
@@ -167,7 +167,9 @@ class PageBudget:
         """As `claim`, from what was reserved as far as that goes."""
         kept = min(pages, self._reserved)
         self._reserved -= kept
-        self.claim(pages - kept)
+        if self._pages is not None:
+            self._pages += kept
+        self.claim(pages)
 
     def fits(self, pages: int) -> bool:
         """Whether so many more could be claimed, and are so few that they fit into any transaction that is not full."""

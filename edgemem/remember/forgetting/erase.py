@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from edgemem.remember.budget.pieces import Step
-from edgemem.remember.forgetting.tidy import ERASE_DUE
+from edgemem.remember.budget.batches import Step
+from edgemem.remember.forgetting.finish import ERASE_DUE
 from edgemem.remember.rows.transaction import Transaction
 
 _WINDOW = 64
@@ -56,8 +56,8 @@ def _drop_some(receipt_id: str, kind: str, drop: _Drop, tx: Transaction) -> bool
     return len(found) == _WINDOW
 
 
-def _unlearn(column: str, tx: Transaction, row_id: int) -> None:
-    """An entity that stays is no longer known again by what was learnt from this: which part of its vector that was, nobody can tell."""
+def _drop_vectors_of_shown(column: str, tx: Transaction, row_id: int) -> None:
+    """Drop the vectors of entities that were seen here and stay: a vector may come from any of the sightings."""
     shown = f"SELECT entity_id FROM mention WHERE {column} = :id UNION SELECT entity_id FROM part WHERE {column} = :id"  # noqa: S608
     for (entity_id,) in tx.connection.execute(shown, {"id": row_id}).fetchall():
         if entity_id is not None:
@@ -71,13 +71,13 @@ def _unmention(column: str, tx: Transaction, row_id: int) -> None:
 
 
 def _drop_document(tx: Transaction, row_id: int) -> bool:
-    _unlearn("document_id", tx, row_id)
+    _drop_vectors_of_shown("document_id", tx, row_id)
     _unmention("document_id", tx, row_id)
     return tx.drop_document(row_id)
 
 
 def _drop_moment(tx: Transaction, row_id: int) -> bool:
-    _unlearn("moment_id", tx, row_id)
+    _drop_vectors_of_shown("moment_id", tx, row_id)
     _unmention("moment_id", tx, row_id)
     return tx.drop_moment(row_id)
 

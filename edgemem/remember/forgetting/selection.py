@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,7 +139,7 @@ class _Selecting:
             ids.update(self._ids(f"SELECT id FROM {kind} WHERE t0_us <= :t1 AND t1_us >= :t0", **span))  # noqa: S608
         asked = "SELECT id FROM session WHERE asked_us BETWEEN :t0 AND :t1 UNION SELECT session_id FROM session_evidence"
         found.sessions |= self._ids(f"{asked} WHERE t0_us <= :t1 AND t1_us >= :t0", **span)
-        # A selector may hold back a picture of that time of a stream that has no moment yet.
+        # A selector may keep a picture of that time of a stream that has no moment yet.
         found.streams = [row[0] for row in self._rows(f"SELECT name FROM ({_STREAMS}) ORDER BY name")]  # noqa: S608
 
     def _stream(self, name: str) -> None:
@@ -233,6 +233,9 @@ class _Selecting:
         found = self._found
         self._touched |= self._ids("SELECT segment_id FROM segment_moment WHERE moment_id @m", m=found.moments)
         self._touched |= self._ids("SELECT segment_id FROM document WHERE segment_id IS NOT NULL AND id @d", d=found.documents)
+        of_touched = "SELECT parent_id FROM segment WHERE parent_id IS NOT NULL AND id @s"
+        while more := self._ids(of_touched, s=self._touched) - self._touched:  # what is written of a scene tells of its clips
+            self._touched |= more
         found.documents |= self._ids("SELECT id FROM document WHERE moment_id @m", m=found.moments)
         found.documents |= self._ids("SELECT id FROM document WHERE segment_id @s", s=self._touched)
         if not self._all_texts:
@@ -251,36 +254,40 @@ class _Selecting:
         )
 
     def _trim(self) -> None:
-        """Segments of which nothing is left go; the others end where what is left of them ends."""
+        """Segments of which nothing is left go; the others end where what is left of them ends, unless they hold other segments."""
         found = self._found
-        for segment_id in sorted(self._touched):
-            row = self._rows(
-                "SELECT g.id, s.name, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id FROM segment g"
-                " JOIN stream s ON s.id = g.stream_id WHERE g.id = :id",
-                id=segment_id,
-            )[0]
+        rows = self._rows(
+            "SELECT g.id, s.name, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id, g.level, g.parent_id FROM segment g"
+            " JOIN stream s ON s.id = g.stream_id WHERE g.id @s ORDER BY g.level, g.id",
+            s=self._touched,
+        )
+        for row in rows:
             sql = "SELECT m.id, m.t_us FROM segment_moment g JOIN moment m ON m.id = g.moment_id WHERE g.segment_id = :id ORDER BY 2, 1"
-            members = self._rows(sql, id=segment_id)
-            left = [(moment_id, t_us) for moment_id, t_us in members if moment_id not in found.moments]
-            if not left:
-                found.segments.add(segment_id)
-                continue
-            t0_us, t1_us, representative_id = row[3], row[4], row[6]
-            if len(left) < len(members):
-                t0_us, t1_us = max(t0_us, left[0][1]), min(t1_us, left[-1][1])
-            if representative_id in found.moments:
-                representative_id = min(left, key=lambda member: abs(2 * member[1] - t0_us - t1_us))[0]
-            found.trimmed.append(
-                Segment(
-                    id=segment_id,
-                    stream=row[1],
-                    segmenter=row[2],
-                    t0_us=t0_us,
-                    t1_us=t1_us,
-                    offset_us=row[5] + t0_us - row[3],
-                    representative_id=representative_id,
-                )
-            )
+            members = self._rows(sql, id=row[0])
+            left = [member for member in members if member[0] not in found.moments]
+            holds = bool(self._ids("SELECT id FROM segment WHERE parent_id = :id", id=row[0]) - found.segments)
+            if left or holds:
+                shrinks = len(left) < len(members) and not holds
+                found.trimmed.append(self._trimmed(row, left, (left[0][1], left[-1][1]) if shrinks else (row[3], row[4])))
+            else:
+                found.segments.add(row[0])
+
+    def _trimmed(self, row: tuple[Any, ...], left: Sequence[tuple[Any, ...]], span_us: tuple[int, int]) -> Segment:
+        """A segment within a span; where its representative goes, the moment left nearest to its middle takes its place."""
+        t0_us, t1_us, representative_id = max(row[3], span_us[0]), min(row[4], span_us[1]), row[6]
+        if representative_id in self._found.moments:
+            representative_id = min(left, key=lambda member: abs(2 * member[1] - t0_us - t1_us), default=(None,))[0]
+        return Segment(
+            id=row[0],
+            stream=row[1],
+            segmenter=row[2],
+            t0_us=t0_us,
+            t1_us=t1_us,
+            offset_us=row[5] + t0_us - row[3],
+            representative_id=representative_id,
+            level=row[7],
+            parent_id=row[8],
+        )
 
     def _orphans(self) -> None:
         """Entities that are known only from what goes: their names are words of it."""
@@ -324,7 +331,7 @@ class _Selecting:
             found.sessions |= self._ids("SELECT session_id FROM session_evidence WHERE kind = :kind AND ref_id @i", kind=kind, i=ids)
 
     def _jobs(self) -> None:
-        """What a payload quotes only its writer could tell: those of every stream that loses something go."""
+        """Only its writer knows what a payload quotes: those of every stream that loses something go."""
         streams = {*self._found.streams, self._found.gone_stream}
         self._found.jobs |= self._ids("SELECT id FROM job WHERE stream @s", s=streams)
 
@@ -358,7 +365,7 @@ def _saying(names: Iterable[str]) -> Callable[[str], bool]:
 
 
 def _holds(texts: Iterable[bytes | str], names: Iterable[str]) -> bool:
-    """Whether one of these names stands anywhere in one of the texts, or in bytes of a form that nobody here knows."""
+    """Whether one of these names stands anywhere in one of the texts, or in bytes of an unknown form."""
     plain = [(text.decode(errors="replace") if isinstance(text, bytes) else text).casefold() for text in texts]
     return any(name in text for text in plain for name in names)
 

@@ -76,7 +76,7 @@ class JobWriting(Writing):
         self.connection.execute("DELETE FROM job WHERE id = ?", (job_id,))
 
     def _give_up_exhausted(self, writers: Sequence[str], now_us: int) -> None:
-        """Those that ended every process which did them: nobody was left to say that they failed."""
+        """Those whose process ended each time before it could report a failure."""
         sql = f"SELECT id, payload FROM job WHERE {_LEASABLE} AND attempts >= {MOST_ATTEMPTS}"  # noqa: S608 - our own words
         for job_id, payload in self.connection.execute(sql, _bound(writers, now_us)).fetchall():
             self._allowance.claim(page_budget.job_pages(len(payload)))

@@ -78,7 +78,7 @@ class PartWriting(Appending):
         self._replace_vector("entity", space, vector, entity_id)
 
     def drop_entity_vectors(self, entity_id: int) -> None:
-        """Nothing knows this entity again by its looks or its voice until it gets another vector."""
+        """No search by vector finds this entity until it gets another vector."""
         self._allowance.claim(page_budget.part_pages(0))
         self._drop_vectors("entity", entity_id)
 

@@ -20,7 +20,7 @@ FOREVER_US = 2**63 - 1
 """Cut-off of a view that sees everything."""
 SOONEST_US = -(2**63)
 
-# A role given later is known from then on; that a moment came to stand for a segment, when the segment is.
+# A role given later is known from then on; that a moment represents a segment, when the segment is.
 _ROLE = (
     "CASE WHEN m.role_us > :as_of OR m.role = 'representative' AND"
     " NOT EXISTS (SELECT 1 FROM segment g WHERE g.representative_id = m.id AND g.t1_us <= :as_of)"

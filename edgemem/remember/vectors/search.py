@@ -187,7 +187,7 @@ class SpaceWriter:
         """Bytes of one vector in the files."""
         return self._files.row_bytes
 
-    def tidy(self, spare_bytes: int | None = None) -> bool:
+    def compact(self, spare_bytes: int | None = None) -> bool:
         """Sort in what came out of order and drop erased rows once they are many, or take `spare_bytes`. True if it rewrote the files."""
         header = self._header
         if header is not None:
