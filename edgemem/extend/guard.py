@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
 from edgemem.errors import EdgememError, PluginError, PluginFailure
-
-T = TypeVar("T")
 
 MAX_CONSECUTIVE_FAILURES = 5
 """After so many failures in a row a component is left out until the next start, so that a broken one cannot slow seeing down."""
@@ -67,14 +66,6 @@ class Guard:
         self.stats.last_failure = f"{type(error).__name__}: {error}"[:200]
 
 
-def imported(load: Callable[[], T], what: str) -> T:
-    """The module that `load` imports. Raises PluginError that begins with `what` for any error in it."""
-    try:
-        return load()
-    except Exception as error:
-        raise PluginError(f"{what} cannot be imported: {type(error).__name__}: {error}; uninstall or repair it") from error
-
-
 class _Guarded:
     """A stand-in for a plugin's object whose public methods run under its guard. Generators are passed through as they are."""
 
@@ -96,6 +87,15 @@ class _Guarded:
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._target, name, value)
+
+
+@contextmanager
+def importing(plugin: str, advice: str = "") -> Iterator[None]:
+    """Whatever goes wrong while a plugin's module is imported becomes a PluginError that names the plugin."""
+    try:
+        yield
+    except Exception as error:
+        raise PluginError(f"{plugin} cannot be imported: {type(error).__name__}: {error}{advice}") from error
 
 
 def guarded(target: Any, guard: Guard) -> Any:

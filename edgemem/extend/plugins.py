@@ -7,7 +7,6 @@ import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +17,7 @@ import pluggy
 
 from edgemem.config import Settings, convert
 from edgemem.errors import EdgememError, PluginError, UsageError, nearest
-from edgemem.extend.guard import Guard, guarded, imported
+from edgemem.extend.guard import Guard, guarded, importing
 from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 
 if TYPE_CHECKING:
@@ -68,7 +67,8 @@ class Plugins:
         plugins._add("builtin", builtin, "", "built in")
         for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name) if installed else ():
             version = entry.dist.version if entry.dist else ""
-            module = imported(entry.load, f'plugin "{entry.name}"')
+            with importing(f'plugin "{entry.name}"', "; uninstall or repair it"):
+                module = entry.load()
             plugins._add(entry.name, module, version, entry.dist.name if entry.dist else entry.value)
         for directory in directories:
             for name, path in _modules_in(directory):
@@ -236,7 +236,8 @@ def import_file(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[qualified] = module
     try:
-        imported(partial(spec.loader.exec_module, module), f'plugin "{name}": {path}')
+        with importing(f'plugin "{name}": {path}'):
+            spec.loader.exec_module(module)
     except PluginError:
         del sys.modules[qualified]
         raise

@@ -1,7 +1,8 @@
-"""Subtitles: what was said according to a file beside the recording (.srt, .vtt), in place of an ear.
+"""Subtitles: what was said according to a file beside the recording (.srt, .vtt), in place of speech recognition.
 
-Files come from many hands: byte order marks, both line ends, commas or dots, markup, cue settings and comments are taken as they are; a
-cue that cannot be read is skipped and counted.
+Files differ: byte order marks, both line ends, commas or dots, markup, cue settings and comments are accepted; a cue that cannot be read
+is skipped and counted. pysubs2 (1.8.1) is not used, because words would change: it drops a last line that is a number ("The answer is /
+42"), adds the cue names and comments of WebVTT and cues that are damaged to the text before them, and skips times without hours in .srt.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from edgemem.records import AFTER_END_US, BEFORE_START_US, US
 
 SUFFIXES = (".srt", ".vtt")
 MOST_BYTES = 16 << 20
-"""Subtitles of a day of talk are about 2 MB."""
+"""Largest file that is read. Subtitles of a day of talk are about 2 MB."""
 
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")

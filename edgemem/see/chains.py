@@ -212,9 +212,8 @@ class Chains:
     def write(self, tx: Transaction, heard_us: int, seen_us: int, *, ending: bool = False) -> bool:
         """Write a segment whose end hearing has passed, or what a slow writer brought; True where there is more to write.
 
-        One at a time, because what is written about it may fill a transaction under the smallest budget, which has
-        room for about 40 relations between new entities. `heard_us` and `seen_us`: offsets until which everything was heard and every
-        frame was handled.
+        One at a time, because what is written about it may fill a transaction under the smallest budget, which has room for about 40
+        relations between new entities. `heard_us` and `seen_us`: offsets until which everything was heard and every frame was handled.
         """
         due = self._due(heard_us, seen_us, ending=ending)
         if self.calls.take_slow(tx):

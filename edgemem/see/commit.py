@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from edgemem.errors import BudgetError
 from edgemem.events import SegmentStored, UtteranceHeard
 from edgemem.isolation import FaultIsolation
 from edgemem.records import AFTER_END_US, Image, Moment, Segment, Utterance, Vector
@@ -70,6 +71,7 @@ class Committer:
         self._slots = run.saved.slots.setdefault(parts.selector.name, {})
         """Moment ids by slot."""
         self._heard: list[Spoken] = []
+        self._to_flush = False
         self._seen_us = -1
         self._trusted = store.time_trusted
         self._committed_s = self._saved_s = time.monotonic()
@@ -108,10 +110,11 @@ class Committer:
 
         After a crash the frames come again and are recognised as stored (`Transaction.find_moment`).
         """
-        with self._store.transaction() as tx:
-            self._run.save_first(tx)
-            self._store_all(tx)
-        self._part_writer.committed()
+        while self._waiting:
+            with self._store.transaction() as tx:
+                self._run.save_first(tx)
+                self._store_all(tx)
+            self._part_writer.committed()
 
     def commit(self, hearing: Hearing | None, encode_state: Callable[[bool], bytes], *, ending: bool = False) -> None:
         """Everything that waits and the state that belongs to it; then retention and maintenance.
@@ -122,20 +125,24 @@ class Committer:
         self.chains.calls.make_room(live=self._run.live)
         if self.full:
             self.store_waiting()
-        more = self._write(hearing, encode_state, flush=ending, ending=ending)
-        while more:
-            more = self._write(hearing, encode_state, flush=False, ending=ending)
+        self._to_flush = ending
+        while self._write(hearing, encode_state, ending=ending):
+            pass
         self._committed_s = self._saved_s = time.monotonic()
         self._announce(self.chains.take_closed())
         self._store.maintain()
 
-    def _write(self, hearing: Hearing | None, encode_state: Callable[[bool], bytes], *, flush: bool, ending: bool) -> bool:
+    def _write(self, hearing: Hearing | None, encode_state: Callable[[bool], bytes], *, ending: bool) -> bool:
         """One transaction; True where another has to follow."""
         with self._store.transaction() as tx:
             tx.reserve_state(self._run.state_bytes + _STATE_SLACK_BYTES)
             self._store_all(tx)
-            if flush:
+            if self._waiting:
+                self._run.save_first(tx)
+                return True
+            if self._to_flush:
                 self.chains.flush()
+                self._to_flush = False
             heard_us, waiting = AFTER_END_US, False
             if hearing is not None:
                 heard_us, self._run.saved.heard_us = hearing.write(tx, self._utterance)
@@ -151,13 +158,26 @@ class Committer:
 
     def _store_all(self, tx: Transaction) -> None:
         self._undropped = [moment_id for moment_id in self._undropped if not tx.drop_moment(moment_id)]
+        first = True
         while self._waiting:
-            change = self._waiting.popleft()
-            if isinstance(change, KeptMoment):
-                self._isolation.attempt("a moment", None, self._store_moment, change, tx)
-            else:
+            change = self._waiting[0]
+            if not isinstance(change, KeptMoment):
                 self._change_slot(change, tx)
+            elif not self._isolation.attempt("a moment", True, self._store_or_leave, change, tx, first):
+                return
+            first = False
+            self._waiting.popleft()
         self._waiting_bytes = 0
+
+    def _store_or_leave(self, kept: KeptMoment, tx: Transaction, first: bool) -> bool:
+        """False where the next transaction has more room. Raises BudgetError where it fits into none."""
+        try:
+            self._store_moment(kept, tx)
+        except BudgetError:
+            if first:
+                raise
+            return False
+        return True
 
     def _store_moment(self, kept: KeptMoment, tx: Transaction) -> None:
         new = kept.new

@@ -18,7 +18,7 @@ import pytest
 from edgemem.events import EntityNamed, SegmentStored, UtteranceHeard
 from edgemem.extend.environment import Environment
 from edgemem.extend.testing import SyntheticCamera, load_file
-from edgemem.extend.testing_services import FakeAgent, check_service, example_events
+from edgemem.extend.testing.running import FakeAgent, check_service, example_events
 from edgemem.isolation import run_thread
 from edgemem.records import US, Entity, Segment, Utterance
 

@@ -14,7 +14,7 @@ import pytest
 from edgemem.events import Health
 from edgemem.extend.feed import Subscription
 from edgemem.extend.services import AgentHandle, ServiceRunner
-from edgemem.extend.testing_services import FakeAgent, check_service, check_transport
+from edgemem.extend.testing.running import FakeAgent, check_service, check_transport
 from edgemem.extend.transports import Delivery, OutboxBatch
 
 
@@ -92,7 +92,7 @@ def test_a_sound_service_passes_the_check() -> None:
     ],
 )
 def test_the_check_finds_what_is_wrong(service: Callable[[], Any], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("edgemem.extend.testing_services.STOP_S", 0.3)
+    monkeypatch.setattr("edgemem.extend.testing.running.STOP_S", 0.3)
     with pytest.raises((AssertionError, OSError), match=says):
         check_service(service, "service")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from edgemem.clock import now_us
-from edgemem.errors import SourceError
+from edgemem.clock import from_iso, now_us
+from edgemem.errors import SourceError, UsageError
 from edgemem.records import US, Frame
 from edgemem.see import pixels
 from edgemem.see.sources.base import SIDE_PX, BaseSource
-from edgemem.see.sources.exif import taken_us
 from edgemem.see.sources.spec import PICTURES
 
 
@@ -90,3 +90,21 @@ def _listed(path: Path) -> list[Path]:
 def _natural(name: str) -> list[tuple[int, int | str]]:
     """`img10` -> [("img"), 10]: numbers are compared as numbers."""
     return [(0, int(part)) if part.isdecimal() else (1, part.lower()) for part in re.split(r"(\d+)", name)]
+
+
+def taken_us(path: Path) -> int | None:
+    """When a picture was taken, in microseconds UTC: DateTimeOriginal and OffsetTimeOriginal of EXIF 2.31 (section 4.6.5), else None.
+
+    A camera that writes no offset is taken to run on UTC. Nothing else of EXIF is read, so no place or name enters the memory this way.
+    """
+    from PIL import ExifTags, Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # only the header is read
+            with Image.open(path) as picture:
+                tags = picture.getexif().get_ifd(ExifTags.IFD.Exif)
+        date, _, time = str(tags[ExifTags.Base.DateTimeOriginal]).partition(" ")
+        return from_iso(f"{date.replace(':', '-')}T{time}{tags.get(ExifTags.Base.OffsetTimeOriginal, '')}")
+    except (OSError, KeyError, ValueError, SyntaxError, UsageError, Image.DecompressionBombError):
+        return None

@@ -30,7 +30,10 @@ def recipe() -> Recipe:
 
 
 def test_plugin_keeps_its_protocols() -> None:
-    assert set(check_plugin(edgemem_egagent)) == {"writers/fused_caption", "writers/triples"}
+    assert set(check_plugin(edgemem_egagent)) == {
+        "writers/fused_caption", "writers/triples", "planners/egagent", "tools/transcript_search", "tools/analyzer", "tools/visual_search",
+        "tools/entity_graph_search",
+    }  # fmt: skip
 
 
 def test_every_prompt_is_a_task_that_settings_may_name_a_model_for() -> None:

@@ -11,7 +11,7 @@ from edgemem.infer.roles import SpeechDetector
 from edgemem.records import SOUND_RATE_HZ, US, Samples, Sound
 
 if TYPE_CHECKING:
-    from edgemem_hearing import EarSettings
+    from edgemem_hearing import RecogniserSettings
 
 _SAME_US = 60_000
 """Sound that begins within this of where the last ended goes on with it."""
@@ -33,7 +33,7 @@ class Cutter:
     Everything is counted in windows of the detector (32 ms) from where unbroken sound began.
     """
 
-    def __init__(self, settings: EarSettings, detector: SpeechDetector) -> None:
+    def __init__(self, settings: RecogniserSettings, detector: SpeechDetector) -> None:
         self._settings, self._detector = settings, detector
         self._size = detector.window
         lengths = (settings.margin_s, settings.pause_s, settings.shortest_s, settings.longest_s)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from edgemem_hearing import EarSettings
+from edgemem_hearing import RecogniserSettings
 from edgemem_hearing.cut import Cutter
 from edgemem_hearing.voices import Voices
 from hypothesis import given, settings
@@ -33,7 +33,7 @@ def signal(spans):
 
 
 def cut(samples, sizes, **parameters):
-    cutter = Cutter(EarSettings(**parameters), Loudness())
+    cutter = Cutter(RecogniserSettings(**parameters), Loudness())
     pieces, at, known_us = [], 0, -(1 << 62)
     for size in sizes:
         part = samples[at : at + size]
@@ -85,35 +85,35 @@ def person(number, noise=0.0, seed=0):
 
 
 def test_voices_are_told_apart_and_known_again_after_a_restart():
-    voices = Voices(EarSettings(), "s")
+    voices = Voices(RecogniserSettings(), "s")
     assert [voices.name(person(k, 0.3, i), 3) for i, k in enumerate([7, 7, 8, 7, 8])] == ["speaker 1"] * 2 + [
         "speaker 2",
         "speaker 1",
         "speaker 2",
     ]
-    again = Voices(EarSettings(), "s")
+    again = Voices(RecogniserSettings(), "s")
     again.restore(voices.state())
     assert again.name(person(8, 0.3, 9), 3) == "speaker 2"
     assert again.name(person(9), 3) == "speaker 3"
 
 
 def test_a_short_utterance_makes_nobody_new():
-    voices = Voices(EarSettings(), "s")
+    voices = Voices(RecogniserSettings(), "s")
     assert voices.name(person(1), 0.8) == ""
     assert voices.name(person(1), 3) == "speaker 1"
     assert voices.name(person(1, 0.2), 0.8) == "speaker 1"
 
 
 def test_voices_of_another_embedder_are_refused():
-    voices = Voices(EarSettings(), "s")
+    voices = Voices(RecogniserSettings(), "s")
     with pytest.raises(ValueError, match="told apart by s"):
-        Voices(EarSettings(), "t").restore(voices.state())
+        Voices(RecogniserSettings(), "t").restore(voices.state())
 
 
 @given(st.lists(st.integers(0, 200), max_size=120))
 @settings(deadline=None)
 def test_however_many_come_there_are_never_more_than_the_bound_and_no_number_comes_back(numbers):
-    voices = Voices(EarSettings(max_voices=4), "s")
+    voices = Voices(RecogniserSettings(max_voices=4), "s")
     given_to: dict[str, int] = {}
     for number in numbers:
         name = voices.name(person(number), 3)

@@ -1,4 +1,7 @@
-"""The ear `whisper`: cuts sound at silence, understands each piece, tells voices apart. Silence costs only voice activity detection."""
+"""The speech recogniser `whisper`: cuts sound at silence, transcribes each piece, tells voices apart.
+
+Silence costs only voice activity detection.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from edgemem_hearing.voices import Voices
 
 if TYPE_CHECKING:
     from edgemem.infer.engines import Engines
-    from edgemem_hearing import EarSettings
+    from edgemem_hearing import RecogniserSettings
 
 _NOISES = re.compile(r"\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]+")
 """What Whisper writes for sounds that are not speech: [Music], (laughs), *sighs*."""
@@ -30,12 +33,12 @@ _MUSIC_SPEECH = 0.6
 """Mean probability of speech below which, with doubtful words, it was music or noise."""
 
 
-class WhisperEar:
-    """See `edgemem.hear.listen.Ear`. Models load with the first sound or speech, in the thread that hears."""
+class WhisperRecogniser:
+    """A `hear.listen.SpeechRecogniser`. Models load with the first sound or speech, in the thread that recognises."""
 
     name = "whisper"
 
-    def __init__(self, settings: EarSettings, engines: Engines | None, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, settings: RecogniserSettings, engines: Engines | None, clock: Callable[[], float] = time.perf_counter) -> None:
         """Raises EngineError with what to do when a model is missing."""
         if engines is None:
             raise EngineError("hearing needs engines")
@@ -61,11 +64,11 @@ class WhisperEar:
 
     @property
     def until_us(self) -> int:
-        """See `Ear.until_us`."""
+        """See `SpeechRecogniser.until_us`."""
         return self._until_us
 
     def hear(self, sound: Sound) -> list[Heard]:
-        """See `Ear.hear`."""
+        """See `SpeechRecogniser.hear`."""
         if self._cutter is None:
             self._cutter = Cutter(self._settings, self._engines.role("detect_speech"))
         started = self._clock()
@@ -77,7 +80,7 @@ class WhisperEar:
         return heard
 
     def flush(self) -> list[Heard]:
-        """See `Ear.flush`."""
+        """See `SpeechRecogniser.flush`."""
         return self._understood(self._cutter.flush()) if self._cutter is not None else []
 
     def state(self) -> bytes:
@@ -151,7 +154,7 @@ class WhisperEar:
         self.notes[line] = self.notes.get(line, 0) + 1
 
 
-def believable(phrase: Phrase, speech: float, before: str, settings: EarSettings) -> str:
+def believable(phrase: Phrase, speech: float, before: str, settings: RecogniserSettings) -> str:
     """The text of a phrase without marks of noises, or "" where it was likely invented. `speech`: mean probability of the piece."""
     text = " ".join(_NOISES.sub(" ", phrase.text).split())
     plain = re.sub(r"[^\w ]", "", text).strip().lower()
