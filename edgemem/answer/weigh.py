@@ -24,7 +24,7 @@ WORDS = ("held", "held all", "cosine", "above", "fits", "misfits", "told", "chan
 """Features of words; every one but "misfits" may only speak for the evidence."""
 LETTERS = tuple(name for name in WORDS if name not in {"cosine", "above"})
 """Features of words where no engine tells their meaning."""
-PICTURES = ("sure", "firing", "named", "agrees", "shown")
+PICTURES = ("sure", "firing", "by", "seen", "rank", "agrees", "shown")
 """Features of pictures; all of them may only speak for the evidence."""
 AGAINST = frozenset(("misfits",))
 """Features that may only speak against it."""
@@ -70,7 +70,7 @@ def told_prior(p: Parsed) -> float:
         return 0.0
     if p.hint in {"said", "read"} or p.quote:
         return 1.0
-    if p.hint == "seen" or p.kind in {"order", "how_many", "how_long"} or p.ordinal or p.form == "colour":
+    if p.hint == "seen" or p.kind in {"order", "how_many", "how_long"} or p.ordinal or (p.relation and p.anchors) or p.form == "colour":
         return 0.0
     if p.kind == "when":
         return 0.8 if _TO_COME.search(p.text) else 0.0
@@ -99,7 +99,8 @@ def picture_features(p: Parsed, lead: Lead) -> dict[str, float]:
     """`PICTURES` of what was found of one thing."""
     sure, covered = min(0.99, max(0.01, lead.confidence)), max(lead.firing, 0.005)
     return {
-        "sure": math.log(sure / (1 - sure)) + 5, "firing": math.log(covered / 0.005) / 5.3, "named": float(lead.named),
+        "sure": math.log(sure / (1 - sure)) + 5, "firing": math.log(covered / 0.005) / 5.3,
+        "by": math.log(max(lead.by, 0.005) / 0.005) / 5.3, "seen": lead.seen, "rank": 1 / lead.rank,
         "agrees": float(lead.agrees), "shown": 1 - told_prior(p),
     }  # fmt: skip
 
@@ -131,6 +132,8 @@ def fits_pictures(p: Parsed) -> bool:
     """A picture shows when, where, whether, how often and in which colour; it knows no names and no numbers, and nothing to come."""
     if p.kind == "how_long":
         return _LASTED.search(p.text) is not None
+    if p.kind in {"what", "which"} and p.form != "colour" and p.hint != "seen" and p.verb not in SEEING | HAVING | {""}:
+        return False
     return p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and told_prior(p) >= 0.5) and p.hint != "said"
 
 

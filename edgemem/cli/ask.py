@@ -94,6 +94,7 @@ def make_kit(session: CommandContext, recipe: str | None, planner: str | None) -
 @click.option("--option", "options", multiple=True, metavar="TEXT", help="One of the possible answers. Repeatable.")
 @click.option("--recipe", metavar="NAME", help="Recipe to answer with (default: the settings').")
 @click.option("--planner", metavar="NAME", help="Planner to reason with (default: the recipe's).")
+@click.option("--session", "follows", default="", metavar="ID|last", help="The session that this question goes on about.")
 @click.option("--trace", is_flag=True, help="Tell step by step how the answer was found; with --json on stderr.")
 @json_option
 @common_options
@@ -106,6 +107,7 @@ def ask(
     options: tuple[str, ...],
     recipe: str | None,
     planner: str | None,
+    follows: str,
     trace: bool,
     as_json: bool,
 ) -> None:
@@ -126,6 +128,7 @@ def ask(
         recipe=recipe or session.settings.recipe,
         planner=planner or "",
         trace=trace,
+        session=follows,
     )
     found, unkept = answered(session, memory, request)
     answer = found.answer

@@ -63,6 +63,8 @@ class AskRequest(_Request, frozen=True, tag="ask"):
     """"" = the recipe's."""
     trace: bool = False
     """Tell the story, too."""
+    session: Name = ""
+    """Number of the session that the question goes on about, or "last"."""
     settings: str = ""
     """`digest` of the asking side."""
 

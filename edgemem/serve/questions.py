@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgemem.answer.planner import ask as answer_question
 from edgemem.answer.retrieve import search as find
+from edgemem.answer.session import question_before
 from edgemem.answer.trace import log_of, trace_text
 from edgemem.extend.assembly import make_kit
 from edgemem.records import Question
@@ -38,7 +39,7 @@ class QuestionService:
                 text=request.question, asked_us=request.asked_us, as_of_us=view.as_of_us, options=request.options, tz=request.tz
             )
             kit = self._kit(request.recipe, request.planner)
-            answer, session = answer_question(view, question, kit)
+            answer, session = answer_question(view, question, kit, question_before(view, request.session))
         self._plugins.notify("question_answered", question=question, answer=answer)
         log = log_of(session, answer, Path(request.recipe).stem, kit.planner.name)
         story = trace_text(log, request.tz) if request.trace else ""

@@ -152,3 +152,40 @@ def figures(text: str) -> str:
     """The text with its number words in figures, all else as it is: "Size forty-one, please" is "Size 41, please"."""
     number = rf"(?:{'|'.join(sorted((w for w in NUMBERS if w not in {'second', 'first', 'third', 'once'}), key=len, reverse=True))})"
     return re.sub(rf"\b{number}(?:[ -]{number})*\b", lambda match: " ".join(numbered(match[0])), text, flags=re.IGNORECASE)
+
+
+# fmt: off
+PLURALS = {
+    **dict.fromkeys(("people", "persons", "men", "women", "man", "woman", "children", "kids", "pedestrians", "folks", "humans"), "person"),
+    "mice": "mouse", "knives": "knife", "sheep": "sheep", "bikes": "bicycle", "motorbikes": "motorcycle", "phones": "cell phone",
+    "tvs": "tv", "televisions": "tv", "buses": "bus", "benches": "bench", "glasses": "wine glass", "vehicles": "car",
+}
+"""Names of detected things that are called otherwise when there are several, or by many people."""
+# fmt: on
+
+
+def singular(phrase: str) -> str:
+    """Such as "wine glasses" -> "wine glass", "people" -> "person"; rules for the names that detectors know."""
+    head, _, last = phrase.strip().rpartition(" ")
+    if last in PLURALS:
+        one = PLURALS[last]
+    elif last.endswith("ies") and len(last) > 4:
+        one = last[:-3] + "y"
+    elif last.endswith(("sses", "shes", "ches", "xes")):
+        one = last[:-2]
+    elif last.endswith("s") and not last.endswith(("ss", "us", "is")):
+        one = last[:-1]
+    else:
+        one = last
+    return f"{head} {one}".strip()
+
+
+def number_in(text: str) -> int | None:
+    """The first number in words or figures, None without one."""
+    found = re.search(r"\d+|[a-z]+", text)
+    for word in re.findall(r"\d+|[a-z]+", text.lower()) if found else ():
+        if word.isdigit():
+            return int(word)
+        if word in NUMBERS:
+            return NUMBERS[word]
+    return None
