@@ -80,10 +80,6 @@ class Lead(Record, frozen=True):
     """How well the vocabulary covers the phrase: the largest probability that a label fires on a picture of it."""
     by: float = 1.0
     """The probability that the label it was recognised by fires on a picture of it."""
-    seen: float = 1.0
-    """Score of that label in the best picture."""
-    rank: int = 1
-    """Place of that label among those of the picture."""
     named: bool = True
     """Its noun is a word that means something."""
     agrees: bool = False
@@ -225,12 +221,8 @@ class GatherTool:
         fires = {**wanted.objects, **wanted.labels}
         known = msgspec.structs.replace(lead, firing=max(fires.values(), default=0.0), named=_is_noun(_shape(lead.phrase)))
         seen = view.observations([int(best.id[1:])]).get(int(best.id[1:]), ()) if best is not None else ()
-        labels = sorted((o for o in seen if o.kind in {"label", "object"}), key=lambda o: -o.score)
-        own = [i for i, o in enumerate(labels) if fires.get(o.name, 0.0) > 0]
-        if not own:
-            return known
-        at = max(own, key=lambda i: fires[labels[i].name] * labels[i].score)
-        return msgspec.structs.replace(known, by=fires[labels[at].name], seen=labels[at].score, rank=at + 1)
+        own = [(fires.get(o.name, 0.0) * o.score, fires.get(o.name, 0.0)) for o in seen if o.kind in {"label", "object"}]
+        return msgspec.structs.replace(known, by=max(own)[1]) if own and max(own)[1] else known
 
 
 CARRIED = f"{' '.join(sorted(CARRIERS))} written write read say said show shown stand stood display displayed print printed call called"

@@ -117,7 +117,8 @@ FILLER = frozenset(spelt("please just really actually also too then now again ev
     " kind sort type bit lot heck hell earth blinking bloody damn thing things stuff item object anything something nothing everything time"
     " times moment point occasion occasions appearance sighting glimpse view sight picture photo video recording stream today's"
     " ok okay"
-    " hey hi hello cheers thanks uh um y'know know think guess mean recently often away together number happen total right got get gets"
+    " hey hi hello cheers thanks uh um y'know know think guess mean recently often home round away together number happen total right"
+    " got get gets"
     " getting whereabouts whenabouts much many more first last earliest latest next previous following earlier later sooner before after"
     " visible present nearby immediately directly shortly suddenly eventually far shown once twice yesterday today tonight tomorrow ago"
     " no yes none"))  # fmt: skip

@@ -128,7 +128,8 @@ _READ = re.compile(
     r"|notice|banner|board|receipt|title|caption|house number|display(?:ed)?|posted|slogan|stood on|say on|spelt|spelled)\b|^how much is\b"
 )
 _SAID = re.compile(
-    r"\b(?:say|said|says|tell|told|mention\w*|talk(?:ed|ing)? about|ask(?:ed)?|reckon\w*|heard?|promise[ds]?|suggest\w*|announce[ds]?"
+    r"\b(?:say|said|says|tell (?!me)|told|mention\w*|talk(?:ed|ing)? about|ask(?:ed)?|reckon\w*|heard?|promise[ds]?|suggest\w*"
+    r"|announce[ds]?"
     r" that|out loud"
     r"|conversation|speak|spoke|explain\w*|call(?:ed)? me)\b"
 )
@@ -190,7 +191,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     ordinal = _ordinal(timeless if not topic else f"{topic} {timeless}", kind)
     rest, named = _MEDIUM.sub(" ", rest), _NAMED_TEXT.search(rest)
     if kind == "what" and not anchors and (side := _SIDE.search(rest)) and not content(rest[: side.start()]):
-        relation, anchors, rest = "side", (noun_phrase(rest[side.end() :]),), ""
+        relation, anchors, clause, rest = "side", (noun_phrase(rest[side.end() :]),), rest[side.start() :], ""
     things, place, person, verb, particle = slots(rest, raw, kind)
     if kind == "what" and place and not things and not anchors and verb in {"", "be"}:
         relation, anchors, place = "side", (noun_phrase(place.partition(" ")[2]),), ""
@@ -265,7 +266,8 @@ def _head(body: str) -> tuple[Kind, str, str]:
     for kind, detail, pattern in _COMPILED:
         if match := pattern.match(body):
             keep = (
-                kind in {"order", "list", "yes_no"}
+                kind in {"order", "yes_no"}
+                or " of " in match[0]
                 or (kind == "which" and not body.startswith("which"))
                 or match[0].startswith(("my ", "i ", "no "))
             )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import DETERMINERS, PERSONS, PLACE_WORDS, STATES, STOP, VERBS
 from edgemem.answer.understand.record import Kind
-from edgemem.answer.understand.words import spelt
+from edgemem.answer.understand.words import NUMBERS, spelt
 from edgemem.infer.phrase import COLOUR_WORDS
 
 
@@ -63,11 +63,11 @@ def _phrases(words: Sequence[str]) -> tuple[tuple[str, ...], str]:
     def close() -> None:
         nonlocal where
         if run and not set(run) <= STATES:
-            phrase = " ".join(run)
+            phrase = _bare(" ".join(run))
             if where:
                 place.append(f"{where} {phrase}")
             else:
-                things.append(_bare(phrase))
+                things.append(phrase)
         run.clear()
         where = ""
 
@@ -105,6 +105,8 @@ def _is_verb(word: str, before: str, following: str, *, seen: bool, run: Sequenc
         return True
     if word not in VERBS or (seen and word == VERBS[word] and before not in {"i", "to", "we", "you"}):
         return False
+    if run and word == VERBS.get(word) and not did:
+        return False
     if word in lexicon.AMBIGUOUS and not (before in lexicon.PRONOUNS | {"to"} or (run and did and following in STOP | {""})):
         return False
     if before in DETERMINERS or (before in lexicon.PREPOSITIONS and before != "to") or before in COLOUR_WORDS:
@@ -124,6 +126,8 @@ def _bare(phrase: str) -> str:
     words = phrase.removesuffix("'s").split()
     while len(words) > 1 and (words[-1] in STATES or words[-1] == "of" or (words[-1].endswith("ing") and words[-1] not in VERBS)):
         words.pop()
+    while len(words) > 1 and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
+        words.pop(0)
     if len(words) == 2 and words[-1] in COLOUR_WORDS and words[0] not in COLOUR_WORDS:
         words.reverse()
     return " ".join(words)
@@ -147,6 +151,7 @@ def _names(raw: str) -> frozenset[str]:
     return frozenset(word.lower() for name in inside for word in name.split() if word.lower() not in _CALENDAR)
 
 
+_CARDINALS = frozenset(word for word in NUMBERS if not word.endswith(("st", "nd", "rd", "th", "ce")))
 _CALENDAR = frozenset(spelt("monday tuesday wednesday thursday friday saturday sunday january february march april may june july august"
     " september october november"
     " december christmas easter utc wifi pin pdf"))  # fmt: skip
@@ -179,7 +184,7 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
         subject = before in lexicon.PRONOUNS | lexicon.AUXILIARIES | lexicon.FILLER | {"to", ","} or (
             i == 0 and kind in {"who", "what", "which", "where", "how_many"}
         )
-        if not found and (subject or (before and before not in STOP)):
+        if not found and (subject or (before and before not in STOP and (did or word != base or kind == "who"))):
             found = base
             following = tokens[i + 1] if i + 1 < len(tokens) else ""
             particle = following if following in _PARTICLES or (found in {"start", "stop", "finish", "keep"} and following in VERBS) else ""
@@ -197,13 +202,14 @@ def predicate(kind: Kind, verb: str, particle: str, rest: str, detail: str) -> s
         return "colour"
     if verb in lexicon.PLACING and kind in {"where", "which", "when", "what", "yes_no"} and not (kind != "where" and verb == "leave"):
         return ""
-    if (
-        verb
-        and verb not in lexicon.SEEING | lexicon.SAYING | {"be", "have", "do", "get"}
-        and not (verb in {"go", "come", "read"} and not particle)
-    ):
+    if verb == "do" and kind in {"what", "how_many"}:
+        return "doing" if "doing" in rest else "done"
+    moved = verb in {"go", "come"} and kind in {"where", "what", "order", "which"} and not particle
+    if verb and verb not in lexicon.SEEING | lexicon.SAYING | {"be", "have", "do", "get", "read"} and not moved:
         return f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
     tail = [word for word in tokens_of(rest) if word != ","]
+    if either := re.search(r"\b(\w+) or (\w+)$", rest.strip()):
+        return either[0] if {either[1], either[2]} <= STATES else ""
     state = next((word for word in reversed(tail) if word in STATES and word != "same"), "")
     if not state and tail and tail[-1] in {"on", "off"}:
         state = tail[-1]
