@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PLUGINS := onnx convert ocr vam hearing openai gguf egagent
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types contract bench torture setup clean
+.PHONY: demo test lint types contract bench eval torture setup clean
 
 demo: setup
 	$(BIN)/edgemem demo
@@ -30,6 +30,11 @@ contract: setup
 
 bench: setup
 	$(BIN)/python tools/bench_report.py
+
+# EVAL: a folder with make_lifelog.py, its questions and score.py; WORK: where streams and memories are kept.
+WORK ?= build/eval
+eval: setup
+	cd tools/eval && ../../$(BIN)/python all.py --lifelogs "$(EVAL)" --work "$(abspath $(WORK))" --seeds 1,2,3 --composed 100,101
 
 torture: setup
 	$(BIN)/python tools/torture.py --cycles 300

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.readings import OcrReading
-from edgemem.answer.tools import Scene, Sight, singular
+from edgemem.answer.tools import Scene, Sight
 from edgemem.answer.understand.kinds import kind_of
-from edgemem.answer.understand.words import similar_texts, words
+from edgemem.answer.understand.words import similar_texts, singular, words
 from edgemem.clock import to_local
 from edgemem.records import US, Evidence
 

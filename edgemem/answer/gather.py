@@ -22,7 +22,7 @@ from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, document_ev
 from edgemem.answer.retrievers.frames import NamesLabels, Roles
 from edgemem.answer.retrievers.readings import OcrReading, reading_evidence, readings
 from edgemem.answer.tools_graph import shown_name
-from edgemem.answer.understand.words import CARRIERS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
+from edgemem.answer.understand.words import CARRIERS, PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.records import US, Evidence, Matrix, Record
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Lead(Record, frozen=True):
     basis: Literal["frame", "text", "event"] = "frame"
     firing: float = 1.0
     """How well the vocabulary covers the phrase: the largest probability that a label fires on a picture of it."""
+    by: float = 1.0
+    """The probability that the label it was recognised by fires on a picture of it."""
     named: bool = True
     """Its noun is a word that means something."""
     agrees: bool = False
@@ -169,7 +171,7 @@ class GatherTool:
         found = [*_said(view, query), *(signs_of(view, query) if "text" in self._by_name or not self._by_name else [])]
         wanted = tuple(dict.fromkeys(numbered(" ".join(words or content_words(query.text)))))
         cosines, above = self._meaning.near((query.text, " ".join(wanted)), [one.text for one in found])
-        shares = held_shares(wanted, [f"{one.text} {one.around}" for one in found])
+        shares = held_shares(wanted, [f"{one.text} {one.around} {one.speaker}" for one in found])
         weighed = (
             msgspec.structs.replace(one, held=share, cosine=float(cosine), above=float(distance))
             for one, share, cosine, distance in zip(found, shares, cosines, above, strict=True)
@@ -180,8 +182,8 @@ class GatherTool:
 
     def _lead(self, query: Query, view: View) -> tuple[Lead, str]:
         """One thing in pictures, else in what was read or written; and why pictures were not searched, where they were not."""
-        frame, text, event = (self._hits(name, query, view) for name in ("frame", "text", "event"))
-        firing, named = self._known(query.text)
+        shape = msgspec.structs.replace(query, text=_shape(query.text))
+        frame, text, event = (self._hits(name, asked, view) for name, asked in (("frame", shape), ("text", query), ("event", query)))
         if (
             text.evidence
             and text.confidence >= _READ
@@ -191,28 +193,36 @@ class GatherTool:
         elif frame.evidence:
             agrees = event.confidence == 1 and any(e.t0_us <= frame.evidence[0].t0_us <= e.t1_us for e in event.evidence[:3])
             shown = tuple(episodes(view, frame.evidence))
-            lead = Lead(phrase=query.text, confidence=frame.confidence, episodes=shown, firing=firing, named=named, agrees=agrees)
+            lead = Lead(phrase=query.text, confidence=frame.confidence, episodes=shown, agrees=agrees)
+            lead = self._known(lead, frame.evidence[0], view)
         elif event.evidence:
             weight = _ONLY_EVENTS if "frame" in self._by_name and not frame.silent else 0.6
             found = tuple(episodes(view, event.evidence))
             lead = Lead(phrase=query.text, confidence=weight * event.confidence, episodes=found, basis="event")
         else:
-            lead = Lead(phrase=query.text, firing=firing, named=named)
+            lead = self._known(Lead(phrase=query.text), None, view)
         return lead, frame.silent
 
     def _hits(self, channel: str, query: Query, view: View) -> Hits:
         retriever = self._by_name.get(channel)  # type: ignore[call-overload]
         return retriever.retrieve(query, view, _SIGHTINGS) if retriever is not None and query.text.strip() else Hits()
 
-    def _known(self, phrase: str) -> tuple[float, bool]:
-        """How well the labels cover a phrase, and whether its noun is a word at all. A dual encoder knows no labels: it covers all."""
+    def _known(self, lead: Lead, best: Evidence | None, view: View) -> Lead:
+        """How well the labels cover the phrase, whether its noun is a word, and how the label that shows it was seen in the best picture.
+
+        A dual encoder knows no labels: it covers everything.
+        """
         if self._engines is None or self._engines.missing("embed_joint"):
-            return 1.0, True
+            return lead
         joint = self._engines.role("embed_joint")
         if not isinstance(joint, NamesLabels):
-            return 1.0, True
-        wanted = joint.match_labels(phrase)
-        return max([*wanted.labels.values(), *wanted.objects.values()], default=0.0), _is_noun(phrase)
+            return lead
+        wanted = joint.match_labels(_shape(lead.phrase))
+        fires = {**wanted.objects, **wanted.labels}
+        known = msgspec.structs.replace(lead, firing=max(fires.values(), default=0.0), named=_is_noun(_shape(lead.phrase)))
+        seen = view.observations([int(best.id[1:])]).get(int(best.id[1:]), ()) if best is not None else ()
+        own = [(fires.get(o.name, 0.0) * o.score, fires.get(o.name, 0.0)) for o in seen if o.kind in {"label", "object"}]
+        return msgspec.structs.replace(known, by=max(own)[1]) if own and max(own)[1] else known
 
 
 CARRIED = f"{' '.join(sorted(CARRIERS))} written write read say said show shown stand stood display displayed print printed call called"
@@ -229,6 +239,11 @@ _ALL = 400
 _FOUND = 60
 _SAME_SIGN_US = 12 * US
 """Readings this close that share a line are of one sign."""
+
+
+def _shape(phrase: str) -> str:
+    """People are seen as persons; other plurals the labels know."""
+    return "person" if PLURALS.get(phrase) == "person" else phrase
 
 
 @lru_cache(maxsize=4096)

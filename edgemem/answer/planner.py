@@ -131,7 +131,9 @@ def _answer(reply: Reply, session: Session, ms: float) -> Answer:
     known = session.evidence()
     evidence = tuple(known[name] for name in dict.fromkeys(reply.evidence) if name in known)[:_EVIDENCE_LIMIT]
     others = tuple(known[name] for name in dict.fromkeys(reply.alternatives) if name in known and name not in reply.evidence)
-    silent = (note for step in session.steps if isinstance(step.result, Found | Pool) for note in step.result.notes)
+    heard = reply.status == "answered" and all(item.channel in {"speech", "text"} for item in evidence)
+    looked = (step.result for step in session.steps if isinstance(step.result, Found) or (isinstance(step.result, Pool) and not heard))
+    silent = (note for result in looked for note in result.notes)
     notes = (*session.notes, *reply.notes, *silent, *session.picture_notes)
     return Answer(
         question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),

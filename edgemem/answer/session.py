@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from edgemem.answer.calls import Call
 from edgemem.answer.tools import Action, Refused, Result
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan
+from edgemem.errors import UsageError
 from edgemem.records import Evidence, Question, Record
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
 
 
 class Step(Record, frozen=True):
@@ -83,3 +88,21 @@ class Session:
             for evidence in () if isinstance(step.result, Refused) else step.result.evidence:
                 found.setdefault(evidence.id, evidence)
         return found
+
+
+def question_before(view: View, which: str) -> str:
+    """The question that a follow-up goes on about: of the session with this number, or of the "last" one; "" for "".
+
+    A follow-up that was itself answered counts with what it went on about, as it was said. Raises UsageError for an unknown session.
+    """
+    if not which:
+        return ""
+    if which != "last" and not which.isdecimal():
+        raise UsageError(f'"{which}" is no session; give its number (edgemem sessions list) or "last"')
+    if which == "last":
+        heads = view.sessions(limit=1)
+        return heads[0].question if heads else ""
+    kept = view.session(int(which))
+    if kept is None:
+        raise UsageError(f"this memory has no session {which}; see: edgemem sessions list")
+    return kept.question

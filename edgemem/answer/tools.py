@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
 
-from edgemem import words
 from edgemem.answer.gather import Gather, Pool
 from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
 from edgemem.answer.retrievers.readings import OcrReading, reading, reading_evidence, readings
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
+from edgemem.answer.understand.words import PLURALS, singular
 from edgemem.errors import UsageError
 from edgemem.records import US, Evidence, Moment, Observation, Record, Status
 
@@ -244,17 +244,6 @@ class CountTool:
 
 _COUNTED_SCORE = 0.4
 """Boxes below this are too often doubles or shadows to be counted."""
-# fmt: off
-_PLURALS = {
-    **dict.fromkeys(("people", "persons", "men", "women", "man", "woman", "children", "kids", "pedestrians", "folks", "humans"), "person"),
-    "mice": "mouse", "knives": "knife", "sheep": "sheep", "bikes": "bicycle", "motorbikes": "motorcycle", "phones": "cell phone",
-    "tvs": "tv", "televisions": "tv", "buses": "bus", "benches": "bench", "glasses": "wine glass", "vehicles": "car",
-}
-# fmt: on
-def singular(phrase: str) -> str:
-    """Such as "wine glasses" -> "wine glass", "people" -> "person"; rules for the names that detectors know."""
-    head, _, last = phrase.strip().rpartition(" ")
-    return f"{head} {_PLURALS.get(last) or words.singular(last)}".strip()
 
 
 def object_names(phrase: str, view: View) -> list[str]:
@@ -264,9 +253,9 @@ def object_names(phrase: str, view: View) -> list[str]:
     candidates = (
         phrase,
         one,
-        _PLURALS.get(phrase, phrase),
+        PLURALS.get(phrase, phrase),
         one.split()[-1] if one else "",
-        _PLURALS.get(one.split()[-1], "") if one else "",
+        PLURALS.get(one.split()[-1], "") if one else "",
     )
     return [name for name in dict.fromkeys(candidates) if name in known][:1]
 

@@ -122,11 +122,11 @@ def _reply_line(action: Plain, result: Plain) -> str:
 
 def _action(action: Plain, tz: str) -> str:
     """Such as `search "red mug" (channel frame) from 08:00:00 to 09:00:00`."""
-    about = next((str(action[key]) for key in ("query", "q", "name", "about") if action.get(key)), "")
+    about = next((str(action[key]) for key in ("query", "q", "question", "name", "about") if action.get(key)), "")
     span = " ".join(
         f"{word} {_time(action[key], tz)}" for word, key in (("from", "from_us"), ("to", "to_us")) if action.get(key) is not None
     )
-    told = {"action", "query", "q", "name", "about", "from_us", "to_us"}
+    told = {"action", "query", "q", "question", "name", "about", "from_us", "to_us"}
     others = (_named(key, value, tz) for key, value in action.items() if key not in told and value not in (None, "", (), [], {}))
     more = ", ".join(others)
     parts = (str(action.get("action", "step")), f'"{_short(about)}"' if about else "", f"({more})" if more else "", span)

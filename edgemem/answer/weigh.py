@@ -20,11 +20,11 @@ from edgemem.answer.understand.forms import fits
 from edgemem.answer.understand.lexicon import HAVING, PLACING, SEEING
 from edgemem.records import Record
 
-WORDS = ("held", "held all", "cosine", "above", "fits", "misfits", "told", "channel")
+WORDS = ("held", "cosine", "above", "misfits", "told", "channel")
 """Features of words; every one but "misfits" may only speak for the evidence."""
 LETTERS = tuple(name for name in WORDS if name not in {"cosine", "above"})
 """Features of words where no engine tells their meaning."""
-PICTURES = ("sure", "firing", "named", "agrees", "shown")
+PICTURES = ("sure", "firing", "by", "agrees")
 """Features of pictures; all of them may only speak for the evidence."""
 AGAINST = frozenset(("misfits",))
 """Features that may only speak against it."""
@@ -70,7 +70,7 @@ def told_prior(p: Parsed) -> float:
         return 0.0
     if p.hint in {"said", "read"} or p.quote:
         return 1.0
-    if p.hint == "seen" or p.kind in {"order", "how_many", "how_long"} or p.ordinal or p.form == "colour":
+    if p.hint == "seen" or p.kind in {"order", "how_many", "how_long"} or p.ordinal or (p.relation and p.anchors) or p.form == "colour":
         return 0.0
     if p.kind == "when":
         return 0.8 if _TO_COME.search(p.text) else 0.0
@@ -88,20 +88,23 @@ def told_prior(p: Parsed) -> float:
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
     """`WORDS` of one candidate."""
     right = p.hint == ("said" if one.channel == "speech" else "read")
-    fit = fits(p.form, one.text)
     return {
-        "held": one.held, "held all": float(one.held > 0.99), "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
-        "fits": float(bool(p.form) and fit), "misfits": float(bool(p.form) and not fit), "told": told_prior(p), "channel": float(right),
+        "held": one.held, "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
+        "misfits": float(not fits(p.form, one.text)), "told": told_prior(p), "channel": float(right),
     }  # fmt: skip
 
 
-def picture_features(p: Parsed, lead: Lead) -> dict[str, float]:
+def picture_features(lead: Lead) -> dict[str, float]:
     """`PICTURES` of what was found of one thing."""
-    sure, covered = min(0.99, max(0.01, lead.confidence)), max(lead.firing, 0.005)
+    sure = min(0.99, max(0.01, lead.confidence))
     return {
-        "sure": math.log(sure / (1 - sure)) + 5, "firing": math.log(covered / 0.005) / 5.3, "named": float(lead.named),
-        "agrees": float(lead.agrees), "shown": 1 - told_prior(p),
+        "sure": math.log(sure / (1 - sure)) + 5, "firing": _log(lead.firing), "by": _log(lead.by), "agrees": float(lead.agrees),
     }  # fmt: skip
+
+
+def _log(share: float) -> float:
+    """Logarithm of a probability from .005 to 1, scaled to 0..1."""
+    return 1 - math.log(max(share, 0.005)) / math.log(0.005)
 
 
 def told(p: Parsed, one: Candidate) -> float:
@@ -120,7 +123,7 @@ def shown(p: Parsed, lead: Lead) -> float:
     """
     if not lead.episodes or not fits_pictures(p) or not lead.named:
         return 0.0
-    return weights().pictures.probability(picture_features(p, lead)) if lead.basis == "frame" else lead.confidence
+    return weights().pictures.probability(picture_features(lead)) if lead.basis == "frame" else lead.confidence
 
 
 _PICTURED = frozenset(("", "time", "date", "place", "colour", "duration", "person"))
@@ -131,6 +134,8 @@ def fits_pictures(p: Parsed) -> bool:
     """A picture shows when, where, whether, how often and in which colour; it knows no names and no numbers, and nothing to come."""
     if p.kind == "how_long":
         return _LASTED.search(p.text) is not None
+    if p.kind in {"what", "which"} and p.form != "colour" and p.hint != "seen" and p.verb not in SEEING | HAVING | {""}:
+        return False
     return p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and told_prior(p) >= 0.5) and p.hint != "said"
 
 
@@ -147,5 +152,10 @@ def is_told(p: Parsed, one: Candidate) -> bool:
 
 
 def is_shown(p: Parsed, lead: Lead) -> bool:
-    """The pictures are likely enough an answer."""
-    return shown(p, lead) >= weights().pictures.least
+    """The pictures are likely enough an answer: "when did I see it" takes it for granted that it was there, "did I see it" does not."""
+    granted = p.kind not in {"yes_no", "where"} or (p.kind == "where" and p.verb in SEEING | PLACING)
+    return shown(p, lead) >= (weights().pictures.least if granted else SURELY)
+
+
+SURELY = 0.35
+"""Probability from which on it is said that a thing was there at all: an absent one is found at less, in all but one of ten."""

@@ -19,6 +19,7 @@ from edgemem.records import Answer
 @click.option("--option", "options", multiple=True, metavar="TEXT", help="One of the possible answers. Repeatable.")
 @click.option("--recipe", default="", metavar="NAME", help="Recipe to answer with (default: the settings').")
 @click.option("--planner", default="", metavar="NAME", help="Planner to reason with (default: the recipe's).")
+@click.option("--session", "follows", default="", metavar="ID|last", help="The session that this question goes on about.")
 @click.option("--trace", is_flag=True, help="Also print step by step how the answer was found; with --json on stderr.")
 @json_option
 @common_options
@@ -31,13 +32,16 @@ def ask(
     options: tuple[str, ...],
     recipe: str,
     planner: str,
+    follows: str,
     trace: bool,
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
     from edgemem.serve.rendering import answer_json
 
-    asked = environment.memory(memory).ask_traced(question, options=options, as_of=as_of, recipe=recipe, planner=planner, trace=trace)
+    asked = environment.memory(memory).ask_traced(
+        question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace
+    )
     if as_json:
         print_json(answer_json(asked.answer))
     else:

@@ -174,13 +174,23 @@ class Memory:
                 stopped = "interrupted" if {INTERRUPTED, STOPPED} & set(report.notes) else ""
                 yield Ingested(source=source, report=report)
 
-    def ask(self, question: str, *, options: Sequence[str] = (), as_of: Time | None = None, recipe: str = "", planner: str = "") -> Answer:
+    def ask(
+        self,
+        question: str,
+        *,
+        options: Sequence[str] = (),
+        as_of: Time | None = None,
+        recipe: str = "",
+        planner: str = "",
+        session: str = "",
+    ) -> Answer:
         """Answer from the memory, with the evidence that proves it; the status is "abstained" where nothing does.
 
         `options`: the possible answers to choose from. `as_of`: answer as if it were then; nothing that became known later is read.
+        `session`: the number of the session that the question goes on about, or "last".
         Raises UsageError for an empty question, MemoryDirError where there is no memory.
         """
-        asked = self.ask_traced(question, options=options, as_of=as_of, recipe=recipe, planner=planner, trace=False)
+        asked = self.ask_traced(question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=session, trace=False)
         asked.log()
         return msgspec.structs.replace(asked.answer, notes=(*asked.answer.notes, *asked.notes))
 
@@ -192,6 +202,7 @@ class Memory:
         as_of: Time | None = None,
         recipe: str = "",
         planner: str = "",
+        session: str = "",
         trace: bool = True,
     ) -> Asked:
         """Like `ask`, with a text that says step by step how the answer was found. It is stored when `Asked.log` is called."""
@@ -206,6 +217,7 @@ class Memory:
             tz=self.environment.settings.timezone,
             recipe=recipe or self.environment.settings.recipe,
             planner=planner,
+            session=session,
             trace=trace,
         )
         reply, unlogged = self._answered(request)

@@ -52,6 +52,8 @@ class AskRequest(_Request, frozen=True, tag="ask"):
     """"" = the recipe's."""
     trace: bool = False
     """Also say step by step how the answer was found."""
+    session: Name = ""
+    """Number of the session that the question goes on about, or "last"."""
     settings: str = ""
     """`Environment.digest` of the asking side."""
 

@@ -9,6 +9,7 @@ import msgspec
 
 from edgemem.answer.planner import ask as answer_question
 from edgemem.answer.retrieve import search as find
+from edgemem.answer.session import question_before
 from edgemem.answer.trace import log_of, trace_text
 from edgemem.events import QuestionAnswered
 from edgemem.records import Question
@@ -37,7 +38,7 @@ class QuestionService:
                 text=request.question, asked_us=request.asked_us, as_of_us=view.as_of_us, options=request.options, tz=request.tz
             )
             kit = self._environment.kit(request.recipe, request.planner)
-            answer, session = answer_question(view, question, kit)
+            answer, session = answer_question(view, question, kit, question_before(view, request.session))
         if (engines := self._environment.context.engines) is not None:
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, *engines.runtimes.notes()))
         self._feed.publish(QuestionAnswered(question=question, answer=answer))

@@ -52,7 +52,7 @@ def seconds(answer: Answer) -> list[int]:
         ("What did the blue sign say?", '"ROOM 214 Elena Fischer"', 60),
         ("What was the room number?", "214", 60),
         ("Who works in room 214?", "Elena Fischer", 60),
-        ("When does Marlow Bakery close?", "19:30", 160),
+        ("When does Marlow Bakery open?", "7:00", 160),
         ("How much was the espresso?", "2.80", 200),
         ("Did I see the word bakery?", "Yes", 160),
         ("What did I see right after the motorbike?", "rocket", 120),

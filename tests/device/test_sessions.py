@@ -62,7 +62,7 @@ def test_the_trace_tells_every_step_with_evidence_and_why_it_stopped(run: Run) -
     assert (code, err) == (0, "")
     trace = out[out.index('"What did the sign say?", asked') :].splitlines()
     assert "recipe plain, planner local" in trace[0]
-    assert trace[1].startswith('1. read "What did the sign say?"')
+    assert trace[1].startswith('1. gather "what did the sign say?"')
     assert 'm1 at 2026-05-04 08:00:00 "EXIT C"' in trace[1]
     assert trace[-2].partition(" ")[2].startswith("answered: ")
     assert "citing m" in trace[-2]
@@ -101,7 +101,7 @@ def test_json_keeps_its_keys_and_the_trace_goes_to_stderr(run: Run) -> None:
         "steps",
         "usage",
     ]
-    assert "1. read" in err
+    assert "1. gather" in err
 
 
 def test_what_was_asked_is_listed_and_told_again(run: Run) -> None:
@@ -153,7 +153,7 @@ def test_an_agent_keeps_the_sessions_of_those_who_ask_it(start: Start, tmp_path:
     daemon = start({"a": tmp_path / "a"}).wait_ready()
     with pytest.raises(SystemExit):
         main([*ASK, "--trace", "--memory", str(daemon.memory), "--config", str(daemon.settings)])
-    assert "1. read" in capsys.readouterr().out
+    assert "1. gather" in capsys.readouterr().out
     assert daemon.status.answered == 1
 
     def kept() -> int:

@@ -32,7 +32,7 @@ from edgemem.remember.view import View
 
 Array = npt.NDArray[np.float64]
 NEAR_S = 5.0
-LEAST = {"words": 0.15, "letters": 0.3, "pictures": 0.12}
+LEAST = {"words": 0.1, "letters": 0.3, "pictures": 0.12}
 """Probabilities from which on an answer is given; chosen on composed streams by `sweep.py`."""
 SHOWN = 2
 """Appearances among which the right one counts as found."""
@@ -120,7 +120,7 @@ def streams(source: str, memory: Path, questions: Sequence[dict[str, Any]], kit:
                 if lead.basis == "frame" and lead.episodes:
                     best = sorted(lead.episodes, key=lambda e: -e.score)[:SHOWN]
                     right = not question["unanswerable"] and any(_near(e.best, spans) for e in best)
-                    yield Example(source, group, "pictures", weigh.picture_features(parsed, lead), right, asked.text, lead.phrase)
+                    yield Example(source, group, "pictures", weigh.picture_features(lead), right, asked.text, lead.phrase)
 
 
 def _gathered(session: Session, tool: GatherTool, view: View) -> Pool:

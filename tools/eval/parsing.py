@@ -27,10 +27,12 @@ def loose(text: str | None) -> frozenset[str]:
 def read(parsed: Parsed) -> dict[str, Any]:
     """The slots in the form of the labels. The time of a question is its calendar time and the event it refers to."""
     said = parsed.time.said if parsed.time else ""
+    beside = parsed.relation == "side"
     named = (*parsed.things, *(parsed.choices if parsed.kind != "yes_no" else ()), *(parsed.anchors if parsed.kind == "order" else ()))
     return {
         "kind": parsed.kind, "things": frozenset(loose(thing) for thing in named), "person": loose(parsed.person),
-        "place": loose(parsed.place), "time": loose(f"{said} {parsed.clause}"), "predicate": loose(parsed.predicate),
+        "place": loose(parsed.clause if beside else parsed.place), "time": loose(said if beside else f"{said} {parsed.clause}"),
+        "predicate": loose(parsed.predicate),
         "negated": parsed.negated, "channel_hint": parsed.hint,
     }  # fmt: skip
 

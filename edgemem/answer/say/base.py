@@ -18,9 +18,9 @@ Steps = Generator[Action, Result, T]
 Plan = Steps[Reply]
 Window = tuple[int | None, int | None]
 
-STRONG = 0.6
-"""An appearance counts when its score is at least this share of the best one's."""
-SAME_TRACK_US = 10 * US
+STRONG = 0.4
+"""An appearance counts when its score is at least this share of the best one's; .35 to .45 did equally well on composed streams."""
+SAME_TRACK_US = 20 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
 

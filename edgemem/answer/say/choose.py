@@ -28,9 +28,10 @@ from edgemem.answer.say.pictures import colours_of
 from edgemem.answer.say.told import tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
-from edgemem.answer.understand.parse import noun_phrase, number_in, take_ordinal
+from edgemem.answer.understand.parse import take_ordinal
+from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.timeref import duration_s, read_clock
-from edgemem.answer.understand.words import likeness, words
+from edgemem.answer.understand.words import likeness, number_in, words
 from edgemem.answer.weigh import is_shown, shown, told_prior
 from edgemem.clock import to_local
 from edgemem.records import US

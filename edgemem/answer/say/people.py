@@ -36,8 +36,8 @@ from edgemem.answer.say.people_words import (
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.tools_graph import PEOPLE, Hear, Relate, Related, Row
-from edgemem.answer.understand.parse import noun_phrase
 from edgemem.answer.understand.people import ME, TALKS_TO, Asked, read_statement, same_verb
+from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.words import words
 from edgemem.answer.weigh import is_shown
 from edgemem.records import US, Evidence

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from edgemem.answer.compose import quote
@@ -31,7 +33,8 @@ def reply(s: Session) -> Plan:
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
         return with_option(known, same_option(s, known)) if s.question.options and known.option is None else known
     words = ranked(p, pool)
-    if s.span.problem and not (words and is_told(p, words[0][1]) and told_prior(p) >= 0.5):
+    over = re.search(r"\b(?:did|was|were)\b", p.text) is not None and p.hint != "said"
+    if s.span.problem and (over or not words or not is_told(p, words[0][1]) or told_prior(p) < 0.5):
         return abstain(s.span.problem)
     free = _free(s, pool)
     return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
@@ -44,7 +47,7 @@ def everything(s: Session) -> Steps[Pool]:
     """
     p = s.parsed
     timeless = told_prior(p) >= 0.5
-    said = p.time.said.split() if p.time and timeless else []
+    said = p.time.said.split() if p.time and timeless and not p.words else []
     window = (None, s.question.as_of_us) if timeless or s.span.problem else window_of(s)
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
     if window == window_of(s) and not s.span.problem:

@@ -29,8 +29,8 @@ _REGULAR = spelt(
     " fry peel chop stir taste smoke shower shave brush comb dress dry fold tidy dust vacuum mop scrub polish damage scratch bump crash"
     " injure attack bark chase jump land crawl dance travel board depart miss cancel book rent hire earn save count weigh measure press"
     " push"
-    " pull lift lean point wave nod kiss hug marry name total cover wrap tape glue nail drill saw screw type swap exchange copy share"
-    " download delete erase export blur show clap rain snow last reckon say tip fetch feature"
+    " pull lift lean point wave nod kiss hug marry name cover wrap glue drill screw type swap exchange copy share"
+    " download delete erase export blur show clap rain snow reckon say tip fetch feature"
 )
 _DOUBLED = frozenset(spelt("stop drop chop spot wrap mop nod hug swap plan ship grab tip pat dip clap"))
 
@@ -61,6 +61,12 @@ VERBS = _every_form()
 PARTICIPLES = {verb: participle for verb, _, participle in _FORMS}
 """Base of a verb and its past participle, by which a deed is named: "buy" is "bought"."""
 
+AMBIGUOUS = frozenset(spelt(
+    "phone call light watch drink park book water iron post mail cover ring stop sign draw walk dress smoke paint change answer text show"
+    " record film view plan type plant dust brush plug tear shower dance paint cut hit comb pack rent fold step name work use order charge"
+    " glue cook can train lift point tip"
+))  # fmt: skip
+"""Verbs whose base form is a noun as well: verbs only behind who does it."""
 SEEING = frozenset(
     spelt("see look watch spot notice view appear show pass happen catch meet observe witness encounter film record remember recall find")
 )
@@ -97,7 +103,10 @@ AUXILIARIES = frozenset(spelt("did do does have has had was were is are am be be
     " didn't don't doesn't haven't hasn't hadn't wasn't weren't isn't aren't can't couldn't won't wouldn't shouldn't gonna gotta ain't"
     " got supposed"))  # fmt: skip
 PLACE_WORDS = frozenset(
-    spelt("in on at under underneath behind beside near above below inside outside into between against beneath opposite within onto upon")
+    spelt(
+        "in on at from under underneath behind beside near above below inside outside into between against beneath opposite within"
+        " onto upon"
+    )
 )
 PREPOSITIONS = PLACE_WORDS | frozenset(spelt("of to from for with without by about over through across along around up down off out"
     " past during regarding towards toward like per"
@@ -106,11 +115,13 @@ FILLER = frozenset(spelt("please just really actually also too then now again ev
     " quite very so well there here"
     " somewhere anywhere everywhere else exactly not how why when where who whom whose if whether because that which and or but as it's"
     " kind sort type bit lot heck hell earth blinking bloody damn thing things stuff item object anything something nothing everything time"
-    " times moment point occasion occasions appearance sighting glimpse view sight front picture photo video recording stream today's"
+    " times moment point occasion occasions appearance sighting glimpse view sight picture photo video recording stream today's"
     " ok okay"
-    " hey hi hello cheers thanks uh um y'know know think guess mean recently back away together number happen total right got get gets"
+    " hey hi hello cheers thanks uh um y'know know think guess mean recently often home round away together number happen total right"
+    " got get gets"
     " getting whereabouts whenabouts much many more first last earliest latest next previous following earlier later sooner before after"
-    " visible present nearby shown once twice yesterday today tonight tomorrow ago no yes none"))  # fmt: skip
+    " visible present nearby immediately directly shortly suddenly eventually far shown once twice yesterday today tonight tomorrow ago"
+    " no yes none"))  # fmt: skip
 """Words that are never part of the name of a thing."""
 STOP = PRONOUNS | DETERMINERS | AUXILIARIES | PREPOSITIONS | FILLER
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 
 import msgspec
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
-from edgemem.answer.understand.lexicon import DETERMINERS, PERSONS, PLACE_WORDS, STATES, STOP, VERBS
+from edgemem.answer.understand.lexicon import PERSONS
 from edgemem.answer.understand.people import read_asked
+from edgemem.answer.understand.phrases import content, noun_phrase, predicate, slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
 from edgemem.answer.understand.timeref import take_time
-from edgemem.answer.understand.words import NUMBERS, spelt
 from edgemem.errors import UsageError
 from edgemem.infer.phrase import COLOUR_WORDS
 
@@ -129,7 +128,8 @@ _READ = re.compile(
     r"|notice|banner|board|receipt|title|caption|house number|display(?:ed)?|posted|slogan|stood on|say on|spelt|spelled)\b|^how much is\b"
 )
 _SAID = re.compile(
-    r"\b(?:say|said|says|tell|told|mention\w*|talk(?:ed|ing)? about|ask(?:ed)?|reckon\w*|heard?|promise[ds]?|suggest\w*|announce[ds]?"
+    r"\b(?:say|said|says|tell (?!me)|told|mention\w*|talk(?:ed|ing)? about|ask(?:ed)?|reckon\w*|heard?|promise[ds]?|suggest\w*"
+    r"|announce[ds]?"
     r" that|out loud"
     r"|conversation|speak|spoke|explain\w*|call(?:ed)? me)\b"
 )
@@ -138,7 +138,7 @@ _NOT = re.compile(
 )
 _RELATION = re.compile(
     r"\b(?:(?:right|just|directly|immediately|shortly|soon|straight|some ?time|next|long|once|only) )*"
-    r"(after|before|following|followed|preceded|prior to|as soon as|until|once)\b(?: that\b| when\b)?,? (?=\w)"
+    r"(after|before|following|followed|preceded|prior to|as soon as|until|once|since)\b(?: that\b| when\b)?,? (?=\w)"
 )
 _WHILE = re.compile(
     r"(?:(?<=\w) |^)(?:at the (?:same )?(?:time|moment)(?: as| when| that| of)?|while|whilst|during|when|together with|along with) (?=\w)"
@@ -165,9 +165,12 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     plain, quote = _take_quote(plain)
     body = _without_lead(plain.rstrip(" ?!."))
     if (command := _COMMAND.match(body)) and not body.endswith("?"):
-        things, place = _phrases(body[command.end() :].split())[:2]
-        _, rest = take_time(body)
-        return Parsed(kind="command", text=plain, command=command[1], things=things, place=place, words=tuple(_content(rest)), notes=notes)
+        time, rest = take_time(body[command.end() :])
+        things, place, person, *_ = slots(rest, text, "command")
+        return Parsed(
+            kind="command", text=plain, command=command[1], predicate=command[1], things=things, place=place, person=person, time=time,
+            hint=_hint(rest), words=tuple(content(rest)), notes=notes,
+        )  # fmt: skip
     parsed = _parsed(text, plain, body, quote)
     parsed = _followed(parsed, before) if before is not None and parsed.follows else parsed
     return msgspec.structs.replace(parsed, notes=notes)
@@ -176,7 +179,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     topic, body = _main_clause(body)
     time, timeless = take_time(body)
-    timeless = re.sub(r"(?:^|\b)(?:at|on|in|of|about|around)$", "", timeless.strip(" ,;:-'")).strip() or "what did i see"
+    timeless = re.sub(r"(?:^|\b)(?:at|on|in|of|around)$", "", timeless.strip(" ,;:-'")).strip() or "what did i see"
     kind, detail, rest = _head(timeless)
     choices = _choices(timeless, kind)
     order = kind == "order"
@@ -187,20 +190,20 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         rest, anchors, choices = _ordered(timeless, choices)
     ordinal = _ordinal(timeless if not topic else f"{topic} {timeless}", kind)
     rest, named = _MEDIUM.sub(" ", rest), _NAMED_TEXT.search(rest)
-    if kind == "what" and not anchors and (side := _SIDE.search(rest)) and not _content(rest[: side.start()]):
-        relation, anchors, rest = "side", (noun_phrase(rest[side.end() :]),), ""
-    things, place, person, verb, particle = _slots(rest, raw, kind)
+    if kind == "what" and not anchors and (side := _SIDE.search(rest)) and not content(rest[: side.start()]):
+        relation, anchors, clause, rest = "side", (noun_phrase(rest[side.end() :]),), rest[side.start() :], ""
+    things, place, person, verb, particle = slots(rest, raw, kind)
     if kind == "what" and place and not things and not anchors and verb in {"", "be"}:
         relation, anchors, place = "side", (noun_phrase(place.partition(" ")[2]),), ""
     things = (quote,) if quote or (named and (quote := named[1].strip())) else things
     things = tuple(thing for thing in things if thing not in anchors)
-    claim = _predicate(kind, verb, particle, rest, detail)
+    claim = predicate(kind, verb, particle, rest, detail)
     form = form_of(kind, detail, timeless if not topic else f"{topic} {timeless}")
     return Parsed(
         kind=kind, text=plain, form=form, things=things, person=person, place=place, predicate=claim, verb=verb,
         negated=_negated(timeless), hint=_hint(timeless), ordinal=ordinal, relation=relation, anchors=anchors, choices=choices,
         quote=quote, counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
-        time=time, clause=clause, words=_words(timeless if not topic else f"{topic} {timeless}", kind),
+        time=time, clause=clause, words=wanted_words(timeless if not topic else f"{topic} {timeless}", kind),
         follows=_FOLLOWS.search(plain.rstrip(" ?!.")) is not None, asked=None if quote else read_asked(_without_lead(timeless)),
     )  # fmt: skip
 
@@ -254,7 +257,7 @@ def _main_clause(body: str) -> tuple[str, str]:
         return "", f"{', '.join(parts[later:])} {parts[0]}" if later else body
     asked = re.sub(r"^(?:and|but|so|then|or) ", "", ", ".join(part.strip(" ?!.;") for part in parts[first:]))
     topic = " , ".join(part.strip(" ?!.;") for part in parts[:first])
-    return (topic, asked) if first and _content(topic) else ("", asked)
+    return (topic, asked) if first and content(topic) else ("", asked)
 
 
 def _head(body: str) -> tuple[Kind, str, str]:
@@ -263,7 +266,8 @@ def _head(body: str) -> tuple[Kind, str, str]:
     for kind, detail, pattern in _COMPILED:
         if match := pattern.match(body):
             keep = (
-                kind in {"order", "list", "yes_no"}
+                kind in {"order", "yes_no"}
+                or " of " in match[0]
                 or (kind == "which" and not body.startswith("which"))
                 or match[0].startswith(("my ", "i ", "no "))
             )
@@ -272,9 +276,7 @@ def _head(body: str) -> tuple[Kind, str, str]:
     if inner and inner.start():
         kind, detail, rest = _head(body[inner.start() :])
         return kind, detail, f"{body[: inner.start()]} , {rest}"
-    return (
-        ("when", "", body) if re.search(r"\b(?:sighting|time|first|last)\b", body) else ("where" if _content(body) else "other", "", body)
-    )
+    return ("when", "", body) if re.search(r"\b(?:sighting|time|first|last)\b", body) else ("where" if content(body) else "other", "", body)
 
 
 # ------------------------------------------------------------------------------------------------------- order, relation, time
@@ -324,6 +326,7 @@ def _ordered(body: str, choices: tuple[str, ...]) -> tuple[str, tuple[str, ...],
 
 def _take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...], str]:
     """Split off "(right) after the coffee", "between A and B", "while ...": the rest, the relation, its anchors, and the clause as said."""
+    body = re.split(r",? and (?=(?:who|did|what|how|was|where|when)\b)", body)[0]
     if match := re.search(r"\b(?:in )?between (.+?) and (.+)$", body):
         anchors = tuple(phrase for group in match.groups() if (phrase := _anchor(group)))
         if len(anchors) == 2 and "difference" not in body:
@@ -367,188 +370,6 @@ def _negated(body: str) -> bool:
     return _NOT.search(rest) is not None
 
 
-# ------------------------------------------------------------------------------------------------------------------- phrases
-
-
-def noun_phrase(text: str) -> str:
-    """The first thing that a clause names, without subject, verbs, articles and filler: "did I leave my red mug" -> "red mug"."""
-    found = _phrases(_tokens(text))
-    best = found[0] or tuple(phrase for phrase in (found[1].partition(" ")[2],) if phrase)
-    return _bare(best[0]) if best else ""
-
-
-def _tokens(text: str) -> list[str]:
-    text = re.sub(r"'(?:m|ve|re|ll|d)\b|'(?=\s|$)|(?<!\w)'", "", text)
-    return re.findall(r"[^\W_]+(?:['&.-][^\W_]+)*\.?(?=\s|$)|[^\W_]+(?:['&-][^\W_]+)*|,", text)
-
-
-def _content(text: str) -> list[str]:
-    """Words that a piece of evidence should hold: everything but the closed classes."""
-    return [
-        word.removesuffix("'s")
-        for word in dict.fromkeys(_tokens(text))
-        if word.removesuffix("'s") not in STOP and word != "," and not _is_silent(word)
-    ]
-
-
-def _words(text: str, kind: Kind) -> tuple[str, ...]:
-    """What the evidence should hold; "where did I put it" is answered by where it is."""
-    return tuple(word for word in _content(text) if kind != "where" or VERBS.get(word, "") not in lexicon.PLACING)
-
-
-def _is_silent(word: str) -> bool:
-    base = VERBS.get(word, "")
-    return base in lexicon.SEEING - {"film", "record", "show", "watch", "pass", "catch"} or base in {
-        "be",
-        "have",
-        "do",
-        "get",
-        "come",
-        "go",
-        "tell",
-    }
-
-
-def _phrases(tokens: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Things and the place among them: runs of content words, joined over "of", cut at every stop word and verb."""
-    things: list[str] = []
-    place: list[str] = []
-    run: list[str] = []
-    where = ""
-    verbed = False
-
-    def close() -> None:
-        nonlocal where
-        if run:
-            phrase = " ".join(run)
-            if where:
-                place.append(f"{where} {phrase}")
-            else:
-                things.append(_bare(phrase))
-        run.clear()
-        where = ""
-
-    before = ""
-    for i, word in enumerate(tokens):
-        following = tokens[i + 1] if i + 1 < len(tokens) else ""
-        if word == "of" and run and following and not where and before not in {"kind", "sort", "type", "lot", "out"}:
-            run.append(word)
-        elif run and run[-1] == "of" and word in DETERMINERS:
-            pass
-        elif word in PLACE_WORDS and following and following not in PLACE_WORDS and VERBS.get(before, "") != "look":
-            close()
-            where = word
-        elif where and not run and word in DETERMINERS:
-            where = f"{where} {word}"
-        elif (word == "can" and run) or (word in {"first", "last"} and following in {"aid", "name", "class", "floor"}):
-            run.append(word)
-        elif word in STOP or word == ",":
-            close()
-        elif _is_verb(word, before, following, seen=verbed, run=run):
-            close()
-            verbed = True
-        else:
-            run.append(word)
-        before = word
-    while run and run[-1] == "of":
-        run.pop()
-    close()
-    return tuple(dict.fromkeys(thing for thing in things if thing)), " ".join(place)
-
-
-def _is_verb(word: str, before: str, following: str, *, seen: bool, run: Sequence[str]) -> bool:
-    """A verb's form where a verb may stand: not behind an article, a preposition or in the middle of a name."""
-    if word not in VERBS and run and len(word) > 4 and word.endswith("ed") and following in STOP | {""}:
-        return True
-    if word not in VERBS or (seen and word == VERBS[word] and before not in {"i", "to", "we", "you"}):
-        return False
-    if before in DETERMINERS or (before in lexicon.PREPOSITIONS and before != "to") or before in COLOUR_WORDS:
-        return False
-    if (
-        word.endswith(("ed", "ing"))
-        and following
-        and following not in STOP
-        and before not in lexicon.PRONOUNS | lexicon.AUXILIARIES
-        and not run
-    ):
-        return before != ""
-    return before in lexicon.PRONOUNS | lexicon.AUXILIARIES | lexicon.FILLER | {"", ",", "to"} or (bool(run) and before != "of")
-
-
-def _bare(phrase: str) -> str:
-    words = phrase.removesuffix("'s").split()
-    while words and (words[-1] in STATES or words[-1] == "of") and len(words) > 1:
-        words.pop()
-    if len(words) == 2 and words[-1] in COLOUR_WORDS and words[0] not in COLOUR_WORDS:
-        words.reverse()
-    return " ".join(words)
-
-
-def _slots(rest: str, raw: str, kind: Kind) -> tuple[tuple[str, ...], str, str, str, str]:
-    """Things, place, person, main verb and its particle."""
-    tokens = _tokens(rest)
-    verb, particle = _main_verb(tokens, kind)
-    things, place = _phrases(tokens)
-    names = _names(raw)
-    people = [thing for thing in things if set(thing.split()) & names or thing.split()[-1] in PERSONS or thing.split()[0] in PERSONS]
-    person = "; ".join(dict.fromkeys(_as_written(thing, raw) for thing in people))
-    return tuple(thing for thing in things if thing not in people), place, person, verb, particle
-
-
-def _names(raw: str) -> frozenset[str]:
-    """Words written with a capital inside a sentence, without the weekdays, months and what is written in capitals throughout."""
-    inside = re.findall(r"(?<![.?!:]\s)(?<!^)(?<=\s)((?:Dr\. )?[A-Z][a-z]+)(?:'s)?\b", raw)
-    return frozenset(word.lower() for name in inside for word in name.split() if word.lower() not in _CALENDAR)
-
-
-_CALENDAR = frozenset(spelt("monday tuesday wednesday thursday friday saturday sunday january february march april may june july august"
-    " september october november"
-    " december christmas easter utc wifi pin pdf"))  # fmt: skip
-
-
-def _as_written(phrase: str, raw: str) -> str:
-    at = raw.lower().find(phrase)
-    return raw[at : at + len(phrase)] if at >= 0 else phrase
-
-
-def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
-    """Base of the last verb that stands behind its subject, and a particle ("came round"); "" where only "to be" does."""
-    found = ""
-    particle = ""
-    for i, word in enumerate(tokens):
-        base = VERBS.get(word, "")
-        before = tokens[i - 1] if i else ""
-        if not base or (base in {"be", "have", "do"} and i < len(tokens) - 1) or before in DETERMINERS or before in lexicon.PLACE_WORDS:
-            continue
-        subject = before in lexicon.PRONOUNS | lexicon.AUXILIARIES | lexicon.FILLER | {"to", ","} or (
-            i == 0 and kind in {"who", "what", "which", "where", "how_many"}
-        )
-        if not found and (subject or (before and before not in STOP)):
-            found = base
-            following = tokens[i + 1] if i + 1 < len(tokens) else ""
-            particle = following if following in {"round", "by", "up", "off", "down", "out", "away", "over"} else ""
-    return found, particle
-
-
-def _predicate(kind: Kind, verb: str, particle: str, rest: str, detail: str) -> str:
-    """What is claimed: the deed of the main verb, else a state that the question ends with."""
-    if detail == "colour":
-        return "colour"
-    if verb in lexicon.PLACING and kind in {"where", "which", "when", "what"} and not (kind in {"when", "what"} and verb == "leave"):
-        return ""
-    if (
-        verb
-        and verb not in lexicon.SEEING | lexicon.SAYING | {"be", "have", "do", "get"}
-        and not (verb in {"go", "come", "read"} and not particle)
-    ):
-        return f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
-    tail = [word for word in _tokens(rest) if word != ","]
-    state = next((word for word in reversed(tail) if word in STATES and word != "same"), "")
-    if not state and tail and tail[-1] in {"on", "off", "up", "down"}:
-        state = tail[-1]
-    return state if kind in {"yes_no", "which", "how_many", "how_why", "what"} else ""
-
-
 # ----------------------------------------------------------------------------------------------------------------- follow-ups
 
 
@@ -565,14 +386,3 @@ def _followed(parsed: Parsed, before: Parsed) -> Parsed:
         time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
         words=tuple(dict.fromkeys((*parsed.words, *before.words))), follows=True,
     )  # fmt: skip
-
-
-def number_in(text: str) -> int | None:
-    """The first number in words or figures, None without one."""
-    found = re.search(r"\d+|[a-z]+", text)
-    for word in re.findall(r"\d+|[a-z]+", text.lower()) if found else ():
-        if word.isdigit():
-            return int(word)
-        if word in NUMBERS:
-            return NUMBERS[word]
-    return None

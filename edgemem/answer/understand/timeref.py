@@ -102,6 +102,8 @@ def _number(word: str) -> float:
 
 def duration_s(text: str) -> float:
     """Seconds of "2 min 14 s", "half an hour", "90 seconds"."""
+    if text == "half hour":
+        return 1800.0
     return sum(_number(m[1] or "") * _UNITS[m[2][0]] for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text))
 
 
@@ -132,6 +134,13 @@ def read_clock(text: str) -> Clock | None:
 
 
 _Fields = dict[str, object]
+_SIDES: dict[str, Relation] = {"before": "before", "until": "before", "till": "before", "after": "after", "since": "after"}
+
+
+def _bare_hour(relation: Relation, word: str, exact_s: float) -> _Fields | None:
+    """Such as "before ten", "5ish": an hour without am or pm."""
+    hour = _number(word)
+    return {"relation": relation, "first": Clock(day_s=hour * 3600, exact_s=exact_s, half_day=True)} if 1 <= hour <= 12 else None
 
 
 def _clocks(relation: Relation, match: re.Match[str]) -> _Fields | None:
@@ -200,15 +209,28 @@ class _Reader(Protocol):
 # fmt: off
 _MEDIUM = r"the (?:video|stream|recording|clip|film|footage|memory)"
 _PART = r"(morning|noon|afternoon|evening|night)"
+_MINE = {"day": "today", "week": "this week"}
 _WEEKDAY = "|".join(WEEKDAYS)
+_BARE = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_HOW_MANY = r"\d+|two|three|four|five|six|seven|a couple of|a few"
+_MON_FULL = "|".join(calendar.month_name[1:]).lower()
 _RULES = _compile(
     (r"\blast night\b", lambda _: {"day": "yesterday", "part": "night"}),
+    (r"\b(?:the )?night before last\b", lambda _: {"day": "day before yesterday", "part": "night"}),
+    (r"\b(?:(?:on|at|over) )?(?:(this|last|the) )weekend\b", lambda m: {"day": "last weekend" if m[1] == "last" else "weekend"}),
+    (rf"\b(?:a week ago (?:on )?|(?:on )?(?:the )?)({_WEEKDAY}) (?:a week ago|before last)\b", lambda m: {"day": f"{m[1]} before"}),
+    (rf"\ba week ago (?:on )?({_WEEKDAY})\b", lambda m: {"day": f"{m[1]} before"}),
+    (rf"\b({_HOW_MANY}) days? ago(?:,? (?:(?:early|late) )?(?:in the )?{_PART})?\b",
+        lambda m: _day(f"{round(_number(m[1]))} days ago", m[2])),
+    (rf"\b(?:in|since|during|last|this) ({_MON_FULL})\b(?! \d)", lambda m: {"day": f"month {_MONTHS[m[1]]}"}),
+    (rf"\b(?:at |around |about |by |before |after |since )*({_BARE})[ -]?ish\b", lambda m: _bare_hour("at", m[1], 1800.0)),
     (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
     (rf"\b(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
         lambda m: _day(m[1], m[2])),
     (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
     (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
     (rf"\bin (\d+|an?|one|two|five|ten) ({_UNIT})(?: from now| time)?[?.! ]*$", lambda _: {"future": True}),
+    (rf"\bsince (?:last )?({_WEEKDAY}|yesterday)\b", lambda m: {"day": m[1], "relation": "after"}),
     (rf"\b(?:on |last |this |on the )?({_WEEKDAY})\b(?: {_PART}\b)?", lambda m: _day(m[1], m[2])),
     (rf"\b(?:on )?(?:the )?({_DATE})\b", _iso_day),
     (rf"\b(?:between|from|in between) ({_CLOCK})(?: and | to | until | till | ?[-\u2013] ?)({_CLOCK})", lambda m: _clocks("between", m)),
@@ -232,13 +254,16 @@ _RULES = _compile(
     (rf"\b(?:right |just )?(?:at|in|near) {_START}", lambda _: {"offsets_s": (0.0, 30.0)}),
     (rf"\b(?:right )?(?:at|near|towards?) the (?:very )?end{_STREAM}?", lambda _: {"offsets_s": (-30.0, 0.0)}),
     (rf"\b({_DUR}) (?:ago|earlier|before now)\b", lambda m: {"ago_s": duration_s(m[1])}),
-    (rf"\b(?:(?:in|during|within|over|for) )?(?:the |these )?(?:last|past|previous) ({_DUR}|hour|minute|second|day)\b",
+    (rf"\b(?:(?:in|during|within|over|for) )?(?:the |these )?(?:last|past|previous) ({_DUR}|half hour|hour|minute|second|day)\b",
         lambda m: {"last_s": duration_s(m[1])}),
     (rf"\b(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
     (rf"\b(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
     (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
+    (rf"\b(before|until|till|after|since|at|around|by) ({_BARE})(?=[?,.! ]*$|,)",
+        lambda m: _bare_hour(_SIDES.get(m[1], "at"), m[2], 3600.0)),
     (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )",
         lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
+    (rf"\bmy (day|week|{_PART[1:-1]})\b", lambda m: {"day": _MINE[m[1]]} if m[1] in _MINE else {"part": m[1]}),
     (rf"\b(?:early |late |later )?this (?:early |late )?{_PART}\b", lambda m: {"day": "today", "part": m[1]}),
     (rf"\b(?:early |late |later )?(?:that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
 )

@@ -141,9 +141,20 @@ def _named_days(name: str, today: date) -> tuple[date, date]:
         day = today - one * ((today.weekday() - WEEKDAYS.index(name)) % 7)
         return day, day + one
     back = {"today": 0, "yesterday": 1, "day before yesterday": 2}
-    if name in back:
-        day = today - one * back[name]
+    if name in back or name.endswith(" days ago"):
+        day = today - one * (back[name] if name in back else int(name.split(maxsplit=1)[0]))
         return day, day + one
+    if name.endswith(" before"):
+        day = _named_days(name.removesuffix(" before"), today)[0] - 7 * one
+        return day, day + one
+    if name.endswith("weekend"):  # the one that has begun last; "last weekend" on a weekend is the one before
+        begun = today - one * ((today.weekday() - calendar.SATURDAY) % 7)
+        day = begun - 7 * one if name.startswith("last") and begun + 2 * one > today else begun
+        return day, day + 2 * one
+    if name.startswith("month "):
+        number = int(name.removeprefix("month "))
+        year = today.year if number <= today.month else today.year - 1
+        return date(year, number, 1), date(year + number // 12, number % 12 + 1, 1)
     if name.endswith("week"):
         monday = today - one * today.weekday()
         return {"this week": (monday, monday + 7 * one), "last week": (monday - 7 * one, monday)}.get(name, (today - 7 * one, today + one))
@@ -172,6 +183,8 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
     if not ref.day:
         return _by_clock(ref, list(_days_back(view, bounds, tz)), now, tz, view)
     first, after = _named_days(ref.day, today)
+    if ref.relation == "after" and ref.first is None:  # since Sunday
+        after = today + timedelta(days=1)
     from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
     if from_us > now:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from edgemem import words as nouns
+
 
 def spelt(text: str) -> list[str]:
     """The words of a table that is written as one text."""
@@ -152,3 +154,30 @@ def figures(text: str) -> str:
     """The text with its number words in figures, all else as it is: "Size forty-one, please" is "Size 41, please"."""
     number = rf"(?:{'|'.join(sorted((w for w in NUMBERS if w not in {'second', 'first', 'third', 'once'}), key=len, reverse=True))})"
     return re.sub(rf"\b{number}(?:[ -]{number})*\b", lambda match: " ".join(numbered(match[0])), text, flags=re.IGNORECASE)
+
+
+# fmt: off
+PLURALS = {
+    **dict.fromkeys(("people", "persons", "men", "women", "man", "woman", "children", "kids", "pedestrians", "folks", "humans"), "person"),
+    "mice": "mouse", "knives": "knife", "sheep": "sheep", "bikes": "bicycle", "motorbikes": "motorcycle", "phones": "cell phone",
+    "tvs": "tv", "televisions": "tv", "buses": "bus", "benches": "bench", "glasses": "wine glass", "vehicles": "car",
+}
+"""Names of detected things that are called otherwise when there are several, or by many people."""
+# fmt: on
+
+
+def singular(phrase: str) -> str:
+    """Such as "wine glasses" -> "wine glass", "people" -> "person": the name that detectors have for it, else the dictionary's."""
+    head, _, last = phrase.strip().rpartition(" ")
+    return f"{head} {PLURALS.get(last) or nouns.singular(last)}".strip()
+
+
+def number_in(text: str) -> int | None:
+    """The first number in words or figures, None without one."""
+    found = re.search(r"\d+|[a-z]+", text)
+    for word in re.findall(r"\d+|[a-z]+", text.lower()) if found else ():
+        if word.isdigit():
+            return int(word)
+        if word in NUMBERS:
+            return NUMBERS[word]
+    return None

@@ -1,0 +1,216 @@
+"""The phrases of a question: things, place, person, deed and state, cut at stop words and verbs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from edgemem.answer.understand import lexicon
+from edgemem.answer.understand.lexicon import DETERMINERS, PERSONS, PLACE_WORDS, STATES, STOP, VERBS
+from edgemem.answer.understand.record import Kind
+from edgemem.answer.understand.words import NUMBERS, spelt
+from edgemem.infer.phrase import COLOUR_WORDS
+
+
+def noun_phrase(text: str) -> str:
+    """The first thing that a clause names, without subject, verbs, articles and filler: "did I leave my red mug" -> "red mug"."""
+    found = _phrases(tokens_of(text))
+    best = found[0] or tuple(phrase for phrase in (found[1].partition(" ")[2],) if phrase)
+    return _bare(best[0]) if best else ""
+
+
+def tokens_of(text: str) -> list[str]:
+    text = re.sub(r"'(?:m|ve|re|ll|d)\b|'(?=\s|$)|(?<!\w)'", "", text)
+    return re.findall(r"[^\W_]+(?:['&.-][^\W_]+)*\.?(?=\s|$)|[^\W_]+(?:['&-][^\W_]+)*|,", text)
+
+
+def content(text: str) -> list[str]:
+    """Words that a piece of evidence should hold: everything but the closed classes."""
+    return [
+        word.removesuffix("'s")
+        for word in dict.fromkeys(tokens_of(text))
+        if word.removesuffix("'s") not in STOP and word != "," and not _is_silent(word)
+    ]
+
+
+def wanted_words(text: str, kind: Kind) -> tuple[str, ...]:
+    """What the evidence should hold; "where did I put it" is answered by where it is."""
+    return tuple(word for word in content(text) if kind != "where" or VERBS.get(word, "") not in lexicon.PLACING)
+
+
+def _is_silent(word: str) -> bool:
+    base = VERBS.get(word, "")
+    return base in lexicon.SEEING - {"film", "record", "show", "watch", "pass", "catch"} or base in {
+        "be",
+        "have",
+        "do",
+        "get",
+        "come",
+        "go",
+        "tell",
+    }
+
+
+def _phrases(words: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Things and the place among them: runs of content words, joined over "of", cut at every stop word and verb."""
+    things: list[str] = []
+    place: list[str] = []
+    run: list[str] = []
+    where = ""
+    verbed = False
+    did = any(word in {"did", "do", "does", "will", "can", "could", "would", "should"} for word in words)
+
+    def close() -> None:
+        nonlocal where
+        if run and not set(run) <= STATES:
+            phrase = _bare(" ".join(run))
+            if where:
+                place.append(f"{where} {phrase}")
+            else:
+                things.append(phrase)
+        run.clear()
+        where = ""
+
+    before = ""
+    for i, word in enumerate(words):
+        following = words[i + 1] if i + 1 < len(words) else ""
+        if word == "of" and run and following and not where and before not in {"kind", "sort", "type", "lot", "out"}:
+            run.append(word)
+        elif run and run[-1] == "of" and word in DETERMINERS:
+            pass
+        elif word in PLACE_WORDS and following and following not in PLACE_WORDS and VERBS.get(before, "") != "look":
+            close()
+            where = word
+        elif where and not run and word in DETERMINERS:
+            where = f"{where} {word}"
+        elif (word == "can" and run) or (word in {"first", "last"} and following in {"aid", "name", "class", "floor"}):
+            run.append(word)
+        elif word in STOP or word == "," or (word == "back" and before in VERBS):
+            close()
+        elif _is_verb(word, before, following, seen=verbed, run=run, did=did):
+            close()
+            verbed = True
+        else:
+            run.append(word)
+        before = word
+    while run and run[-1] == "of":
+        run.pop()
+    close()
+    return tuple(dict.fromkeys(thing for thing in things if thing)), " ".join(place)
+
+
+def _is_verb(word: str, before: str, following: str, *, seen: bool, run: Sequence[str], did: bool) -> bool:
+    """A verb's form where a verb may stand: not behind an article, a preposition or in the middle of a name."""
+    if word not in VERBS and run and len(word) > 4 and word.endswith("ed") and following in STOP | {""}:
+        return True
+    if word not in VERBS or (seen and word == VERBS[word] and before not in {"i", "to", "we", "you"}):
+        return False
+    if run and word == VERBS.get(word) and not did:
+        return False
+    if word in lexicon.AMBIGUOUS and not (before in lexicon.PRONOUNS | {"to"} or (run and did and following in STOP | {""})):
+        return False
+    if before in DETERMINERS or (before in lexicon.PREPOSITIONS and before != "to") or before in COLOUR_WORDS:
+        return False
+    if (
+        word.endswith(("ed", "ing"))
+        and following
+        and following not in STOP
+        and before not in lexicon.PRONOUNS | lexicon.AUXILIARIES
+        and not run
+    ):
+        return before != ""
+    return before in lexicon.PRONOUNS | lexicon.AUXILIARIES | lexicon.FILLER | {"", ",", "to"} or (bool(run) and before != "of")
+
+
+def _bare(phrase: str) -> str:
+    words = phrase.removesuffix("'s").split()
+    while len(words) > 1 and (words[-1] in STATES or words[-1] == "of" or (words[-1].endswith("ing") and words[-1] not in VERBS)):
+        words.pop()
+    while len(words) > 1 and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
+        words.pop(0)
+    if len(words) == 2 and words[-1] in COLOUR_WORDS and words[0] not in COLOUR_WORDS:
+        words.reverse()
+    return " ".join(words)
+
+
+def slots(rest: str, raw: str, kind: Kind) -> tuple[tuple[str, ...], str, str, str, str]:
+    """Things, place, person, main verb and its particle."""
+    tokens = tokens_of(rest)
+    verb, particle = _main_verb(tokens, kind)
+    things, place = _phrases(tokens)
+    names = _names(raw)
+    people = [thing for thing in things if set(thing.split()) & names or thing.split()[-1] in PERSONS or thing.split()[0] in PERSONS]
+    person = "; ".join(dict.fromkeys(_as_written(thing, raw) for thing in people))
+    person = person or next((word for word in tokens if word in {"he", "she", "him", "her"} and kind != "where"), "")
+    return tuple(thing for thing in things if thing not in people), place, person, verb, particle
+
+
+def _names(raw: str) -> frozenset[str]:
+    """Words written with a capital inside a sentence, without the weekdays, months and what is written in capitals throughout."""
+    inside = re.findall(r"(?<![.?!:]\s)(?<!^)(?<=\s)((?:Dr\. )?[A-Z][a-z]+)(?:'s)?\b", raw)
+    return frozenset(word.lower() for name in inside for word in name.split() if word.lower() not in _CALENDAR)
+
+
+_CARDINALS = frozenset(word for word in NUMBERS if not word.endswith(("st", "nd", "rd", "th", "ce")))
+_CALENDAR = frozenset(spelt("monday tuesday wednesday thursday friday saturday sunday january february march april may june july august"
+    " september october november"
+    " december christmas easter utc wifi pin pdf"))  # fmt: skip
+
+
+def _as_written(phrase: str, raw: str) -> str:
+    at = raw.lower().find(phrase)
+    return raw[at : at + len(phrase)] if at >= 0 else phrase
+
+
+def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
+    """Base of the last verb that stands behind its subject, and a particle ("came round"); "" where only "to be" does."""
+    found = ""
+    particle = ""
+    did = any(word in {"did", "do", "does", "will", "can", "could", "would", "should"} for word in tokens)
+    for i, word in enumerate(tokens):
+        base = VERBS.get(word, "")
+        before = tokens[i - 1] if i else ""
+        if base == "do" and before in {"i", "we", "you"} and not found:
+            return "do", ""
+        noun = word in lexicon.AMBIGUOUS and before not in lexicon.PRONOUNS | {"to"} and (not did or before in STOP)
+        if (
+            not base
+            or noun
+            or (base in {"be", "have", "do"} and i < len(tokens) - 1)
+            or before in DETERMINERS
+            or before in lexicon.PLACE_WORDS
+        ):
+            continue
+        subject = before in lexicon.PRONOUNS | lexicon.AUXILIARIES | lexicon.FILLER | {"to", ","} or (
+            i == 0 and kind in {"who", "what", "which", "where", "how_many"}
+        )
+        if not found and (subject or (before and before not in STOP and (did or word != base or kind == "who"))):
+            found = base
+            following = tokens[i + 1] if i + 1 < len(tokens) else ""
+            particle = following if following in _PARTICLES or (found in {"start", "stop", "finish", "keep"} and following in VERBS) else ""
+            if found == "spend" and (doing := next((VERBS[w] for w in tokens[i + 1 :] if w.endswith("ing") and w in VERBS), "")):
+                found = doing
+    return found, particle
+
+
+_PARTICLES = frozenset(("round", "by", "up", "off", "down", "out", "away", "over", "home"))
+
+
+def predicate(kind: Kind, verb: str, particle: str, rest: str, detail: str) -> str:
+    """What is claimed: the deed of the main verb, else a state that the question ends with."""
+    if detail == "colour":
+        return "colour"
+    if verb in lexicon.PLACING and kind in {"where", "which", "when", "what", "yes_no"} and not (kind != "where" and verb == "leave"):
+        return ""
+    if verb == "do" and kind in {"what", "how_many"}:
+        return "doing" if "doing" in rest else "done"
+    moved = verb in {"go", "come"} and kind in {"where", "what", "order", "which"} and not particle
+    if verb and verb not in lexicon.SEEING | lexicon.SAYING | {"be", "have", "do", "get", "read"} and not moved:
+        return f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
+    tail = [word for word in tokens_of(rest) if word != ","]
+    if either := re.search(r"\b(\w+) or (\w+)$", rest.strip()):
+        return either[0] if {either[1], either[2]} <= STATES else ""
+    state = next((word for word in reversed(tail) if word in STATES and word != "same"), "")
+    if not state and tail and tail[-1] in {"on", "off"}:
+        state = tail[-1]
+    return state if kind in {"yes_no", "which", "how_many", "how_why", "what"} else ""

@@ -1,0 +1,135 @@
+"""Every figure that is stated, in one table: `all.py --lifelogs DIR --work DIR [--seeds 1,2,3] [--composed 100,101]`.
+
+`--lifelogs` holds `make_lifelog.py`, `natural-N.json`, `questions-to-parse.json` and `score.py`. Streams and memories are made below
+`--work` where they are missing, with the recipe that edgemem takes by itself. Composed streams (`run.py`) are asked and scored the same
+way. Then come the parser's figures on the half of the labelled questions that is not looked at, and words that nothing answers to.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ask import ask_all, make_kit
+from parsing import measure
+
+from edgemem.answer.planner import AnswerKit
+
+NONSENSE = (
+    "blicket dax wug flumph zorple quibnar snerd glorp frindle toma modi koba vonk plim tarv skree borfin nelip drazz yomple grifta hulon"
+    " pesko tibbet wumble zindor calup freeb gomzy harlip jexa krovin lumdit moxel narbo optal pragle quom resdin sothy trankle umbrix"
+    " vistle wolpa xandi yurbo zemlin fendle birko saffit"
+)
+ABSENT = (
+    "hammock kayak typewriter accordion chandelier wheelchair snowman tent crutches lighthouse telescope anchor surfboard pram stroller"
+    " rake shovel drill toaster blender dishwasher ladder curtains mattress bathtub toothbrush hairdryer lipstick wallet passport earring"
+    " necklace bracelet sunglasses scarf glove boot sandal slipper stapler envelope calendar backpack suitcase laptop headphones microphone"
+    " drone projector skateboard snowboard dartboard domino jigsaw saucepan ladle whisk corkscrew pizza pancake sushi pretzel donut shrimp"
+    " hedgehog hamster zebra kangaroo koala panda"
+)
+WORDINGS = ("When did I last see the {}?", "Did I see a {}?", "Where is my {}?")
+_CLI = [sys.executable, "-m", "edgemem.cli.main"]
+
+
+def lifelog(home: Path, work: Path, seed: str) -> tuple[Path, Path]:
+    """(stream folder, memory) of one seed, made if missing."""
+    stream, memory = work / f"life{seed}", work / f"mem{seed}"
+    if not (stream / "life.mp4").exists():
+        make = [sys.executable, str(home / "make_lifelog.py"), "--seed", seed, "--minutes", "12", "--out", str(stream)]
+        subprocess.run(make, check=True)
+    _ingest(stream / "life.mp4", memory, "2026-03-01T08:00:00Z")
+    return stream, memory
+
+
+def composed(work: Path, seed: str) -> tuple[Path, Path]:
+    """(stream folder, memory) of one composed stream, with its questions as `qa.json`."""
+    from compose import compose
+
+    stream, memory = work / f"s{seed}-12m", work / f"s{seed}-12m-memory"
+    if not (stream / "truth.json").exists():
+        compose(int(seed), 12.0, stream, questions=90)
+    truth = json.loads((stream / "truth.json").read_text())
+    _ingest(stream / truth["video"], memory, truth["start"])
+    (stream / "qa.json").write_text(json.dumps(list(as_lifelog(truth))))
+    return stream, memory
+
+
+def _ingest(video: Path, memory: Path, start: str) -> None:
+    if not memory.exists():
+        subprocess.run([*_CLI, "ingest", str(video), "--memory", str(memory), "--start", start], check=True)
+
+
+def as_lifelog(truth: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Composed questions in the form that `score.py` reads; those asked at another time are left out."""
+    for q in truth["questions"]:
+        if q["kind"] == "day":
+            continue
+        check, keys = None, ["|".join(q["accept"])]
+        if q["answerable"] and q["check"] in {"option", "count", "yesno"}:
+            keys = [str(q["count"])] if q["check"] == "count" else ["yes" if q["yes"] else "no"]
+            check = {"yesno": "text"}.get(q["check"], q["check"])
+        elif q["answerable"]:
+            check = "text" if q["check"] in {"text", "place"} and q["accept"] else "top1" if q["kind"] in {"first", "last"} else None
+        answer = q["options"][q["option"]] if q["option"] is not None else keys[0]
+        yield {
+            "id": q["id"], "type": q["kind"], "question": q["text"], "answer": answer, "options": q["options"] or None, "spans": q["spans"],
+            "channel": "", "unanswerable": not q["answerable"], "keys": keys, "check": check, "no_is_right": q["check"] == "yesno",
+        }  # fmt: skip
+
+
+def scored(scorer: Path, kit: AnswerKit, memory: Path, qa: Path, out: Path) -> str:
+    """Ask everything and print what the scorer says in one line."""
+    questions = json.loads(qa.read_text())
+    out.write_text("".join(json.dumps(one) + "\n" for one in ask_all(kit, memory, questions)))
+    said = subprocess.run([sys.executable, str(scorer), "--qa", str(qa), "--answers", str(out)], capture_output=True, text=True, check=True)
+    lines = said.stdout.splitlines()
+    told = {line.partition(":")[0]: line.partition(":")[2].strip() for line in lines if ":" in line}
+    accuracy = next(line.split()[2] for line in lines if line.startswith("answer accuracy"))
+    f1 = told["abstention"].split("F1 ")[1]
+    wrong, false = told["wrong and confident (>= .5)"].split(" ")[0], told["wrong and confident (>= .5)"].rsplit(": ", 1)[-1].split()[0]
+    recall = next(line.split()[2] for line in lines if line.startswith("overall"))
+    return f"{float(told['score']):6.1f} {float(recall):6.1f} {float(accuracy):6.1f} {float(f1):6.1f} {wrong:>8} {false:>7}"
+
+
+def affirmed(kit: AnswerKit, memory: Path, names: Sequence[str]) -> str:
+    """How many of these are said to have been seen."""
+    asked = [{"id": str(i), "question": WORDINGS[i % len(WORDINGS)].format(name)} for i, name in enumerate(names)]
+    said = ask_all(kit, memory, asked)
+    return f"{sum(one['result']['status'] == 'answered' for one in said)}/{len(said)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lifelogs", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--composed", default="")
+    args = parser.parse_args()
+    kit, scorer = make_kit(), args.lifelogs / "score.py"
+    print(f"{'questions':24} {'score':>6} {'R@10':>6} {'right':>6} {'F1':>6} {'wrong>.5':>8} {'false':>7}")
+    for seed in filter(None, args.composed.split(",")):
+        stream, memory = composed(args.work / "composed", seed)
+        print(f"{'composed ' + seed:24}", scored(scorer, kit, memory, stream / "qa.json", args.work / f"composed{seed}.jsonl"), flush=True)
+    for seed in filter(None, args.seeds.split(",")):
+        stream, memory = lifelog(args.lifelogs, args.work, seed)
+        truth = json.loads((stream / "truth.json").read_text())
+        shown = " ".join(name for one in truth["appearances"] for name in (*one["names"], *one["hypernyms"]))
+        absent = [name for name in ABSENT.split() if name not in shown]
+        for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / f"natural-{seed}.json")):
+            if qa.exists():
+                line = scored(scorer, kit, memory, qa, args.work / f"{name}{seed}.jsonl")
+                print(f"{f'lifelog {seed}, {name}':24}", line, flush=True)
+        print(
+            f"{'':24} nonsense {affirmed(kit, memory, NONSENSE.split())}, absent things {affirmed(kit, memory, absent)} affirmed",
+            flush=True,
+        )
+    labels = json.loads((args.lifelogs / "questions-to-parse.json").read_text())
+    for name, value in measure([label for label in labels if int(label["id"][1:]) % 2]).items():
+        print(f"{'parsing: ' + name:44} {value:6.1f}")
+
+
+if __name__ == "__main__":
+    main()
