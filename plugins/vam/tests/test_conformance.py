@@ -66,7 +66,7 @@ ROWS = (
     Row(6, "M", "kept pictures are JPEG of quality 90; bytes, not text", (
         "test_conformance.py::test_a_stream_through_the_recipe_becomes_pictures_of_quality_90_events_and_their_documents",)),
     Row(7, "M", "one space for pictures and text, f16, fixed dimension (P 3.2.2)", (
-        "tests/remember/test_documents.py::test_a_space_holds_moments_or_passages_never_both",
+        "tests/remember/test_documents.py::test_a_space_has_vectors_of_one_kind",
         "tests/remember/test_store.py::test_vectors_of_the_wrong_size_are_refused_by_name",
         "test_search.py::test_a_search_by_looks_uses_the_stored_vector_and_finds_pictures_only")),
     Row(8, "M", "distance 1 - cosine within 0..2, zero vector has cosine 0 (P eq. 2)", (
