@@ -20,12 +20,18 @@ if TYPE_CHECKING:
     """Vectors: float32 [n, dim]."""
     Vector = npt.NDArray[np.float32]
     """One vector: float32 [dim], unit length unless said otherwise."""
+    Samples = npt.NDArray[np.float32]
+    """Mono sound: float32 [n] at `SOUND_RATE_HZ`, -1..1."""
 else:
     # msgspec resolves annotations at run time; arrays never cross a wire, so any object will do there.
-    Image = Matrix = Vector = Any
+    Image = Matrix = Vector = Samples = Any
 
 US = 1_000_000
 """Microseconds in a second."""
+SOUND_RATE_HZ = 16_000
+"""Sample rate of all sound: what speech models take."""
+BEFORE_START_US, AFTER_END_US = -(1 << 62), 1 << 62
+"""Offsets before everything in a stream and after everything in it."""
 
 Channel = Literal["frame", "event", "text", "speech", "entity"]
 """Where evidence was found, as `edgemem search --channel` names it."""
@@ -75,6 +81,28 @@ class Frame(Record, frozen=True):
     """Of a live source; "" for a recording, whose times are taken as they are given."""
     error_us: int = 0
     """How far off `t_us` may be; `clock.UNTRUSTED_US` where the clock cannot be trusted."""
+
+
+class Sound(Record, frozen=True):
+    """A stretch of mono sound. The next one of its stream begins where it ends, or later: a gap."""
+
+    stream: str
+    t_us: int
+    offset_us: int
+    """Of its first sample, counted from the stream's first frame: sound that begins before it has a negative one."""
+    samples: Samples
+    live: bool = False
+    """What comes next does not wait: a recogniser that falls behind must leave something out."""
+
+    @property
+    def duration_us(self) -> int:
+        """Length in microseconds."""
+        return len(self.samples) * US // SOUND_RATE_HZ
+
+    @property
+    def end_us(self) -> int:
+        """Offset just after the last sample."""
+        return self.offset_us + self.duration_us
 
 
 class Utterance(Record, frozen=True):
@@ -130,6 +158,10 @@ class Segment(Record, frozen=True):
     offset_us: int
     representative_id: int | None = None
     """The moment that stands for it."""
+    level: int = 0
+    """0 is the lowest; those of one segmenter lie in segments of the level above."""
+    parent_id: int | None = None
+    """The segment that it lies in, once that closed."""
 
 
 class Text(Record, frozen=True, kw_only=True):

@@ -43,8 +43,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from edgemem.extend import Component, hookimpl
-from edgemem.see.gate import Look, Verdict
+from edgemem.extend import Component, Look, Verdict, hookimpl
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

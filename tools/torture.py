@@ -27,6 +27,7 @@ import simplejpeg
 from edgemem.errors import MemoryDirError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation
+from edgemem.remember.administration import compact
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk import keys
 from edgemem.remember.disk.page_budget import MINIMUM_BYTES
@@ -34,7 +35,6 @@ from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
-from edgemem.remember.upkeep import compact
 from edgemem.remember.view import View
 
 SPACE = Space(name="torture", dim=32)

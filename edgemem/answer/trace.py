@@ -15,7 +15,7 @@ import msgspec
 from edgemem.answer.session import Call
 from edgemem.answer.tools import Reply
 from edgemem.clock import to_local
-from edgemem.remember.entries import NewSession, NewStep
+from edgemem.remember.entries import NewCall, NewSession, NewStep
 from edgemem.remember.rows.reading import FOREVER_US
 
 if TYPE_CHECKING:
@@ -56,9 +56,14 @@ def log_of(session: Session, answer: Answer, recipe: str, planner: str) -> NewSe
         ms=answer.usage.ms,
         notes=answer.notes,
         steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json="{}", ms=0.0)),
-        calls=tuple(_json(call) for call in session.calls),
+        calls=tuple(_call(call) for call in session.calls),
         evidence=tuple(session.evidence()),
     )
+
+
+def _call(call: Call) -> NewCall:
+    same = {name: getattr(call, name) for name in ("step", "task", "model", "reply", "tokens_in", "tokens_out", "ms", "usd", "error")}
+    return NewCall(request=msgspec.msgpack.encode({"prompt": call.prompt, "pictures": call.pictures}), **same)
 
 
 def _stored(step: Step, planner: str) -> NewStep:
@@ -90,7 +95,7 @@ def _brief(result: object) -> Plain:
 
 def trace_text(log: NewSession, tz: str) -> str:
     """One line for every step, times in `tz`. Never raises: what it does not know, it says as it stands."""
-    calls = [msgspec.json.decode(call, type=Call) for call in log.calls]
+    calls = log.calls
     as_of = "" if log.as_of_us >= FOREVER_US else f", as of {_time(log.as_of_us, tz)}"
     lines = [f'"{_short(log.question)}", asked {_time(log.asked_us, tz)}{as_of}; recipe {log.recipe}, planner {log.planner}']
     for number, step in enumerate(log.steps, 1):
@@ -165,8 +170,9 @@ def _names(sights: Iterable[Plain]) -> str:
     return ", ".join(f"{one.get('name')} {one.get('score', 0):.2f}" for one in islice(sights, 5))
 
 
-def _call_line(call: Call) -> str:
-    pictures = f", {call.pictures} pictures" if call.pictures else ""
+def _call_line(call: NewCall) -> str:
+    number = msgspec.msgpack.decode(call.request).get("pictures")
+    pictures = f", {number} pictures" if number else ""
     cost = f"{call.tokens_in} tokens in, {call.tokens_out} out{pictures}, {call.ms:.0f} ms"
     said = f"failed: {call.error}" if call.error else f'said "{_short(call.reply)}"'
     return f"   {call.task} ({call.model or 'language model'}, {cost}) {said}"

@@ -81,26 +81,30 @@ def run_ingest(
 ) -> IngestReport:  # fmt: skip
     """See one source to its end into the memory, not twice unless `again`. What can be refused is refused before a byte is written."""
     from edgemem.extend.assembly import make_parts
+    from edgemem.extend.sources import open_source
     from edgemem.extend.stats import save_stats
+    from edgemem.hear.utterances import by_subtitles
     from edgemem.remember.rules import KeepRules, Retainers
     from edgemem.remember.store import Store
     from edgemem.see.pipeline import Pipeline
     from edgemem.see.privacy import Privacy
     from edgemem.see.resume import seen_as
-    from edgemem.see.sources.opening import open_source
 
     if stream and (not stream.strip() or len(stream) > 200):
         raise UsageError("--stream: give a name of 1 to 200 characters")
     chosen = session.recipes.read(recipe or session.settings.recipe)
     budget_bytes = parse_bytes(session.settings.budget.disk)
     parts, notes = make_parts(session.recipes, chosen, session.context, session.plugins)
-    opened = open_source(source, rate_fps=chosen.rate_fps, stream=stream, start_us=start_us)
+    opened = open_source(
+        source, plugins=session.plugins, rate_fps=chosen.rate_fps, stream=stream, start_us=start_us, settings=chosen.source
+    )  # fmt: skip
     rules = session.settings.retention
     parts.privacy = Privacy(session.settings.privacy, rules, memory, opened.name)
     if rules:
         parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
     try:
-        parts.ear = _subtitles(source, subtitles, opened, notes) or parts.ear
+        if (said := _subtitles(source, subtitles, opened, notes)) is not None:
+            parts.hearing = by_subtitles(said, parts.embedder)
         parts.privacy.require()
         with (
             Store.open(memory, budget_bytes=budget_bytes, durability=session.settings.store.durability) as store,
@@ -155,10 +159,10 @@ def _nothing_to_do(session: CommandContext, source: str, seen: str, store: Store
 
 def _end_forgetting(memory: Path) -> None:
     """Wipe what an interrupted `forget` left to be wiped; a reader in the way is said, and no reason to fail."""
-    from edgemem.remember.forget import tidy_up
+    from edgemem.remember.forget import finish_forgetting
 
     try:
-        tidy_up(memory)
+        finish_forgetting(memory)
     except MemoryDirError as error:
         note(f"note: {error}")
 

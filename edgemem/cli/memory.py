@@ -103,8 +103,8 @@ def backup(session: CommandContext, file: Path, memory: Path, key_file: Path | N
 
     The copy of an encrypted memory is encrypted too.
     """
+    from edgemem.remember.administration import backup as copy
     from edgemem.remember.disk.keys import read
-    from edgemem.remember.upkeep import backup as copy
 
     with _steps("backup") as step:
         size = copy(memory, file, step, key=None if key_file is None else read(key_file))
@@ -145,8 +145,8 @@ def export(session: CommandContext, folder: Path, memory: Path, plain: bool, as_
 @pass_session
 def import_(session: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
     """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
+    from edgemem.remember.administration import restore
     from edgemem.remember.imports import import_into
-    from edgemem.remember.upkeep import restore
     from edgemem.remember.view import View
 
     if source.is_dir():
@@ -172,7 +172,7 @@ def compact(session: CommandContext, memory: Path, as_json: bool) -> None:  # no
 
     Needs no room for a second copy.
     """
-    from edgemem.remember.upkeep import compact as shrink
+    from edgemem.remember.administration import compact as shrink
 
     with _steps("compact") as step:
         before, after = shrink(memory, step)

@@ -15,22 +15,22 @@ from edgemem.device import notify
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
 from edgemem.errors import MemoryDirError, SourceError, UsageError
+from edgemem.events import StreamStatus
 from edgemem.extend.assembly import make_parts
+from edgemem.extend.sources import open_source, source_for
 from edgemem.extend.stats import save_stats
 from edgemem.remember.disk import schema
 from edgemem.remember.disk.directory import is_paused
-from edgemem.remember.forget import tidy_up
+from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.rules import KeepRules, Retainers
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.privacy import Privacy
 from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
-from edgemem.see.sources.opening import open_source
-from edgemem.see.sources.spec import require_there
 from edgemem.serve import admin
 from edgemem.serve.dispatch import Dispatcher
-from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest, StreamStatus
+from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
 from edgemem.serve.socket_server import Server
@@ -70,7 +70,8 @@ class _SourceSetup:
 
     def source(self) -> Source:
         """Raises SourceError when it is not there (yet)."""
-        return open_source(self._spec.source, rate_fps=self.recipe.rate_fps, stream=self._spec.stream)
+        shop, spec, recipe = self._shop, self._spec, self.recipe
+        return open_source(spec.source, plugins=shop.plugins, rate_fps=recipe.rate_fps, stream=spec.stream, settings=recipe.source)
 
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]:
         """What sees the source, and notes on what it does without. Raises UsageError where nothing of it may be kept."""
@@ -95,7 +96,7 @@ def check_sources(settings: Settings, recipes: Recipes) -> None:
     for spec in sources:
         recipes.read(spec.recipe or settings.recipe)
         try:
-            require_there(spec.source)
+            source_for(spec.source, recipes.plugins)
         except SourceError as error:
             raise UsageError(f"run.sources: {error}") from None
 
@@ -228,6 +229,6 @@ def _end_forgetting(memory: Path, say: Callable[[str], None]) -> None:
     if not (memory / schema.DATABASE).exists():
         return
     try:
-        tidy_up(memory)
+        finish_forgetting(memory)
     except MemoryDirError as error:
         say(str(error))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
 from edgemem.errors import EdgememError
+from edgemem.remember.entries import Job
 from edgemem.remember.store import SpaceLike, Store, Transaction
-from edgemem.remember.tiers import Faded, Retainer
+from edgemem.remember.tiers import Retainer, RetentionStep
 
 _LENT_S = 60.0
 """A command that saw the memory free meanwhile may hold it so long."""
@@ -38,6 +39,10 @@ class SharedStore(Store):
     def ensure_space(self, space: SpaceLike, *args: Any, **kwargs: Any) -> None:
         with self.turn:
             super().ensure_space(space, *args, **kwargs)
+
+    def lease_job(self, writers: Sequence[str], now_us: int, lease_s: float) -> Job | None:
+        with self.turn:
+            return super().lease_job(writers, now_us, lease_s)
 
     def ensure_stream(self, name: str, t0_us: int) -> None:
         with self.turn:
@@ -87,7 +92,7 @@ class LockedRetainer:
         self.name = retainer.name
         self._retainer = retainer
 
-    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+    def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
         """One step of the retainer."""
         assert isinstance(store, SharedStore)
         with store.turn:

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from edgemem.errors import EdgememError, SourceError
+from edgemem.events import StreamStatus
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline
 from edgemem.see.resume import seen_whole, state_of
 from edgemem.see.sources.base import Source
-from edgemem.serve.messages import StreamStatus
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 """Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen calls again by

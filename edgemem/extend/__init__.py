@@ -1,5 +1,100 @@
-"""The contract with plugins. A plugin imports `Component` and `hookimpl` from here."""
+# ruff: noqa: F401 - the imports for type checkers are the public names
+"""The contract with plugins. A plugin needs nothing but what can be imported from here (and numpy and msgspec).
+
+Names are imported when they are first used, so that `edgemem --help` loads none of the rooms behind them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from edgemem.extend.hookspecs import Component, NoSettings, SettingsTable, hookimpl
 
-__all__ = ["Component", "NoSettings", "SettingsTable", "hookimpl"]
+if TYPE_CHECKING:
+    from edgemem.extend.context import PluginContext
+    from edgemem.hear.listen import Heard, SpeechRecogniser, Word
+    from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, JointEmbedder, Reader, Sight, Space, TextEmbedder
+    from edgemem.records import (
+        SOUND_RATE_HZ,
+        US,
+        Box,
+        Document,
+        Entity,
+        Evidence,
+        Frame,
+        Image,
+        Matrix,
+        Moment,
+        Observation,
+        Origin,
+        Quote,
+        Record,
+        Relation,
+        Segment,
+        Sound,
+        Vector,
+        least_trusted,
+    )
+    from edgemem.remember.entries import NewDocument, NewPassage
+    from edgemem.remember.tiers import Retainer, RetentionStep
+    from edgemem.see.gate import PASS, Gate, Look, Verdict
+    from edgemem.see.operations import (
+        BaseWriter,
+        BoardIdle,
+        EndRelation,
+        Mentioned,
+        MomentEvicted,
+        Node,
+        Occasion,
+        Operation,
+        Postpone,
+        ReplaceDocument,
+        RetireDocument,
+        Same,
+        SegmentClosed,
+        SegmentsClosed,
+        Split,
+        StreamEnded,
+        Trigger,
+        Triple,
+        Writer,
+    )
+    from edgemem.see.perceive import BasePerceiver, HeldSpace, Part, Perceiver, Perception
+    from edgemem.see.segment import BaseSegmenter, Cut, Mark, Segmenter, StoredMark
+    from edgemem.see.select import BaseSelector, Candidate, Decision, Evict, Keep, Pin, Replace, Selector, Unpin
+    from edgemem.see.sources.base import BaseSource, Source, SourceContext
+
+_HOMES = {
+    "edgemem.extend.context": ("PluginContext",),
+    "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
+    "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "Sight", "Space", "TextEmbedder"),
+    "edgemem.records": (
+        "SOUND_RATE_HZ", "US", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation", "Origin",
+        "Quote", "Record", "Relation", "Segment", "Sound", "Vector", "least_trusted",
+    ),
+    "edgemem.remember.entries": ("NewDocument", "NewPassage"),
+    "edgemem.remember.tiers": ("Retainer", "RetentionStep"),
+    "edgemem.see.gate": ("PASS", "Gate", "Look", "Verdict"),
+    "edgemem.see.operations": (
+        "BaseWriter", "BoardIdle", "EndRelation", "Mentioned", "MomentEvicted", "Node", "Occasion", "Operation", "Postpone",
+        "ReplaceDocument", "RetireDocument", "Same", "SegmentClosed", "SegmentsClosed", "Split", "StreamEnded", "Trigger", "Triple",
+        "Writer",
+    ),
+    "edgemem.see.perceive": ("BasePerceiver", "HeldSpace", "Part", "Perceiver", "Perception"),
+    "edgemem.see.segment": ("BaseSegmenter", "Cut", "Mark", "Segmenter", "StoredMark"),
+    "edgemem.see.select": (
+        "BaseSelector", "Candidate", "Decision", "Evict", "Keep", "Pin", "Replace", "Selector", "Unpin",
+    ),
+    "edgemem.see.sources.base": ("BaseSource", "Source", "SourceContext"),
+}  # fmt: skip
+"""Where the public names come from."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["Component", "NoSettings", "SettingsTable", "hookimpl", *_HOME_OF]  # noqa: PLE0604 - strings
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value

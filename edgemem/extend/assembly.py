@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from edgemem.config import Settings
     from edgemem.extend.plugins import Plugins
     from edgemem.hear.listen import SpeechRecogniser
+    from edgemem.infer.roles import TextEmbedder
     from edgemem.infer.runtime import Engines
     from edgemem.see.chains import Chain
-    from edgemem.see.pipeline import PipelineParts
+    from edgemem.see.hearing import HearingFactory
+    from edgemem.see.parts import PipelineParts
+    from edgemem.see.perceive import Perceiver
 
 DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "entity"}, {"use": "event"})
 DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_question"}, {"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
@@ -57,38 +60,53 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: PluginContext, planner: 
 
 
 def make_parts(recipes: Recipes, recipe: Recipe, context: PluginContext, plugins: Plugins) -> tuple[PipelineParts, list[str]]:
-    """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine is said, not hidden."""
-    from edgemem.see.pipeline import PipelineParts
+    """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine is noted, and its part left out."""
+    from edgemem.see.parts import PipelineParts
 
     notes: list[str] = []
-
-    def role(name: str, what: str) -> object | None:
-        problem = context.engines.missing(name) if context.engines is not None else "no engines"
-        if problem:
-            notes.append(f"{what}: {problem}")
-            return None
-        assert context.engines is not None
-        try:
-            return context.engines.role(name, now=True)  # type: ignore[no-any-return]
-        except EngineError as error:
-            notes.append(f"{what}: {error}")
-            return None
 
     def observe(segment: Segment) -> None:
         plugins.notify("segment_closed", segment=segment)
 
+    embedder = _passage_embedder(context, notes) if recipe.embed_text else None
     parts = PipelineParts(
         gates=recipes.make_all(recipe, "gates", recipe.gate, context),
-        joint=role("embed_joint", "pictures are kept without being named or embedded") if recipe.joint else None,  # type: ignore[arg-type]
-        reader=role("read_text", "signs and screens are not read") if recipe.read_text else None,  # type: ignore[arg-type]
         selector=recipes.make(recipe, "selectors", recipe.select, context),
+        perceivers=_perceivers(recipes, recipe, context, notes),
         chains=make_chains(recipes, recipe, context),
-        embedder=role("embed_text", "documents and speech are found by their words alone") if recipe.embed_text else None,  # type: ignore[arg-type]
-        ear=_ear(recipes, recipe, context, notes),
+        embedder=embedder,
+        hearing=_hearing(recipes, recipe, context, embedder, notes),
         retainer=recipes.make(recipe, "retainers", recipe.retain, context),
         segment_closed=observe,
     )
     return parts, notes
+
+
+def _perceivers(recipes: Recipes, recipe: Recipe, context: PluginContext, notes: list[str]) -> list[Perceiver]:
+    """The recipe's perceivers, without those whose models are missing, which is noted."""
+    made: list[Perceiver] = []
+    for part in recipe.perceive:
+        try:
+            perceiver = recipes.make(recipe, "perceivers", part, context)
+        except EngineError as error:
+            notes.append(str(error))
+            continue
+        made += [perceiver] if perceiver is not None else []
+    return made
+
+
+def _passage_embedder(context: PluginContext, notes: list[str]) -> TextEmbedder | None:
+    without = "documents and speech are found by their words alone"
+    problem = context.engines.missing("embed_text") if context.engines is not None else "no engines"
+    if context.engines is None or problem:
+        notes.append(f"{without}: {problem}")
+        return None
+    try:
+        embedder: TextEmbedder = context.engines.role("embed_text", now=True)
+    except EngineError as error:
+        notes.append(f"{without}: {error}")
+        return None
+    return embedder
 
 
 def make_chains(recipes: Recipes, recipe: Recipe, context: PluginContext) -> list[Chain]:
@@ -102,11 +120,15 @@ def make_chains(recipes: Recipes, recipe: Recipe, context: PluginContext) -> lis
     return [first, *(more for part in recipe.chain if (more := chain(part)).writers)]
 
 
-def _ear(recipes: Recipes, recipe: Recipe, context: PluginContext, notes: list[str]) -> SpeechRecogniser | None:
-    """The recipe's ear; without its models nothing is heard, which is said."""
+def _hearing(
+    recipes: Recipes, recipe: Recipe, context: PluginContext, embedder: TextEmbedder | None, notes: list[str]
+) -> HearingFactory | None:
+    """What hears a stream by the recipe's recogniser; without its models nothing is heard, which is noted."""
+    from edgemem.hear.utterances import by_recogniser
+
     try:
-        ear: SpeechRecogniser | None = recipes.make(recipe, "ears", recipe.hear, context)
+        recogniser: SpeechRecogniser | None = recipes.make(recipe, "ears", recipe.hear, context)
     except EngineError as error:
         notes.append(f"sound is not heard: {error}")
         return None
-    return ear
+    return by_recogniser(recogniser, embedder) if recogniser is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from edgemem.errors import EngineError
 from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 
@@ -14,6 +15,22 @@ def register_decoders() -> Components:
     from edgemem.infer.decode import DECODERS
 
     return [Component(d.name, d.factory, d.settings, d.summary) for d in DECODERS]
+
+
+@hookimpl
+def register_sources() -> Components:
+    from edgemem.see.sources import factories as make
+    from edgemem.see.sources.spec import ANY_FILE, DEVICE, FOLDER, NETWORK, PICTURES, SOUNDS, VIDEOS
+
+    kind = make.CameraSettings
+    return [
+        Component("camera", make.camera, kind, "a camera of this machine", schemes=(DEVICE,)),
+        Component("network", make.network, kind, "a stream or recording behind an address", schemes=NETWORK),
+        Component("microphone", make.microphone, kind, "a microphone, alone or with a camera", schemes=("alsa",)),
+        Component("pictures", make.pictures, summary="a folder of pictures, or one picture", suffixes=(FOLDER, *sorted(PICTURES))),
+        Component("sound", make.sound, summary="a recording of sound", suffixes=tuple(sorted(SOUNDS))),
+        Component("video", make.video, summary="a video file", suffixes=(*sorted(VIDEOS), ANY_FILE)),
+    ]
 
 
 @hookimpl
@@ -34,6 +51,14 @@ def register_selectors() -> Components:
     from edgemem.see.select import KeepAll
 
     return [Component("keep_all", lambda _settings, _context: KeepAll(), summary="every frame that passed the gates")]
+
+
+@hookimpl
+def register_perceivers() -> Components:
+    return [
+        Component("joint", _joint, summary="whole-picture vectors, labels and objects of the joint embedder"),
+        Component("read_text", _read_text, summary="lines of text (OCR)"),
+    ]
 
 
 @hookimpl
@@ -99,6 +124,29 @@ def register_checks() -> Components:
 @hookimpl
 def register_recipes() -> Iterable[str]:
     return ["edgemem.recipes"]
+
+
+def _joint(_settings: object, context: PluginContext) -> Any:
+    from edgemem.see.perceive import JointPerceiver
+
+    return JointPerceiver(_engine(context, "embed_joint", "pictures are kept without being named or embedded"))
+
+
+def _read_text(_settings: object, context: PluginContext) -> Any:
+    from edgemem.see.perceive import TextPerceiver
+
+    return TextPerceiver(_engine(context, "read_text", "signs and screens are not read"))
+
+
+def _engine(context: PluginContext, role: str, without: str) -> Any:
+    """What plays the role. Raises EngineError that begins with what is missing `without` it."""
+    problem = context.engines.missing(role) if context.engines is not None else "no engines"
+    if context.engines is None or problem:
+        raise EngineError(f"{without}: {problem}")
+    try:
+        return context.engines.role(role, now=True)
+    except EngineError as error:
+        raise EngineError(f"{without}: {error}") from None
 
 
 def _make(kind: Any) -> Any:

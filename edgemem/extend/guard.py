@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from edgemem.errors import EdgememError, PluginFailure
+from edgemem.errors import EdgememError, PluginError, PluginFailure
 
 MAX_CONSECUTIVE_FAILURES = 5
 """After so many failures in a row a component is left out until the next start, so that a broken one cannot slow seeing down."""
@@ -83,6 +84,15 @@ class _Guarded:
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._target, name, value)
+
+
+@contextmanager
+def importing(plugin: str, advice: str = "") -> Iterator[None]:
+    """Whatever goes wrong while a plugin's module is imported becomes a PluginError that names the plugin."""
+    try:
+        yield
+    except Exception as error:
+        raise PluginError(f"{plugin} cannot be imported: {type(error).__name__}: {error}{advice}") from error
 
 
 def guarded(target: Any, guard: Guard) -> Any:

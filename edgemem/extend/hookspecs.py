@@ -32,11 +32,16 @@ class Component:
 
     name: str
     factory: Callable[..., Any]
-    """`factory(settings, context)` -> an object that keeps the hook's protocol. The context is an `extend.context.Context`; runtimes get an
-    `infer.runtime.RuntimeContext`, decoders an `infer.runtime.Parts`, converters their `infer.card.EngineCard`."""
+    """`factory(settings, context)` -> an object that keeps the hook's protocol. The context is an `extend.context.PluginContext`; sources
+    get a `see.sources.base.SourceContext`, runtimes an `infer.runtime.RuntimeContext`, decoders an `infer.runtime.DecoderParts`,
+    converters their `infer.card.EngineCard`."""
     settings: type[msgspec.Struct] = NoSettings
     """A frozen msgspec Struct with `forbid_unknown_fields`: every parameter with its default."""
     summary: str = ""
+    schemes: tuple[str, ...] = ()
+    """Of a source: the address schemes that it opens, such as "rtsp" or "alsa"; "device" is a camera of this machine."""
+    suffixes: tuple[str, ...] = ()
+    """Of a source: the suffixes of files that it opens, such as ".mp4"; "/" is a folder, "" any file that no other source opens."""
 
 
 Components = Iterable[Component]
@@ -56,7 +61,7 @@ class HookSpecs:
 
     @hookspec
     def register_sources(self) -> Components:
-        """Where frames and speech come from: `see.sources.base.Source`."""
+        """Where frames and sound come from, by address scheme or file suffix: `see.sources.base.Source`."""
         return ()
 
     @hookspec
@@ -81,7 +86,7 @@ class HookSpecs:
 
     @hookspec
     def register_ears(self) -> Components:
-        """What turns sound into speech with times and speakers: `hear.listen.SpeechRecogniser`."""
+        """What turns sound into utterances with times and speakers: `hear.listen.SpeechRecogniser`."""
         return ()
 
     @hookspec
@@ -91,17 +96,22 @@ class HookSpecs:
 
     @hookspec
     def register_selectors(self) -> Components:
-        """Which frames become moments: `see.select.Selector`."""
+        """Which frames become moments, and which of these stay: `see.select.Selector`."""
+        return ()
+
+    @hookspec
+    def register_perceivers(self) -> Components:
+        """What looks at a kept moment (observations, vectors, parts): `see.perceive.Perceiver`."""
         return ()
 
     @hookspec
     def register_segmenters(self) -> Components:
-        """Where segments begin and end: `see.segment.Segmenter`."""
+        """Where segments begin and end, on which level: `see.segment.Segmenter`."""
         return ()
 
     @hookspec
     def register_writers(self) -> Components:
-        """What is written when a segment closes: `see.operations.Writer`."""
+        """What is written when a segment closes, a moment is evicted, every n segments, at the end, when idle: `see.operations.Writer`."""
         return ()
 
     @hookspec

@@ -17,13 +17,12 @@ import pluggy
 
 from edgemem.config import Settings, convert
 from edgemem.errors import EdgememError, PluginError, UsageError, nearest
-from edgemem.extend.guard import Guard, guarded
+from edgemem.extend.guard import Guard, guarded, importing
 from edgemem.extend.hookspecs import Component, HookSpecs, SettingsTable
 
 if TYPE_CHECKING:
     import click
 
-    from edgemem.extend.context import PluginContext
 
 GROUP = "edgemem"
 """The entry point group under which installed plugins are found."""
@@ -68,12 +67,8 @@ class Plugins:
         plugins._add("builtin", builtin, "", "built in")
         for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name) if installed else ():
             version = entry.dist.version if entry.dist else ""
-            try:
+            with importing(f'plugin "{entry.name}"', "; uninstall or repair it"):
                 module = entry.load()
-            except Exception as error:
-                raise PluginError(
-                    f'plugin "{entry.name}" cannot be imported: {type(error).__name__}: {error}; uninstall or repair it'
-                ) from error
             plugins._add(entry.name, module, version, entry.dist.name if entry.dist else entry.value)
         for directory in directories:
             for name, path in _modules_in(directory):
@@ -90,6 +85,13 @@ class Plugins:
         if module is not builtin:
             plugins._add(module.__name__.removeprefix("edgemem_"), module, "", "under test")
         return plugins
+
+    @classmethod
+    def builtin(cls) -> Plugins:
+        """The built-ins alone."""
+        from edgemem.extend import builtin
+
+        return cls.of(builtin)
 
     def own(self, place: str) -> list[str]:
         """Names that the plugin loaded last registered for `place`."""
@@ -155,8 +157,11 @@ class Plugins:
         """True when some plugin registered `name` for `place`."""
         return name in self._of(place)
 
-    def make(self, place: str, name: str, parameters: Mapping[str, Any], context: PluginContext, where: str) -> Any:
-        """The object `name` of `place`, under its guard. Raises UsageError naming `where` and the nearest valid name or key."""
+    def make(self, place: str, name: str, parameters: Mapping[str, Any], context: object, where: str) -> Any:
+        """The object `name` of `place`, under its guard. `context` is what factories of this place get.
+
+        Raises UsageError naming `where` and the nearest valid name or key.
+        """
         if not self.has(place, name):
             raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._of(place))}')
         component, plugin = self._of(place)[name]
@@ -227,10 +232,11 @@ def import_file(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[qualified] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with importing(f'plugin "{name}": {path}'):
+            spec.loader.exec_module(module)
+    except PluginError:
         del sys.modules[qualified]
-        raise PluginError(f'plugin "{name}": {path} cannot be imported: {type(error).__name__}: {error}') from error
+        raise
     return module
 
 

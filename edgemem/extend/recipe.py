@@ -38,14 +38,14 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     summary: str = ""
     rate_fps: float = 1.0
     """Frames per second that are looked at."""
-    joint: bool = True
-    """Embed pictures and text into one space; without it frames are found by text and time only."""
     embed_text: bool = True
     """Embed passages of documents and what was said, so that they are found by meaning too."""
-    read_text: bool = True
-    """OCR on kept moments, behind the reader's cheap test."""
+    source: dict[str, Part] = {}
+    """Settings of sources by their name, such as `[source.camera]`."""
     gate: list[Part] = []
     select: Part = msgspec.field(default_factory=lambda: {"use": "keep_all"})
+    perceive: list[Part] = []
+    """What looks at kept moments; without any, frames are found by time and by what was said only."""
     segment: Part = msgspec.field(default_factory=lambda: {"use": "fixed_window"})
     write: list[Part] = []
     chain: list[ChainPart] = []
@@ -64,7 +64,7 @@ class Recipes:
     """Every recipe that can be found, read when asked for."""
 
     def __init__(self, plugins: Plugins, directories: Iterable[Path] = ()) -> None:
-        self._plugins = plugins
+        self.plugins = plugins
         self.files: dict[str, Path] = {}
         folders = [Path(str(import_module(package).__path__[0])) for package in plugins.recipe_packages()]
         for folder in [*folders, *directories]:
@@ -97,7 +97,7 @@ class Recipes:
         names = [use] if isinstance(use, str) else use
         if not names or not all(isinstance(name, str) for name in names):
             raise UsageError(f'{where}: each {place[:-1]} needs use = "NAME"')
-        chosen = next((name for name in names if self._plugins.has(place, name)), None)
+        chosen = next((name for name in names if self.plugins.has(place, name)), None)
         if chosen is None and part.get("optional") is True:
             return None
         chosen = chosen or names[0]
@@ -105,7 +105,7 @@ class Recipes:
         parameters = {key: value for key, value in part.items() if key not in {"use", "optional", *names}}
         if isinstance(own, dict):
             parameters |= own
-        return self._plugins.make(place, chosen, parameters, context, where)
+        return self.plugins.make(place, chosen, parameters, context, where)
 
     def make_all(self, recipe: Recipe, place: str, parts: Iterable[Part], context: PluginContext) -> list[Any]:
         """The objects of a place that takes several, in order, without those that are optional and absent."""

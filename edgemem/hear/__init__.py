@@ -1,1 +1,1 @@
-"""The sound's way: speech recognition, subtitles, utterances."""
+"""The way of sound: speech recognition, subtitles, utterances."""

@@ -1,7 +1,8 @@
-"""Subtitles: what was said according to a file beside the recording (.srt, .vtt), in place of an ear.
+"""Subtitles: what was said according to a file beside the recording (.srt, .vtt), in place of speech recognition.
 
-Files come from many hands: byte order marks, both line ends, commas or dots, markup, cue settings and comments are taken as they are; a
-cue that cannot be read is skipped and counted.
+Files differ: byte order marks, both line ends, commas or dots, markup, cue settings and comments are accepted; a cue that cannot be read
+is skipped and counted. pysubs2 (1.8.1) is not used, because words would change: it drops a last line that is a number ("The answer is /
+42"), adds the cue names and comments of WebVTT and cues that are damaged to the text before them, and skips times without hours in .srt.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from edgemem.errors import SourceError
-from edgemem.hear.listen import NOTHING_LATER_US, NOTHING_YET_US, Heard
-from edgemem.records import US
+from edgemem.hear.listen import Heard
+from edgemem.records import AFTER_END_US, BEFORE_START_US, US
 
 SUFFIXES = (".srt", ".vtt")
 MOST_BYTES = 16 << 20
-"""Subtitles of a day of talk are about 2 MB."""
+"""Largest file that is read. Subtitles of a day of talk are about 2 MB."""
 
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
@@ -129,7 +130,7 @@ def _is_name(name: str, following: str) -> bool:
 
 
 class Subtitles:
-    """Takes the place of an ear and its `Listener`: gives each cue once the pictures have come to its beginning."""
+    """Keeps the protocol `hear.listen.Track` in place of a recogniser: returns each cue once the frames have come to its beginning."""
 
     name = "subtitles"
 
@@ -137,32 +138,28 @@ class Subtitles:
         """`t0_us`: wall time of the recording's first frame. Raises SourceError."""
         self._cues, malformed = read(path)
         self._t0_us = t0_us
-        self._seen_us = self._taken_us = NOTHING_YET_US
+        self._seen_us = self._taken_us = BEFORE_START_US
         skipped = f", {malformed} that cannot be read were skipped" if malformed else ""
         self.notes = (f"what was said is taken from {path.name}: {len(self._cues)} subtitle{'' if len(self._cues) == 1 else 's'}{skipped}",)
-        self.ear_state = b""
+        self.voices = b""
         self._stopped = False
 
     @property
     def heard_until_us(self) -> int:
-        """See `Listener.heard_until_us`."""
         return self._taken_us
 
     @property
     def position_us(self) -> int:
-        """See `Listener.position_us`."""
         return self._taken_us
 
-    def restore(self, position_us: int, _ear_state: bytes) -> None:
-        """Begin after what an earlier run gave."""
+    def restore(self, position_us: int, _voices: bytes) -> None:
         self._taken_us = position_us
 
     def start(self) -> None:
         """Nothing to start."""
 
     def seen(self, offset_us: int | None) -> None:
-        """Pictures have come this far; None = to the end."""
-        self._seen_us = NOTHING_LATER_US if offset_us is None else offset_us
+        self._seen_us = AFTER_END_US if offset_us is None else offset_us
 
     def take(self) -> list[Heard]:
         """Cues that began since the last call."""
@@ -176,11 +173,11 @@ class Subtitles:
         ]  # fmt: skip
 
     def stop(self) -> None:
-        """What was not seen is not taken."""
+        """Cues after the frames that were handled are not taken."""
         self._stopped = True
 
     def finish(self, timeout_s: float | None = None, progress: Callable[[], object] = lambda: None) -> bool:
-        """The pictures have ended: the rest is given by the next `take`, unless `stop` came before."""
+        """There are no more frames: the next `take` returns all other cues, unless `stop` came before."""
         del timeout_s, progress
         if not self._stopped:
             self.seen(None)

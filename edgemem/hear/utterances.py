@@ -1,115 +1,152 @@
-"""What the ear of a run brings into its stream: utterances, their speakers, and where a later run goes on."""
+"""Storing what is heard in the stream of one run: utterances, their speakers, and where a later run continues."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from edgemem.errors import BudgetError
-from edgemem.hear.listen import NOTHING_LATER_US, Heard, Listener, Sound, SpeechRecogniser
+from edgemem.hear.listen import Heard, Listener, SpeechRecogniser, Track
 from edgemem.hear.subtitles import Subtitles
-from edgemem.records import Document, Entity
+from edgemem.records import AFTER_END_US, Document, Entity, Sound
 from edgemem.remember.entries import NewDocument, NewEntity, NewPassage, embedded
 from edgemem.remember.results import Spoken
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Store, Transaction
-    from edgemem.see.resume import StreamRun
-    from edgemem.see.sources.base import Source
+
+_AT_ONCE = 32
+"""Utterances in one transaction: about 20 pages each, half of what a transaction may touch under the smallest budget."""
+
+
+class Progress(NamedTuple):
+    """How far hearing came."""
+
+    until_us: int
+    """Offset in the stream before which no further utterance will begin."""
+    position_us: int
+    """Offset in the source at which a later run continues."""
+
+
+class Stamps(Protocol):
+    """Converts the times of a source into those of its stream in the memory."""
+
+    @property
+    def stream(self) -> str: ...
+
+    def stamp(self, t_us: int, offset_us: int) -> tuple[int, int]: ...
+
+
+class SoundSource(Protocol):
+    """Where sound comes from."""
+
+    @property
+    def live(self) -> bool: ...
+
+    def sounds(self, after_us: int) -> Iterator[Sound]: ...
+
+
+HearingFactory = Callable[[SoundSource, Stamps, "Store", Callable[[], bool]], "Hearing"]
+"""(source, stamps, store, whether the memory is paused) -> what hears this source."""
+
+
+def by_recogniser(recogniser: SpeechRecogniser, embedder: TextEmbedder | None) -> HearingFactory:
+    """Hearing by a speech recogniser; utterances get a vector each from the `embedder`."""
+
+    def make(source: SoundSource, stamps: Stamps, store: Store, paused: Callable[[], bool]) -> Hearing:
+        listener = Listener(source.sounds, recogniser, live=source.live, paused=paused)
+        return Hearing(recogniser.name, listener, store, stamps, embedder)
+
+    return make
+
+
+def by_subtitles(subtitles: Subtitles, embedder: TextEmbedder | None) -> HearingFactory:
+    """Utterances from a subtitle file in place of the sound."""
+
+    def make(_source: SoundSource, stamps: Stamps, store: Store, _paused: Callable[[], bool]) -> Hearing:
+        return Hearing(subtitles.name, subtitles, store, stamps, embedder)
+
+    return make
 
 
 class Hearing:
-    """The sound of one run's source. A source without sound is silent from the start."""
+    """Stores the utterances of one track. A source without sound has none."""
 
-    def __init__(
-        self,
-        source: Source,
-        ear: SpeechRecogniser | Subtitles,
-        store: Store,
-        run: StreamRun,
-        embedder: TextEmbedder | None,
-        paused: Callable[[], bool],
-    ) -> None:
-        self._store, self._run, self._ear, self._embedder = store, run, ear, embedder
-        sounds: Callable[[int], Iterator[Sound]] = getattr(source, "sounds", _silence)
-        self._listener = ear if isinstance(ear, Subtitles) else Listener(sounds, ear, live=source.live, paused=paused)
-        self.utterances = 0
-        self._waiting: deque[Heard] = deque()
-        """Under a budget: what was heard and does not fit into the transaction any more."""
+    def __init__(self, name: str, track: Track, store: Store, stamps: Stamps, embedder: TextEmbedder | None) -> None:
+        """`name` is of the recogniser: voices are saved under it."""
+        self._state_key = f"hear/{name}"
+        self._track, self._store, self._stamps, self._embedder = track, store, stamps, embedder
+        self._queue: deque[Heard] = deque()
         self._too_long = 0
-
-    @property
-    def _voices(self) -> str:
-        return f"hear/{self._ear.name}"
+        self.utterances = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Lines for a person."""
         lost = (f"{self._too_long} utterances are too long for budget.disk and were left out",) if self._too_long else ()
-        return (*self._listener.notes, *lost)
+        return (*self._track.notes, *lost)
 
     @property
     def waiting(self) -> bool:
-        """Something was heard that the next `write` stores."""
-        return bool(self._waiting)
+        """Utterances are left for the next `write`."""
+        return bool(self._queue)
 
-    def start(self) -> None:
-        """Begin to listen where an earlier run stopped."""
-        self._listener.restore(self._run.saved.heard_us, self._store.state(self._voices) or b"")
-        self._listener.start()
+    def start(self, position_us: int) -> None:
+        """Begin where an earlier run stopped."""
+        self._track.restore(position_us, self._store.state(self._state_key) or b"")
+        self._track.start()
 
     def seen(self, offset_us: int) -> None:
-        """The pictures have come this far in the stream."""
-        self._listener.seen(offset_us - self._run.stamp(0, 0)[1])
+        """Frames were handled up to this offset of the stream."""
+        self._track.seen(offset_us - self._stamps.stamp(0, 0)[1])
 
-    def finish(self, waiting: Callable[[], object], stopped: Callable[[], bool]) -> None:
-        """The pictures have ended: hear a recording to its end, or only what was said already once the run is stopped."""
+    def finish(self, commit: Callable[[], object], stopped: Callable[[], bool]) -> None:
+        """There are no more frames: hear a recording to its end, or only what was said so far once `stopped()`."""
 
         def progress() -> None:
             if stopped():
-                self._listener.stop()
-            waiting()
+                self._track.stop()
+            commit()
 
         progress()
-        self._listener.finish(progress=progress)
+        self._track.finish(progress=progress)
 
-    def write(self, tx: Transaction, told: Callable[[Spoken], object]) -> int:
-        """Store what was heard, as much as fits, and tell it; returns the offset in the stream up to which nothing more will come."""
-        self._waiting.extend(self._listener.take())
-        last_us = None  # what begins at once is stored at once: a later run could not tell which of it was
-        while self._waiting and (not tx.full or self._waiting[0].offset_us == last_us):
-            last_us = self._waiting[0].offset_us
-            try:
-                if tx.attempt(partial(self._store_one, self._waiting[0], told)):
-                    break
-            except BudgetError:
-                self._too_long += 1
-            self._waiting.popleft()
-        until_us, position_us = self._listener.heard_until_us, self._listener.position_us
-        if self._waiting:
-            before_us = min(heard.offset_us for heard in self._waiting) - 1
+    def write(self, tx: Transaction, stored: Callable[[Spoken], object]) -> Progress:
+        """Store what was heard, at most `_AT_ONCE` utterances, and where a later run continues."""
+        self._queue.extend(self._track.take())
+        last_us, count = None, 0  # what begins at one time is stored together: a later run could not tell which of it was stored
+        while self._queue and (count < _AT_ONCE or self._queue[0].offset_us == last_us):
+            heard = self._queue.popleft()
+            last_us, count = heard.offset_us, count + 1
+            self._store_one(tx, heard, stored)
+        until_us, position_us = self._track.heard_until_us, self._track.position_us
+        if self._queue:
+            before_us = min(heard.offset_us for heard in self._queue) - 1
             until_us, position_us = min(until_us, before_us), min(position_us, before_us)
-        self._run.saved.heard_us = position_us
-        if self._listener.ear_state:
-            tx.set_state(self._voices, self._listener.ear_state)
-        return until_us if until_us == NOTHING_LATER_US else self._run.stamp(0, until_us)[1]
+        if self._track.voices:
+            tx.set_state(self._state_key, self._track.voices)
+        return Progress(until_us if until_us == AFTER_END_US else self._stamps.stamp(0, until_us)[1], position_us)
 
-    def _store_one(self, heard: Heard, told: Callable[[Spoken], object], tx: Transaction) -> None:
-        told(self._add(tx, heard))
+    def _store_one(self, tx: Transaction, heard: Heard, stored: Callable[[Spoken], object]) -> None:
+        try:
+            spoken = self._add(tx, heard)
+        except BudgetError:
+            self._too_long += 1
+            return
         self.utterances += 1
+        stored(spoken)
 
     def _add(self, tx: Transaction, heard: Heard) -> Spoken:
-        t0_us, offset_us = self._run.stamp(heard.t0_us, heard.offset_us)
+        t0_us, offset_us = self._stamps.stamp(heard.t0_us, heard.offset_us)
         t1_us = t0_us + heard.t1_us - heard.t0_us
         speaker = None
         if heard.speaker:
             speaker_id = tx.add_entity(NewEntity(kind=heard.speaker_kind, name=heard.speaker, known_us=t1_us))
             speaker = Entity(id=speaker_id, kind=heard.speaker_kind, name=heard.speaker)
         new = NewDocument(
-            kind="utterance", text=heard.text, stream=self._run.stream, t0_us=t0_us, t1_us=t1_us, offset_us=offset_us, known_us=t1_us,
+            kind="utterance", text=heard.text, stream=self._stamps.stream, t0_us=t0_us, t1_us=t1_us, offset_us=offset_us, known_us=t1_us,
             origin=heard.origin, speaker_id=speaker.id if speaker else None, confidence=heard.confidence,
             passages=(NewPassage(kind="document", text=heard.text, vectors={}),),
         )  # fmt: skip
@@ -119,7 +156,3 @@ class Hearing:
             known_us=t1_us, origin=new.origin,
         )  # fmt: skip
         return Spoken(document=document, speaker=speaker, confidence=heard.confidence)
-
-
-def _silence(_after_us: int) -> Iterator[Sound]:
-    return iter(())

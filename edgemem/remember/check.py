@@ -12,7 +12,7 @@ from pathlib import Path
 from edgemem.remember.disk.database import is_cipher
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forget import digest
-from edgemem.remember.forgetting.tidy import WIPE_DUE
+from edgemem.remember.forgetting.finish import WIPE_DUE
 from edgemem.remember.rows.anchor import is_due
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.vectors.sidecar import Sidecar
@@ -37,6 +37,32 @@ _COUNTS = (
             " WHERE s.holds = 'passage' AND v.id / 256 NOT IN (SELECT id FROM passage)"
         ),
     ),
+    (
+        "vectors of entities that are gone",
+        (
+            "SELECT count(*) FROM vec v JOIN vec_space s ON s.id = v.id & 255"
+            " WHERE s.holds = 'entity' AND v.id / 256 NOT IN (SELECT id FROM entity)"
+        ),
+    ),
+    (
+        "vectors of parts that are gone",
+        (
+            "SELECT count(*) FROM vec v JOIN vec_space s ON s.id = v.id & 255"
+            " WHERE s.holds = 'part' AND v.id / 256 NOT IN (SELECT id FROM part)"
+        ),
+    ),
+    (
+        "spaces whose number of vectors is wrong",
+        (
+            "SELECT count(*) FROM vec_space s LEFT JOIN (SELECT id & 255 AS space_id, count(*) AS found FROM vec GROUP BY 1) v"
+            " ON v.space_id = s.id WHERE s.rows <> ifnull(v.found, 0)"
+        ),
+    ),
+    (
+        "segments that lie in one of no higher level",
+        "SELECT count(*) FROM segment g JOIN segment h ON h.id = g.parent_id WHERE h.level <= g.level",
+    ),
+    ("jobs that were given up and still have a payload", "SELECT count(*) FROM job WHERE given_up AND length(payload) > 0"),
     (
         "passages that lie outside of their document",
         (

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from edgemem.records import Matrix, Observation, Quote, Record, Status, Text, Tier, Vector
+from edgemem.records import Box, Matrix, Observation, Quote, Record, Status, Text, Tier, Vector
 
 
 class NewMoment(Record, frozen=True, kw_only=True):
@@ -50,6 +50,9 @@ class NewSegment(Record, frozen=True, kw_only=True):
     offset_us: int
     moment_ids: tuple[int, ...]
     representative_id: int | None = None
+    level: int = 0
+    parent_id: int | None = None
+    """A segment that holds this one, where that is stored already; `Transaction.set_parent` names it later."""
 
 
 class NewPassage(Record, frozen=True, kw_only=True):
@@ -101,6 +104,26 @@ def embedded(new: NewDocument, embedder: Embeds | None) -> NewDocument:
     name = embedder.space.name
     filled = (p if p.vectors else msgspec.structs.replace(p, vectors={name: next(vectors)}) for p in new.passages)
     return msgspec.structs.replace(new, passages=tuple(filled))
+
+
+class NewPart(Record, frozen=True, kw_only=True):
+    """A part of a moment (a box in its picture) or of a document (a stretch of what was said): exactly one of the two ids.
+
+    `vectors` maps the name of a space that holds parts to a unit vector of that space.
+    """
+
+    kind: str
+    """"face", "object", "voice" ..."""
+    score: float
+    moment_id: int | None = None
+    document_id: int | None = None
+    box: Box | None = None
+    t0_us: int | None = None
+    t1_us: int | None = None
+    """A stretch of time; None for the time of the whole moment or document."""
+    vectors: dict[str, Vector] = msgspec.field(default_factory=dict)
+    entity_id: int | None = None
+    """Who or what it shows, where that is known."""
 
 
 class NewEntity(Record, frozen=True, kw_only=True):
@@ -164,9 +187,40 @@ class SessionFields(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class NewCall(Record, frozen=True, kw_only=True):
+    """One question to a language model, with all that is needed to ask it again. Belongs to the step with this number, from 1."""
+
+    step: int
+    task: str
+    model: str
+    request: bytes
+    """MessagePack: messages with the ids of their pictures, schema, settings."""
+    reply: str
+    finish: str = ""
+    """Why the reply ended, in the server's word."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    ms: float = 0.0
+    usd: float = 0.0
+    error: str = ""
+    logprobs: bytes = b""
+    """MessagePack; empty where none were asked for."""
+
+
 class NewSession(SessionFields, frozen=True, kw_only=True):
-    """How a question was answered. `calls` are questions to language models as JSON; `evidence` the ids of all that came up (m12, d3)."""
+    """How a question was answered. `evidence` are the ids of all that came up (m12, d3)."""
 
     steps: tuple[NewStep, ...] = ()
-    calls: tuple[str, ...] = ()
+    calls: tuple[NewCall, ...] = ()
     evidence: tuple[str, ...] = ()
+
+
+class Job(Record, frozen=True, kw_only=True):
+    """Work that a writer put off, as it is leased: to be done before the lease ends, and then finished or failed."""
+
+    id: int
+    writer: str
+    stream: str
+    payload: bytes
+    attempt: int
+    """1 for the first."""

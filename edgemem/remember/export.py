@@ -1,15 +1,16 @@
 """A memory as plain files: JSON Lines and JPEG, for any tool to read and for another memory to take in.
 
     memory.json       format, version, spaces of vectors
-    streams.jsonl segments.jsonl entities.jsonl aliases.jsonl merges.jsonl mentions.jsonl relations.jsonl
+    streams.jsonl segments.jsonl parents.jsonl entities.jsonl aliases.jsonl merges.jsonl mentions.jsonl relations.jsonl
+    parts.jsonl       parts of moments and documents, with their vectors
     documents.jsonl   with who said them, and their passages with vectors
     sessions.jsonl    questions as they were answered, with what came up
     moments.jsonl     with what was seen in each, the name of its picture, and its vectors
     pictures/m1.jpg   one for each moment whose picture has not faded
 
 Times are microseconds since 1970 UTC. Ids are those of this memory; every reference between files uses them. Documents and relations
-are there in every version. Vectors are base64 of little-endian float16. What components keep for themselves (saved states) and
-receipts are not there.
+are there in every version. Vectors are base64 of little-endian float16; what calls of language models asked and got as
+log-probabilities is MessagePack in hexadecimal digits. What components keep for themselves (saved states, jobs) and receipts are not there.
 """
 
 from __future__ import annotations
@@ -28,26 +29,28 @@ import msgspec
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.rows import observations as packing
+from edgemem.remember.rows.parts import unpacked
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.vectors.search import Holds, vec_id
 from edgemem.remember.view import View
 
 FORMAT = "edgemem-export"
-FORMAT_VERSION = 2
-"""2 brought passages, utterances, merges and sessions."""
+FORMAT_VERSION = 3
+"""2 brought passages, utterances, merges and sessions; 3 levels of segments, parts, vectors of entities, calls field by field."""
 
 TABLES = {
     "streams": "SELECT name, t0_us FROM stream ORDER BY id",
     "moments": (
         "SELECT m.id, s.name AS stream, m.seq, m.t_us, m.offset_us, m.mono_us, b.name AS boot_id, m.width_px, m.height_px, m.sharpness,"
-        " m.tier, m.role, m.protected, m.pinned, m.blob_id, p.generation FROM moment m JOIN stream s ON s.id = m.stream_id"
+        " m.tier, m.role, m.role_us, m.protected, m.pinned, m.blob_id, p.generation FROM moment m JOIN stream s ON s.id = m.stream_id"
         " LEFT JOIN boot b ON b.id = m.boot_id LEFT JOIN blob p ON p.id = m.blob_id ORDER BY m.id"
     ),
     "segments": (
         "SELECT g.id, s.name AS stream, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id,"
-        " (SELECT json_group_array(moment_id) FROM segment_moment WHERE segment_id = g.id) AS moments"
+        " g.level, (SELECT json_group_array(moment_id) FROM segment_moment WHERE segment_id = g.id) AS moments"
         " FROM segment g JOIN stream s ON s.id = g.stream_id ORDER BY g.id"
     ),
+    "parents": "SELECT id AS segment_id, parent_id FROM segment WHERE parent_id IS NOT NULL ORDER BY id",
     "entities": "SELECT id, kind, name, known_us, segment_id FROM entity ORDER BY id",
     "documents": (
         "SELECT d.id, d.kind, d.text, s.name AS stream, d.t0_us, d.t1_us, d.offset_us, d.known_us, d.until_us, d.origin, d.segment_id,"
@@ -56,6 +59,11 @@ TABLES = {
     ),
     "aliases": "SELECT entity_id, name, known_us, until_us FROM alias ORDER BY id",
     "merges": "SELECT from_id, into_id, known_us, until_us FROM entity_merge ORDER BY id",
+    "parts": (
+        "SELECT p.id, p.moment_id, p.document_id, p.kind, p.box, ifnull(m.t_us, d.t0_us) + p.start_us AS t0_us,"
+        " ifnull(m.t_us, d.t0_us) + p.start_us + p.dur_us AS t1_us, p.score, p.entity_id FROM part p"
+        " LEFT JOIN moment m ON m.id = p.moment_id LEFT JOIN document d ON d.id = p.document_id ORDER BY p.id"
+    ),
     "mentions": "SELECT entity_id, document_id, moment_id, score, known_us FROM mention ORDER BY id",
     "relations": (
         "SELECT r.id, r.type, r.source_id, r.target_id, s.name AS stream, r.t0_us, r.t1_us, r.confidence, r.known_us, r.until_us,"
@@ -67,13 +75,15 @@ TABLES = {
         " q.tokens_out, q.usd, q.ms, q.notes,"
         " (SELECT json_group_array(json_object('actor', actor, 'action_json', action, 'result_json', result, 'ms', ms))"
         " FROM (SELECT * FROM step WHERE session_id = q.id ORDER BY id)) AS steps,"
-        " (SELECT json_group_array(data) FROM (SELECT * FROM call WHERE session_id = q.id ORDER BY id)) AS calls,"
+        " (SELECT json_group_array(json_object('step', step, 'task', task, 'model', model, 'request', hex(request), 'reply', reply,"
+        " 'finish', finish, 'tokens_in', tokens_in, 'tokens_out', tokens_out, 'ms', ms, 'usd', usd, 'error', error,"
+        " 'logprobs', hex(logprobs))) FROM (SELECT * FROM call WHERE session_id = q.id ORDER BY id)) AS calls,"
         " (SELECT json_group_array(json_object('kind', e.kind, 'id', e.ref_id, 'stream', s.name, 't0_us', e.t0_us, 't1_us', e.t1_us))"
         " FROM session_evidence e LEFT JOIN stream s ON s.id = e.stream_id WHERE e.session_id = q.id) AS came_up"
         " FROM session q ORDER BY q.id"
     ),
 }
-ADDED = {"merges": 2, "sessions": 2}
+ADDED = {"merges": 2, "sessions": 2, "parents": 3, "parts": 3}
 """Since which version of the format there is such a file."""
 _JSON = frozenset(
     {("segments", "moments"), ("relations", "quotes"), *(("sessions", name) for name in ("notes", "steps", "calls", "came_up"))}
@@ -125,8 +135,13 @@ class _Exporting:
                 for number, row in enumerate(self._rows(table, sql), 1):
                     if table == "documents":
                         self._add_passages(row)
+                    if table == "entities":
+                        row["vectors"] = self._vectors("entity", row["id"])
+                    if table == "parts":
+                        row["box"] = msgspec.to_builtins(unpacked(row["box"]))
+                        row["vectors"] = self._vectors("part", row["id"])
                     if table == "moments":
-                        self._add_sight(row)
+                        self._add_seen(row)
                         if self._progress is not None:
                             self._progress(number, moments)
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -147,7 +162,7 @@ class _Exporting:
             row = dict(zip(names, values, strict=True))
             yield {name: json.loads(value) if (table, name) in _JSON else value for name, value in row.items()}
 
-    def _add_sight(self, row: dict[str, Any]) -> None:
+    def _add_seen(self, row: dict[str, Any]) -> None:
         """What was seen in a moment, its vectors, and its picture as a file."""
         blob_id, key = row.pop("blob_id"), row["id"]
         found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (key,)).fetchone()

@@ -19,30 +19,30 @@ from typing import Protocol
 from edgemem.clock import now_us
 from edgemem.errors import BudgetError
 from edgemem.records import Moment, Observation, Segment
-from edgemem.remember.budget.pieces import Step, cap_in_force, in_pieces
+from edgemem.remember.budget.batches import Step, cap_in_force, in_transactions
 from edgemem.remember.disk import page_budget
 from edgemem.remember.disk.directory import WriterLock, prepare
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forgetting.erase import erasing
+from edgemem.remember.forgetting.finish import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
 from edgemem.remember.forgetting.selection import Receipt, Selection, Wanted, runs, select
-from edgemem.remember.forgetting.tidy import ERASE_DUE, WIPE_DUE, erasing_due, wipe_files
 from edgemem.remember.results import Spoken
 from edgemem.remember.rows.reading import connect, ids_list
 from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
-__all__ = ["Receipt", "Wanted", "forget", "tidy_up"]
+__all__ = ["Receipt", "Wanted", "finish_forgetting", "forget"]
 
 _TOMBSTONES_A_PAGE = 64
 
 
-Unlearn = Callable[[bytes, Collection[str]], bytes]
-"""The state of an ear, and the speakers that it shall know no more -> what stays of it."""
+RemoveSpeakers = Callable[[bytes, Collection[str]], bytes]
+"""(state of a speech recogniser, names of forgotten speakers) -> the state without them."""
 
 
 class Describer(Protocol):
-    """Puts into words, step by step, what is left of a segment; `see.operations.anew` makes one of a recipe's writers."""
+    """Puts into words, step by step, what is left of a segment; `see.carry_out.describing` makes one of a recipe's writers."""
 
     def __call__(
         self,
@@ -60,13 +60,13 @@ def forget(
     dry_run: bool = False,
     describe: Describer | None = None,
     clear: Callable[[bytes], bytes] | None = None,
-    unlearn: Unlearn | None = None,
+    unlearn: RemoveSpeakers | None = None,
 ) -> Receipt:
     """Forget `wanted` in the memory at `directory`; a dry run only counts, and changes nothing.
 
     `describe` puts what is left of a segment into words. `clear` takes the pictures out of a stream's saved state (by default all of the
-    state goes), `unlearn` the voices of forgotten speakers out of an ear's. Raises UsageError for what the memory does not have,
-    MemoryDirError when it is being written or cannot be wiped.
+    state goes), `unlearn` the voices of forgotten speakers out of a speech recogniser's. Raises UsageError for what the memory does not
+    have, MemoryDirError when it is being written or cannot be wiped.
     """
     View.open(directory).close()  # says what cannot be opened, and why
     if dry_run:
@@ -76,8 +76,8 @@ def forget(
         with store.transaction() as tx:
             selection = select(tx.connection, wanted)
         receipt = _receipt(secrets.token_hex(6), selection)
-        in_pieces(store, chain(_deciding(receipt, wanted, selection, view, describe, (clear, unlearn)), erasing(receipt.id)))
-    tidy_up(directory)
+        in_transactions(store, chain(_deciding(receipt, wanted, selection, view, describe, (clear, unlearn)), erasing(receipt.id)))
+    finish_forgetting(directory)
     return receipt
 
 
@@ -87,13 +87,18 @@ def _deciding(
     selection: Selection,
     view: View,
     describe: Describer | None,
-    clear: tuple[Callable[[bytes], bytes] | None, Unlearn | None],
+    clear: tuple[Callable[[bytes], bytes] | None, RemoveSpeakers | None],
 ) -> Iterator[Step]:
-    """Say what goes, and put right and into words what stays of the segments that lose something."""
-    yield lambda tx: _note(tx, receipt, wanted, selection)
+    """Clear what has no id of its own, say what goes, and put right and into words what stays of the segments that lose something.
+
+    Interrupted before the receipt is written it may have cleared states and jobs in vain, but has left none behind.
+    """
     for stream in filter(None, (*selection.streams, selection.gone_stream)):
         yield partial(_clear_state, stream, None if stream == selection.gone_stream else clear[0])
+    for job_id in sorted(selection.jobs):
+        yield partial(_drop_job, job_id)
     yield lambda tx: _unlearn_voices(tx, selection, clear[1])
+    yield lambda tx: _note(tx, receipt, wanted, selection)
     for segment in selection.trimmed:
         yield partial(_put_right, segment)
         if describe is not None:
@@ -105,7 +110,7 @@ def _deciding(
                 yield partial(_described, step)
 
 
-def tidy_up(directory: Path, *, beyond_budget: bool = False) -> bool:
+def finish_forgetting(directory: Path, *, beyond_budget: bool = False) -> bool:
     """End a forgetting that left something to do, if only to wipe the files; True if one did.
 
     Wiping an encrypted memory takes a second copy of it for a while, within the budget unless `beyond_budget`. Raises MemoryDirError while
@@ -162,11 +167,10 @@ def _note(tx: Transaction, receipt: Receipt, wanted: Wanted, selection: Selectio
     )
 
 
-def _described(step: Callable[[Transaction], object], tx: Transaction) -> bool:
-    """True where it wants another transaction; what fits into none is left out."""
+def _described(step: Callable[[Transaction], object], tx: Transaction) -> None:
+    """What is too much for the budget is left out."""
     with suppress(BudgetError):
-        return tx.attempt(step)
-    return False
+        step(tx)
 
 
 def _put_right(segment: Segment, tx: Transaction) -> None:
@@ -185,7 +189,7 @@ def _put_right(segment: Segment, tx: Transaction) -> None:
 
 
 def _clear_state(stream: str, clear: Callable[[bytes], bytes] | None, tx: Transaction) -> None:
-    """Components keep pictures of the last frames in their saved state, and which ones cannot be told from outside: all of them go."""
+    """Components keep pictures of the last frames in their saved state, and which ones is not visible from outside: all of them go."""
     key = f"see/{stream}"
     found = tx.connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
     if found is None:
@@ -197,8 +201,12 @@ def _clear_state(stream: str, clear: Callable[[bytes], bytes] | None, tx: Transa
         tx.connection.execute("DELETE FROM state WHERE key = ?", (key,))
 
 
-def _unlearn_voices(tx: Transaction, selection: Selection, unlearn: Unlearn | None) -> None:
-    """Ears keep what they know speakers by in states `hear/<ear>`: it goes with the speaker."""
+def _drop_job(job_id: int, tx: Transaction) -> None:
+    tx.drop_job(job_id)
+
+
+def _unlearn_voices(tx: Transaction, selection: Selection, unlearn: RemoveSpeakers | None) -> None:
+    """Speech recognisers keep the voices that they know in states `hear/<name>`: a voice goes with its speaker."""
     ids = ids_list(sorted(selection.entities))
     names = {row[0] for row in tx.connection.execute(f"SELECT name FROM entity WHERE kind = 'voice' AND id IN {ids}")}  # noqa: S608
     if not names:

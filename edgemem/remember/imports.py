@@ -9,129 +9,36 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.records import Observation, Record, Tier, Vector
-from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewMoment, NewRelation, NewSegment, NewSession
+from edgemem.records import Vector
+from edgemem.remember.entries import NewCall, NewMention, NewMoment, NewSegment
 from edgemem.remember.export import ADDED, FORMAT, FORMAT_VERSION, TABLES
-from edgemem.remember.rows.sessions import renumbered
+from edgemem.remember.import_lines import (
+    LINES,
+    About,
+    AliasLine,
+    DocumentLine,
+    EntityLine,
+    MergeLine,
+    MomentLine,
+    ParentLine,
+    PartLine,
+    RelationLine,
+    SegmentLine,
+    SessionLine,
+    StreamLine,
+)
+from edgemem.remember.rows.sessions import renumbered, renumbered_request
 from edgemem.remember.store import Store, Transaction
-from edgemem.remember.vectors.search import Holds
 
 _BATCH = 32
 """Rows in one transaction at most; large pictures fill one sooner. An import under a byte budget goes in like what is seen."""
-
-
-class _Space(Record, frozen=True):
-    name: str
-    dim: int
-    metric: str = "cosine"
-    calibration: dict[str, float] = msgspec.field(default_factory=dict)
-    holds: Holds = "moment"
-
-
-class _About(Record, frozen=True):
-    format: str
-    version: int
-    spaces: tuple[_Space, ...]
-
-
-class _Stream(Record, frozen=True):
-    name: str
-    t0_us: int
-
-
-class _Moment(Record, frozen=True):
-    id: int
-    stream: str
-    seq: int
-    t_us: int
-    offset_us: int
-    width_px: int
-    height_px: int
-    sharpness: float
-    mono_us: int = 0
-    boot_id: str | None = None
-    tier: Tier = "recent"
-    role: str = ""
-    protected: int = 0
-    pinned: int = 0
-    generation: int | None = None
-    observations: tuple[Observation, ...] = ()
-    vectors: dict[str, str] = msgspec.field(default_factory=dict)
-    picture: str | None = None
-
-
-class _Segment(Record, frozen=True):
-    id: int
-    stream: str
-    segmenter: str
-    t0_us: int
-    t1_us: int
-    offset_us: int
-    representative_id: int | None
-    moments: tuple[int, ...]
-
-
-class _Document(NewDocument, frozen=True):
-    """Vectors of passages are base64 here."""
-
-    id: int
-    until_us: int | None = None
-
-
-class _Entity(NewEntity, frozen=True):
-    id: int
-
-
-class _Alias(Record, frozen=True):
-    entity_id: int
-    name: str
-    known_us: int
-    until_us: int | None = None
-
-
-class _Merge(Record, frozen=True):
-    from_id: int
-    into_id: int
-    known_us: int
-    until_us: int | None = None
-
-
-class _Relation(NewRelation, frozen=True):
-    id: int
-    until_us: int | None = None
-
-
-class _CameUp(Record, frozen=True):
-    kind: Literal["m", "d", "s", "r"]
-    id: int
-    stream: str | None = None
-    t0_us: int | None = None
-    t1_us: int | None = None
-
-
-class _Session(NewSession, frozen=True):
-    came_up: tuple[_CameUp, ...] = ()
-
-
-_KINDS: dict[str, type[Record]] = {
-    "streams": _Stream,
-    "moments": _Moment,
-    "segments": _Segment,
-    "documents": _Document,
-    "entities": _Entity,
-    "aliases": _Alias,
-    "merges": _Merge,
-    "mentions": NewMention,
-    "relations": _Relation,
-    "sessions": _Session,
-}
 
 
 def import_into(
@@ -170,9 +77,9 @@ def _mark(source: Path, tables: Sequence[str]) -> str:
     return "import/" + hashlib.sha256((source / "memory.json").read_bytes() + sizes.encode()).hexdigest()[:16]
 
 
-def _about(source: Path) -> _About:
+def _about(source: Path) -> About:
     try:
-        about = msgspec.json.decode((source / "memory.json").read_bytes(), type=_About)
+        about = msgspec.json.decode((source / "memory.json").read_bytes(), type=About)
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"{source} is not an export: memory.json cannot be read ({error})") from None
     if about.format != FORMAT or about.version > FORMAT_VERSION:
@@ -181,7 +88,7 @@ def _about(source: Path) -> _About:
 
 
 def _lines(source: Path, table: str) -> Iterator[Any]:
-    path, kind = source / f"{table}.jsonl", _KINDS[table]
+    path, kind = source / f"{table}.jsonl", LINES[table]
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -238,10 +145,10 @@ class _Importing:
                 tx.set_state(key, msgspec.msgpack.encode((count, new)))
         return count
 
-    def add_streams(self, tx: Transaction, row: _Stream) -> None:
+    def add_streams(self, tx: Transaction, row: StreamLine) -> None:
         tx.connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (row.name, row.t0_us))
 
-    def add_moments(self, tx: Transaction, row: _Moment) -> None:
+    def add_moments(self, tx: Transaction, row: MomentLine) -> None:
         given = {
             name: getattr(row, name) for name in ("stream", "seq", "t_us", "offset_us", "mono_us", "width_px", "height_px", "sharpness")
         }
@@ -265,19 +172,28 @@ class _Importing:
             tx.connection.execute(sql, (row.generation, moment_id))
         if row.protected:
             tx.protect(moment_id, row.role)
+        if row.role_us is not None:
+            tx.set_role(moment_id, row.role, row.role_us)
         if row.pinned:
             tx.pin(moment_id)
 
-    def add_segments(self, tx: Transaction, row: _Segment) -> None:
+    def add_segments(self, tx: Transaction, row: SegmentLine) -> None:
         given = {name: getattr(row, name) for name in ("stream", "segmenter", "t0_us", "t1_us", "offset_us")}
         ids = tuple(self.moments[moment_id] for moment_id in row.moments if moment_id in self.moments)
-        new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id))
+        new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id), level=row.level)
         self._segments[row.id] = tx.add_segment(new)
 
-    def add_entities(self, tx: Transaction, row: _Entity) -> None:
-        self._entities[row.id] = tx.add_entity(replace(row, segment_id=_of(self._segments, row.segment_id)))
+    def add_parents(self, tx: Transaction, row: ParentLine) -> None:
+        segment_id, parent_id = _of(self._segments, row.segment_id), _of(self._segments, row.parent_id)
+        if segment_id is not None and parent_id is not None:
+            tx.set_parent([segment_id], parent_id)
 
-    def add_documents(self, tx: Transaction, row: _Document) -> None:
+    def add_entities(self, tx: Transaction, row: EntityLine) -> None:
+        self._entities[row.id] = tx.add_entity(replace(row, segment_id=_of(self._segments, row.segment_id)))
+        for space, vector in _vectors(row.vectors).items():
+            tx.set_entity_vector(self._entities[row.id], space, vector)
+
+    def add_documents(self, tx: Transaction, row: DocumentLine) -> None:
         new = replace(
             row,
             segment_id=_of(self._segments, row.segment_id),
@@ -289,12 +205,17 @@ class _Importing:
         if row.until_us is not None:
             tx.connection.execute("UPDATE document SET until_us = ? WHERE id = ?", (row.until_us, self._documents[row.id]))
 
-    def add_aliases(self, tx: Transaction, row: _Alias) -> None:
+    def add_parts(self, tx: Transaction, row: PartLine) -> None:
+        owner = {"moment_id": _of(self.moments, row.moment_id), "document_id": _of(self._documents, row.document_id)}
+        if any(owner.values()):
+            tx.add_part(replace(row, **owner, entity_id=_of(self._entities, row.entity_id), vectors=_vectors(row.vectors)))
+
+    def add_aliases(self, tx: Transaction, row: AliasLine) -> None:
         alias_id = tx.add_alias(self._entity(row.entity_id), row.name, row.known_us)
         if row.until_us is not None:
             tx.retract_alias(alias_id, row.until_us)
 
-    def add_merges(self, tx: Transaction, row: _Merge) -> None:
+    def add_merges(self, tx: Transaction, row: MergeLine) -> None:
         from_id, into_id = self._entity(row.from_id), self._entity(row.into_id)
         if row.until_us is None:
             tx.merge_entity(from_id, into_id, row.known_us)
@@ -307,7 +228,7 @@ class _Importing:
         if document_id is not None or moment_id is not None:
             tx.add_mention(replace(row, entity_id=self._entity(row.entity_id), document_id=document_id, moment_id=moment_id))
 
-    def add_relations(self, tx: Transaction, row: _Relation) -> None:
+    def add_relations(self, tx: Transaction, row: RelationLine) -> None:
         quotes = tuple(
             replace(quote, document_id=_of(self._documents, quote.document_id), moment_id=_of(self.moments, quote.moment_id))
             for quote in row.quotes
@@ -317,14 +238,15 @@ class _Importing:
         if row.until_us is not None:
             tx.end_relation(self._relations[row.id], row.until_us)
 
-    def add_sessions(self, tx: Transaction, row: _Session) -> None:
+    def add_sessions(self, tx: Transaction, row: SessionLine) -> None:
         ids = {"m": self.moments, "d": self._documents, "u": self._documents, "s": self._segments, "r": self._relations}
         steps = tuple(
             replace(step, action_json=renumbered(step.action_json, ids), result_json=renumbered(step.result_json, ids))
             for step in row.steps
         )
         there = tuple(f"{seen.kind}{ids[seen.kind][seen.id]}" for seen in row.came_up if seen.id in ids[seen.kind])
-        session_id = tx.add_session(replace(row, steps=steps, evidence=there))
+        calls = tuple(_call(call, ids) for call in row.calls)
+        session_id = tx.add_session(replace(row, steps=steps, calls=calls, evidence=there))
         # What had faded keeps its time, under a number that nothing has: forgetting that time takes the answer along.
         tx.connection.executemany(
             "INSERT INTO session_evidence VALUES (?, ?, ?, (SELECT id FROM stream WHERE name = ?), ?, ?)",
@@ -355,6 +277,20 @@ class _Importing:
 
 def _vectors(encoded: Mapping[str, Any]) -> dict[str, Vector]:
     return {space: np.frombuffer(base64.b64decode(data), "<f2").astype(np.float32) for space, data in encoded.items()}
+
+
+def _call(given: Any, ids: Mapping[str, Mapping[int, int]]) -> NewCall:
+    """Raises UsageError for a call that is neither of this version of the format nor of an earlier one."""
+    try:
+        if isinstance(given, str):
+            old = msgspec.json.decode(given, type=dict[str, Any])
+            request = msgspec.msgpack.encode({"prompt": old.get("prompt", "")})
+            given = {"step": 0, "task": "", "model": "", "reply": "", **old, "request": request.hex()}
+        given = {**given, **{name: bytes.fromhex(given.get(name, "")) for name in ("request", "logprobs")}}
+        call = msgspec.convert({name: given[name] for name in NewCall.__struct_fields__ if name in given}, NewCall)
+        return replace(call, request=renumbered_request(call.request, ids))
+    except (ValueError, TypeError, msgspec.MsgspecError) as error:
+        raise UsageError(f"sessions.jsonl: a call cannot be read: {error}") from None
 
 
 def _of(ids: dict[int, int], old: int | None) -> int | None:

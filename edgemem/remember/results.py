@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgemem.records import Document, Entity, Record
+from edgemem.records import Box, Document, Entity, Record
 from edgemem.remember.entries import NewSession, SessionFields
 
 
@@ -45,8 +45,49 @@ class PassageHit(Record, frozen=True):
     score: float
 
 
+class Part(Record, frozen=True):
+    """A part of a moment or of a document: an object, a face, a voice. `entity` is None while it is unknown."""
+
+    id: int
+    kind: str
+    moment_id: int | None
+    document_id: int | None
+    stream: str
+    t0_us: int
+    t1_us: int
+    score: float
+    box: Box | None
+    entity: Entity | None
+
+
+class PartHit(Record, frozen=True):
+    """A part that a search by vector found. `score` is the exact cosine."""
+
+    part: Part
+    score: float
+
+
+class EntityHit(Record, frozen=True):
+    """An entity that a search by vector found. `score` is the exact cosine of the nearest of its vectors."""
+
+    entity: Entity
+    score: float
+
+
+class JobState(Record, frozen=True):
+    """A job that waits, is being done, or was given up; `error` is why it failed last."""
+
+    id: int
+    writer: str
+    stream: str
+    due_us: int
+    attempts: int
+    given_up: bool
+    error: str
+
+
 class Spoken(Record, frozen=True):
-    """A document that was said. `confidence` is of its words; `speaker` is None while nobody knows who said it."""
+    """A document that was said. `confidence` is of its words; `speaker` is None while it is unknown."""
 
     document: Document
     speaker: Entity | None

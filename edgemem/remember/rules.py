@@ -8,8 +8,13 @@ from fnmatch import fnmatchcase
 from edgemem.config import KeepRule
 from edgemem.records import US
 from edgemem.remember.store import Store, Transaction
-from edgemem.remember.tiers import Faded, Retainer
+from edgemem.remember.tiers import Retainer, RetentionStep
 
+_SEGMENTS = (
+    "WITH RECURSIVE shown (id) AS (SELECT segment_id FROM segment_moment WHERE moment_id = :id"
+    " UNION SELECT g.parent_id FROM segment g JOIN shown ON g.id = shown.id WHERE g.parent_id IS NOT NULL)"
+)
+"""The segments that show a moment, and those that hold them."""
 DAY_US = 86_400 * US
 _STEP_MOMENTS = 64
 """Rows of each kind that one step takes up, fewer where the budget allows less at once."""
@@ -31,17 +36,17 @@ class KeepRules:
     def __init__(self, rules: Sequence[KeepRule]) -> None:
         self._rules = rules
 
-    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+    def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
         """One bounded step for each rule, as of `now_us` (default: the newest moment; nothing ages while the clock is not trusted)."""
         now = store.newest_us() if now_us is None else now_us
         if now is None or (now_us is None and not store.time_trusted):
-            return Faded()
+            return RetentionStep()
         dropped, done = 0, True
         for rule in self._rules:
             with store.transaction() as tx:
                 number, finished = _apply(tx, rule, now - round(rule.keep_days * DAY_US))
             dropped, done = dropped + number, done and finished
-        return Faded(dropped=dropped, done=done)
+        return RetentionStep(dropped=dropped, done=done)
 
     def catch_up(self, store: Store) -> int:
         """Steps until nothing is too old, such as after a long pause; returns the moments dropped."""
@@ -63,10 +68,10 @@ class Retainers:
     def __init__(self, parts: Sequence[Retainer]) -> None:
         self._parts = parts
 
-    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+    def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
         """A step of each."""
         steps = [part.apply(store, now_us) for part in self._parts]
-        return Faded(
+        return RetentionStep(
             dropped=sum(step.dropped for step in steps),
             recoded=sum(step.recoded for step in steps),
             done=all(step.done for step in steps),
@@ -94,10 +99,8 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
     for number, moment_id in enumerate(moments):
         if tx.full:
             return number, False
-        told = (
-            "SELECT id FROM document WHERE moment_id = :id OR segment_id IN (SELECT segment_id FROM segment_moment WHERE moment_id = :id)"
-        )
-        for (document_id,) in tx.connection.execute(told, {"id": moment_id}).fetchall():
+        documents = f"{_SEGMENTS} SELECT id FROM document WHERE moment_id = :id OR segment_id IN (SELECT id FROM shown)"  # noqa: S608
+        for (document_id,) in tx.connection.execute(documents, {"id": moment_id}).fetchall():
             if not (tx.drop_sessions_about("d", [document_id]) and tx.drop_document(document_id)):
                 return number, False
         if not (tx.drop_sessions_about("m", [moment_id]) and tx.drop_moment(moment_id)):
@@ -106,8 +109,13 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
 
 
 def _drop_texts(tx: Transaction, stream_id: int, before_us: int) -> bool:
-    """Documents, segments and relations of that time and answers that rest on it, a step of them; True if no more are left."""
+    """Documents, segments, relations and jobs of that time, answers that rest on it, a step of them; True if no more are left."""
     done = True
+    jobs = f"SELECT j.id FROM job j JOIN stream s ON s.name = j.stream WHERE s.id = ? AND j.due_us < ? LIMIT {_STEP_MOMENTS}"  # noqa: S608
+    for (job_id,) in tx.connection.execute(jobs, (stream_id, before_us)).fetchall():
+        if tx.full:
+            return False
+        tx.drop_job(job_id)
     about = f"SELECT DISTINCT session_id FROM session_evidence WHERE stream_id = ? AND t0_us < ? LIMIT {_STEP_MOMENTS}"  # noqa: S608
     for (session_id,) in tx.connection.execute(about, (stream_id, before_us)).fetchall():
         if tx.full or not tx.drop_session(session_id):

@@ -11,28 +11,28 @@ import sqlite3
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
 from edgemem.errors import EngineError, MemoryDirError
-from edgemem.records import Tier
+from edgemem.remember.budget.batches import cap_in_force, in_transactions
 from edgemem.remember.budget.eviction import Eviction
 from edgemem.remember.budget.maintenance import Maintenance
-from edgemem.remember.budget.pieces import cap_in_force, in_pieces
-from edgemem.remember.budget.value import Values, values_of
+from edgemem.remember.budget.retention import RetentionReading
 from edgemem.remember.disk import database, keys, page_budget, schema
 from edgemem.remember.disk.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
 from edgemem.remember.disk.error_translation import explain, translated_errors
 from edgemem.remember.disk.log import Log
-from edgemem.remember.entries import NewDocument, NewMoment, NewSegment, Retainable
-from edgemem.remember.forgetting import tidy
+from edgemem.remember.entries import Job, NewDocument, NewMoment, NewSegment, Retainable
+from edgemem.remember.forgetting import finish
 from edgemem.remember.forgetting.erase import erasing
 from edgemem.remember.rows import anchor, ledger, text
+from edgemem.remember.rows.jobs import due_job
 from edgemem.remember.rows.redate import Redating
 from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.vectors.search import Holds, SpaceWriter, space_row
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 _MOST_NAMES = 20_000
 """Interned ids kept in memory between transactions; text that was read makes names without end."""
 _BACKSTOP_PAGES = 16384
-"""SQLite checkpoints by itself at 64 MiB of WAL, should nobody call `maintain`."""
+"""SQLite checkpoints by itself at 64 MiB of WAL, where `maintain` is not called."""
 
 
 class SpaceLike(Protocol):
@@ -64,7 +64,7 @@ class SpaceLike(Protocol):
     def calibration(self) -> Mapping[str, float]: ...
 
 
-class Store(Maintenance):
+class Store(Maintenance, RetentionReading):
     """An open memory, for writing. Make it with `Store.open`; use it as a context manager, from one thread at a time."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: WriterLock, budget_bytes: int | None) -> None:
@@ -80,7 +80,7 @@ class Store(Maintenance):
         for (name,) in connection.execute("SELECT name FROM vec_space").fetchall():
             self._add_space(name)
         self._division = None if budget_bytes is None else page_budget.BudgetShares.of(budget_bytes)
-        self._fader = None if self._division is None else Eviction(self, connection, self._division)
+        self._eviction = None if self._division is None else Eviction(self, connection, self._division)
         self._wal = Log(directory / f"{schema.DATABASE}-wal")
         self._synced_s = time.monotonic()
         self._redate_due, self._redating = anchor.is_due(connection), False
@@ -111,7 +111,7 @@ class Store(Maintenance):
             lock = WriterLock(directory, patience_s)
             try:
                 connection = _connect(directory)
-                if tidy.is_due(connection):
+                if finish.is_due(connection):
                     connection.close()
                     _end_wiping(directory)
                     connection = _connect(directory)
@@ -119,10 +119,10 @@ class Store(Maintenance):
                     connection.execute(f"PRAGMA synchronous={durability}")
                     store = cls(directory, connection, lock, budget_bytes)
                     store._redate()
-                    due = tidy.erasing_due(connection)
+                    due = finish.erasing_due(connection)
                     if due is None:
                         return store
-                    in_pieces(store, erasing(due))
+                    in_transactions(store, erasing(due))
                 except BaseException:
                     connection.close()
                     raise
@@ -167,7 +167,7 @@ class Store(Maintenance):
             return
         self._redating = True
         try:
-            in_pieces(self, [Redating()])
+            in_transactions(self, [Redating()])
         finally:
             self._redating = False
 
@@ -189,9 +189,9 @@ class Store(Maintenance):
             raise
         if len(self._names) > _MOST_NAMES:
             self._names.clear()
-        for name in tx.unlearnt:
+        for name in tx.dropped_names:
             self._names.pop(name, None)
-        self._names.update(tx.learnt)
+        self._names.update(tx.added_names)
         self.ledger = tx.ledger
         if tx.redated:
             self._redate_due = anchor.is_due(self._connection)
@@ -214,9 +214,22 @@ class Store(Maintenance):
                     " give the engine's space another name",
                 )
             elif known.holds != holds:
-                raise EngineError(f'memory {self.directory} holds {known.holds}s in "{space.name}", no {holds}s: give it another name')
+                raise EngineError(
+                    f'"{space.name}" of memory {self.directory} has {known.holds} vectors, no {holds} vectors: give it another name'
+                )
             elif known.calibration != calibration:
                 self._connection.execute("UPDATE vec_space SET calibration = ? WHERE id = ?", (calibration, known.id))
+
+    def lease_job(self, writers: Sequence[str], now_us: int, lease_s: float) -> Job | None:
+        """The job of these writers that is due for longest, for `lease_s`; None when none is due.
+
+        It is to be ended with `Transaction.finish_job` or `fail_job`. Where it is not, it is due again when the lease has run out.
+        """
+        with translated_errors(self.directory):
+            if due_job(self._connection, writers, now_us) is None:
+                return None
+        with self.transaction() as tx:
+            return tx.lease_job(writers, now_us, lease_s)
 
     def ensure_stream(self, name: str, t0_us: int) -> None:
         """Make the stream if it is new; `t0_us` is the time of its first frame."""
@@ -243,12 +256,6 @@ class Store(Maintenance):
         """Whether the clock of the last live frame could be trusted, and what it dated is right. While not, nothing fades by age."""
         return self.state("clock/untrusted") != b"1" and not self._redate_due
 
-    def fills(self, moments: Iterable[NewMoment], share: float = 0.25) -> bool:
-        """Whether these moments with their texts take more than so much of a transaction; never without a budget."""
-        seen = ((len(new.jpeg), page_budget.seen_pages(o.name for o in new.observations)) for new in moments)
-        pages = sum(page_budget.moment_pages(jpeg_bytes, 0, names) + page_budget.document_pages(0) for jpeg_bytes, names in seen)
-        return self._division is not None and pages > self._division.transaction_pages * share
-
     def _note_budget(self) -> None:
         """Remember the cap in force, for readers that ask."""
         if self.budget_bytes is None:
@@ -259,60 +266,6 @@ class Store(Maintenance):
                 " WHERE value <> :cap",
                 {"cap": str(self.budget_bytes)},
             )
-
-    def newest_us(self) -> int | None:
-        """Time of the newest moment; None when there is none."""
-        with translated_errors(self.directory):
-            newest: int | None = self._connection.execute("SELECT max(t_us) FROM moment").fetchone()[0]
-        return newest
-
-    def edges(self) -> frozenset[int]:
-        """Ids of the first and the latest moment of each stream."""
-        edge = "(SELECT m.id FROM moment m WHERE m.stream_id = s.id ORDER BY m.t_us {0}, m.id {0} LIMIT 1)"
-        with translated_errors(self.directory):
-            found = self._connection.execute(f"SELECT {edge.format('ASC')}, {edge.format('DESC')} FROM stream s").fetchall()  # noqa: S608
-        return frozenset(moment_id for pair in found for moment_id in pair if moment_id is not None)
-
-    def retainable(
-        self, *, tiers: Sequence[Tier] | None = None, from_us: int, to_us: int, limit: int = -1, loose: bool = False
-    ) -> list[Retainable]:
-        """Moments of these tiers (default: all) in an inclusive time range, in the order of time; `loose`: those that nothing protects."""
-        index = "INDEXED BY " + ("moment_time" if tiers is None else "moment_tier")
-        of_tier = "" if tiers is None else f" AND m.tier IN ({','.join('?' * len(tiers))})"
-        if loose:
-            of_tier += f" AND NOT (m.protected OR m.pinned) AND m.id NOT IN ({','.join(map(str, self.edges()))})"
-        with translated_errors(self.directory):
-            found = self._connection.execute(
-                "SELECT m.id, m.stream_id, m.t_us, m.tier, m.protected, m.pinned, ifnull(b.generation, 0)"  # noqa: S608
-                f" FROM moment m {index} LEFT JOIN blob b ON b.id = m.blob_id"
-                f" WHERE m.t_us BETWEEN ? AND ?{of_tier} ORDER BY m.t_us, m.id LIMIT ?",
-                (from_us, to_us, *(tiers or ()), limit),
-            )
-            return [_retainable(row) for row in found]
-
-    def arrivals(self, after_id: int, upto_id: int, limit: int, which: str = "1") -> list[Retainable]:
-        """Moments in the order in which they arrived, `after_id` left out. `which` is a condition on `m`."""
-        with translated_errors(self.directory):
-            found = self._connection.execute(
-                "SELECT m.id, m.stream_id, m.t_us, m.tier, m.protected, m.pinned, ifnull(b.generation, 0)"  # noqa: S608
-                f" FROM moment m LEFT JOIN blob b ON b.id = m.blob_id WHERE m.id > ? AND m.id <= ? AND {which} ORDER BY m.id LIMIT ?",
-                (after_id, upto_id, limit),
-            ).fetchall()
-        return [_retainable(row) for row in found]
-
-    def values_of(self, moment_ids: Sequence[int]) -> Values:
-        """Worth of each of these moments, which are neighbours in the order of time."""
-        with translated_errors(self.directory):
-            return values_of(self._connection, moment_ids)
-
-    def picture(self, moment_id: int) -> bytes | None:
-        """The JPEG of a moment; None if it has none."""
-        with translated_errors(self.directory):
-            found = self._connection.execute(
-                "SELECT b.data FROM moment m JOIN blob b ON b.id = m.blob_id WHERE m.id = ?",
-                (moment_id,),
-            ).fetchone()
-        return found[0] if found else None
 
     def _add_space(self, name: str) -> None:
         if database.is_cipher(self._connection):
@@ -344,10 +297,6 @@ class Store(Maintenance):
             _log.warning("memory %s: vectors could not be written beside the database (%s); searches are slower", self.directory, error)
 
 
-def _retainable(row: tuple[Any, ...]) -> Retainable:
-    return Retainable(id=row[0], stream_id=row[1], t_us=row[2], tier=row[3], protected=row[4] == 1, pinned=row[5] == 1, generation=row[6])
-
-
 def _connect(directory: Path) -> sqlite3.Connection:
     connection = database.connect(directory / schema.DATABASE, keys.configured())
     try:
@@ -371,6 +320,6 @@ def _connect(directory: Path) -> sqlite3.Connection:
 def _end_wiping(directory: Path) -> None:
     """Wipe what an interrupted forgetting left to be wiped. What is in the way is said, and no reason not to open."""
     try:
-        tidy.wipe_files(directory, cap_in_force(directory), patience_s=0.2)
+        finish.wipe_files(directory, cap_in_force(directory), patience_s=0.2)
     except MemoryDirError as error:
         _log.warning("%s", error)

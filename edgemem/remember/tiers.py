@@ -18,7 +18,7 @@ from edgemem.remember.budget.shrink import shrink
 from edgemem.remember.store import Retainable, Store
 
 
-class Faded(Record, frozen=True, kw_only=True):
+class RetentionStep(Record, frozen=True, kw_only=True):
     """What one step of a retainer did. `done` is false when another step would find more."""
 
     dropped: int = 0
@@ -31,7 +31,7 @@ class Retainer(Protocol):
 
     name: str
 
-    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+    def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
         """Do one step as of `now_us` (default: the newest moment of the memory)."""
         ...
 
@@ -59,8 +59,8 @@ class AgeTiersSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         TierRule("long", None, gap_s=120, side_px=512, quality=45),
     )
     keep: Literal["last", "best"] = "last"
-    """Which of a stretch stays: VAM keeps the last; "best" is the one worth most (worth.py): what was seen once, what was unlike its
-    neighbours, then what is sharp. A glimpse is then kept where it is the only one of its stretch."""
+    """Which of a stretch stays: VAM keeps the last; "best" is the one of most value (value.py): what was seen once, what was unlike its
+    neighbours, then what is sharp. What was shown briefly is then kept, where it is the only such moment of its stretch."""
     step_moments: int = 64
     """Moments that one step takes up: about 0.2 s when each of them is a 1080p picture to shrink."""
 
@@ -78,7 +78,7 @@ class AgeTiers:
 
     Always kept: the first and the latest moment of each stream, protected moments (a segment's representative) and pinned ones;
     pinned pictures are not shrunk either. A moment takes each step of compression once, because its tier is stored. Ages count from
-    the newest moment; while the clock cannot be trusted nobody grows older. A moment never returns to a younger tier. In the tier "stub"
+    the newest moment; while the clock cannot be trusted nothing ages. A moment never returns to a younger tier. In the tier "stub"
     it has no picture; those that are always kept never come to it.
     """
 
@@ -87,31 +87,31 @@ class AgeTiers:
     def __init__(self, settings: AgeTiersSettings | None = None) -> None:
         self._settings = settings or AgeTiersSettings()
 
-    def apply(self, store: Store, now_us: int | None = None) -> Faded:
+    def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
         """One step over at most `step_moments` moments that grew older than their tier."""
         now = store.newest_us() if now_us is None else now_us
         if now is None or (now_us is None and not store.time_trusted):
-            return Faded()
-        edges = store.edges()
+            return RetentionStep()
+        ends = store.stream_ends()
         left, younger, dropped, recoded = self._settings.step_moments, list[Tier](), 0, 0
         high = 2**63 - 1
         for rank, rule in enumerate(self._settings.tiers):
             low = -(2**63) if rule.until_s is None else now - round(rule.until_s * US)
-            # The youngest tier has nobody to come from: thin what arrived in it, a window of bounded length.
+            # No tier is younger than the first: thin what arrived in it, a window of bounded length.
             bounds = {"from_us": low, "to_us": high, "limit": left if younger else -1}
-            lagging = store.retainable(tiers=younger or [rule.tier], loose=rule.tier == "stub", **bounds)
-            drop, keep = self._divide(store, rule, lagging, low, high, edges)
+            lagging = store.retainable(tiers=younger or [rule.tier], unprotected=rule.tier == "stub", **bounds)
+            drop, keep = self._divide(store, rule, lagging, low, high, ends)
             keep = [moment for moment in keep if moment.tier in younger]
             if rule.tier == "stub":
-                keep = [moment for moment in keep if not (moment.protected or moment.pinned or moment.id in edges)]
+                keep = [moment for moment in keep if not (moment.protected or moment.pinned or moment.id in ends)]
             self._write(store, rule, rank, drop, keep)
             dropped, recoded = dropped + len(drop), recoded + len(keep)
             if younger and len(lagging) >= left:
-                return Faded(dropped=dropped, recoded=recoded, done=False)
+                return RetentionStep(dropped=dropped, recoded=recoded, done=False)
             left -= len(lagging) if younger else 0
             younger.append(rule.tier)
             high = low - 1
-        return Faded(dropped=dropped, recoded=recoded)
+        return RetentionStep(dropped=dropped, recoded=recoded)
 
     def _divide(
         self,
@@ -120,9 +120,9 @@ class AgeTiers:
         lagging: Sequence[Retainable],
         low: int,
         high: int,
-        edges: frozenset[int],
+        ends: frozenset[int],
     ) -> tuple[list[Retainable], list[Retainable]]:
-        """What goes and what stays, of every bucket that holds one of `lagging`: the chosen, the protected, a stream's edges."""
+        """What goes and what stays, of every bucket that holds one of `lagging`: the chosen, the protected, a stream's first and latest."""
         gap_us = round(rule.gap_s * US)
         if not lagging or gap_us <= 0:
             return [], list(lagging)
@@ -135,16 +135,16 @@ class AgeTiers:
         drop: list[Retainable] = []
         keep: list[Retainable] = []
         crowded = [buckets[key] for key in touched if len(buckets[key]) > 1]
-        worths = self._worths(store, around) if crowded and self._settings.keep == "best" else {}
+        values = self._values(store, around) if crowded and self._settings.keep == "best" else {}
         for bucket in (buckets[key] for key in touched):
-            chosen = max(reversed(bucket), key=lambda moment: worths.get(moment.id, 0.0))  # of equals the last
+            chosen = max(reversed(bucket), key=lambda moment: values.get(moment.id, 0.0))  # of equals the last
             for moment in bucket:
-                stays = moment is chosen or moment.protected or moment.pinned or moment.id in edges
+                stays = moment is chosen or moment.protected or moment.pinned or moment.id in ends
                 (keep if stays else drop).append(moment)
         return drop, keep
 
     @staticmethod
-    def _worths(store: Store, around: Sequence[Retainable]) -> dict[int, float]:
+    def _values(store: Store, around: Sequence[Retainable]) -> dict[int, float]:
         """By moment; `around` is in the order of time, and neighbours are those of the same stream."""
         found: dict[int, float] = {}
         for stream_id in {moment.stream_id for moment in around}:

@@ -1,6 +1,6 @@
 """The memory as it was known at one time: every read goes through a view with a cut-off.
 
-Moments exist from `t_us`, segments from `t1_us` (nobody knows a segment before it closes), documents from `known_us` until
+Moments exist from `t_us`, segments from `t1_us` (a segment is not known before it closes), documents from `known_us` until
 `until_us`. Time ranges are inclusive on both sides; segments and documents count when they overlap the range.
 """
 
@@ -20,6 +20,7 @@ from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.results import PassageHit, Posting, SessionHead, SessionLog, Spoken, Stats, Stream, TextHit
 from edgemem.remember.rows import observations as packing
 from edgemem.remember.rows.documents import DocumentReading
+from edgemem.remember.rows.jobs import JobReading
 from edgemem.remember.rows.reading import FOREVER_US, KNOWN, connect, ids_list, in_stream
 from edgemem.remember.rows.sessions import SessionReading
 from edgemem.remember.vectors.search import fetch
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["FOREVER_US", "PassageHit", "Posting", "SessionHead", "SessionLog", "Spoken", "Stats", "Stream", "TextHit", "View"]
 
 
-class View(DocumentReading, SessionReading):
+class View(DocumentReading, SessionReading, JobReading):
     """A read-only connection and a cut-off. Make it with `View.open`; use it as a context manager."""
 
     @classmethod
@@ -245,17 +246,23 @@ class View(DocumentReading, SessionReading):
         *,
         segmenter: str | None = None,
         stream: str | None = None,
+        level: int | None = None,
+        parent_id: int | None = None,
         from_us: int | None = None,
         to_us: int | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Segment]:
-        """Closed segments in the order of their beginning."""
+        """Closed segments in the order of their beginning; `parent_id` finds those that lie in this one, once that is closed too."""
         way = "DESC" if newest_first else "ASC"
         by = "AND g.segmenter = :segmenter" if segmenter is not None else ""
+        by += " AND g.level = :level" if level is not None else ""
+        by += " AND h.id = :parent_id" if parent_id is not None else ""
         return self._segments(
             f"g.t1_us >= :from_us AND g.t0_us <= :to_us {by} {in_stream('g', stream)} ORDER BY g.t0_us {way}, g.id {way} LIMIT :limit",
             segmenter=segmenter,
+            level=level,
+            parent_id=parent_id,
             limit=-1 if limit is None else limit,
             **self._range(from_us, to_us, stream),
         )

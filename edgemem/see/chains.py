@@ -1,15 +1,13 @@
-"""The segments of a stream: each chain has a segmenter of its own notion and the writers that put its segments into words.
+"""The segments of a stream. A chain is a segmenter with its own notion of a segment, and the writers of its segments.
 
-A segment is written once the ear, where there is one, has heard past its end. What is said while nothing is seen makes a segment without
-moments, so that no word is lost. A writer that takes its time (`slow = True`, such as one that asks a language model) works beside: what it
-brings is written with a later transaction.
+A segment is written once hearing, where there is any, has passed its end. What is said while nothing is seen makes a segment without
+moments, so that no word is lost.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from edgemem.isolation import FaultIsolation
-from edgemem.records import US, Moment, Observation, Record, Segment
+from edgemem.records import US, Moment, Observation, Origin, Record, Segment
 from edgemem.remember.entries import NewSegment
 from edgemem.remember.results import Spoken
-from edgemem.see.operations import Closing, Operation, Writer, steps
+from edgemem.see.calling_writers import WriterCalls
+from edgemem.see.operations import MomentEvicted, SegmentClosed, SegmentsClosed, StreamEnded, Trigger, Writer
 from edgemem.see.segment import Cut, Mark, Segmenter, StoredMark
 
 if TYPE_CHECKING:
@@ -30,27 +29,36 @@ if TYPE_CHECKING:
 SPOKEN_ALONE_US = 60 * US
 """So long words wait for a moment that shares their segment: the default recipe keeps one a minute of a still scene."""
 SPOKEN_US = 30 * US
-"""Words without a picture are told in stretches of at most this: an hour of talk is not one paragraph (EGAgent, appendix E: 30 s)."""
+"""Words without a picture are segments of at most this length: an hour of talk is not one paragraph (EGAgent, appendix E: 30 s)."""
 _REMEMBERED = 4000
 """Moments whose observations are kept at hand for their segments; older ones are read from the store."""
-_SLOW_AHEAD = 8
-"""Segments that may wait for slow writers."""
-
 Known = tuple[Moment, tuple[Observation, ...]]
 
 
 class _Waiting(Record, frozen=True, array_like=True):
-    """A cut that waits for the ear."""
+    """A cut that waits for hearing."""
 
     marks: tuple[StoredMark, ...]
     representative_id: int
+    level: int = 0
 
     @classmethod
     def of(cls, cut: Cut) -> _Waiting:
-        return cls(marks=tuple(StoredMark.of(mark) for mark in cut.marks), representative_id=cut.representative_id)
+        return cls(marks=tuple(map(StoredMark.of, cut.marks)), representative_id=cut.representative_id, level=cut.level)
 
     def cut(self) -> Cut:
-        return Cut(marks=tuple(mark.mark() for mark in self.marks), representative_id=self.representative_id)
+        return Cut(marks=tuple(mark.mark() for mark in self.marks), representative_id=self.representative_id, level=self.level)
+
+
+class Since(msgspec.Struct):
+    """Segments of the lowest level since a writer with the trigger "every_n" was called for them, and the origins of their words."""
+
+    segments: list[Segment] = []
+    shown: set[Origin] = set()
+
+    def clear(self) -> None:
+        """The writer was called."""
+        self.segments, self.shown = [], set()
 
 
 class _State(msgspec.Struct):
@@ -59,6 +67,12 @@ class _State(msgspec.Struct):
     segmenter: bytes
     waiting: list[_Waiting]
     told_us: int
+    """Offset of the last utterance that a segment of the lowest level was given."""
+    told_above_us: list[int] = []
+    """The same for the levels above."""
+    orphans: list[Segment] = []
+    writers: dict[str, bytes] = {}
+    since: dict[str, Since] = {}
 
 
 @dataclass
@@ -67,66 +81,94 @@ class Chain:
 
     segmenter: Segmenter
     writers: Sequence[Writer] = ()
+    name: str = field(default="", init=False)
+    """Unique in a run."""
     waiting: deque[Cut] = field(default_factory=deque, init=False)
-    untold: deque[Spoken] = field(default_factory=deque, init=False)
-    """Utterances that no segment of this chain was given yet, in time order."""
+    unused: list[deque[Spoken]] = field(init=False)
+    """By level: utterances that no segment was given yet, in time order."""
+    used_us: list[int] = field(init=False)
+    """By level: offset of the last utterance that was given to a segment."""
     seen_us: int = field(default=-1, init=False)
     """Offset of the last moment."""
-    told_us: int = field(default=-1, init=False)
-    """Offset of the last utterance that was given to a segment."""
+    orphans: list[Segment] = field(default_factory=list, init=False)
+    """Segments that a segment of a higher level may still become the parent of."""
+    since: dict[str, Since] = field(default_factory=dict, init=False)
+    """By the name of a writer that is called every n segments."""
 
-    def take(self, until_us: int) -> tuple[Spoken, ...]:
-        """The utterances that began before this offset; each is given once."""
-        taken = []
-        while self.untold and self.untold[0].document.offset_us <= until_us:
-            taken.append(self.untold.popleft())
+    def __post_init__(self) -> None:
+        self.unused = [deque() for _ in range(self.segmenter.levels)]
+        self.used_us = [-1] * self.segmenter.levels
+
+    def take(self, until_us: int, level: int = 0) -> tuple[Spoken, ...]:
+        """The utterances that began until this offset; each is given once a level."""
+        taken, unused = [], self.unused[level]
+        while unused and unused[0].document.offset_us <= until_us:
+            taken.append(unused.popleft())
         if taken:
-            self.told_us = taken[-1].document.offset_us
+            self.used_us[level] = taken[-1].document.offset_us
         return tuple(taken)
+
+    def children_of(self, segment: Segment) -> list[int]:
+        """Segments one level below that lie in this one and have no parent; they are orphans no longer."""
+        found = [s for s in self.orphans if s.level == segment.level - 1 and segment.t0_us <= s.t0_us and s.t1_us <= segment.t1_us]
+        self.orphans = [s for s in self.orphans if s not in found]
+        return [s.id for s in found]
 
 
 class Chains:
-    """All tracks of one stream."""
+    """All chains of one stream."""
 
-    def __init__(self, chains: Sequence[Chain], store: Store, stream: str, care: FaultIsolation, embedder: TextEmbedder | None) -> None:
-        self._chains, self._store, self._stream, self._care, self._embedder = tuple(chains), store, stream, care, embedder
+    def __init__(
+        self, chains: Sequence[Chain], store: Store, stream: str, isolation: FaultIsolation, embedder: TextEmbedder | None
+    ) -> None:
+        self._chains, self._store, self._stream, self._isolation = tuple(chains), store, stream, isolation
+        self.calls = WriterCalls(isolation, embedder)
         self._known: dict[int, Known] = {}
-        self._beside = ThreadPoolExecutor(1, "writer")
-        self._slow: deque[tuple[str, Closing, Future[list[Operation]]]] = deque()
-        self._words: deque[tuple[str, deque[Callable[[Transaction], int]]]] = deque()
-        """Of writers, by name, the steps of what they wrote that are left."""
-        self.segments = self.documents = 0
+        self.segments = 0
         self._closed: list[Segment] = []
+        numbers: dict[str, int] = {}
+        for chain in self._chains:  # two chains may use one kind of segmenter
+            number = numbers[chain.segmenter.name] = numbers.get(chain.segmenter.name, 0) + 1
+            chain.name = f"segmenter/{chain.segmenter.name}" + (f"#{number}" if number > 1 else "")
 
     def restore(self, states: dict[str, bytes]) -> None:
-        """Go on where an earlier run stopped."""
-        for name, chain in self._named():
-            if name in states:
-                self._care.attempt(f"segmenter {chain.segmenter.name} starts afresh", None, self._restore, chain, states[name])
+        """Continue where an earlier run stopped."""
+        for chain in self._chains:
+            if chain.name in states:
+                self._isolation.attempt(f"segmenter {chain.segmenter.name} starts afresh", None, self._restore, chain, states[chain.name])
 
     def _restore(self, chain: Chain, state: bytes) -> None:
         saved = msgspec.msgpack.decode(state, type=_State)
         chain.segmenter.restore(saved.segmenter)
         chain.waiting.extend(waiting.cut() for waiting in saved.waiting)
-        chain.told_us = saved.told_us
+        chain.orphans, chain.since = saved.orphans, saved.since
+        chain.used_us[:] = [saved.told_us, *saved.told_above_us, *chain.used_us][: len(chain.used_us)]
+        for key, writer in self._writers(chain):
+            self.calls.restore(key, writer, saved.writers.get(writer.name, b""))
         with self._store.view() as view:
-            chain.untold.extend(s for s in view.utterances(stream=self._stream) if s.document.offset_us > saved.told_us)
+            said = view.utterances(stream=self._stream)
+        for unused, used_us in zip(chain.unused, chain.used_us, strict=True):
+            unused.extend(spoken for spoken in said if spoken.document.offset_us > used_us)
 
     def states(self) -> dict[str, bytes]:
         """By name of the chain, for the next run."""
-        return {name: self._care.attempt("segmenter", b"", self._state, chain) for name, chain in self._named()}
+        return {chain.name: self._isolation.attempt("segmenter", b"", self._state, chain) for chain in self._chains}
+
+    def _state(self, chain: Chain) -> bytes:
+        writers = {writer.name: self.calls.states[key] for key, writer in self._writers(chain) if key in self.calls.states}
+        return msgspec.msgpack.encode(
+            _State(
+                chain.segmenter.state(), [_Waiting.of(cut) for cut in chain.waiting], chain.used_us[0], chain.used_us[1:], chain.orphans,
+                writers, chain.since,
+            )
+        )  # fmt: skip
 
     @staticmethod
-    def _state(chain: Chain) -> bytes:
-        waiting = [_Waiting.of(cut) for cut in chain.waiting]
-        return msgspec.msgpack.encode(_State(chain.segmenter.state(), waiting, chain.told_us))
-
-    def _named(self) -> Iterator[tuple[str, Chain]]:
-        """Two tracks may use one kind of segmenter."""
-        seen: dict[str, int] = {}
-        for chain in self._chains:
-            number = seen[chain.segmenter.name] = seen.get(chain.segmenter.name, 0) + 1
-            yield f"segmenter/{chain.segmenter.name}" + (f"#{number}" if number > 1 else ""), chain
+    def _writers(chain: Chain, *triggers: Trigger) -> Iterator[tuple[str, Writer]]:
+        """Those with any of these triggers (default: all), with their keys."""
+        for writer in chain.writers:
+            if not triggers or not writer.triggers.isdisjoint(triggers):
+                yield f"{chain.name}/{writer.name}", writer
 
     def see(self, moment: Moment, observations: tuple[Observation, ...], mark: Mark) -> None:
         """A moment that was just stored."""
@@ -135,142 +177,142 @@ class Chains:
             del self._known[next(iter(self._known))]
         for chain in self._chains:
             chain.seen_us = mark.offset_us
-            chain.waiting.extend(self._care.attempt("segmenter", [], chain.segmenter.observe, mark))
+            chain.waiting.extend(self._isolation.attempt("segmenter", [], chain.segmenter.observe, mark))
+
+    def evict(self, tx: Transaction, moment_id: int) -> bool:
+        """Call the writers for a moment that the selector lets go. False where it stays: it is gone already, or a user pinned it."""
+        known = self._recall(moment_id)
+        if known is None or not tx.remaining([moment_id]) or self._pinned(moment_id):
+            return False
+        moment, observations = known
+        picture = self._store.picture(moment_id)
+        occasion = MomentEvicted(moment=moment, observations=observations, picture=picture, open_view=self._store.view)
+        for chain in self._chains:
+            for key, writer in self._writers(chain, "moment_evicted"):
+                self.calls.call(tx, key, writer, occasion)
+        self._known.pop(moment_id, None)
+        return True
+
+    def role_of(self, moment_id: int) -> str:
+        """What the selector keeps a moment as."""
+        known = self._recall(moment_id)
+        return known[0].role if known is not None else ""
 
     def hear(self, spoken: Spoken) -> None:
         """An utterance that was just stored."""
         for chain in self._chains:
-            chain.untold.append(spoken)
+            for unused in chain.unused:
+                unused.append(spoken)
 
     def flush(self) -> None:
         """The stream ended: what is open closes."""
         for chain in self._chains:
-            chain.waiting.extend(self._care.attempt("segmenter", [], chain.segmenter.flush))
+            chain.waiting.extend(self._isolation.attempt("segmenter", [], chain.segmenter.flush))
 
-    def write(self, tx: Transaction, heard_us: float, *, ending: bool = False) -> bool:
-        """Write the segments whose end the ear has passed, and what slow writers brought; True where the rest wants another transaction.
+    def write(self, tx: Transaction, heard_us: int, seen_us: int, *, ending: bool = False) -> bool:
+        """Write a segment whose end hearing has passed, or what a slow writer brought; True where there is more to write.
 
-        Words that are left for `tell` are in no state: a crash before it loses them.
+        One at a time, because what is written about it may fill a transaction under the smallest budget, which has room for about 40
+        relations between new entities. `heard_us` and `seen_us`: offsets until which everything was heard and every frame was handled.
         """
+        due = self._due(heard_us, seen_us, ending=ending)
+        if self.calls.take_slow(tx):
+            return self.calls.ready or next(due, None) is not None
+        close = next(due, None)
+        if close is not None:
+            close(tx)
+        return next(self._due(heard_us, seen_us, ending=ending), None) is not None
+
+    def _due(self, heard_us: int, seen_us: int, *, ending: bool) -> Iterator[Callable[[Transaction], None]]:
+        """What closes a segment, for each chain that has one to close."""
         for chain in self._chains:
-            while chain.waiting and (ending or chain.waiting[0].marks[-1].offset_us <= heard_us):
-                if self.telling or tx.full:
-                    return True
-                self._close(tx, chain, chain.waiting.popleft())
-            while chain.untold and (ending or chain.seen_us < chain.untold[0].document.offset_us < heard_us - SPOKEN_ALONE_US):
-                if self.telling or tx.full:
-                    return True
-                self._close_spoken(tx, chain)
-        self._take_slow()
-        self.tell(tx)
-        return False
+            if chain.waiting and (ending or chain.waiting[0].marks[-1].offset_us <= heard_us):
+                yield partial(self._close, chain)
+            alone_us = min(heard_us, seen_us) - SPOKEN_ALONE_US
+            if chain.unused[0] and (ending or chain.seen_us < chain.unused[0][0].document.offset_us < alone_us):
+                yield partial(self._close_spoken, chain)
 
-    @property
-    def telling(self) -> bool:
-        """Words wait for `tell`: under a budget those of one segment may take several transactions."""
-        return bool(self._words)
-
-    def tell(self, tx: Transaction) -> None:
-        """Write words that wait, as many as fit. A step that fails takes the rest of its writer's with it, which may rest on it."""
-        while self._words and not tx.full:
-            name, left = self._words[0]
-            later = self._care.attempt(f"writer {name}", None, tx.attempt, partial(self._step, left[0])) if left else None
-            if later:
-                return
-            if later is None:
-                self._words.popleft()
-            else:
-                left.popleft()
-
-    def _step(self, step: Callable[[Transaction], int], tx: Transaction) -> None:
-        self.documents += step(tx)
-
-    def _close(self, tx: Transaction, chain: Chain, cut: Cut) -> None:
-        ids = tx.remaining([mark.moment_id for mark in cut.marks])
-        if not ids:
-            return
-        representative = min(ids, key=lambda moment_id: (abs(moment_id - cut.representative_id), moment_id))
-        span = {"t0_us": cut.t0_us, "t1_us": cut.t1_us, "offset_us": cut.offset_us, "representative_id": representative}
-        segment = self._care.attempt("segment", None, self._add, tx, chain, ids, span)
-        if segment is None:
-            return
-        found = [pair for pair in map(self._recall, ids) if pair is not None]
-        said = chain.take(cut.marks[-1].offset_us)
-        self._tell(tx, chain, segment, [moment for moment, _ in found], {moment.id: seen for moment, seen in found}, said)
-
-    def _close_spoken(self, tx: Transaction, chain: Chain) -> None:
-        """Words without a picture: a segment from the first to the last of them that began within `SPOKEN_US`."""
-        said = chain.take(chain.untold[0].document.offset_us + SPOKEN_US - 1)
-        first, last = said[0].document, max((s.document for s in said), key=lambda document: document.t1_us)
-        span = {"t0_us": first.t0_us, "t1_us": last.t1_us, "offset_us": first.offset_us, "representative_id": None}
-        self._tell(tx, chain, self._add(tx, chain, (), span), [], {}, said)
-
-    def _add(self, tx: Transaction, chain: Chain, ids: tuple[int, ...], span: dict[str, Any]) -> Segment:
-        segmenter = chain.segmenter.name
-        segment_id = tx.add_segment(NewSegment(stream=self._stream, segmenter=segmenter, moment_ids=ids, **span))
-        segment = Segment(id=segment_id, stream=self._stream, segmenter=segmenter, **span)
-        self.segments += 1
-        self._closed.append(segment)
-        return segment
-
-    def _tell(
-        self, tx: Transaction, chain: Chain, segment: Segment, moments: list[Moment],
-        observations: dict[int, tuple[Observation, ...]], said: tuple[Spoken, ...],
-    ) -> None:  # fmt: skip
-        closing = Closing(
-            segment=segment, moments=tuple(moments), observations=observations, utterances=said, open_view=self._store.view
-        )  # fmt: skip
-        for writer in chain.writers:
-            if getattr(writer, "slow", False):
-                self._slow.append((writer.name, closing, self._beside.submit(_written, writer, closing)))
-                continue
-            operations = self._care.attempt(f"writer {writer.name}", [], _written, writer, closing)
-            self._words.append((writer.name, deque(steps(closing, operations, self._embedder))))
-        self.tell(tx)
-
-    def _take_slow(self) -> None:
-        while self._slow and self._slow[0][2].done():
-            name, closing, future = self._slow.popleft()
-            operations = self._care.attempt(f"writer {name}", [], future.result)
-            self._words.append((name, deque(steps(closing, operations, self._embedder))))
+    def ended(self, tx: Transaction, t_us: int) -> None:
+        """The stream was seen and heard to its end."""
+        for chain in self._chains:
+            for key, writer in self._writers(chain, "ended"):
+                since = chain.since.pop(writer.name, Since())
+                occasion = StreamEnded(
+                    stream=self._stream, t_us=t_us, segments=tuple(since.segments), shown=frozenset(since.shown), open_view=self._store.view
+                )
+                self.calls.call(tx, key, writer, occasion)
 
     def take_closed(self) -> list[Segment]:
         """Segments written since the last call, for observers."""
         closed, self._closed = self._closed, []
         return closed
 
-    def make_room(self, *, live: bool) -> None:
-        """Outside of a transaction: a recording waits for slow writers that fall behind; a live one goes on without their words."""
-        behind = len(self._slow) - _SLOW_AHEAD
-        if not live:
-            for _, _, future in list(self._slow)[: max(0, behind)]:
-                future.exception()
+    def _close(self, chain: Chain, tx: Transaction) -> None:
+        """Write the segment that waits for longest."""
+        cut = chain.waiting.popleft()
+        ids = tx.remaining([mark.moment_id for mark in cut.marks])
+        if not ids:
             return
-        for _ in range(behind):
-            name, _, future = self._slow.pop()
-            future.cancel()
-            self._care.note(f"writer {name} is behind the stream: a segment was left without its words")
+        representative = min(ids, key=lambda moment_id: (abs(moment_id - cut.representative_id), moment_id))
+        span = {
+            "t0_us": cut.t0_us, "t1_us": cut.t1_us, "offset_us": cut.offset_us, "representative_id": representative, "level": cut.level
+        }  # fmt: skip
+        segment = self._isolation.attempt("segment", None, self._add, tx, chain, ids, span)
+        if segment is None:
+            return
+        found = [pair for pair in map(self._recall, ids) if pair is not None]
+        said = chain.take(cut.marks[-1].offset_us, cut.level)
+        observations = {moment.id: seen for moment, seen in found}
+        self._call(tx, chain, segment, tuple(moment for moment, _ in found), observations, said)
 
-    def finish(self) -> bool:
-        """Outside of a transaction: wait until every slow writer is done. Returns True if there is something to write."""
-        for _, _, future in self._slow:
-            future.exception()
-        return bool(self._slow)
+    def _close_spoken(self, chain: Chain, tx: Transaction) -> None:
+        """Words without a picture: a segment from the first to the last of them that began within `SPOKEN_US`."""
+        said = chain.take(chain.unused[0][0].document.offset_us + SPOKEN_US - 1)
+        first, last = said[0].document, max((s.document for s in said), key=lambda document: document.t1_us)
+        span = {"t0_us": first.t0_us, "t1_us": last.t1_us, "offset_us": first.offset_us, "representative_id": None, "level": 0}
+        segment = self._isolation.attempt("segment", None, self._add, tx, chain, (), span)
+        if segment is not None:
+            self._call(tx, chain, segment, (), {}, said)
 
-    def close(self) -> None:
-        """No further segments."""
-        self._beside.shutdown(wait=False, cancel_futures=True)
+    def _add(self, tx: Transaction, chain: Chain, ids: tuple[int, ...], span: dict[str, Any]) -> Segment:
+        segmenter = chain.segmenter.name
+        segment_id = tx.add_segment(NewSegment(stream=self._stream, segmenter=segmenter, moment_ids=ids, **span))
+        segment = Segment(id=segment_id, stream=self._stream, segmenter=segmenter, **span)
+        if segment.level and (children := chain.children_of(segment)):
+            tx.set_parent(children, segment_id)
+        if segment.level < chain.segmenter.levels - 1:
+            chain.orphans.append(segment)
+        self.segments += 1
+        self._closed.append(segment)
+        return segment
+
+    def _call(
+        self, tx: Transaction, chain: Chain, segment: Segment, moments: tuple[Moment, ...],
+        observations: dict[int, tuple[Observation, ...]], said: tuple[Spoken, ...],
+    ) -> None:  # fmt: skip
+        view = self._store.view
+        closed = SegmentClosed(segment=segment, moments=moments, observations=observations, utterances=said, open_view=view)
+        for key, writer in self._writers(chain, "segment_closed"):
+            self.calls.call(tx, key, writer, closed)
+        for key, writer in self._writers(chain, "every_n") if segment.level == 0 else ():
+            since = chain.since.setdefault(writer.name, Since())
+            since.segments.append(segment)
+            since.shown |= closed.origins
+            if len(since.segments) >= max(1, writer.every_n):
+                occasion = SegmentsClosed(segments=tuple(since.segments), shown=frozenset(since.shown), open_view=view)
+                since.clear()
+                self.calls.call(tx, key, writer, occasion)
+
+    def _pinned(self, moment_id: int) -> bool:
+        with self._store.view() as view:
+            moment = view.moment(moment_id)
+        return moment is not None and moment.pinned
 
     def _recall(self, moment_id: int) -> Known | None:
-        """A moment of the open segment: from this run, else as an earlier one committed it; None when it has faded since."""
+        """A moment: from this run, else as an earlier one committed it; None when it has faded since."""
         known = self._known.get(moment_id)
         if known is not None:
             return known
         with self._store.view() as view:
             moment = view.moment(moment_id)
             return (moment, view.observations([moment_id]).get(moment_id, ())) if moment is not None else None
-
-
-def _written(writer: Writer, closing: Closing) -> list[Operation]:
-    """All of it at once, so that a writer that fails half-way writes nothing."""
-    return list(writer.write(closing))

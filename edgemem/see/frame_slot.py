@@ -1,4 +1,4 @@
-"""Between the thread that captures (A) and the one that does the rest (B)."""
+"""Hands frames from the thread that captures (A) to the thread that handles them (B)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Generator
 
+from edgemem.isolation import call_isolated
 from edgemem.records import Frame
 from edgemem.see.sources.base import Source
 
@@ -59,21 +60,23 @@ class FrameSlot:
             return frame
 
     def _capture(self) -> None:
-        try:
-            for frame in self._source.frames():
-                with self._changed:
-                    if self._source.live and self._frames:
-                        self._frames.clear()
-                        self.missed += 1
-                    while len(self._frames) >= self._room and not self._stopped:
-                        self._changed.wait(timeout=0.2)
-                    self._frames.append(frame)
-                    self._changed.notify_all()
-                if self._stopped:
-                    return
-        except Exception as error:  # noqa: BLE001 - handed to the thread that asked for the frames
-            self._error = error
-        finally:
+        call_isolated(self._fill, self._fail)
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _fail(self, error: Exception) -> None:
+        self._error = error
+
+    def _fill(self) -> None:
+        for frame in self._source.frames():
             with self._changed:
-                self._ended = True
+                if self._source.live and self._frames:
+                    self._frames.clear()
+                    self.missed += 1
+                while len(self._frames) >= self._room and not self._stopped:
+                    self._changed.wait(timeout=0.2)
+                self._frames.append(frame)
                 self._changed.notify_all()
+            if self._stopped:
+                return

@@ -1,38 +1,25 @@
-"""What a writer may ask to have written, and how it is carried out: with its segment, and what is too much for one transaction after it."""
+"""Writers: on which occasions they are called, and what they may ask to have written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
-from edgemem.records import Moment, Observation, Origin, Quote, Record, Segment, least_trusted
-from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewRelation, embedded
+from edgemem.records import Moment, Observation, Origin, Quote, Record, Segment
+from edgemem.remember.entries import NewDocument
 from edgemem.remember.results import Spoken
 
 if TYPE_CHECKING:
-    from edgemem.infer.roles import TextEmbedder
-    from edgemem.remember.store import Transaction
     from edgemem.remember.view import View
 
 Observations = Mapping[int, tuple[Observation, ...]]
-"""What was seen, by moment id."""
-
-
-class Closing(Record, frozen=True):
-    """A segment that just closed, with all that is known of it."""
-
-    segment: Segment
-    moments: tuple[Moment, ...] = ()
-    """In time order; none where only something was heard."""
-    observations: Observations = msgspec.field(default_factory=dict)
-    utterances: tuple[Spoken, ...] = ()
-    """What was said since the segment before, in time order: no word is given to two segments of one track."""
-    open_view: Callable[[], AbstractContextManager[View]] | None = None
-    """The memory as it was before this segment, for writers that continue what stands there."""
+"""What was observed, by moment id."""
+Trigger = Literal["segment_closed", "moment_evicted", "every_n", "ended", "idle"]
+OpenView = Callable[[], AbstractContextManager["View"]]
+"""Opens the memory as it was committed last, for writers that continue what stands there."""
 
 
 class Node(Record, frozen=True):
@@ -40,6 +27,19 @@ class Node(Record, frozen=True):
 
     kind: str
     name: str
+
+
+class ReplaceDocument(Record, frozen=True):
+    """`document` takes the place of a stored one, from its `known_us` on; views before that go on showing the old one."""
+
+    document_id: int
+    document: NewDocument
+
+
+class RetireDocument(Record, frozen=True):
+    """The document no longer holds from the time of the occasion on; views before that go on showing it."""
+
+    document_id: int
 
 
 class Triple(Record, frozen=True):
@@ -57,6 +57,13 @@ class Triple(Record, frozen=True):
     quotes: tuple[Quote, ...] = ()
 
 
+class EndRelation(Record, frozen=True):
+    """The relation no longer holds from `t_us` on; views before that go on showing it."""
+
+    relation_id: int
+    t_us: int
+
+
 class Mentioned(Record, frozen=True):
     """Someone or something came up in the document that the same writer wrote before this."""
 
@@ -65,107 +72,189 @@ class Mentioned(Record, frozen=True):
 
 
 class Same(Record, frozen=True):
-    """`short` is another name of `full` ("Tom" of "Tom Baker"). It can be taken back later."""
+    """`short` is another name of `full` ("Tom" of "Tom Baker"). `Split` takes it back."""
 
     short: Node
     full: Node
 
 
-Operation = NewDocument | Triple | Mentioned | Same
+class Split(Record, frozen=True):
+    """`short` is a name of its own after all: takes the last `Same` about it back. Does nothing where there is none."""
+
+    short: Node
+
+
+class Postpone(Record, frozen=True):
+    """Ask this writer again when the board is idle, with this payload (`BoardIdle`). It survives a restart."""
+
+    payload: bytes
+    after_s: float = 0.0
+    """Not before so many seconds from now."""
+
+
+Operation = NewDocument | ReplaceDocument | RetireDocument | Triple | EndRelation | Mentioned | Same | Split | Postpone
+
+
+class SegmentClosed(Record, frozen=True):
+    """A segment closed; all that is known of it."""
+
+    segment: Segment
+    moments: tuple[Moment, ...] = ()
+    """In time order; none where only something was heard."""
+    observations: Observations = msgspec.field(default_factory=dict)
+    utterances: tuple[Spoken, ...] = ()
+    """What was said since the segment before, in time order: no utterance is in two segments of one chain and level."""
+    open_view: OpenView | None = None
+
+    @property
+    def stream(self) -> str:
+        return self.segment.stream
+
+    @property
+    def known_us(self) -> int:
+        """Before this nothing that is written becomes known."""
+        return self.segment.t1_us
+
+    @property
+    def origins(self) -> frozenset[Origin]:
+        """Of the words that the writer is shown."""
+        said: set[Origin] = {spoken.document.origin for spoken in self.utterances}
+        return frozenset(said | _read(*self.observations.values()))
+
+
+class MomentEvicted(Record, frozen=True):
+    """The selector lets a moment go; it is deleted after this."""
+
+    moment: Moment
+    observations: tuple[Observation, ...] = ()
+    picture: bytes | None = None
+    """JPEG; None where it has faded already."""
+    open_view: OpenView | None = None
+
+    @property
+    def stream(self) -> str:
+        return self.moment.stream
+
+    @property
+    def known_us(self) -> int:
+        return self.moment.t_us
+
+    @property
+    def origins(self) -> frozenset[Origin]:
+        return frozenset(_read(self.observations))
+
+
+class SegmentsClosed(Record, frozen=True):
+    """`every_n` segments of the lowest level closed since the last such occasion."""
+
+    segments: tuple[Segment, ...]
+    shown: frozenset[Origin] = frozenset()
+    """Origins of the words in them."""
+    open_view: OpenView | None = None
+
+    @property
+    def stream(self) -> str:
+        return self.segments[-1].stream
+
+    @property
+    def known_us(self) -> int:
+        return max(segment.t1_us for segment in self.segments)
+
+    @property
+    def origins(self) -> frozenset[Origin]:
+        return self.shown
+
+
+class StreamEnded(Record, frozen=True):
+    """A recording was seen and heard to its end, or a live source ended by itself. A stream that is stopped has not ended."""
+
+    stream: str
+    t_us: int
+    """When it ended."""
+    segments: tuple[Segment, ...] = ()
+    """For a writer that is called every n segments too: those of the lowest level since the last `SegmentsClosed`."""
+    shown: frozenset[Origin] = frozenset()
+    open_view: OpenView | None = None
+
+    @property
+    def known_us(self) -> int:
+        return self.t_us
+
+    @property
+    def origins(self) -> frozenset[Origin]:
+        return self.shown
+
+
+class BoardIdle(Record, frozen=True):
+    """The board has nothing else to do: a payload that the writer postponed comes back."""
+
+    payload: bytes
+    stream: str
+    now_us: int
+    shown: frozenset[Origin] = frozenset()
+    """Origins of the words that the writer was shown when it postponed."""
+    open_view: OpenView | None = None
+
+    @property
+    def known_us(self) -> int:
+        return self.now_us
+
+    @property
+    def origins(self) -> frozenset[Origin]:
+        return self.shown
+
+
+Occasion = SegmentClosed | MomentEvicted | SegmentsClosed | StreamEnded | BoardIdle
 
 
 class Writer(Protocol):
-    """Hook `register_writers`."""
+    """Hook `register_writers`. `BaseWriter` has what most writers have in common."""
 
     name: str
 
-    def write(self, closing: Closing) -> Iterable[Operation]:
-        """What is to be written about a segment that just closed. None of it may tell of a later time.
+    @property
+    def triggers(self) -> frozenset[Trigger]:
+        """On which occasions `write` is called."""
+        ...
 
-        A writer with the attribute `slow = True` is called in a thread of its own and may take its time.
-        """
+    @property
+    def every_n(self) -> int:
+        """For the trigger "every_n": after how many segments."""
+        ...
+
+    @property
+    def slow(self) -> bool:
+        """Whether it takes its time, such as one that asks a language model: it is called in a thread of its own then."""
+        ...
+
+    def write(self, occasion: Occasion) -> Iterable[Operation]:
+        """What is to be written. None of it may be about a later time than the occasion's."""
+        ...
+
+    def state(self) -> bytes:
+        """Everything needed to continue after a restart."""
+        ...
+
+    def restore(self, state: bytes) -> None:
+        """Continue from `state`. Raises ValueError or msgspec.DecodeError when it is not one."""
         ...
 
 
-def steps(
-    closing: Closing, operations: Iterable[Operation], embedder: TextEmbedder | None = None
-) -> Iterator[Callable[[Transaction], int]]:
-    """One step for each operation, in order, in one transaction or several; each returns how many documents it wrote.
+class BaseWriter:
+    """Called when a segment closes, quick, without state; writers override what they do otherwise."""
 
-    Nothing becomes known before its segment's end. A document is trusted no more than the least of what its writer was shown, whatever the
-    writer says of it. A step that raises BudgetError wrote nothing that matters, and may be taken again.
-    """
-    carrying = _Carrying(closing, embedder)
-    return (partial(carrying.out, operation) for operation in operations)
+    triggers: frozenset[Trigger] = frozenset({"segment_closed"})
+    every_n = 0
+    slow = False
 
+    def state(self) -> bytes:
+        """Empty."""
+        return b""
 
-class _Carrying:
-    """Carries out the operations of one writer on one segment."""
-
-    def __init__(self, closing: Closing, embedder: TextEmbedder | None) -> None:
-        self._closing, self._embedder = closing, embedder
-        self._shown = _shown(closing)
-        self._known_us = closing.segment.t1_us
-        self._document_id: int | None = None
-        """The last that was written."""
-
-    def out(self, operation: Operation, tx: Transaction) -> int:
-        if isinstance(operation, NewDocument):
-            origin = least_trusted(operation.origin, *self._shown)
-            self._document_id = tx.add_document(embedded(msgspec.structs.replace(operation, origin=origin), self._embedder))
-            return 1
-        if isinstance(operation, Triple):
-            source_id, target_id = self._entity(tx, operation.source), self._entity(tx, operation.target)
-            _add_triple(tx, self._closing, operation, source_id, target_id, self._document_id)
-        elif isinstance(operation, Mentioned):
-            if self._document_id is not None:
-                entity_id = self._entity(tx, operation.node)
-                mention = NewMention(entity_id=entity_id, document_id=self._document_id, score=operation.score, known_us=self._known_us)
-                tx.add_mention(mention)
-        else:
-            short, full = self._entity(tx, operation.short), self._entity(tx, operation.full)
-            if short != full:
-                tx.merge_entity(short, full, self._known_us)
-        return 0
-
-    def _entity(self, tx: Transaction, node: Node) -> int:
-        return tx.add_entity(NewEntity(kind=node.kind, name=node.name, known_us=self._known_us))
+    def restore(self, state: bytes) -> None:
+        """Nothing to restore."""
 
 
-def anew(
-    writers_of: Callable[[str], Sequence[Writer]], embedder: TextEmbedder | None = None
-) -> Callable[..., Iterator[Callable[[Transaction], int]]]:
-    """What puts the rest of a segment into words when something of it is forgotten: `remember.forget.Describer`.
-
-    `writers_of` gives the writers for segments of a segmenter's name; the memory holds the space of the `embedder`.
-    """
-
-    def describe(
-        segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]
-    ) -> Iterator[Callable[[Transaction], int]]:
-        closing = Closing(segment=segment, moments=tuple(moments), observations=observations, utterances=tuple(utterances))
-        for writer in writers_of(segment.segmenter):
-            yield from steps(closing, writer.write(closing), embedder)
-
-    return describe
-
-
-def _shown(closing: Closing) -> set[Origin]:
-    """Origins of the words that a writer of this segment was shown."""
-    shown: set[Origin] = {spoken.document.origin for spoken in closing.utterances}
-    if any(o.kind == "text" for seen in closing.observations.values() for o in seen):
-        shown.add("ocr")
-    return shown
-
-
-def _add_triple(tx: Transaction, closing: Closing, triple: Triple, source_id: int, target_id: int, document_id: int | None) -> None:
-    quotes = tuple(
-        msgspec.structs.replace(quote, document_id=document_id) if quote.document_id is None and quote.moment_id is None else quote
-        for quote in triple.quotes
-    )
-    tx.add_relation(
-        NewRelation(
-            type=triple.type, source_id=source_id, target_id=target_id, stream=closing.segment.stream, t0_us=triple.t0_us,
-            t1_us=triple.t1_us, confidence=triple.confidence, known_us=max(closing.segment.t1_us, triple.t1_us), quotes=quotes,
-        )
-    )  # fmt: skip
+def _read(*seen: Iterable[Observation]) -> set[Origin]:
+    """The origin of text that was read, where there is any."""
+    return {"ocr"} if any(o.kind == "text" for observations in seen for o in observations) else set()

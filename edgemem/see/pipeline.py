@@ -1,183 +1,141 @@
-"""A frame's way: source, gates, engines, selector, segmenter, writers, and one transaction a second into the store."""
+"""The way of a frame: source, gates, selector, perceivers, and one transaction a second into the store."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import partial
-
-import numpy as np
 
 from edgemem.errors import SourceError
-from edgemem.hear.listen import NOTHING_LATER_US, SpeechRecogniser
-from edgemem.hear.subtitles import Subtitles
-from edgemem.hear.utterances import Hearing
-from edgemem.infer.roles import JointEmbedder, Reader, TextEmbedder
 from edgemem.isolation import FaultIsolation
-from edgemem.records import US, Frame, Image, Moment, Observation, Record, Segment, Vector
+from edgemem.records import AFTER_END_US, US, Frame
 from edgemem.remember.entries import NewMoment
-from edgemem.remember.store import Store, Transaction
-from edgemem.remember.tiers import Retainer
+from edgemem.remember.store import Store
 from edgemem.see import pixels
-from edgemem.see.chains import Chain, Chains
+from edgemem.see.commit import Committer, KeptMoment
 from edgemem.see.frame_slot import FrameSlot
-from edgemem.see.gate import Gate, Look
-from edgemem.see.privacy import PAUSED, Privacy
+from edgemem.see.gate import Look
+from edgemem.see.parts import PipelineParts
+from edgemem.see.perceivers import Perceivers
+from edgemem.see.privacy import PAUSED
+from edgemem.see.report import INTERRUPTED, NO_HEARING, STOPPED, IngestReport
 from edgemem.see.resume import StreamRun, without_pictures
-from edgemem.see.segment import Mark
-from edgemem.see.select import Candidate, Kept, Selector
+from edgemem.see.select import Candidate, Decision, Keep, Replace
 from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
-from edgemem.see.write import text_document
+
+__all__ = ["INTERRUPTED", "STOPPED", "IngestReport", "Pipeline", "PipelineParts", "Progress"]
 
 Progress = Callable[[int, "int | None"], None]
 """Called after every frame with the offset reached and the length of the stream, both in microseconds."""
 
-COMMIT_S = 1.0
-"""Moments are committed together this often."""
-SAVE_S = 10.0
-"""Where nothing is kept, the state is still saved this often: so much of a live stream may be looked at in vain when power fails."""
-AHEAD_SHARE = 0.35
-"""Of a transaction: moments that take more of it go ahead of the state, which needs a third, and leave room for what is heard and told."""
 JPEG_QUALITY = 90
 """Of kept pictures (VAM)."""
-INTERRUPTED = "interrupted; run the same command again to go on"
-"""Note on a recording that was not seen to its end."""
-STOPPED = "stopped"
-"""Note on a live stream."""
-_NOTHING: Vector = np.empty(0, np.float32)
-
-
-class IngestReport(Record, frozen=True):
-    """What one run did. `notes` are lines for a person: failures, an interruption, a camera that was lost."""
-
-    stream: str
-    frames_seen: int
-    moments_kept: int
-    segments: int
-    documents: int
-    seconds_of_video: float
-    seconds_spent: float
-    disk_bytes: int
-    dropped: dict[str, int]
-    """Frames that did not become candidates, by reason."""
-    notes: tuple[str, ...] = ()
-
-
-@dataclass
-class PipelineParts:
-    """What a recipe names. Only a selector and a track are required; without a joint embedder all vectors are empty."""
-
-    selector: Selector
-    chains: Sequence[Chain]
-    gates: Sequence[Gate] = ()
-    ear: SpeechRecogniser | Subtitles | None = None
-    embedder: TextEmbedder | None = None
-    """Of passages: without it documents and speech are found by their words alone."""
-    joint: JointEmbedder | None = None
-    reader: Reader | None = None
-    retainer: Retainer | None = None
-    privacy: Privacy | None = None
-    segment_closed: Callable[[Segment], object] = field(default=lambda _: None)
-    """Observers; called after the commit."""
-
-
-@dataclass
-class _Ready:
-    """A moment on its way into the next transaction."""
-
-    new: NewMoment
-    vector: Vector
-    """Whole-picture vector, for the segmenter."""
 
 
 class Pipeline:
-    """Sees one source to its end. A failing component costs its part of one frame, is counted and said, and never ends the seeing."""
+    """Sees one source to its end. A failing component costs its part of one frame, is counted and reported, and never ends the run."""
 
     def __init__(self, source: Source, parts: PipelineParts, store: Store) -> None:
         self._source, self._parts, self._store = source, parts, store
         self._run = StreamRun(store, source)
-        self._care = FaultIsolation()
-        self._chains = Chains(parts.chains, store, self._run.stream, self._care, parts.embedder)
-        self._hearing = Hearing(source, parts.ear, store, self._run, parts.embedder, self._off) if parts.ear is not None else None
-        self._handover = FrameSlot(source)
-        self._beside = ThreadPoolExecutor(1, "reader")
+        self._isolation = FaultIsolation()
+        self._perceivers = Perceivers(parts.perceivers, self._isolation)
+        self._committer = Committer(parts, self._perceivers.spaces, store, self._run, self._isolation)
+        self._hearing = parts.hearing(source, self._run, store, self._off) if parts.hearing is not None else None
+        self._frames = FrameSlot(source)
         self._stop = threading.Event()
-        self._ready: deque[_Ready] = deque()
+        self.busy = False
+        """Whether a frame is being worked on just now."""
         self._accepted: Look | None = None
+        """The last frame that passed the gates."""
+        self._private = False
+        """The last kept picture showed a place that is never stored."""
         self._dropped: Counter[str] = Counter()
-        self._counts: Counter[str] = Counter()
-        self._veiled = False
-        """The last picture showed a place that is never kept."""
-        self._committed_s = self._saved_s = time.monotonic()
-        self._span_us: tuple[int, int] | None = None
-        self._trusted = store.time_trusted
-        self._first_state = None if self._run.resumed else self._run.encode()
-        """Where a run that is killed before it saved anything begins again; None once a state is saved."""
+        self._count = 0
+        self._first_us: int | None = None
+        self._before_us = self._run.saved.offset_us
+        """Offset of the frame before the one that is handled."""
+        self._again_until_us = -1
+        """Frames up to here were handled by an earlier run; those that its selector held are given back to it."""
 
     def stop(self) -> None:
         """End after the current frame: what was seen is flushed and committed. Safe in a signal handler."""
         self._stop.set()
-        self._handover.stop()
+        self._frames.stop()
 
     def run(self, progress: Progress | None = None) -> IngestReport:
         """See everything. Raises SourceError when nothing came or the camera was lost (what came before is committed), MemoryDirError."""
-        started = time.monotonic()
+        started_s = time.monotonic()
         self._begin()
         lost: SourceError | None = None
-        with stop_on_signals(self.stop), self._beside:
-            try:
-                with closing(self._handover.frames()) as frames:
-                    for frame in frames:
-                        self._see(self._run.stamped(frame))
-                        if progress is not None:
-                            progress(self._run.saved.offset_us, self._source.duration_us)
-            except SourceError as error:
-                lost = error
-            self._end(finished=not (self._stop.is_set() or lost or self._source.live))
+        try:
+            with stop_on_signals(self.stop):
+                try:
+                    self._see_all(progress)
+                except SourceError as error:
+                    lost = error
+                self._end(finished=not (self._stop.is_set() or lost or self._source.live))
+        finally:
+            self._perceivers.close()
+            self._committer.chains.calls.close()
         if lost is not None:
             raise lost
-        return self._report(time.monotonic() - started)
+        return self._report(time.monotonic() - started_s)
 
     def _begin(self) -> None:
         parts, saved = self._parts, self._run.saved
-        if parts.joint is not None:
-            self._store.ensure_space(parts.joint.space)
+        self._perceivers.prepare(self._store)
         if parts.embedder is not None:
             self._store.ensure_space(parts.embedder.space, holds="passage")
         state = saved.states.get(f"selector/{parts.selector.name}")
-        if state:
-            self._care.attempt(f"selector {parts.selector.name} starts afresh", None, parts.selector.restore, state)
-        self._chains.restore(saved.states)
+        restored = state and self._isolation.attempt(f"selector {parts.selector.name} starts afresh", False, self._restore, state)
+        if saved.held and not self._source.live:
+            self._before_us, self._again_until_us = saved.again_us, saved.offset_us
+        if not restored:
+            saved.held = []
+            saved.slots.setdefault(parts.selector.name, {}).clear()
+        self._committer.chains.restore(saved.states)
+        self._committer.seen(AFTER_END_US if self._source.live else -1)
         if self._hearing is not None:
-            self._hearing.start()
+            self._hearing.start(saved.heard_us)
         if saved.accepted and not self._source.live:
             accepted = Look(pixels.decode(saved.accepted), saved.accepted_us)
             for gate in parts.gates:
                 gate.accepted(accepted)
 
+    def _restore(self, state: bytes) -> bool:
+        self._parts.selector.restore(state)
+        return True
+
     def _off(self) -> bool:
-        """Paused: what comes is dropped unseen, what was seen before waits, and not a byte is written."""
+        """The memory is paused: frames are dropped unseen, what was seen before waits, and not a byte is written."""
         return self._parts.privacy is not None and self._parts.privacy.paused
 
+    def _see_all(self, progress: Progress | None) -> None:
+        with closing(self._frames.frames()) as frames:
+            for frame in frames:
+                self.busy = True
+                self._see(self._run.stamped(frame))
+                self.busy = False
+                if progress is not None:
+                    progress(self._run.saved.offset_us, self._source.duration_us)
+
     def _see(self, frame: Frame) -> None:
+        if frame.offset_us <= self._again_until_us:
+            self._see_again(frame)
+            return
+        self._count += 1
         if self._off():
-            self._counts["frames"] += 1
             self._dropped[PAUSED] += 1
             return
-        if self._parts.privacy is not None:
-            frame = self._parts.privacy.masked(frame)
+        frame = self._masked(frame)
         if self._run.corrected:
-            self._set_right()
+            self._finish_misdated()
         saved = self._run.saved
-        first_us = self._span_us[0] if self._span_us else frame.offset_us
-        self._span_us = (first_us, frame.offset_us)
-        self._counts["frames"] += 1
+        self._first_us = frame.offset_us if self._first_us is None else self._first_us
         saved.offset_us, saved.t_us, saved.seq = frame.offset_us, frame.t_us, frame.seq
         look = Look.at(frame)
         reason = self._refusal(look)
@@ -185,228 +143,150 @@ class Pipeline:
             self._dropped[reason] += 1
         else:
             self._consider(frame, look)
+        self._before_us = frame.offset_us
         if self._hearing is not None:
             self._hearing.seen(frame.offset_us)
+        if not self._source.live:
+            self._committer.seen(frame.offset_us)
         self._commit_if_due()
 
+    def _masked(self, frame: Frame) -> Frame:
+        return self._parts.privacy.masked(frame) if self._parts.privacy is not None else frame
+
+    def _see_again(self, frame: Frame) -> None:
+        """A frame that an earlier run handled: its selector gets it back where it had not decided on it."""
+        if frame.offset_us in self._run.saved.held:
+            frame = self._masked(frame)
+            candidate = self._candidate(frame, Look.at(frame))
+            if candidate is not None:
+                self._isolation.attempt("selector", None, self._parts.selector.give_back, candidate)
+        self._before_us = frame.offset_us
+
     def _commit_if_due(self) -> None:
-        now = time.monotonic()
-        due = now - self._committed_s >= COMMIT_S or self._store.fills(ready.new for ready in self._ready)
-        if (self._ready and due) or now - self._saved_s >= SAVE_S:
+        if self._committer.due:
             self._commit()
 
     def _refusal(self, look: Look) -> str:
         """Why the first gate that refuses the frame does, or ""; a gate that fails lets it pass."""
         for gate in self._parts.gates:
-            verdict = self._care.attempt(f"gate {gate.name}", None, gate.judge, look)
+            verdict = self._isolation.attempt(f"gate {gate.name}", None, gate.judge, look)
             if verdict is not None and not verdict.keep:
                 return str(verdict.reason)
         for gate in self._parts.gates:
-            self._care.attempt(f"gate {gate.name}", None, gate.accepted, look)
+            self._isolation.attempt(f"gate {gate.name}", None, gate.accepted, look)
         self._accepted = Look(look.small, look.offset_us)
         return ""
 
     def _consider(self, frame: Frame, look: Look) -> None:
-        vector = _NOTHING
-        if self._parts.joint is not None:
-            vectors = self._care.attempt("embedding", None, self._parts.joint.glance, [frame.image])
-            if vectors is None:
-                self._dropped["engine"] += 1
-                return
-            vector = vectors[0]
-        candidate = Candidate(frame=frame, vector=vector, sharpness=look.sharpness, small=look.small)
-        for kept in self._care.attempt("selector", [Kept(candidate=candidate)], self._parts.selector.observe, candidate):
-            self._keep(kept)
+        candidate = self._candidate(frame, look)
+        if candidate is None:
+            self._dropped["engine"] += 1
+            return
+        self._decide(self._isolation.attempt("selector", [Keep(candidate=candidate)], self._parts.selector.observe, candidate))
 
-    def _keep(self, kept: Kept) -> None:
-        """The dear part: look closely, read (beside it, on the other core), encode."""
-        candidate, frame = kept.candidate, kept.candidate.frame
-        vector, observations = candidate.vector, tuple[Observation, ...]()
-        vectors = {}
-        reading = self._beside.submit(self._parts.reader.read, frame.image) if self._parts.reader is not None else None
-        if self._parts.joint is not None:
-            sight = self._care.attempt("looking closely", None, self._parts.joint.look, frame.image)
-            if sight is not None:
-                vector, observations = sight.vector, sight.observations
-            vectors[self._parts.joint.space.name] = vector
-        if reading is not None:
-            observations += tuple(self._care.attempt("reading text", [], reading.result))
-        self._veiled = self._parts.privacy is not None and self._parts.privacy.refuses(observations)
-        if self._veiled:
+    def _candidate(self, frame: Frame, look: Look) -> Candidate | None:
+        """None where its whole-picture vector fails."""
+        vector = self._perceivers.glance(frame.image)
+        if vector is None:
+            return None
+        return Candidate(frame=frame, vector=vector, sharpness=look.sharpness, small=look.small, after_us=self._before_us)
+
+    def _decide(self, decisions: Sequence[Decision]) -> None:
+        for decision in decisions:
+            if self._committer.full and not self._off():
+                self._committer.store_waiting()
+            if isinstance(decision, Keep | Replace):
+                self._keep(decision)
+            else:
+                self._committer.add(decision)
+
+    def _keep(self, decision: Keep | Replace) -> None:
+        """The expensive part: perceive and encode."""
+        candidate, frame = decision.candidate, decision.candidate.frame
+        perceived = self._perceivers.perceive(frame.image, candidate.vector)
+        self._private = self._parts.privacy is not None and self._parts.privacy.refuses(perceived.observations)
+        if self._private:
             self._dropped["place"] += 1
             return
-        fitting = self._store.fitting(observations)
-        if len(fitting) < len(observations):
-            self._care.note("pictures show more than fits into budget.disk at once: the surest of it was kept")
-        jpeg, width, height = self._encoded(frame.image)
+        height, width = frame.image.shape[:2]
         new = NewMoment(
-            stream=frame.stream,
-            seq=frame.seq,
-            t_us=frame.t_us,
-            offset_us=frame.offset_us,
-            mono_us=frame.mono_us,
-            boot_id=frame.boot_id,
-            width_px=width,
-            height_px=height,
-            sharpness=candidate.sharpness,
-            jpeg=jpeg,
-            vectors=vectors,
-            observations=fitting,
-            role=kept.role,
-        )
-        self._ready.append(_Ready(new, candidate.vector))
+            stream=frame.stream, seq=frame.seq, t_us=frame.t_us, offset_us=frame.offset_us, mono_us=frame.mono_us, boot_id=frame.boot_id,
+            width_px=width, height_px=height, sharpness=candidate.sharpness, jpeg=pixels.encode_jpeg(frame.image, JPEG_QUALITY),
+            vectors=perceived.vectors, observations=perceived.observations, role=decision.role,
+        )  # fmt: skip
+        replaces = isinstance(decision, Replace)
+        self._committer.add(KeptMoment(new, candidate.vector, candidate.small, perceived.parts, decision.slot, replaces))
 
-    def _encoded(self, image: Image) -> tuple[bytes, int, int]:
-        """The picture as it is kept, with its width and height: smaller when it would not fit into the budget as it is."""
-        jpeg, most = pixels.encode_jpeg(image, JPEG_QUALITY), self._store.picture_bytes
-        while most is not None and len(jpeg) > most and max(image.shape) > 64:
-            image = pixels.shrink(image, max(image.shape[:2]) // 2, smooth=True)
-            jpeg = pixels.encode_jpeg(image, JPEG_QUALITY)
-            self._care.note("pictures are too large for budget.disk and were kept smaller")
-        return jpeg, image.shape[1], image.shape[0]
-
-    def _commit(self, *, ending: bool = False) -> None:
-        """Everything that is ready, and the state that belongs to it, in one transaction; then upkeep.
-
-        Where a budget is too small for that, it takes several. Moments that go ahead are in no state yet: after a crash they come again and
-        are known. Every later transaction saves a state that has what is left.
-        """
-        if self._off():
-            return
-        self._chains.make_room(live=self._source.live)
-        while self._store.fills((ready.new for ready in self._ready), AHEAD_SHARE):
-            with self._store.transaction() as tx:
-                if self._first_state is not None:
-                    tx.set_state(self._run.key, self._first_state)
-                    self._first_state = None
-                while self._ready and not tx.full and not tx.attempt(partial(self._add, self._ready[0])):
-                    self._ready.popleft()
-        more = self._write(ending=ending, flush=ending)
-        while more or self._chains.telling:
-            while self._chains.telling:
-                with self._store.transaction() as tx:
-                    self._chains.tell(tx)
-            more = more and self._write(ending=ending)
-        self._committed_s = self._saved_s = time.monotonic()
-        closed = self._chains.take_closed()
-        for segment in closed:
-            self._care.attempt("observer", None, self._parts.segment_closed, segment)
-        if closed and self._parts.retainer is not None:
-            self._care.attempt("retention", None, self._parts.retainer.apply, self._store)
-        self._store.maintain()
-
-    def _write(self, *, ending: bool, flush: bool = False) -> bool:
-        """One transaction of a commit; True where another has to follow."""
-        with self._store.transaction() as tx:
-            tx.reserve_state(self._store.state_bytes or 0)
-            while self._ready:
-                self._add(self._ready.popleft(), tx)
-            if flush:
-                self._chains.flush()
-            heard_us, waiting = NOTHING_LATER_US, False
-            if self._hearing is not None:
-                heard_us = self._hearing.write(tx, self._chains.hear)
-                waiting = self._hearing.waiting
-            more = self._chains.write(tx, heard_us, ending=ending and not waiting)
-            if self._run.trusted != self._trusted:
-                tx.trust_time(trusted=self._run.trusted)
-                self._trusted = self._run.trusted
-            if self._run.corrected:
-                moved = tx.reanchor(self._run.stream, self._run.saved.boot_id, self._run.clocks_us)
-                self._run.corrected = False
-                self._care.note(f"the clock was set right: {moved} moments of this boot were dated anew")
-            tx.set_state(self._run.key, self._state(last=not (more or waiting)))
-            self._first_state = None
-        return more or waiting
-
-    def _set_right(self) -> None:
-        """The clock is right from the next frame on: what the wrong one dated is finished first, so that nothing spans both."""
-        for kept in self._care.attempt("selector", [], self._parts.selector.flush):
-            self._keep(kept)
+    def _finish_misdated(self) -> None:
+        """The clock is right from this frame on: what the wrong one dated is finished first, so that no segment contains both."""
+        self._decide(self._isolation.attempt("selector", [], self._parts.selector.flush))
         self._commit(ending=True)
 
-    def _add(self, ready: _Ready, tx: Transaction) -> None:
-        new = ready.new
-        known = tx.find_moment(new) if self._run.resumed else None
-        moment_id = tx.add_moment(new) if known is None else known
-        moment = Moment(
-            id=moment_id,
-            stream=new.stream,
-            seq=new.seq,
-            t_us=new.t_us,
-            offset_us=new.offset_us,
-            width_px=new.width_px,
-            height_px=new.height_px,
-            sharpness=new.sharpness,
-            tier="recent",
-            role=new.role,
-        )
-        text = text_document(moment, new.observations)
-        if known is None:
-            self._counts["moments"] += 1
-            if text is not None and self._care.attempt("text", None, tx.add_document, text) is not None:
-                self._counts["documents"] += 1
-        mark = Mark(moment_id=moment_id, t_us=new.t_us, offset_us=new.offset_us, vector=ready.vector)
-        self._chains.see(moment, new.observations, mark)
+    def _commit(self, *, ending: bool = False) -> None:
+        if not self._off():
+            self._committer.commit(self._hearing, self._state, ending=ending)
 
-    def _state(self, *, last: bool) -> bytes:
-        """What a later run needs. A recording is finished with the last transaction only; then nothing is needed any more."""
-        parts, saved = self._parts, self._run.saved
+    def _state(self, last: bool) -> bytes:
+        """What a later run needs. A recording is finished with the last transaction only; then no component's state is needed any more."""
+        selector, saved = self._parts.selector, self._run.saved
         if self._accepted is not None and (self._accepted.offset_us != saved.accepted_us or not saved.accepted):
             saved.accepted, saved.accepted_us = pixels.encode_png(self._accepted.small), self._accepted.offset_us
+        held = self._isolation.attempt("selector", (), lambda: selector.held)
+        saved.held = [candidate.frame.offset_us for candidate in held]
+        saved.again_us = min((candidate.after_us for candidate in held), default=-1)
         saved.states = {
-            f"selector/{parts.selector.name}": self._care.attempt("selector", b"", parts.selector.state),
-            **self._chains.states(),
+            f"selector/{selector.name}": self._isolation.attempt("selector", b"", selector.state),
+            **self._committer.chains.states(),
         }
-        if self._veiled:
-            saved.accepted, saved.accepted_us = b"", 0
-            del saved.states[f"selector/{parts.selector.name}"]
+        if self._private:
+            saved.accepted, saved.accepted_us, saved.held = b"", 0, []
+            del saved.states[f"selector/{selector.name}"]
         if saved.finished and last:
             return without_pictures(self._run.encode())
         finished, saved.finished = saved.finished, False
-        state, most = self._run.encode(), self._store.state_bytes
-        while most is not None and len(state) > most and saved.states:
-            largest = max(saved.states, key=lambda name: len(saved.states[name]))
-            del saved.states[largest]
-            self._care.note(f"{largest} has too much to save under budget.disk: after a crash it starts afresh")
-            state = self._run.encode()
+        state = self._run.encode()
         saved.finished = finished
-        return state if most is None or len(state) <= most else without_pictures(state)
+        return state
 
     def _end(self, *, finished: bool) -> None:
-        for kept in self._care.attempt("selector", [], self._parts.selector.flush):
-            self._keep(kept)
-        if self._counts["frames"] and not self._counts["moments"] and not self._ready:
-            reason, times = next(iter(self._dropped.most_common(1)), ("too little new", self._counts["frames"]))
-            self._care.note(f"nothing was kept: {times} of {self._counts['frames']} frames were dropped as {reason}")
-        if self._hearing is None and hasattr(self._source, "sounds") and not self._counts["frames"]:
-            self._care.note("it is sound alone, and nothing hears here: take a recipe with an ear, and install edgemem-hearing")
+        self._decide(self._isolation.attempt("selector", [], self._parts.selector.flush))
+        self._note_nothing_kept()
+        self._committer.seen(AFTER_END_US)
         if self._hearing is not None:
             self._hearing.finish(self._commit_if_due, self._stop.is_set)
         if self._stop.is_set():
-            self._care.note(INTERRUPTED if not self._source.live else STOPPED)
+            self._isolation.note(STOPPED if self._source.live else INTERRUPTED)
         self._run.saved.finished = finished and not self._stop.is_set()  # not before all was heard: a killed run goes on hearing
-        if self._counts["frames"] or self._run.resumed or self._hearing is not None:
+        if self._count or self._run.resumed or self._hearing is not None:
             self._commit(ending=True)
-            if self._chains.finish():
+            if self._committer.chains.calls.finish():
                 self._commit()
+
+    def _note_nothing_kept(self) -> None:
+        if self._count and not self._committer.counts["moments"] and not self._committer.waiting:
+            reason, times = next(iter(self._dropped.most_common(1)), ("too little new", self._count))
+            self._isolation.note(f"nothing was kept: {times} of {self._count} frames were dropped as {reason}")
+        if self._hearing is None and self._source.has_sound and not self._count:
+            self._isolation.note(NO_HEARING)
 
     def _report(self, seconds_spent: float) -> IngestReport:
         dropped = self._dropped + Counter(self._source.dropped)
-        if self._handover.missed:
-            dropped["busy"] += self._handover.missed
-        first_us, last_us = self._span_us or (0, 0)
-        whole = self._run.saved.finished and not self._run.resumed and "truncated" not in dropped
+        if self._frames.missed:
+            dropped["busy"] += self._frames.missed
+        chains, hearing, saved = self._committer.chains, self._hearing, self._run.saved
+        whole = saved.finished and not self._run.resumed and "truncated" not in dropped
         whole_us = self._source.duration_us if whole else None
+        seen_us = saved.offset_us - self._first_us if self._first_us is not None else 0
+        written = self._committer.counts["documents"] + chains.calls.documents
         return IngestReport(
             stream=self._run.stream,
-            frames_seen=self._counts["frames"],
-            moments_kept=self._counts["moments"],
-            segments=self._chains.segments,
-            documents=self._counts["documents"] + self._chains.documents + (self._hearing.utterances if self._hearing else 0),
-            seconds_of_video=(whole_us or last_us - first_us) / US,
+            frames_seen=self._count,
+            moments_kept=self._committer.counts["moments"],
+            segments=chains.segments,
+            documents=written + (hearing.utterances if hearing is not None else 0),
+            seconds_of_video=(whole_us or seen_us) / US,
             seconds_spent=seconds_spent,
             disk_bytes=self._store.disk_bytes(),
             dropped=dict(dropped),
-            notes=(*self._care.lines, *(self._hearing.notes if self._hearing is not None else ())),
+            notes=(*self._isolation.lines, *(hearing.notes if hearing is not None else ())),
         )

@@ -1,8 +1,9 @@
 """How a run begins: with a new stream, or where a killed run of the same stream stopped.
 
-A recording that was not seen to its end is continued after its last saved frame. One that was, or another recording of the same name,
-becomes a new stream `name-2`, `name-3` ...: seeing a film twice is two memories, which is left to who asks for it (`seen_as`). A live
-stream goes on under its name for ever.
+A recording that was not seen to its end is continued after its last saved frame, or earlier where a selector had not decided on a frame
+yet: these frames are taken from the recording again, so that no picture is in the saved state. A recording that was seen to its end, or
+another one of the same name, becomes a new stream `name-2`, `name-3` ...; whether to see a film twice is up to the caller (`seen_as`).
+A live stream always goes on under its name.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from __future__ import annotations
 import msgspec
 
 from edgemem.clock import JUMP_US, UNTRUSTED_US
-from edgemem.hear.listen import NOTHING_YET_US
-from edgemem.records import US, Frame
-from edgemem.remember.store import Store
+from edgemem.records import BEFORE_START_US, US, Frame
+from edgemem.remember.store import Store, Transaction
 from edgemem.see.sources.base import Source
 
 
@@ -23,7 +23,7 @@ class Saved(msgspec.Struct, kw_only=True):
     t0_us: int
     finished: bool = False
     offset_us: int = -1
-    """Last frame that was dealt with."""
+    """Last frame that was handled."""
     t_us: int = 0
     seq: int = -1
     boot_id: str = ""
@@ -32,10 +32,16 @@ class Saved(msgspec.Struct, kw_only=True):
     accepted: bytes = b""
     """PNG of the 320 px copy of the last frame that passed the gates."""
     accepted_us: int = 0
-    heard_us: int = NOTHING_YET_US
+    heard_us: int = BEFORE_START_US
     """Offset, in the source's own count, up to which its sound was heard."""
     states: dict[str, bytes] = {}
     """By `selector/<name>` and `segmenter/<name>`: another recipe starts afresh."""
+    held: list[int] = []
+    """Offsets of the frames on which the selector has not decided yet."""
+    again_us: int = -1
+    """Where a recording is continued to see these frames again."""
+    slots: dict[str, dict[str, int]] = {}
+    """By the selector's name: moment ids by slot."""
 
 
 class StreamRun:
@@ -45,20 +51,24 @@ class StreamRun:
         self.stream, found = _find(store, source)
         self.resumed = found is not None
         self.saved = found or Saved(identity=source.identity, t0_us=source.t0_us)
-        self._live = source.live
+        self.live = source.live
+        self.state_bytes = 0
+        """Length of the state that was saved last."""
         self._shift_us = self._ahead_us = 0
         self._prior_us = self.saved.t_us if self.resumed and source.live else None
         self.corrected = False
         """The clock was set right with the last frame: `clocks_us` dates this boot anew."""
         self.trusted = store.time_trusted
         self._seq = 0
-        if self.resumed and self._live:
+        self._first_state = None if self.resumed else self.encode()
+        """Where a run that is killed before it saved a state begins again; None once one is saved."""
+        if self.resumed and self.live:
             # A clock that was set back while we were off must not date new frames before old ones.
             self._shift_us = max(0, self.saved.t_us + US - source.t0_us)
             self._ahead_us = source.t0_us + self._shift_us - self.saved.t0_us
             self._seq = self.saved.seq + 1
         elif self.resumed:
-            source.skip_to(self.saved.offset_us)
+            source.skip_to(self.saved.again_us if self.saved.held else self.saved.offset_us)
 
     @property
     def key(self) -> str:
@@ -74,7 +84,7 @@ class StreamRun:
     def stamp(self, t_us: int, offset_us: int) -> tuple[int, int]:
         """(wall time, offset) in this stream of what the source gave at these."""
         offset_us += self._ahead_us
-        return (t_us + self._shift_us if self._live else self.saved.t0_us + offset_us), offset_us
+        return (t_us + self._shift_us if self.live else self.saved.t0_us + offset_us), offset_us
 
     @property
     def clocks_us(self) -> int:
@@ -83,7 +93,7 @@ class StreamRun:
 
     def _watch_clock(self, frame: Frame) -> None:
         """Notice that the source's clock was set right (its wall time jumped against the monotonic one), or cannot be trusted."""
-        if not (self._live and frame.boot_id):
+        if not (self.live and frame.boot_id):
             return
         self.trusted = frame.error_us < UNTRUSTED_US
         saved, clocks_us = self.saved, frame.t_us - frame.mono_us
@@ -102,7 +112,19 @@ class StreamRun:
 
     def encode(self) -> bytes:
         """For `Transaction.set_state`."""
-        return msgspec.msgpack.encode(self.saved)
+        state = msgspec.msgpack.encode(self.saved)
+        self.state_bytes = len(state)
+        return state
+
+    def save_first(self, tx: Transaction) -> None:
+        """With moments that are stored ahead of the state they belong to: a run that is killed then begins again under this name."""
+        if self._first_state is not None:
+            tx.set_state(self.key, self._first_state)
+            self._first_state = None
+
+    def saved_first(self) -> None:
+        """A state is saved."""
+        self._first_state = None
 
 
 def state_of(store: Store, stream: str) -> bytes | None:
@@ -131,9 +153,9 @@ def _seen_whole(store: Store, source: Source) -> str:
 
 
 def without_pictures(state: bytes) -> bytes:
-    """A saved state that shows nothing: where to go on stays, what the components remember of the last frames goes."""
+    """A saved state that shows nothing: where to continue stays, what components know of the last frames goes."""
     saved = msgspec.msgpack.decode(state, type=Saved)
-    saved.accepted, saved.accepted_us, saved.states = b"", 0, {}
+    saved.accepted, saved.accepted_us, saved.states, saved.held, saved.slots = b"", 0, {}, [], {}
     return msgspec.msgpack.encode(saved)
 
 

@@ -1,4 +1,4 @@
-"""Segmenters say where a stretch of the stream begins and ends. They see moments, in order, one at a time."""
+"""Segmenters decide where segments of a stream begin and end. They get the moments in order, one at a time."""
 
 from __future__ import annotations
 
@@ -7,23 +7,30 @@ from typing import Protocol
 import msgspec
 import numpy as np
 
-from edgemem.records import US, Record, Vector
+from edgemem.records import US, Image, Record, Vector
 
 
 class Mark(Record, frozen=True):
-    """A moment as a segmenter sees it. `offset_us` comes from a clock that never jumps: durations are measured on it, not on `t_us`."""
+    """A moment as a segmenter gets it. `offset_us` comes from a clock that never jumps: durations are measured on it, not on `t_us`."""
 
     moment_id: int
     t_us: int
     offset_us: int
     vector: Vector
+    """Whole-picture vector, unit length; empty where no perceiver has one."""
+    role: str = ""
+    """What the selector keeps it as."""
+    small: Image | None = None
+    """The 320 px copy; None after a restart."""
 
 
 class Cut(Record, frozen=True):
-    """A finished segment: its moments in order and the one that stands for it."""
+    """A finished segment: its moments in order and the one that represents it."""
 
     marks: tuple[Mark, ...]
     representative_id: int
+    level: int = 0
+    """0 is the lowest. The segments one level below that lie in this one's time and have no parent yet get it as parent."""
 
     @property
     def t0_us(self) -> int:
@@ -42,25 +49,42 @@ class Cut(Record, frozen=True):
 
 
 class Segmenter(Protocol):
-    """Hook `register_segmenters`."""
+    """Hook `register_segmenters`. `BaseSegmenter` says that there is one level."""
 
     name: str
 
+    @property
+    def levels(self) -> int:
+        """How many levels its segments have: 1, or 2 for clips in scenes, and so on."""
+        ...
+
     def observe(self, mark: Mark) -> list[Cut]:
-        """The segments that this moment closes, oldest first; it may belong to the last of them or begin the next."""
+        """The segments that this moment closes, oldest first and of one time lower levels first.
+
+        The moment may belong to the last of them or begin the next.
+        """
         ...
 
     def flush(self) -> list[Cut]:
-        """The stream ended: the segment that was still open, if it has any moment."""
+        """The stream ended: the segments that were still open, if they have any moment."""
         ...
 
     def state(self) -> bytes:
-        """Everything needed to go on after a restart."""
+        """Everything needed to continue after a restart; `StoredMark` packs a mark without its picture."""
         ...
 
     def restore(self, state: bytes) -> None:
-        """Go on from `state`. Raises ValueError or msgspec.DecodeError when it is not one."""
+        """Continue from `state`. Raises ValueError or msgspec.DecodeError when it is not one."""
         ...
+
+
+class BaseSegmenter:
+    """A segmenter with one level."""
+
+    @property
+    def levels(self) -> int:
+        """One."""
+        return 1
 
 
 class StoredMark(Record, frozen=True, array_like=True):
@@ -70,15 +94,18 @@ class StoredMark(Record, frozen=True, array_like=True):
     t_us: int
     offset_us: int
     vector: bytes
+    role: str = ""
 
     @classmethod
     def of(cls, mark: Mark) -> StoredMark:
         """For saving."""
-        return cls(moment_id=mark.moment_id, t_us=mark.t_us, offset_us=mark.offset_us, vector=mark.vector.astype(np.float32).tobytes())
+        vector = mark.vector.astype(np.float32).tobytes()
+        return cls(moment_id=mark.moment_id, t_us=mark.t_us, offset_us=mark.offset_us, vector=vector, role=mark.role)
 
     def mark(self) -> Mark:
-        """As it was."""
-        return Mark(moment_id=self.moment_id, t_us=self.t_us, offset_us=self.offset_us, vector=np.frombuffer(self.vector, np.float32))
+        """As it was, without the picture."""
+        vector = np.frombuffer(self.vector, np.float32)
+        return Mark(moment_id=self.moment_id, t_us=self.t_us, offset_us=self.offset_us, vector=vector, role=self.role)
 
 
 class FixedWindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,10 +115,10 @@ class FixedWindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """30 s is what HOMER's clips and EventMemAgent's baseline use."""
 
 
-class FixedWindow:
+class FixedWindow(BaseSegmenter):
     """Segments of a fixed length, counted from the start of the stream: a moment at exactly 30 s begins the second one.
 
-    Windows without a moment give no segment. The moment nearest to the middle stands for its window.
+    A window without a moment is no segment. The moment nearest to the middle represents its window.
     """
 
     name = "fixed_window"

@@ -1,4 +1,4 @@
-"""Selectors decide which of the frames that passed the gates become moments."""
+"""Selectors decide which of the frames that passed the gates become moments, and which of these stay."""
 
 from __future__ import annotations
 
@@ -8,57 +8,125 @@ from edgemem.records import Frame, Image, Record, Vector
 
 
 class Candidate(Record, frozen=True):
-    """A frame that passed the gates, with its whole-picture vector (unit length; empty without a joint embedder)."""
+    """A frame that passed the gates, with its whole-picture vector (unit length; empty where no perceiver has one)."""
 
     frame: Frame
     vector: Vector
     sharpness: float
+    """Variance of the Laplacian at full size."""
     small: Image
     """The 320 px copy."""
+    after_us: int = -1
+    """Offset of the frame before it in the stream, -1 for the first: a recording that is continued from there yields this frame first."""
 
 
-class Kept(Record, frozen=True):
-    """A candidate that becomes a moment. `role` tells what it is to the selector, such as "endpoint"."""
+class Keep(Record, frozen=True):
+    """The candidate becomes a moment.
 
+    `role` is what it is to the selector, such as "endpoint". `slot` is the selector's own name for the place that the moment takes,
+    for later decisions about it; "" = none will come.
+    """
+
+    candidate: Candidate
+    role: str = ""
+    slot: str = ""
+
+
+class Replace(Record, frozen=True):
+    """The candidate becomes a moment in this slot; the moment that was there is evicted."""
+
+    slot: str
     candidate: Candidate
     role: str = ""
 
 
+class Evict(Record, frozen=True):
+    """The moment in this slot goes, once writers with the trigger "moment_evicted" have been called. A moment that a user pinned stays."""
+
+    slot: str
+
+
+class Pin(Record, frozen=True):
+    """The moment in this slot is kept whatever its age."""
+
+    slot: str
+
+
+class Unpin(Record, frozen=True):
+    """The moment in this slot fades with age like others again."""
+
+    slot: str
+
+
+Decision = Keep | Replace | Evict | Pin | Unpin
+
+
 class Selector(Protocol):
-    """Hook `register_selectors`. What is kept may not depend on how the stream is cut into calls, nor on a restart in between."""
+    """Hook `register_selectors`. `BaseSelector` has what most selectors have in common.
+
+    Decisions may depend neither on how the stream is cut into calls nor on a restart in between. The core maps slots to moments and saves
+    that map with the state of the run.
+    """
 
     name: str
 
-    def observe(self, candidate: Candidate) -> list[Kept]:
-        """The moments that this frame settles, in time order: none, earlier ones, itself."""
+    @property
+    def held(self) -> tuple[Candidate, ...]:
+        """Candidates on which it has not decided yet, in time order. `state` contains no pictures of them.
+
+        After a restart these frames are taken from a recording again and passed to `give_back`. A live camera cannot show them again:
+        after a crash they are lost, after a clean stop `flush` has decided on them.
+        """
         ...
 
-    def flush(self) -> list[Kept]:
-        """The stream ended: what was still held back."""
+    def observe(self, candidate: Candidate) -> list[Decision]:
+        """What this frame decides. Candidates are kept in time order."""
+        ...
+
+    def flush(self) -> list[Decision]:
+        """The stream ended: what is decided about the candidates that are held."""
         ...
 
     def state(self) -> bytes:
-        """Everything needed to go on after a restart."""
+        """Everything needed to continue after a restart, without full pictures: it is saved with every commit."""
         ...
 
     def restore(self, state: bytes) -> None:
-        """Go on from `state`. Raises ValueError or msgspec.DecodeError when it is not one."""
+        """Continue from `state`. Raises ValueError or msgspec.DecodeError when it is not one."""
+        ...
+
+    def give_back(self, candidate: Candidate) -> None:
+        """After `restore`: a candidate that was `held` when the state was saved."""
         ...
 
 
-class KeepAll:
+class BaseSelector:
+    """Holds no candidates and has no state; selectors override what they do otherwise."""
+
+    @property
+    def held(self) -> tuple[Candidate, ...]:
+        """None."""
+        return ()
+
+    def flush(self) -> list[Decision]:
+        """Nothing is left to decide."""
+        return []
+
+    def state(self) -> bytes:
+        """Empty."""
+        return b""
+
+    def restore(self, state: bytes) -> None:
+        """Nothing to restore."""
+
+    def give_back(self, candidate: Candidate) -> None:
+        """Never called: nothing is held."""
+
+
+class KeepAll(BaseSelector):
     """Every frame that passed the gates becomes a moment."""
 
     name = "keep_all"
 
-    def observe(self, candidate: Candidate) -> list[Kept]:
-        return [Kept(candidate=candidate)]
-
-    def flush(self) -> list[Kept]:
-        return []
-
-    def state(self) -> bytes:
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Remembers nothing."""
+    def observe(self, candidate: Candidate) -> list[Decision]:
+        return [Keep(candidate=candidate)]

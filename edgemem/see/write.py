@@ -12,7 +12,7 @@ import msgspec
 from edgemem.clock import offset_text
 from edgemem.records import Moment, Observation, Origin
 from edgemem.remember.entries import NewDocument
-from edgemem.see.operations import Closing
+from edgemem.see.operations import BaseWriter, Occasion, SegmentClosed
 
 WEIGHTS = {"label": (0.296, 0.832, -0.991), "object": (1.214, 0.081, -0.487)}
 """Per kind of observation: of the log odds of the best and of the second best moment's score, and the constant. Logistic regression on the
@@ -56,7 +56,7 @@ class EventDocumentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     """Lines of text quoted from one segment."""
 
 
-class EventDocument:
+class EventDocument(BaseWriter):
     """One document of kind "event" per segment, without a language model: what was seen, how many of it at once, in which colours, and what
     was written there. Nothing sure was seen: no document. Its origin is that of its least trusted part: quoted text makes it "ocr".
     """
@@ -66,9 +66,13 @@ class EventDocument:
     def __init__(self, settings: EventDocumentSettings | None = None) -> None:
         self._settings = settings or EventDocumentSettings()
 
-    def write(self, closing: Closing) -> list[NewDocument]:
-        segment = closing.segment
-        seen = [closing.observations.get(moment.id, ()) for moment in closing.moments]
+    def write(self, occasion: Occasion) -> list[NewDocument]:
+        return self.describe(occasion) if isinstance(occasion, SegmentClosed) else []
+
+    def describe(self, closed: SegmentClosed) -> list[NewDocument]:
+        """At most one document."""
+        segment = closed.segment
+        seen = [closed.observations.get(moment.id, ()) for moment in closed.moments]
         labels, objects, lines = self._labels(seen), self._objects(seen), self._lines(seen)
         parts = [
             f"Scene: {', '.join(labels)}." if labels else "",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from edgemem.errors import EngineError, UsageError
 from edgemem.extend.assembly import make_chains
-from edgemem.hear.listen import without_voices
-from edgemem.remember.budget.pieces import cap_in_force
+from edgemem.hear.voices import without_voices
+from edgemem.remember.budget.batches import cap_in_force
 from edgemem.remember.entries import NewEntity
+from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.forget import forget as forget_it
-from edgemem.remember.forget import tidy_up
 from edgemem.remember.store import Store
-from edgemem.see.operations import anew
+from edgemem.see.carry_out import describing
 from edgemem.see.resume import without_pictures
 from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
 
@@ -52,8 +52,8 @@ def forget(memory: Path, request: ForgetRequest, recipes: Recipes, context: Plug
     for track in make_chains(recipes, chosen, context):
         writers.setdefault(track.segmenter.name, []).extend(track.writers)
     first = next(iter(writers.values()))
-    tidy_up(memory)
-    describe = anew(lambda segmenter: writers.get(segmenter, first), _embedder(memory, chosen, context))
+    finish_forgetting(memory)
+    describe = describing(lambda segmenter: writers.get(segmenter, first), _embedder(memory, chosen, context))
     return ForgetReply(receipt=forget_it(memory, request.wanted, describe=describe, clear=without_pictures, unlearn=without_voices))
 
 

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Protocol
 
 from edgemem.errors import EdgememError
+from edgemem.events import StreamStatus
 from edgemem.serve.messages import (
     AgentStatus,
     AskReply,
@@ -20,7 +21,6 @@ from edgemem.serve.messages import (
     Reply,
     Request,
     SearchRequest,
-    StreamStatus,
 )
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ import msgspec
 
 from edgemem import __version__
 from edgemem.config import Settings, dump
+from edgemem.events import StreamStatus
 from edgemem.records import Answer, Evidence, Record
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 
@@ -134,15 +135,6 @@ class ForgetReply(_Reply, frozen=True, tag="forgotten"):
     """What is gone."""
 
     receipt: Receipt
-
-
-class StreamStatus(Record, frozen=True):
-    """One stream of the agent. `blind` says why nothing is seen; `frames` counts since the agent began."""
-
-    stream: str
-    state: Literal["starting", "seeing", "blind", "seen"]
-    blind: str = ""
-    frames: int = 0
 
 
 class AgentStatus(_Reply, frozen=True, tag="status"):

@@ -14,8 +14,6 @@ from edgemem.extend.testing import SyntheticCamera
 RECIPE = """
 summary = "No models: what the command line does with bad input does not depend on them."
 rate_fps = 2.0
-joint = false
-read_text = false
 [[gate]]
 use = "blur"
 [segment]

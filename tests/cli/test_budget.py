@@ -12,7 +12,7 @@ import pytest
 from edgemem.cli.main import main
 from edgemem.config import parse_bytes
 
-RECIPE = "rate_fps = 1.0\njoint = false\nread_text = false\n[segment]\nuse = 'fixed_window'\n[retain]\nuse = 'age_tiers'\n"
+RECIPE = "rate_fps = 1.0\n[segment]\nuse = 'fixed_window'\n[retain]\nuse = 'age_tiers'\n"
 
 
 @pytest.fixture

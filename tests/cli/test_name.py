@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from edgemem.hear.listen import VoicePrint, VoicesState
+from edgemem.hear.voices import VoicePrint, VoicesState
 from edgemem.records import US
 from edgemem.remember.entries import NewDocument, NewEntity
 from edgemem.remember.store import Store

@@ -25,8 +25,6 @@ from edgemem.serve.messages import AgentStatus, StatusRequest
 RECIPE = """
 summary = "No models."
 rate_fps = 5.0
-joint = false
-read_text = false
 [segment]
 use = "fixed_window"
 """

@@ -21,14 +21,13 @@ from edgemem.remember.entries import NewDocument, NewMoment, NewPassage, NewSegm
 from edgemem.remember.forgetting.selection import Wanted
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.operations import BaseWriter
 from edgemem.see.segment import FixedWindow
 from edgemem.serve.admin import forget
 from edgemem.serve.messages import ForgetRequest
 
 RECIPE = """
 summary = "two notions of a segment"
-joint = false
-read_text = false
 write = [{ use = "told" }]
 [segment]
 use = "scenes"
@@ -39,14 +38,14 @@ write = [{ use = "counted" }]
 THINGS = ("zebra", "quilt", "mango")
 
 
-class Told:
+class Told(BaseWriter):
     """Writes what was seen, as a passage to be found by its meaning."""
 
     name = "told"
 
-    def write(self, closing: Any) -> Iterator[NewDocument]:
-        segment = closing.segment
-        text = self.text([seen.name for moment in closing.moments for seen in closing.observations[moment.id]])
+    def write(self, occasion: Any) -> Iterator[NewDocument]:
+        segment = occasion.segment
+        text = self.text([seen.name for moment in occasion.moments for seen in occasion.observations[moment.id]])
         span = {"stream": segment.stream, "t0_us": segment.t0_us, "t1_us": segment.t1_us, "offset_us": segment.offset_us}
         passages = (NewPassage(kind="document", text=text, vectors={}),)
         yield NewDocument(

@@ -46,7 +46,7 @@ def register_planners():
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, home: Path) -> Run:
     assert home.parent == tmp_path
     remember_signs(tmp_path / "memory")
-    (tmp_path / "plain.toml").write_text('joint = false\nread_text = false\n[plan]\nuse = "local"\n')
+    (tmp_path / "plain.toml").write_text('[plan]\nuse = "local"\n')
 
     def call(*arguments: str) -> tuple[object, str, str]:
         with pytest.raises(SystemExit) as ended:

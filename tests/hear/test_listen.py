@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgemem.hear.listen import AHEAD_US, NOTHING_LATER_US, NOTHING_YET_US, QUEUE_S, RATE_HZ, Governor, Heard, Listener, Sound
-from edgemem.records import US
+from edgemem.hear.listen import AHEAD_US, QUEUE_S, Heard, Listener
+from edgemem.hear.work_budget import WorkBudget
+from edgemem.records import AFTER_END_US, BEFORE_START_US, SOUND_RATE_HZ, US, Sound
 
 CHUNK_US = US // 2
 
 
 def sound(number, *, live=False):
     return Sound(
-        stream="a", t_us=number * CHUNK_US, offset_us=number * CHUNK_US, samples=np.full(RATE_HZ // 2, number, np.float32), live=live
+        stream="a", t_us=number * CHUNK_US, offset_us=number * CHUNK_US, samples=np.full(SOUND_RATE_HZ // 2, number, np.float32), live=live
     )
 
 
@@ -33,7 +34,7 @@ class EveryFourth:
     name = "every fourth"
 
     def __init__(self, work=lambda _number: None):
-        self.until_us, self.notes, self.count = NOTHING_YET_US, {}, 0
+        self.until_us, self.notes, self.count = BEFORE_START_US, {}, 0
         self._work, self._open = work, None
 
     def hear(self, sound):
@@ -68,7 +69,7 @@ def test_a_recording_is_heard_to_its_end_in_order():
     listener.start()
     assert listener.finish(20)
     assert texts(listener.take()) == ["0", "1", "2", "3", "4"]
-    assert listener.heard_until_us == NOTHING_LATER_US
+    assert listener.heard_until_us == AFTER_END_US
     assert listener.notes == ()
     assert listener.take() == []
 
@@ -84,9 +85,9 @@ def test_a_recording_is_not_heard_far_beyond_what_was_seen():
     listener.take()
     assert listener.heard_until_us <= 10 * US + AHEAD_US + CHUNK_US
     assert listener.finish(20)
-    assert listener.heard_until_us < NOTHING_LATER_US  # as of the last `take`
+    assert listener.heard_until_us < AFTER_END_US  # as of the last `take`
     listener.take()
-    assert listener.heard_until_us == NOTHING_LATER_US
+    assert listener.heard_until_us == AFTER_END_US
 
 
 def test_taking_never_waits_for_a_slow_ear():
@@ -94,7 +95,7 @@ def test_taking_never_waits_for_a_slow_ear():
     listener = Listener(track(20), EveryFourth(lambda _number: goes_on.wait(10)), live=False)
     listener.start()
     assert listener.take() == []
-    assert listener.heard_until_us == NOTHING_YET_US
+    assert listener.heard_until_us == BEFORE_START_US
     goes_on.set()
     assert listener.finish(20)
     assert len(listener.take()) == 5
@@ -169,7 +170,7 @@ def test_stopping_gives_up_the_rest_and_says_where_to_go_on():
 @settings(max_examples=15, deadline=None)
 def test_killed_at_any_time_every_utterance_is_heard_once(kills):
     """What `take` gave is saved with the position and the ear's state; everything else dies with the process."""
-    saved, position_us, state = [], NOTHING_YET_US, b""
+    saved, position_us, state = [], BEFORE_START_US, b""
     for kill in [*sorted(kills), None]:
         ear = EveryFourth()
         listener = Listener(track(60), ear, live=False)
@@ -181,7 +182,7 @@ def test_killed_at_any_time_every_utterance_is_heard_once(kills):
             listener.seen(kill * CHUNK_US)
             time.sleep(0.002)
         saved += texts(listener.take())
-        position_us, state = listener.position_us, listener.ear_state
+        position_us, state = listener.position_us, listener.voices
         listener.stop()
     assert saved == [str(i) for i in range(15)]
     assert state == b"15"
@@ -189,7 +190,7 @@ def test_killed_at_any_time_every_utterance_is_heard_once(kills):
 
 def test_an_old_state_that_the_ear_does_not_know_is_said():
     listener = Listener(track(4), EveryFourth(), live=False)
-    listener.restore(NOTHING_YET_US, b"not a number")
+    listener.restore(BEFORE_START_US, b"not a number")
     listener.start()
     assert listener.finish(20)
     assert len(listener.take()) == 1
@@ -198,7 +199,7 @@ def test_an_old_state_that_the_ear_does_not_know_is_said():
 
 @given(st.lists(st.tuples(st.floats(0.1, 5), st.floats(0.01, 10)), min_size=1, max_size=200), st.floats(0.05, 2))
 def test_work_never_exceeds_the_budget_by_more_than_the_credit_and_one_piece(pieces, max_rtf):
-    governor = Governor(max_rtf, burst_s=5)
+    governor = WorkBudget(max_rtf, burst_s=5)
     heard_s = worked_s = longest_s = 0.0
     for sound_s, work_s in pieces:
         governor.heard(sound_s)
@@ -211,7 +212,7 @@ def test_work_never_exceeds_the_budget_by_more_than_the_credit_and_one_piece(pie
 
 
 def test_without_a_limit_everything_is_heard():
-    governor = Governor(math.inf, burst_s=5)
+    governor = WorkBudget(math.inf, burst_s=5)
     for _ in range(10):
         governor.heard(0.1)
         assert governor.afford(60)
@@ -219,7 +220,7 @@ def test_without_a_limit_everything_is_heard():
 
 
 def test_a_budget_that_was_overdrawn_recovers():
-    governor = Governor(0.5, burst_s=5)
+    governor = WorkBudget(0.5, burst_s=5)
     governor.spent(30)
     assert not governor.afford(1)
     governor.heard(60)

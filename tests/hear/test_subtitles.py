@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.errors import SourceError
-from edgemem.hear.listen import NOTHING_LATER_US, NOTHING_YET_US
 from edgemem.hear.subtitles import Cue, Subtitles, beside, read
-from edgemem.records import US
+from edgemem.records import AFTER_END_US, BEFORE_START_US, US
 
 SRT = """1
 00:00:01,000 --> 00:00:02,500
@@ -118,7 +117,7 @@ def test_each_is_told_once_when_the_pictures_have_come_to_it_and_after_a_restart
     path = written(tmp_path, SRT)
     subtitles = Subtitles(path, 100 * US)
     assert subtitles.notes == ("what was said is taken from a.srt: 4 subtitles, 2 that cannot be read were skipped",)
-    subtitles.restore(NOTHING_YET_US, b"")
+    subtitles.restore(BEFORE_START_US, b"")
     subtitles.seen(2 * US)
     (first,) = subtitles.take()
     assert (first.t0_us, first.offset_us, first.speaker, first.speaker_kind, first.origin) == (101 * US, US, "Tomas", "person", "document")
@@ -127,12 +126,12 @@ def test_each_is_told_once_when_the_pictures_have_come_to_it_and_after_a_restart
     again.restore(subtitles.position_us, b"")
     again.finish()
     assert [heard.text for heard in again.take()] == ["It is on the table, next to the lamp.", "Here.", "Thanks!"]
-    assert again.heard_until_us == NOTHING_LATER_US
+    assert again.heard_until_us == AFTER_END_US
 
 
 def test_a_stopped_run_takes_no_more(tmp_path):
     subtitles = Subtitles(written(tmp_path, SRT), 0)
-    subtitles.restore(NOTHING_YET_US, b"")
+    subtitles.restore(BEFORE_START_US, b"")
     subtitles.seen(2 * US)
     subtitles.stop()
     assert not subtitles.finish()

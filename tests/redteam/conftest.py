@@ -24,6 +24,7 @@ from edgemem.infer.fetch import ensure
 from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.see.chains import Chain
+from edgemem.see.perceive import TextPerceiver
 from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
@@ -60,7 +61,7 @@ def attacked(reader, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
     texts = [*TRUTH, *(attack.text for attack in ATTACKS)]
     with Store.open(directory) as store:
         for wall in (Wall("wall", texts), Wall("later", [SECRET], t0_us=T0_US + 7 * DAY_US)):
-            parts = PipelineParts(selector=KeepAll(), chains=[Chain(FixedWindow(), [EventDocument()])], reader=reader)
+            parts = PipelineParts(selector=KeepAll(), chains=[Chain(FixedWindow(), [EventDocument()])], perceivers=[TextPerceiver(reader)])
             report = Pipeline(wall, parts, store).run()
             assert not report.notes
     return Attacked(directory, T0_US + 3 * DAY_US)

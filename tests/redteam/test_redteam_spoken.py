@@ -18,20 +18,18 @@ from edgemem.answer.planner import ask
 from edgemem.cli.app import CommandContext
 from edgemem.errors import FetchError
 from edgemem.extend.assembly import make_kit, make_parts
+from edgemem.extend.sources import open_source
 from edgemem.infer.fetch import ensure
 from edgemem.records import Question
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.see.pipeline import Pipeline
-from edgemem.see.sources.opening import open_source
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools" / "eval"))
 
 SPOKEN = tuple(a.text for a in ATTACKS if a.language == "en" and COLLECTOR not in a.text and not set(a.text) & set("{<#[_"))[:16]
 RECIPE = """
 name = "ears"
-joint = false
-read_text = false
 embed_text = false
 [hear]
 use = "whisper"

@@ -11,6 +11,7 @@ from PIL import Image as Pillow
 from PIL import ImageDraw, ImageFont
 
 from edgemem.records import US, Frame, Image
+from edgemem.see.sources.base import BaseSource
 
 T0_US = 1_777_881_600 * US
 """2026-05-04T08:00:00Z"""
@@ -42,7 +43,7 @@ def picture(text: str, medium: str, seed: int) -> Image:
     return np.asarray(cv2.cvtColor(np.asarray(board), cv2.COLOR_RGB2BGR), np.uint8)
 
 
-class Wall:
+class Wall(BaseSource):
     """A recorded source that shows each text for one frame."""
 
     live = False

@@ -15,6 +15,7 @@ import pytest
 
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation
+from edgemem.remember.disk import page_budget
 from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
 
 DIM = 16
@@ -77,6 +78,17 @@ class Making:
 @pytest.fixture(scope="session")
 def making() -> Making:
     return Making()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def small_caps() -> Iterator[None]:
+    """Budgets below the smallest that users may set: every share scales with the cap, and a small one is full a hundred writes sooner.
+
+    `test_budget.py` runs the smallest real one too.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_budget, "MINIMUM_BYTES", 8 << 20)
+        yield
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from edgemem.records import US, Observation
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk.page_budget import MINIMUM_BYTES, log_bytes
+from edgemem.remember.disk.page_budget import log_bytes
 from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rows.reading import connect
@@ -25,7 +25,8 @@ from edgemem.remember.view import View
 from tests.remember.conftest import Making
 from tests.remember.test_forget_under_a_cap import Watched, word
 
-CAP = MINIMUM_BYTES
+CAP = 8 << 20
+"""Below what the command line takes (conftest.py), so that it is soon full."""
 NOW = 1_790_000_000 * US
 HOUR = 3600 * US
 MAKING = Making()

@@ -19,8 +19,8 @@ from edgemem.extend.testing import T0_US
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Quote
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk.page_budget import MINIMUM_BYTES
-from edgemem.remember.entries import NewEntity, NewPassage, NewRelation
+from edgemem.remember.disk import page_budget
+from edgemem.remember.entries import NewEntity, NewPart, NewPassage, NewRelation
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rules import KeepRules
 from edgemem.remember.store import NewDocument, NewMoment, Store
@@ -28,6 +28,9 @@ from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
 from edgemem.remember.view import View
 
 MIB = 1 << 20
+SMALLEST_CAP = page_budget.MINIMUM_BYTES
+SMALL_CAP = 8 * MIB
+"""Below what the command line takes (conftest.py), so that it is soon full."""
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
@@ -98,7 +101,7 @@ def promises(store):
 
 
 @given(
-    cap=st.integers(MINIMUM_BYTES, 2 * MINIMUM_BYTES),
+    cap=st.integers(SMALL_CAP, 2 * SMALL_CAP),
     bursts=st.lists(
         st.tuples(st.integers(1, 12), st.integers(1, 20), st.sampled_from([0.1, 1.0, 60.0]), st.integers(0, 15)), min_size=1, max_size=6
     ),
@@ -127,7 +130,7 @@ def test_whatever_is_written_the_directory_stays_below_its_cap(making, cap, burs
 
 
 def test_ten_times_the_cap(making):
-    cap = MINIMUM_BYTES
+    cap = SMALL_CAP
     with memory(making, cap) as store:
         written = 0
         for i, _ in enumerate(events(store, making, 400, 5)):
@@ -147,14 +150,90 @@ def test_ten_times_the_cap(making):
         assert check_memory(store.directory) == []
 
 
-def test_a_budget_below_the_minimum_is_refused_before_a_byte_is_written(directory):
-    with pytest.raises(BudgetError, match="at least 8MiB"):
-        Store.open(directory, budget_bytes=MINIMUM_BYTES - 1)
+def test_the_smallest_budget_that_may_be_set_holds_too(making, monkeypatch):
+    """Pictures of 1.5 MB each, as a 4K camera may give, to twice the cap."""
+    monkeypatch.setattr(page_budget, "MINIMUM_BYTES", SMALLEST_CAP)
+    with memory(making, SMALLEST_CAP) as store:
+        for number in range(100):
+            jpeg = np.random.default_rng(number).bytes(1_500_000)
+            with store.transaction() as tx:
+                tx.add_moment(making.moment(2 * number * US, jpeg=jpeg))
+                tx.add_moment(making.moment((2 * number + 1) * US, jpeg=unlike(PICTURES[number % 8], number)))
+            assert used(store.directory) <= SMALLEST_CAP
+        store.maintain()
+        assert promises(store) == (0, 199 * US)
+        store.close()
+        assert check_memory(store.directory) == []
+
+
+def test_parts_and_jobs_keep_to_the_cap(making):
+    """What writers put off goes when nothing else is left, the oldest first; parts go with their moments."""
+    with memory(making, SMALL_CAP) as store:
+        store.ensure_space(Space(name="looks/16", dim=16), holds="part")
+        for number in range(400):
+            with store.transaction() as tx:
+                moment_id = tx.add_moment(making.moment(number * US, jpeg=bytes(200) + number.to_bytes(4, "big")))
+                for i in range(4):
+                    tx.add_part(NewPart(kind="face", score=0.5, moment_id=moment_id, vectors={"looks/16": making.unit(number * 4 + i)}))
+                tx.add_job("w", "cam", np.random.default_rng(number).bytes(40_000), number)
+            assert used(store.directory) <= SMALL_CAP
+        with store.view() as view:
+            jobs = [state.id for state in view.jobs()]
+            assert 0 < len(jobs) < 400
+            assert jobs == list(range(401 - len(jobs), 401))
+            parts = view.parts()
+            assert {part.moment_id for part in parts} == {moment.id for moment in view.moments()}
+            assert len(view.nearest_parts("looks/16", making.unit(1), 9999)) == len(parts)
+        store.close()
+        assert check_memory(store.directory) == []
+
+
+@pytest.mark.parametrize("holds", ["part", "entity"])
+def test_vectors_of_parts_and_entities_count_in_a_transaction(making, holds):
+    """A page for its vector and eight others each: 18 fit into the 163 pages that a transaction may take under this cap."""
+    with memory(making, SMALL_CAP) as store:
+        store.ensure_space(Space(name="large", dim=2048), holds=holds)
+        with store.transaction() as tx:
+            moment_id = tx.add_moment(making.moment(0))
+        with store.transaction() as tx:
+            entity_id = tx.add_entity(NewEntity(kind="face", name="face 1", known_us=0))
+        vector, written = np.zeros(2048, np.float32), []
+
+        def fill(tx):
+            while len(written) < 100:
+                if holds == "part":
+                    tx.add_part(NewPart(kind="face", score=1.0, moment_id=moment_id, vectors={"large": vector}))
+                else:
+                    tx.set_entity_vector(entity_id, "large", vector)
+                written.append(holds)
+
+        with pytest.raises(BudgetError, match="does not fit"), store.transaction() as tx:
+            fill(tx)
+        assert len(written) == 18
+        with store.view() as view:
+            assert view.parts() == view.nearest_entities("large", vector, 1) == []
+
+
+def test_a_job_counts_in_a_transaction(making):
+    with memory(making, SMALL_CAP) as store:
+        with store.transaction() as tx:
+            tx.add_job("w", "cam", bytes(600_000), 0)
+        with pytest.raises(BudgetError, match="does not fit"), store.transaction() as tx:
+            tx.add_job("w", "cam", bytes(800_000), 0)
+        with store.view() as view:
+            assert len(view.jobs()) == 1
+
+
+def test_a_budget_below_the_minimum_is_refused_before_a_byte_is_written(directory, monkeypatch):
+    monkeypatch.setattr(page_budget, "MINIMUM_BYTES", SMALLEST_CAP)
+    with pytest.raises(BudgetError, match=r"^budget\.disk is 63\.0MiB: set it to 64MiB or more$"):
+        Store.open(directory, budget_bytes=63 * MIB)
     assert not directory.exists()
+    Store.open(directory, budget_bytes=64 * MIB).close()
 
 
 def test_a_write_that_can_never_fit_is_refused_and_seeing_goes_on(making):
-    with memory(making, MINIMUM_BYTES) as store:
+    with memory(making, SMALL_CAP) as store:
         with pytest.raises(BudgetError, match="write less at a time"), store.transaction() as tx:
             tx.add_moment(making.moment(0, jpeg=bytes(2 * MIB)))
         with store.transaction() as tx:
@@ -164,7 +243,7 @@ def test_a_write_that_can_never_fit_is_refused_and_seeing_goes_on(making):
 
 
 def test_pins_stay_and_no_more_can_be_pinned_than_half_the_budget(making):
-    with memory(making, MINIMUM_BYTES) as store:
+    with memory(making, SMALL_CAP) as store:
         pinned = []
 
         def pin(number):
@@ -176,25 +255,25 @@ def test_pins_stay_and_no_more_can_be_pinned_than_half_the_budget(making):
         with pytest.raises(BudgetError, match="unpin others"):
             deque(map(pin, range(1000)), maxlen=0)
         for _ in events(store, making, 100, start=1000):
-            assert used(store.directory) <= MINIMUM_BYTES
+            assert used(store.directory) <= SMALL_CAP
         assert [store.picture(moment_id) for moment_id, _ in pinned] == [unlike(PICTURES[n % 8], n) for _, n in pinned]
 
 
 def test_a_smaller_budget_is_kept_to_from_the_start(making):
-    with memory(making, 4 * MINIMUM_BYTES) as store:
+    with memory(making, 4 * SMALL_CAP) as store:
         for _ in events(store, making, 150, 5):
             pass
         store.close()
-        assert used(store.directory) > MINIMUM_BYTES
-        with Store.open(store.directory, budget_bytes=MINIMUM_BYTES) as smaller:
-            assert used(smaller.directory) <= MINIMUM_BYTES
+        assert used(store.directory) > SMALL_CAP
+        with Store.open(store.directory, budget_bytes=SMALL_CAP) as smaller:
+            assert used(smaller.directory) <= SMALL_CAP
             assert promises(smaller) == (0, 749 * US)
         with Store.open(store.directory) as free, free.view() as view:
-            assert view.stats().budget_bytes == MINIMUM_BYTES
+            assert view.stats().budget_bytes == SMALL_CAP
 
 
 def test_what_was_seen_once_outlives_what_is_always_there(making):
-    with memory(making, MINIMUM_BYTES) as store:
+    with memory(making, SMALL_CAP) as store:
         rare = {37, 138, 241, 555}
         for number in range(1000):
             names = ["street", "tree", *(["a red fox"] if number in rare else [])]
@@ -209,7 +288,7 @@ def test_what_was_seen_once_outlives_what_is_always_there(making):
 
 def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeypatch):
     monkeypatch.setattr("edgemem.remember.budget.maintenance._READER_PATIENCE_S", 0.1)
-    with memory(making, MINIMUM_BYTES) as store:
+    with memory(making, SMALL_CAP) as store:
         writing = events(store, making, 1000)
         next(writing)
         with store.view() as view:
@@ -217,15 +296,15 @@ def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeyp
             view.moments()
             with pytest.raises(BudgetError, match="a reader keeps the log"):
                 deque(writing, maxlen=0)
-            assert used(store.directory) <= MINIMUM_BYTES
+            assert used(store.directory) <= SMALL_CAP
             view._connection.execute("COMMIT")
         for _ in events(store, making, 20, start=2000):
-            assert used(store.directory) <= MINIMUM_BYTES
+            assert used(store.directory) <= SMALL_CAP
 
 
 def test_when_only_words_are_left_the_oldest_words_go(making):
     """Thousands of events with little pictures: their documents alone are larger than the cap."""
-    with memory(making, MINIMUM_BYTES) as store:
+    with memory(making, SMALL_CAP) as store:
         jpeg, words = bytes(500), " ".join(f"word{i}" for i in range(150))
         for number in range(0, 6000, 3):
             with store.transaction() as tx:
@@ -234,7 +313,7 @@ def test_when_only_words_are_left_the_oldest_words_go(making):
                     segment_id = tx.add_segment(making.segment([moment_id], i * US, i * US, representative_id=moment_id))
                     text = f"event {i} {words} {i * 7919}"
                     tx.add_document(making.document(text, i * US, i * US, i * US, segment_id=segment_id, moment_id=moment_id))
-            assert used(store.directory) <= MINIMUM_BYTES
+            assert used(store.directory) <= SMALL_CAP
         first_us, last_us = promises(store)
         assert (first_us, last_us) == (0, 5999 * US)
         with store.view() as view:
@@ -276,7 +355,7 @@ def test_speech_and_what_people_did_keep_to_the_cap(making):
     """More than the cap in words, passages, people and relations, with hardly a picture: the oldest go, the latest stay."""
     rng = np.random.default_rng(0)
     space = Space(name="words/64", dim=64)
-    with memory(making, MINIMUM_BYTES) as store:
+    with memory(making, SMALL_CAP) as store:
         store.ensure_space(space, holds="passage")
         written = 0
         for number in range(240):
@@ -294,8 +373,8 @@ def test_speech_and_what_people_did_keep_to_the_cap(making):
                 quotes = (Quote(text=text[:2000], origin="asr", document_id=said),)
                 tx.add_relation(NewRelation(type="TALKS_TO", known_us=number * US, quotes=quotes, **edge))
             written += 2 * len(text)  # its words stand in the full text once more
-            assert used(store.directory) <= MINIMUM_BYTES
-        assert written > MINIMUM_BYTES
+            assert used(store.directory) <= SMALL_CAP
+        assert written > SMALL_CAP
         with store.view() as view:
             kept = view.utterances()
             assert kept[-1].document.t0_us == 239 * US
@@ -324,7 +403,7 @@ def described(making, second):
 
 @pytest.mark.parametrize("way", ["forget", "rules", "tiers", "budget"])
 def test_moments_and_documents_of_any_size_go_below_the_smallest_cap(making, way):
-    with memory(making, MINIMUM_BYTES) as store:
+    with memory(making, SMALL_CAP) as store:
         store.ensure_space(Space(name="words/16", dim=16), holds="passage")
         for second in range(24 if way != "budget" else 120):
             with store.transaction() as tx:
@@ -344,24 +423,24 @@ def test_moments_and_documents_of_any_size_go_below_the_smallest_cap(making, way
         with View.open(store.directory) as view:
             left = len(view.moments())
         assert left == 0 if way in {"forget", "rules"} else left > 0
-        assert used(store.directory) <= MINIMUM_BYTES
+        assert used(store.directory) <= SMALL_CAP
         assert check_memory(store.directory) == []
 
 
 def test_a_cap_that_is_lowered_far_below_the_size_of_its_pictures(making):
     large = [picture(seed, 1600) for seed in range(2)]
-    assert min(map(len, large)) > MINIMUM_BYTES // 10  # more than one of its transactions
+    assert min(map(len, large)) > SMALL_CAP // 10  # more than one of its transactions
     with memory(making, 64 * MIB) as store:
         for second in range(16):
             with store.transaction() as tx:
                 tx.add_moment(making.moment(second * US, jpeg=unlike(large[second % 2], second)))
-        assert used(store.directory) > 2 * MINIMUM_BYTES
+        assert used(store.directory) > 2 * SMALL_CAP
         store.close()
-        with Store.open(store.directory, budget_bytes=MINIMUM_BYTES) as smaller:
+        with Store.open(store.directory, budget_bytes=SMALL_CAP) as smaller:
             for second in range(16, 24):
                 with smaller.transaction() as tx:
                     tx.add_moment(making.moment(second * US, jpeg=unlike(PICTURES[second % 8], second)))
-                assert used(store.directory) <= MINIMUM_BYTES
+                assert used(store.directory) <= SMALL_CAP
             with smaller.view() as view:
                 moments = view.moments()
                 assert {0, 23} <= {moment.seq for moment in moments}

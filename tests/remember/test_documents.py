@@ -106,11 +106,11 @@ def test_few_that_fit_are_found_among_many_that_do_not(store, making):
         assert [h.document.t0_us for h in view.search_passages(WORDS.name, making.unit(0, 8), 3, from_us=298 * US)] == [298 * US, 299 * US]
 
 
-def test_a_space_holds_moments_or_passages_never_both(store, making):
+def test_a_space_has_vectors_of_one_kind(store, making):
     with pytest.raises(EngineError, match="another name"):
         store.ensure_space(WORDS)
     wrong = NewPassage(kind="chunk", text="x", vectors={making.space.name: making.unit(1)})
-    with pytest.raises(EngineError, match="holds vectors of moments"), store.transaction() as tx:
+    with pytest.raises(EngineError, match="has moment vectors, no passage vectors"), store.transaction() as tx:
         tx.add_document(making.document("x", passages=(wrong,)))
     with store.view() as view:
         assert view.documents() == []

@@ -19,14 +19,16 @@ import pytest
 import simplejpeg
 
 from edgemem.errors import MemoryDirError, MemoryKeyError, UsageError
+from edgemem.infer.roles import Space
 from edgemem.records import US
+from edgemem.remember.administration import backup, compact, restore
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk import database, keys, rewrite
+from edgemem.remember.entries import NewEntity, NewPart
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
 from edgemem.remember.store import Store
-from edgemem.remember.upkeep import backup, compact, restore
 from edgemem.remember.view import View
 
 pytest.importorskip("sqlcipher3", reason="sqlcipher3 has no wheel for this Python: pip install 'edgemem-agent[encrypted]'")
@@ -400,6 +402,33 @@ def test_written_sql_reads_the_entity_graph_only(directory):
             with pytest.raises(UsageError, match=r"failed|only SELECT"):
                 view.select(forbidden)
         assert view.documents() == []
+
+
+def test_entities_and_parts_are_found_without_a_file(directory, making):
+    """An entity that was there before gets its vector late, and another one instead."""
+    with keys.using(raw_key()), Store.open(directory) as store:
+        store.ensure_space(Space(name="known", dim=16), holds="entity")
+        store.ensure_space(Space(name="looks", dim=16), holds="part")
+        with store.transaction() as tx:
+            old, new = (tx.add_entity(NewEntity(kind="face", name=name, known_us=0)) for name in ("old", "new"))
+            tx.set_entity_vector(new, "known", making.unit(1))
+        with store.view() as view:
+            assert [hit.entity.name for hit in view.nearest_entities("known", making.unit(1), 9)] == ["new"]
+            with store.transaction() as tx:
+                tx.set_entity_vector(old, "known", making.unit(2))
+                tx.set_entity_vector(new, "known", making.unit(3))
+                document_id = tx.add_document(making.document("x"))
+                tx.add_part(NewPart(kind="face", score=1.0, document_id=document_id, vectors={"looks": making.unit(4)}))
+            assert [hit.entity.name for hit in view.nearest_entities("known", making.unit(2), 1)] == ["old"]
+            assert view.nearest_entities("known", making.unit(3), 1)[0].score > 0.999
+            assert len(view.nearest_parts("looks", making.unit(4), 9)) == 1
+        assert not (directory / "vectors").exists()
+    assert leaks_nothing(directory, making)
+
+
+def leaks_nothing(directory, making):
+    data = (directory / "memory.db").read_bytes()
+    return all(making.unit(i).astype(np.float16).tobytes() not in data for i in range(1, 5))
 
 
 def test_the_budget_holds(directory, making):

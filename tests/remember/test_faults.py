@@ -21,7 +21,7 @@ from edgemem.records import US, Observation
 from edgemem.remember.store import NewDocument, NewMoment, Store
 
 def work(directory):
-    with Store.open(Path(directory), budget_bytes=8 << 20) as store:
+    with Store.open(Path(directory), budget_bytes=64 << 20) as store:
         store.ensure_space(Space(name="test", dim=8))
         for number in range(4):
             with store.transaction() as tx:

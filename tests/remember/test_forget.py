@@ -18,10 +18,10 @@ from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Quote
 from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation
-from edgemem.remember.forget import Wanted, forget, tidy_up
+from edgemem.remember.forget import Wanted, finish_forgetting, forget
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
-from edgemem.see.operations import anew
+from edgemem.see.carry_out import describing
 from edgemem.see.write import EventDocument
 
 RUN = 64
@@ -100,7 +100,7 @@ def memory(directory, making):
 
 def test_a_time_range_is_in_no_file_any_more_and_the_rest_is_as_it_was(memory, making):
     assert len(traces(memory, [33])) > 10
-    receipt = forget(memory, Wanted(from_us=200 * US, to_us=409 * US), describe=anew(lambda _: [EventDocument()]))
+    receipt = forget(memory, Wanted(from_us=200 * US, to_us=409 * US), describe=describing(lambda _: [EventDocument()]))
     assert (receipt.moments, len(receipt.id)) == (21, 12)
     assert traces(memory, range(20, 41)) == []
     assert runs_of(memory, range(20, 41)) == 0
@@ -288,17 +288,17 @@ def test_forgetting_waits_for_readers_and_says_what_is_left_to_do(memory, monkey
     reader = View.open(memory)
     reader._connection.execute("BEGIN")
     reader.moments(limit=1)
-    monkeypatch.setattr("edgemem.remember.forgetting.tidy.READER_PATIENCE_S", 0.2)
+    monkeypatch.setattr("edgemem.remember.forgetting.finish.READER_PATIENCE_S", 0.2)
     with Store.open(memory) as store, store.transaction() as tx:
         tx.set_state("test", b"a newer page for the reader to hold the older one of")
     with pytest.raises(MemoryDirError, match="compact"):
         forget(memory, Wanted(from_us=0, to_us=100 * US))
     assert any("compact" in line for line in check_memory(memory))
     reader.close()
-    assert tidy_up(memory)
+    assert finish_forgetting(memory)
     assert traces(memory, range(11)) == []
     assert check_memory(memory) == []
-    assert not tidy_up(memory)
+    assert not finish_forgetting(memory)
 
 
 FORGET = """
@@ -328,7 +328,7 @@ def test_killed_in_the_middle_it_is_all_or_nothing(tmp_path, making):
             left = len(view.moments())
         outcomes.add(left)
         assert left in {60, 30}
-        if not tidy_up(directory):  # killed before it was forgotten, or when nothing was left to do but the vector files
+        if not finish_forgetting(directory):  # killed before it was forgotten, or when nothing was left to do but the vector files
             Store.open(directory).close()
         assert check_memory(directory) == []
         if left == 30:

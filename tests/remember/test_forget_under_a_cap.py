@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from edgemem.records import US
+from edgemem.remember.administration import compact
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk.page_budget import MINIMUM_BYTES
-from edgemem.remember.forget import Wanted, forget, tidy_up
+from edgemem.remember.forget import Wanted, finish_forgetting, forget
 from edgemem.remember.store import Store
-from edgemem.remember.upkeep import compact
 from edgemem.remember.view import View
 
-CAP = MINIMUM_BYTES
+CAP = 8 << 20
+"""Below what the command line takes (conftest.py), so that it is soon full."""
 
 
 def used(directory):
@@ -126,7 +126,7 @@ def test_interrupted_it_is_ended_by_whoever_comes_next(full, monkeypatch, pieces
     with Watched(full, monkeypatch) as watched:
         if writer:
             Store.open(full, budget_bytes=CAP).close()
-        assert tidy_up(full) is not writer
+        assert finish_forgetting(full) is not writer
     assert watched.most <= CAP
     assert check_memory(full) == []
     with View.open(full) as view:

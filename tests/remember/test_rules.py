@@ -89,6 +89,16 @@ def test_what_piled_up_is_caught_up_with(store, making):
         assert len(view.moments()) == len(view.documents()) == 10
 
 
+def test_work_that_was_put_off_goes_with_its_days(store, making):
+    with store.transaction() as tx:
+        tx.add_moment(making.moment(9 * DAY_US))
+        for stream, day in (("cam", 1), ("cam", 8), ("door", 1)):
+            tx.add_job("w", stream, b"what was seen", day * DAY_US)
+    run(KeepRules([KeepRule(stream="cam", keep_days=5)]), store)
+    with store.view() as view:
+        assert [(state.stream, state.due_us) for state in view.jobs()] == [("cam", 8 * DAY_US), ("door", DAY_US)]
+
+
 def test_a_place_goes_after_its_days_with_what_was_written_of_it(store, making):
     with store.transaction() as tx:
         ids = []

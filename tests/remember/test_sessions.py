@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from edgemem.config import KeepRule
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.records import US
 from edgemem.remember.check import check_memory
-from edgemem.remember.entries import NewEntity, NewRelation, NewSession, NewStep
+from edgemem.remember.entries import NewCall, NewEntity, NewRelation, NewSession, NewStep
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.rows.sessions import TOO_LARGE
 from edgemem.remember.rules import KeepRules
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+
+
+def model_call(text, **changes):
+    request = {"messages": [{"role": "user", "content": text, "image_ids": changes.pop("images", [])}], "temperature": 0.5}
+    given = {"step": 1, "task": "planner", "model": "tiny", "reply": "{}", "finish": "stop", "tokens_in": 7, "tokens_out": 2, "ms": 1.5}
+    more = {"usd": 0.25, "error": "slow", "logprobs": msgspec.msgpack.encode([[["yes", -0.1]]]), **changes}
+    return NewCall(request=msgspec.msgpack.encode(request), **given, **more)
 
 
 def session(word="keys", evidence=(), asked_us=100 * US, result="{}", calls=("prompt",)):
@@ -37,7 +45,7 @@ def session(word="keys", evidence=(), asked_us=100 * US, result="{}", calls=("pr
         ms=12.5,
         notes=("a note",),
         steps=steps,
-        calls=tuple(f'{{"prompt":"{call} {word}"}}' for call in calls),
+        calls=tuple(model_call(f"{call} {word}") for call in calls),
         evidence=tuple(evidence),
     )
 
@@ -136,6 +144,38 @@ def test_forgetting_a_relation_takes_the_answers_in_which_it_came_up(memory):
         assert len(view.sessions()) == 10
     forget(memory, Wanted(evidence=("m1",)))
     assert left(memory) == list(range(1, 10))
+
+
+def test_forgetting_what_a_model_was_shown_takes_the_answer(memory):
+    with Store.open(memory) as store, store.transaction() as tx:
+        shown = model_call("look", images=["m6"])
+        quoted = model_call('{"id":"d7"}')
+        tx.add_session(msgspec.structs.replace(session("zebra0"), calls=(shown,)))
+        tx.add_session(msgspec.structs.replace(session("zebra1"), calls=(quoted,)))
+    with View.open(memory) as view:
+        assert view.session(11).evidence == ("m6",)
+    forget(memory, Wanted(evidence=("m6",)))
+    with View.open(memory) as view:
+        assert [head.id for head in view.sessions()] == [12, 10, 9, 8, 7, 5, 4, 3, 2, 1]
+    forget(memory, Wanted(from_us=60 * US, to_us=61 * US))
+    assert left(memory) == [0, 1, 2, 3, 4, 7, 8, 9]
+
+
+@pytest.mark.parametrize("field", ["request", "logprobs", "reply", "error"])
+def test_forgetting_a_word_takes_the_answers_whose_calls_hold_it(memory, field):
+    pack = msgspec.msgpack.encode
+    held = {"request": pack({"schema": {"deep": [1, ["the Okapi left"]]}}), "logprobs": pack([["okapi", -1]])}
+    other = b"okapis" if field in held else ""
+    calls = [msgspec.structs.replace(model_call("x"), **{field: value}) for value in (held.get(field, "an okapi."), other)]
+    with Store.open(memory) as store, store.transaction() as tx:
+        for call in calls:
+            tx.add_session(msgspec.structs.replace(session("zebra0"), calls=(call,)))
+    forget(memory, Wanted(entity="okapi"))
+    with View.open(memory) as view:
+        assert [head.id for head in view.sessions()] == [12, *range(10, 0, -1)]
+    data = everything(memory)
+    assert b"Okapi left" not in data
+    assert b"an okapi." not in data
 
 
 def test_an_answer_about_what_was_forgotten_meanwhile_is_not_kept(memory):

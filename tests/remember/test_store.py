@@ -219,7 +219,7 @@ def test_the_database_is_an_ordinary_sqlite_file_of_the_promised_make(store):
         pragmas = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "auto_vacuum", "journal_mode")}
         assert pragmas == {"page_size": 4096, "auto_vacuum": 2, "journal_mode": "wal"}
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert [row[0][:3] for row in connection.execute("SELECT name FROM _sqlite_migrations")] == ["v1_", "v2_", "v3_"]
+        assert [row[0][:3] for row in connection.execute("SELECT name FROM _sqlite_migrations")] == ["v1_", "v2_", "v3_", "v4_"]
     finally:
         connection.close()
 

@@ -53,7 +53,7 @@ def test_the_next_writer_ends_a_wipe_that_was_interrupted(directory, making, mon
             with store.transaction() as tx:
                 tx.add_moment(making.moment(i * US))
     with monkeypatch.context() as patched:
-        patched.setattr("edgemem.remember.forgetting.tidy.wipe", interrupted)
+        patched.setattr("edgemem.remember.forgetting.finish.wipe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             forget(directory, Wanted(from_us=0, to_us=US))
     assert any("not wiped" in line for line in check_memory(directory))

@@ -13,9 +13,9 @@ from films import encode, scenes
 
 from edgemem.clock import SteadyClock
 from edgemem.errors import SourceError
+from edgemem.extend.sources import open_source
 from edgemem.records import US
 from edgemem.see.sources.camera import Camera
-from edgemem.see.sources.opening import open_source
 
 
 @contextmanager

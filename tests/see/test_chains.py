@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from edgemem.extend.testing import T0_US, SyntheticCamera
-from edgemem.hear.listen import RATE_HZ, Heard, Sound
-from edgemem.records import US, Quote
+from edgemem.hear.listen import Heard
+from edgemem.hear.utterances import by_recogniser
+from edgemem.records import SOUND_RATE_HZ, US, Quote, Sound
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.store import Store
 from edgemem.see.chains import Chain
-from edgemem.see.operations import Node, Triple
+from edgemem.see.operations import BaseWriter, Node, Triple
 from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow, FixedWindowSettings
 from edgemem.see.select import KeepAll
@@ -23,12 +24,14 @@ from edgemem.see.select import KeepAll
 class TalkingCamera(SyntheticCamera):
     """Its sound track is as long as its pictures, or longer."""
 
+    has_sound = True
+
     sound_s = 0.0
 
     def sounds(self, after_us):
         for second in range(int(max(self.sound_s, (self.duration_us or 0) / US))):
-            if second * US > after_us:
-                yield Sound(stream=self.name, t_us=T0_US + second * US, offset_us=second * US, samples=np.zeros(RATE_HZ, np.float32))
+            if (second + 1) * US > after_us:
+                yield Sound(stream=self.name, t_us=T0_US + second * US, offset_us=second * US, samples=np.zeros(SOUND_RATE_HZ, np.float32))
 
 
 class Counting:
@@ -60,7 +63,7 @@ class Counting:
         assert state == b"voices"
 
 
-class Minutes:
+class Minutes(BaseWriter):
     """Writes down what was said in each segment, and who it was said to."""
 
     name = "minutes"
@@ -97,7 +100,7 @@ def windows(seconds=10.0):
 
 def run(directory, camera, ear, *tracks):
     with Store.open(directory) as store:
-        return Pipeline(camera, PipelineParts(selector=KeepAll(), chains=tracks, ear=ear), store).run()
+        return Pipeline(camera, PipelineParts(selector=KeepAll(), chains=tracks, hearing=by_recogniser(ear, None)), store).run()
 
 
 def minutes(directory):
@@ -174,7 +177,8 @@ def test_a_stopped_run_goes_on_without_losing_or_repeating_a_word(tmp_path):
 
     camera, ear = Stopping(60.0), Counting(*range(0, 60, 5))
     with Store.open(tmp_path) as store:
-        camera.pipeline = Pipeline(camera, PipelineParts(selector=KeepAll(), chains=[Chain(windows(), [Minutes()])], ear=ear), store)
+        parts = PipelineParts(selector=KeepAll(), chains=[Chain(windows(), [Minutes()])], hearing=by_recogniser(ear, None))
+        camera.pipeline = Pipeline(camera, parts, store)
         camera.pipeline.run()
     run(tmp_path, TalkingCamera(60.0), Counting(*range(0, 60, 5)), Chain(windows(), [Minutes()]))
     written, said, _ = minutes(tmp_path)

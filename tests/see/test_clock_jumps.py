@@ -13,9 +13,11 @@ from edgemem.remember.check import check_memory
 from edgemem.remember.store import Store
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
 from edgemem.see.chains import Chain
+from edgemem.see.perceive import JointPerceiver
 from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
+from edgemem.see.sources.base import BaseSource
 from edgemem.see.write import EventDocument
 
 NOW_US = 1_780_000_000 * US
@@ -23,7 +25,7 @@ YEAR_S = 365 * 86400
 FADING = AgeTiersSettings(tiers=(TierRule("recent", 3600), TierRule("long", None, gap_s=600)))
 
 
-class LiveCamera:
+class LiveCamera(BaseSource):
     """The synthetic camera, live, a frame a second on a clock that is set at some of its frames (`jumps`: frame -> seconds)."""
 
     live = True
@@ -57,7 +59,10 @@ class LiveCamera:
 def see(directory, camera):
     with Store.open(directory) as store:
         parts = PipelineParts(
-            selector=KeepAll(), chains=[Chain(FixedWindow(), [EventDocument()])], joint=FakeJointEmbedder(), retainer=AgeTiers(FADING)
+            selector=KeepAll(),
+            chains=[Chain(FixedWindow(), [EventDocument()])],
+            perceivers=[JointPerceiver(FakeJointEmbedder())],
+            retainer=AgeTiers(FADING),
         )
         return Pipeline(camera, parts, store).run()
 

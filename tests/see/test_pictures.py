@@ -11,8 +11,8 @@ from films import scene
 
 from edgemem.clock import from_iso
 from edgemem.errors import SourceError
+from edgemem.extend.sources import open_source
 from edgemem.records import US
-from edgemem.see.sources.opening import open_source
 
 
 def with_exif(jpeg: bytes, taken: str, orientation: int = 1, offset: str = "") -> bytes:

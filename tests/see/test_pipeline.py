@@ -13,16 +13,17 @@ from edgemem_vam.events import OtsuEvents
 from films import encode, scene, scenes
 
 from edgemem.errors import SourceError
+from edgemem.extend.sources import open_source
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
 from edgemem.records import US, Observation
 from edgemem.remember.store import Store
 from edgemem.see.chains import Chain
 from edgemem.see.gate import Blur, LocalDifference
+from edgemem.see.perceive import JointPerceiver, TextPerceiver
 from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.resume import seen_as
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
-from edgemem.see.sources.opening import open_source
 from edgemem.see.write import EventDocument
 
 
@@ -39,8 +40,10 @@ def parts(**changes):
         "gates": [Blur(), LocalDifference()],
         "selector": AdaptiveDedup(DedupSettings(local_change=12.0)),
         "chains": [track],
-        "joint": FakeJointEmbedder(),
     }
+    reading = [TextPerceiver(reader)] if (reader := changes.pop("reader", None)) is not None else []
+    joint = changes.pop("joint", FakeJointEmbedder())
+    options["perceivers"] = [*([JointPerceiver(joint)] if joint is not None else []), *reading]
     return PipelineParts(**(options | changes))
 
 
@@ -139,7 +142,7 @@ def test_a_film_that_was_seen_is_known_and_a_second_time_that_was_interrupted_go
 
 def test_results_do_not_depend_on_how_often_is_committed(tmp_path, monkeypatch):
     ingest(tmp_path / "a", SyntheticCamera(seconds=24, scene_s=6))
-    monkeypatch.setattr("edgemem.see.pipeline.COMMIT_S", 0.0)
+    monkeypatch.setattr("edgemem.see.commit.COMMIT_S", 0.0)
     ingest(tmp_path / "b", SyntheticCamera(seconds=24, scene_s=6))
     assert stored(tmp_path / "a") == stored(tmp_path / "b")
 
@@ -149,6 +152,7 @@ class Failing:
 
     name = "failing"
     space = FakeJointEmbedder.space
+    levels, held, triggers, every_n, slow = 1, (), frozenset({"segment_closed"}), 0, False
 
     def _fail(self, *_):
         raise RuntimeError("out of memory")

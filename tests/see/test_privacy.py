@@ -13,6 +13,7 @@ from edgemem.records import Observation
 from edgemem.remember.disk.directory import set_paused
 from edgemem.remember.store import Store
 from edgemem.see.chains import Chain
+from edgemem.see.perceive import TextPerceiver
 from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.privacy import Privacy
 from edgemem.see.segment import FixedWindow
@@ -23,7 +24,8 @@ def see(directory, source, reader=None, **settings):
     rules = settings.pop("rules", [])
     with Store.open(directory) as store:
         privacy = Privacy(config.Privacy(**settings), rules, directory, source.name)
-        parts = PipelineParts(selector=KeepAll(), chains=[Chain(FixedWindow())], reader=reader, privacy=privacy)
+        perceivers = [TextPerceiver(reader)] if reader is not None else []
+        parts = PipelineParts(selector=KeepAll(), chains=[Chain(FixedWindow())], perceivers=perceivers, privacy=privacy)
         return Pipeline(source, parts, store).run()
 
 
@@ -54,7 +56,7 @@ class PausedCamera(SyntheticCamera):
 
 @pytest.mark.parametrize("resumes", [True, False])
 def test_paused_not_a_byte_is_written_and_frames_are_counted_as_paused(tmp_path, monkeypatch, resumes):
-    monkeypatch.setattr("edgemem.see.pipeline.COMMIT_S", 0.0)
+    monkeypatch.setattr("edgemem.see.commit.COMMIT_S", 0.0)
     camera = PausedCamera(tmp_path / "memory", resumes=resumes)
     report = see(tmp_path / "memory", camera)
     # The frame that was on its way when the pause began may be the last to be written.

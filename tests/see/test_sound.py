@@ -9,14 +9,13 @@ import pytest
 from recordings import beeps, heard_beeps
 
 from edgemem.errors import SourceError
-from edgemem.hear.listen import CHUNK_S, NOTHING_YET_US, RATE_HZ
-from edgemem.records import US
-from edgemem.see.sources.opening import open_source
-from edgemem.see.sources.sound import Microphone, SoundFile, sounds_of
+from edgemem.extend.sources import open_source
+from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US
+from edgemem.see.sources.sound import CHUNK_S, Microphone
 
 
-def sounds(path, after_us=NOTHING_YET_US, **options):
-    return list(sounds_of(open_source(str(path), rate_fps=1, **options))(after_us))
+def sounds(path, after_us=BEFORE_START_US, **options):
+    return list(open_source(str(path), rate_fps=1, **options).sounds(after_us))
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.mov"])
@@ -24,7 +23,7 @@ def test_sound_is_where_the_pictures_are(tmp_path, name):
     heard = sounds(beeps(tmp_path / name, [1.0, 3.5]))
     assert heard_beeps(heard) == pytest.approx([1.0, 3.5], abs=0.06)
     assert all(a.end_us == b.offset_us for a, b in pairwise(heard))
-    assert all(len(sound.samples) <= CHUNK_S * RATE_HZ and sound.samples.dtype == np.float32 for sound in heard)
+    assert all(len(sound.samples) <= CHUNK_S * SOUND_RATE_HZ and sound.samples.dtype == np.float32 for sound in heard)
 
 
 def test_offsets_count_from_the_first_picture(tmp_path):
@@ -64,7 +63,7 @@ def test_going_on_gives_exactly_what_was_not_given_yet(tmp_path):
 def test_a_recording_of_sound_alone_is_a_source_without_frames(tmp_path, name, codec):
     path = beeps(tmp_path / name, [1.0, 3.5], video_from_s=None, codec=codec) if codec != "mp3" else _mp3(tmp_path / name)
     source = open_source(str(path), rate_fps=1)
-    assert isinstance(source, SoundFile)
+    assert source.has_sound
     assert source.duration_us == pytest.approx(6 * US, abs=0.1 * US)
     assert list(source.frames()) == []
     assert source.blind
@@ -135,7 +134,7 @@ def test_live_sound_is_counted_on_and_its_loss_noticed(tmp_path):
     heard = []
     for sound in microphone.sounds():
         heard.append(sound)
-        if sum(len(s.samples) for s in heard) >= 5.5 * RATE_HZ:
+        if sum(len(s.samples) for s in heard) >= 5.5 * SOUND_RATE_HZ:
             microphone.close()
     assert all(sound.live and sound.stream == "kitchen" for sound in heard)
     assert all(a.end_us <= b.offset_us for a, b in pairwise(heard))

@@ -9,8 +9,8 @@ import pytest
 from films import encode, scene, scenes
 
 from edgemem.errors import SourceError
+from edgemem.extend.sources import open_source
 from edgemem.records import US
-from edgemem.see.sources.opening import open_source
 
 
 def offsets(path, rate_fps=1.0, **options):

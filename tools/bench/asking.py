@@ -31,9 +31,9 @@ from search import QUERIES, fill
 from edgemem.answer.retrieve import search
 from edgemem.cli.app import CommandContext
 from edgemem.cli.ask import make_kit
+from edgemem.extend.sources import open_source
 from edgemem.remember.view import View
 from edgemem.see.pixels import encode_jpeg, shrink
-from edgemem.see.sources.opening import open_source
 from edgemem.serve.client import AgentUnavailable, call
 from edgemem.serve.messages import AgentStatus, SearchReply, SearchRequest, StatusRequest
 

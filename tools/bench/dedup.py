@@ -20,11 +20,11 @@ from edgemem_vam.dedup import AdaptiveDedup
 from edgemem_vam.otsu import distance, otsu
 
 from edgemem.cli.app import CommandContext
+from edgemem.extend.sources import open_source
 from edgemem.infer.roles import JointEmbedder
 from edgemem.records import US, Frame, Image, Vector
 from edgemem.see import pixels
-from edgemem.see.select import Candidate
-from edgemem.see.sources.opening import open_source
+from edgemem.see.select import Candidate, Decision, Keep
 
 
 def noisy(image: Image, rng: np.random.Generator, sigma: float = 6.0) -> Image:
@@ -47,12 +47,12 @@ def scene_pictures(clips: Sequence[str], count: int) -> list[Image]:
 def kept(pictures: Sequence[Image], vectors: Sequence[Vector], calibration: dict[str, float]) -> list[int]:
     """What edgemem's selector keeps of a stream at 0.5 fps."""
     selector = AdaptiveDedup(None, calibration)
-    found = []
+    found: list[Decision] = []
     for seq, (picture, vector) in enumerate(zip(pictures, vectors, strict=True)):
         frame = Frame(stream="bench", seq=seq, t_us=seq * 2 * US, offset_us=seq * 2 * US, image=picture)
         candidate = Candidate(frame=frame, vector=vector, sharpness=0.0, small=pixels.shrink(picture, 320))
-        found += [k.candidate.frame.seq for k in selector.observe(candidate)]
-    return found + [k.candidate.frame.seq for k in selector.flush()]
+        found += selector.observe(candidate)
+    return [decision.candidate.frame.seq for decision in [*found, *selector.flush()] if isinstance(decision, Keep)]
 
 
 def kept_as_published(vectors: Sequence[Vector]) -> list[int]:

@@ -18,10 +18,10 @@ import cv2
 import numpy as np
 from _clips import clips
 
+from edgemem.extend.sources import open_source
 from edgemem.records import Image
 from edgemem.see import pixels
 from edgemem.see.gate import BlurSettings, DifferenceSettings, Look, SsimSettings
-from edgemem.see.sources.opening import open_source
 
 BLUR, DIFFERENCE, SSIM = BlurSettings().threshold, DifferenceSettings().threshold, SsimSettings().threshold
 SOFTEN = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)

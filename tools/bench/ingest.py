@@ -27,8 +27,8 @@ import cv2
 import numpy as np
 from _clips import clips
 
+from edgemem.extend.sources import open_source
 from edgemem.records import Image
-from edgemem.see.sources.opening import open_source
 
 WIDTH, HEIGHT, FPS, SHOT_S = 1920, 1080, 25, 12
 PLACES = ("PLATFORM 7", "ROOM 214", "EXIT C", "GATE B12", "CAFE OPEN", "NO ENTRY")
@@ -100,7 +100,7 @@ def run(path: Path, recipe: str, *, read_text: bool) -> None:
     text = subprocess.run([program, "recipes", recipe], check=True, capture_output=True, text=True).stdout
     with tempfile.TemporaryDirectory() as folder:
         own = Path(folder) / "bench.toml"
-        own.write_text(text if read_text else text.replace("rate_fps", "read_text = false\nrate_fps", 1))
+        own.write_text(text if read_text else text.replace('[[perceive]]\nuse = "read_text"\n', ""))
         command = [str(program), "ingest", str(path), "--memory", f"{folder}/memory", "--recipe", str(own), "--json"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         report, whole_s, memory = watch(command)

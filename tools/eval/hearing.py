@@ -27,10 +27,11 @@ import numpy as np
 import speak
 
 from edgemem.cli.app import CommandContext
-from edgemem.hear.listen import CHUNK_S, NOTHING_YET_US, RATE_HZ, Heard, Samples, Sound
+from edgemem.hear.listen import Heard
 from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import ensure, extract, fetch_archive
-from edgemem.see.sources.sound import SoundTrack
+from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, Samples, Sound
+from edgemem.see.sources.sound import CHUNK_S, SoundTrack
 
 US = 1_000_000
 _FOLDER = "usr/share/pocketsphinx/test/data"
@@ -53,7 +54,7 @@ SENTENCES = (
     "The printer on the second floor is out of paper again.",
 )
 MODELS = ("whisper-tiny-en", "whisper-base")
-PAUSE = np.zeros(RATE_HZ, np.float32)
+PAUSE = np.zeros(SOUND_RATE_HZ, np.float32)
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -107,7 +108,7 @@ def load_clips(session: CommandContext, *, synthetic: bool) -> list[Clip]:
 
 
 def _samples(path: Path) -> Samples:
-    return np.concatenate([samples for _, samples in SoundTrack(str(path)).chunks(NOTHING_YET_US)])
+    return np.concatenate([samples for _, samples in SoundTrack(str(path)).chunks(BEFORE_START_US)])
 
 
 def hear(session: CommandContext, clips: Sequence[Clip]) -> dict[str, Any]:
@@ -119,8 +120,8 @@ def hear(session: CommandContext, clips: Sequence[Clip]) -> dict[str, Any]:
     began, clock, cpu = 3600 * US, time.perf_counter(), time.process_time()
     whole = np.concatenate([part for clip in clips for part in (clip.samples, PAUSE)])
     heard = [one for found in _give(ear, whole, began) for one in found] + ear.flush()
-    wall_s, cpu_s, seconds = time.perf_counter() - clock, time.process_time() - cpu, len(whole) / RATE_HZ
-    ends = began + np.cumsum([(len(clip.samples) + len(PAUSE)) * US // RATE_HZ for clip in clips])
+    wall_s, cpu_s, seconds = time.perf_counter() - clock, time.process_time() - cpu, len(whole) / SOUND_RATE_HZ
+    ends = began + np.cumsum([(len(clip.samples) + len(PAUSE)) * US // SOUND_RATE_HZ for clip in clips])
     by_clip: list[list[Heard]] = [[] for _ in clips]
     for one in heard:
         by_clip[min(int(np.searchsorted(ends, one.offset_us + US // 4)), len(clips) - 1)].append(one)
@@ -132,7 +133,7 @@ def hear(session: CommandContext, clips: Sequence[Clip]) -> dict[str, Any]:
         errors[clip.speaker][1] += len(reference)
         if wrong:
             print(f"    {clip.name[-4:]:>6} {wrong} of {len(reference)}: {' '.join(one.text for one in found)}")
-    starts = [abs(found[0].offset_us - (end - (len(clip.samples) + len(PAUSE)) * US // RATE_HZ)) / US for clip, found, end in
+    starts = [abs(found[0].offset_us - (end - (len(clip.samples) + len(PAUSE)) * US // SOUND_RATE_HZ)) / US for clip, found, end in
               zip(clips, by_clip, ends, strict=True) if found]  # fmt: skip
     owners = [(clip.speaker, one.speaker) for clip, found in zip(clips, by_clip, strict=True) for one in found]
     return {
@@ -150,9 +151,9 @@ def hear(session: CommandContext, clips: Sequence[Clip]) -> dict[str, Any]:
 
 
 def _give(ear: Any, samples: Samples, began_us: int) -> Any:
-    step = round(CHUNK_S * RATE_HZ)
+    step = round(CHUNK_S * SOUND_RATE_HZ)
     for at in range(0, len(samples), step):
-        us = began_us + at * US // RATE_HZ
+        us = began_us + at * US // SOUND_RATE_HZ
         yield ear.hear(Sound(stream="a", t_us=us, offset_us=us, samples=samples[at : at + step]))
 
 
@@ -171,7 +172,7 @@ def silence(session: CommandContext) -> float:
     ear = session.plugins.make("ears", "whisper", {}, session.context, "evaluation")
     list(_give(ear, PAUSE, 0))
     cpu = time.process_time()
-    list(_give(ear, np.zeros(300 * RATE_HZ, np.float32), 3600 * US))
+    list(_give(ear, np.zeros(300 * SOUND_RATE_HZ, np.float32), 3600 * US))
     return (time.process_time() - cpu) / 300
 
 
@@ -214,11 +215,11 @@ def _film(clips: Sequence[Clip], path: Path) -> Path:
     from edgemem.cli.film import fetch_media
 
     media, _ = fetch_media(CommandContext(None, ()).home)
-    sound = np.concatenate([part for clip in clips for part in (clip.samples, PAUSE)])[: 40 * RATE_HZ]
+    sound = np.concatenate([part for clip in clips for part in (clip.samples, PAUSE)])[: 40 * SOUND_RATE_HZ]
     with av.open(str(media["vtest"])) as street, av.open(str(path), "w") as out:
         pictures = out.add_stream("libx264", rate=10, options={"preset": "veryfast"})
         pictures.width, pictures.height, pictures.pix_fmt = 768, 576, "yuv420p"
-        words = out.add_stream("aac", rate=RATE_HZ, layout="mono")
+        words = out.add_stream("aac", rate=SOUND_RATE_HZ, layout="mono")
         for number, frame in enumerate(street.decode(video=0)):
             if number == 400:
                 break
@@ -226,7 +227,7 @@ def _film(clips: Sequence[Clip], path: Path) -> Path:
         out.mux(pictures.encode(None))
         for at in range(0, len(sound), 1024):
             block = av.AudioFrame.from_ndarray(np.ascontiguousarray(sound[None, at : at + 1024]), format="fltp", layout="mono")
-            block.sample_rate, block.pts = RATE_HZ, at
+            block.sample_rate, block.pts = SOUND_RATE_HZ, at
             out.mux(words.encode(block))
         out.mux(words.encode(None))
     return path

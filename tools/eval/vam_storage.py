@@ -31,10 +31,11 @@ from signs import Image
 
 from edgemem.cli.app import CommandContext
 from edgemem.extend.assembly import make_parts
-from edgemem.infer.roles import JointEmbedder, Sight
-from edgemem.records import US, Frame
+from edgemem.records import US, Frame, Observation
 from edgemem.remember.store import Store
+from edgemem.see.perceive import BasePerceiver, Perceiver, Perception
 from edgemem.see.pipeline import Pipeline
+from edgemem.see.sources.base import BaseSource
 
 RATE_FPS = 0.5
 SIZE: Size = (640, 360)
@@ -97,10 +98,10 @@ def with_visitor(picture: Image, visit: Visit) -> Image:
     return shown
 
 
-class Composed:
+class Composed(BaseSource):
     """A source of the composed pictures at `RATE_FPS`, with sensor noise."""
 
-    name, live, blind = "composed", False, ""
+    name = "composed"
 
     def __init__(self, segments: list[Segment], still: set[int], visited: list[Visit], seed: int) -> None:
         self._segments, self._still, self._visits, self._seed = segments, still, visited, seed
@@ -108,12 +109,6 @@ class Composed:
         self.duration_us: int | None = round(segments[-1].t1 * US)
         self.identity = f"composed-{seed}-{len(segments)}"
         self.dropped: dict[str, int] = {}
-
-    def skip_to(self, offset_us: int) -> None:
-        """Never continued."""
-
-    def close(self) -> None:
-        """Nothing to free."""
 
     def frames(self) -> Iterator[Frame]:
         """One frame every two seconds."""
@@ -132,15 +127,18 @@ class Composed:
             seq += len(due)
 
 
-class GlanceOnly:
-    """The joint embedder without its dear second look, which names what is kept and decides nothing about what is."""
+class GlanceOnly(BasePerceiver):
+    """A perceiver without its expensive second look, which names what is kept and does not decide what is."""
 
-    def __init__(self, joint: JointEmbedder) -> None:
-        self.space, self.glance, self.embed_text = joint.space, joint.glance, joint.embed_text
+    name, glances = "glance", True
 
-    def look(self, image: Image) -> Sight:
+    def __init__(self, perceiver: Perceiver) -> None:
+        self.spaces, self.glance = perceiver.spaces, perceiver.glance  # type: ignore[method-assign]
+
+    def perceive(self, image: Image, known: tuple[Observation, ...]) -> Perception:
         """The vector alone."""
-        return Sight(vector=self.glance([image])[0])
+        del known
+        return Perception(vectors={self.spaces[0].space.name: self.glance([image])[0]})
 
 
 def recall(spans: list[tuple[float, float]], times_s: list[float]) -> float | None:
@@ -161,9 +159,8 @@ def measure(rhythm: str, seed: int, minutes: float, recipe: str, work: Path) -> 
     visited = visits(rng, segments, still, catalog)
     session = CommandContext(None, ())
     parts, _ = make_parts(session.recipes, session.recipes.read(recipe), session.context, session.plugins)
-    assert parts.joint is not None
-    parts.joint = GlanceOnly(parts.joint)
-    parts.reader, parts.retainer, parts.segment_closed = None, None, lambda _: None
+    parts.perceivers = [GlanceOnly(next(perceiver for perceiver in parts.perceivers if perceiver.glances))]
+    parts.retainer, parts.segment_closed = None, lambda _: None
     begun = time.perf_counter()
     with Store.open(work / f"{rhythm}-{seed}-{recipe}") as store:
         report = Pipeline(Composed(segments, still, visited, seed), parts, store).run()

@@ -1,16 +1,17 @@
 """The byte budget: what fades so that the directory never outgrows its cap.
 
-Before each write enough pages are made free, by these rungs in this order. Each rung has a hand that moves from the oldest arrival to
-the newest and never passes the hand of the rung before it, so every moment is met in the order of its age and each rung is paid once
-per moment, whatever the memory holds. Order is that of arrival, not of the clock: no wrong clock can make a memory fade.
+Before each write enough pages are made free, by these stages in this order. Each stage has a position that moves from the oldest arrival
+to the newest and never passes the position of the stage before it. So moments come in the order of their age, and each stage works once
+per moment, however much the memory holds. Order is that of arrival, not of the clock: no wrong clock can make a memory fade.
 
 0. answers: the oldest sessions go, all but the latest few; these go when nothing else is left that may fade.
 1. recompress: recent pictures become mid ones, once the recent ones take more than a quarter of the place; mid ones long ones likewise.
-2. thin: of each stretch of a stream one moment stays, the one worth most (worth.py); the stretch doubles from 2 s to an hour as often
+2. thin: of each stretch of a stream one moment stays, the one of most value (value.py); the stretch doubles from 2 s to an hour as often
    as need be.
 3. summarise: unprotected moments become stubs (no picture; observations, vectors and documents stay), oldest first.
 4. drop: unprotected stubs go, oldest first. Their documents stay.
-5. last resort: pictures of representatives shrink to 256 px, then become stubs, then go; at last the oldest documents without a moment.
+5. last resort: pictures of representatives shrink to 256 px, then become stubs, then go; at last segments and entities of
+   which nothing is left, the oldest documents without a moment, relations without evidence, and work that writers put off.
 
 Never touched: pinned moments. The first and the latest moment of each stream stay; their pictures shrink when nothing else is left.
 """
@@ -41,7 +42,7 @@ _FIRST_GAP_S, _LAST_GAP_S = 2, 4096
 _PICTURES: dict[str, tuple[Tier, int, int, int]] = {
     "recent": ("mid", 768, 70, 1),
     "mid": ("long", 512, 45, 2),
-    "faint": ("long", 256, 35, 3),
+    "smallest": ("long", 256, 35, 3),
 }
 """Tier, side, quality (VAM, Table 5) and generation that a picture gets."""
 
@@ -51,16 +52,20 @@ _SAME = "m.blob_id = (SELECT blob_id FROM moment WHERE id = {})"
 
 _LATEST_SESSIONS = 8
 """Else a full memory could never tell why it gave an answer: something fades there before each write."""
-_EMPTY = "NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = d.id) AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = d.id)"
+_EMPTY = (
+    "NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = d.id) AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = d.id)"
+    " AND NOT EXISTS (SELECT 1 FROM segment WHERE parent_id = d.id)"
+)
 _UNPROVEN = "NOT EXISTS (SELECT 1 FROM relation_evidence WHERE relation_id = d.id AND (document_id OR moment_id))"
 _UNKNOWN = (
     "NOT EXISTS (SELECT 1 FROM relation WHERE source_id = d.id) AND NOT EXISTS (SELECT 1 FROM relation WHERE target_id = d.id)"
     " AND NOT EXISTS (SELECT 1 FROM mention WHERE entity_id = d.id) AND NOT EXISTS (SELECT 1 FROM utterance WHERE speaker_id = d.id)"
+    " AND NOT EXISTS (SELECT 1 FROM part WHERE entity_id = d.id)"
 )
 
 
 class EvictionProgress(msgspec.Struct):
-    """How far each rung has come: the last id it met. Kept with the memory."""
+    """How far each stage has come: the last id it met. Kept with the memory."""
 
     cap_bytes: int = 0
     at: dict[str, int] = {}
@@ -72,7 +77,7 @@ class EvictionStore(Protocol):
 
     ledger: Counter[str]
 
-    def edges(self) -> frozenset[int]: ...
+    def stream_ends(self) -> frozenset[int]: ...
     def arrivals(self, after_id: int, upto_id: int, limit: int, which: str = "1") -> list[Retainable]: ...
     def picture(self, moment_id: int) -> bytes | None: ...
     def state(self, key: str) -> bytes | None: ...
@@ -89,17 +94,17 @@ class Eviction:
         self._division = division
         self._share_bytes = division.share_bytes
         kept = store.state(_KEY)
-        self._hands = msgspec.msgpack.decode(kept, type=EvictionProgress) if kept else EvictionProgress()
-        if self._hands.cap_bytes != division.cap_bytes:
-            self._hands = EvictionProgress(cap_bytes=division.cap_bytes)  # a larger cap thins less
-        self._edges: frozenset[int] = frozenset()
+        self._progress = msgspec.msgpack.decode(kept, type=EvictionProgress) if kept else EvictionProgress()
+        if self._progress.cap_bytes != division.cap_bytes:
+            self._progress = EvictionProgress(cap_bytes=division.cap_bytes)  # a larger cap thins less
+        self._ends: frozenset[int] = frozenset()
 
     def step(self, *, hard: bool) -> bool:
-        """One transaction of the first rung that has something before it. False when none has.
+        """One transaction of the first stage that has something before it. False when none has.
 
         `hard` ignores the quarters and looks at everything, the first and latest pictures included.
         """
-        self._edges = self._store.edges()
+        self._ends = self._store.stream_ends()
         if self._forget_session(0 if hard else _LATEST_SESSIONS):
             return True
         newest = self._newest_id()
@@ -107,38 +112,39 @@ class Eviction:
         for tier in ("recent", "mid"):
             if self._store.ledger[tier] > self._share_bytes and self._advance(tier, newest, partial(self._recode, tier)):
                 return True
-            newest = newest if hard else min(newest, max(self._hands.at.get(tier, 0), self._passed(tier)))
+            newest = newest if hard else min(newest, max(self._progress.at.get(tier, 0), self._passed(tier)))
         if self._thin(newest):
             return True
-        rungs: tuple[tuple[str, Callable[[Transaction, Sequence[Retainable]], int]], ...] = (
-            ("summarise", self._summarise), ("drop", self._drop), ("faint", self._faint), ("stub", self._stub), ("gone", self._gone),
-        )  # fmt: skip
-        if any(self._advance(name, newest, act) for name, act in rungs) or self._forget_documents():
+        stages: dict[str, Callable[[Transaction, Sequence[Retainable]], int]] = {
+            "summarise": self._summarise, "drop": self._drop, "smallest": self._shrink_all,
+            "stub": self._stub, "gone": self._drop_protected,
+        }  # fmt: skip
+        if any(self._advance(name, newest, act) for name, act in stages.items()) or self._forget_documents():
             return True
-        return hard and (self._forget_terms() or self._fade_edges())
+        return hard and (self._forget_terms() or self._shrink_ends())
 
     def _passed(self, tier: str) -> int:
-        """All moments up to this id have left the tier, be it by age: then the rung's own hand may still stand at the beginning."""
+        """All moments up to this id have left the tier, be it by age: then the position of its stage may still be the beginning."""
         query = "SELECT min(id) FROM moment INDEXED BY moment_tier WHERE tier = ? AND NOT pinned"
         oldest = self._connection.execute(query, (tier,)).fetchone()[0]
         return self._newest_id() if oldest is None else oldest - 1
 
     def restart(self) -> None:
-        """Begin all laps anew, for a hard round."""
-        self._hands = EvictionProgress(cap_bytes=self._division.cap_bytes, gap_s=self._hands.gap_s)
+        """Let every stage begin at the oldest moment again, for a hard round."""
+        self._progress = EvictionProgress(cap_bytes=self._division.cap_bytes, gap_s=self._progress.gap_s)
 
     def _newest_id(self) -> int:
         newest: int = self._connection.execute("SELECT ifnull(max(id), 0) FROM moment").fetchone()[0]
         return newest
 
-    def _advance(self, rung: str, upto: int, act: Callable[[Transaction, Sequence[Retainable]], int]) -> bool:
-        """Let `act` deal with the moments before the rung's hand; it tells how far it came. False at the end of the lap."""
-        window = self._window(self._hands.at.get(rung, 0), upto)
+    def _advance(self, stage: str, upto: int, act: Callable[[Transaction, Sequence[Retainable]], int]) -> bool:
+        """Let `act` deal with the moments after the position of the stage; it returns how far it came. False when the stage is through."""
+        window = self._window(self._progress.at.get(stage, 0), upto)
         if not window:
             return False
         with self._store.unbounded() as tx:
-            self._hands.at[rung] = act(tx, window)
-            tx.set_state(_KEY, msgspec.msgpack.encode(self._hands))
+            self._progress.at[stage] = act(tx, window)
+            tx.set_state(_KEY, msgspec.msgpack.encode(self._progress))
         return True
 
     def _window(self, after: int, upto: int) -> list[Retainable]:
@@ -155,8 +161,8 @@ class Eviction:
                 return moment.id
         return window[-1].id
 
-    def _loose(self, moment: Retainable) -> bool:
-        return not (moment.protected or moment.pinned or moment.id in self._edges)
+    def _may_fade(self, moment: Retainable) -> bool:
+        return not (moment.protected or moment.pinned or moment.id in self._ends)
 
     def _recode(self, tier: str, tx: Transaction, window: Sequence[Retainable]) -> int:
         """Until the tier is back within its share: what need not shrink yet does not."""
@@ -167,8 +173,8 @@ class Eviction:
                 return moment.id
         return window[-1].id
 
-    def _faint(self, tx: Transaction, window: Sequence[Retainable]) -> int:
-        return self._each(tx, window, lambda moment: None if moment.id in self._edges else self._smaller(tx, moment, "faint"))
+    def _shrink_all(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda moment: None if moment.id in self._ends else self._smaller(tx, moment, "smallest"))
 
     def _smaller(self, tx: Transaction, moment: Retainable, step: str) -> bool:
         """Shrink its picture, for all moments that show it; False when they are more than one transaction takes.
@@ -201,46 +207,46 @@ class Eviction:
         return kept == 1
 
     def _summarise(self, tx: Transaction, window: Sequence[Retainable]) -> int:
-        return self._each(tx, window, lambda m: tx.stub_moment(m.id) if self._loose(m) and m.tier != "stub" else None)
+        return self._each(tx, window, lambda m: tx.stub_moment(m.id) if self._may_fade(m) and m.tier != "stub" else None)
 
     def _drop(self, tx: Transaction, window: Sequence[Retainable]) -> int:
-        return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._loose(m) else None)
+        return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._may_fade(m) else None)
 
     def _stub(self, tx: Transaction, window: Sequence[Retainable]) -> int:
-        return self._each(tx, window, lambda m: None if m.pinned or m.id in self._edges else tx.stub_moment(m.id))
+        return self._each(tx, window, lambda m: None if m.pinned or m.id in self._ends else tx.stub_moment(m.id))
 
-    def _gone(self, tx: Transaction, window: Sequence[Retainable]) -> int:
-        return self._each(tx, window, lambda m: None if m.pinned or m.id in self._edges else tx.drop_moment(m.id))
+    def _drop_protected(self, tx: Transaction, window: Sequence[Retainable]) -> int:
+        return self._each(tx, window, lambda m: None if m.pinned or m.id in self._ends else tx.drop_moment(m.id))
 
     def _thin(self, upto: int) -> bool:
-        """Sweep on; at the end of a lap double the gap and begin again, up to an hour."""
-        hands = self._hands
+        """Thin further; when all moments are met, double the gap and begin again, up to an hour."""
+        progress = self._progress
         while not self._advance("thin", upto, self._thin_window):
-            if hands.gap_s >= _LAST_GAP_S or not upto:
+            if progress.gap_s >= _LAST_GAP_S or not upto:
                 return False
-            hands.gap_s *= 2
-            hands.at["thin"] = 0
+            progress.gap_s *= 2
+            progress.at["thin"] = 0
         return True
 
     def _thin_window(self, tx: Transaction, window: Sequence[Retainable]) -> int:
         buckets: defaultdict[tuple[int, int], list[Retainable]] = defaultdict(list)
         for moment in window:
-            buckets[moment.stream_id, moment.t_us // (self._hands.gap_s * US)].append(moment)
-        worths = self._worths(window)
-        spared = {self._most_valuable(bucket, worths) for bucket in buckets.values()}
-        return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._loose(m) and m.id not in spared else None)
+            buckets[moment.stream_id, moment.t_us // (self._progress.gap_s * US)].append(moment)
+        values = self._values(window)
+        spared = {self._most_valuable(bucket, values) for bucket in buckets.values()}
+        return self._each(tx, window, lambda m: tx.drop_moment(m.id) if self._may_fade(m) and m.id not in spared else None)
 
-    def _worths(self, window: Sequence[Retainable]) -> dict[int, float]:
+    def _values(self, window: Sequence[Retainable]) -> dict[int, float]:
         found: dict[int, float] = {}
         for stream_id in {moment.stream_id for moment in window}:
             ids = [m.id for m in sorted(window, key=lambda m: m.t_us) if m.stream_id == stream_id]
             found.update(zip(ids, values_of(self._connection, ids).tolist(), strict=True))
         return found
 
-    def _most_valuable(self, bucket: Sequence[Retainable], worths: Mapping[int, float]) -> int:
-        """What stays anyhow stands for its stretch; else what is worth most."""
-        kept = next((moment for moment in bucket if not self._loose(moment)), None)
-        return max(bucket, key=lambda moment: worths[moment.id]).id if kept is None else kept.id
+    def _most_valuable(self, bucket: Sequence[Retainable], values: Mapping[int, float]) -> int:
+        """What may not fade represents its stretch; else the one of most value."""
+        kept = next((moment for moment in bucket if not self._may_fade(moment)), None)
+        return max(bucket, key=lambda moment: values[moment.id]).id if kept is None else kept.id
 
     def _forget_session(self, keep: int) -> bool:
         """The oldest session, where more than `keep` are there."""
@@ -252,8 +258,8 @@ class Eviction:
         return True
 
     def _forget_documents(self) -> bool:
-        """The oldest documents that no moment stands behind; relations without evidence; segments and entities of which nothing is left."""
-        oldest = (("document", "d.moment_id IS NULL"), ("relation", _UNPROVEN), ("segment", _EMPTY), ("entity", _UNKNOWN))
+        """Segments and entities of which nothing is left; then the oldest documents without a moment, relations without evidence, jobs."""
+        oldest = (("segment", _EMPTY), ("entity", _UNKNOWN), ("document", "d.moment_id IS NULL"), ("relation", _UNPROVEN), ("job", "1"))
         found = [
             (kind, row[0])
             for kind, which in oldest
@@ -264,6 +270,7 @@ class Eviction:
         with self._store.unbounded() as tx:
             drop: dict[str, Callable[[int], bool | None]] = {
                 "document": tx.drop_document, "relation": tx.drop_relation, "segment": tx.drop_segment, "entity": tx.drop_entity,
+                "job": tx.drop_job,
             }  # fmt: skip
             for kind, row_id in found:
                 if drop[kind](row_id) is False or tx.full:
@@ -277,11 +284,11 @@ class Eviction:
             tx.drop_unused_terms()
             return tx.connection.total_changes > before
 
-    def _fade_edges(self) -> bool:
+    def _shrink_ends(self) -> bool:
         """When nothing else is left, first and latest pictures shrink too, once."""
-        ids = ",".join(map(str, self._edges))
+        ids = ",".join(map(str, self._ends))
         window = [
-            m for m in self._store.arrivals(0, 2**62, -1, f"m.id IN ({ids})") if m.generation < _PICTURES["faint"][3] and not m.pinned
+            m for m in self._store.arrivals(0, 2**62, -1, f"m.id IN ({ids})") if m.generation < _PICTURES["smallest"][3] and not m.pinned
         ]
         if not window:
             return False

@@ -1,15 +1,13 @@
-"""What the writer does about its disk: room before every transaction, the log, free pages, vector files, each in bounded steps."""
+"""Maintenance by the writer: room before every transaction, the log, free pages, vector files, each in bounded steps."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemem.errors import BudgetError
-from edgemem.records import Observation
 from edgemem.remember.disk import page_budget, schema
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.log import Log
@@ -36,40 +34,18 @@ class Maintenance:
     _wal: Log
     _spaces: dict[str, SpaceWriter]
     _division: page_budget.BudgetShares | None
-    _fader: Eviction | None
+    _eviction: Eviction | None
     _making_room = False
     _granted_pages = 0
     _synced_s = 0.0
-
-    @property
-    def picture_bytes(self) -> int | None:
-        """A picture of so many bytes fits into a transaction with all that belongs to it; None: any does."""
-        return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 4
-
-    @property
-    def state_bytes(self) -> int | None:
-        """A state of so many bytes fits beside what else a transaction holds, where that was reserved; None: any does."""
-        return None if self._division is None else self._division.transaction_pages * schema.PAGE_BYTES // 3
-
-    def fitting(self, seen: Sequence[Observation]) -> tuple[Observation, ...]:
-        """Of what was seen in one picture the surest that fit likewise, in the order given; all of it without a budget."""
-        if self._division is None:
-            return tuple(seen)
-        left, chosen = self._division.transaction_pages // 4, set[int]()
-        for place in sorted(range(len(seen)), key=lambda i: -seen[i].score):
-            pages = page_budget.seen_pages([seen[place].name])
-            if pages <= left:
-                left -= pages
-                chosen.add(place)
-        return tuple(observation for place, observation in enumerate(seen) if place in chosen)
 
     def make_room(self) -> None:
         """Let old things fade until a whole transaction fits under the cap. Every transaction begins with this; nothing without a budget.
 
         Raises BudgetError when nothing is left that may fade, or when a reader keeps the log from being cut.
         """
-        division, fader = self._division, self._fader
-        if division is None or fader is None or self._making_room:
+        division, eviction = self._division, self._eviction
+        if division is None or eviction is None or self._making_room:
             return
         self._making_room = True
         try:
@@ -77,13 +53,13 @@ class Maintenance:
                 hard = False
                 self._cut_log()
                 while not self.has_room():
-                    if not fader.step(hard=hard):
+                    if not eviction.step(hard=hard):
                         if hard:
                             raise BudgetError(
                                 f"memory {self.directory}: nothing is left that may fade; raise budget.disk or unpin pictures"
                             )
                         hard = True
-                        fader.restart()
+                        eviction.restart()
                     self._cut_log()
                 self._give_back(division)
         finally:
@@ -143,7 +119,7 @@ class Maintenance:
         return page_budget.PageBudget(self._division.transaction_pages, self._division.cap_bytes // 2 - self._division.log_bytes)
 
     def maintain(self, *, vacuum_steps: int = 1) -> bool:
-        """Do a bounded piece of upkeep: a checkpoint, a few steps of vacuum, sorting of a sidecar. True if more is to be done.
+        """Do a bounded step of maintenance: a checkpoint, a few steps of vacuum, sorting of a sidecar. True if more is to be done.
 
         Meant for the pauses of the frame path: a step takes some milliseconds.
         """
@@ -160,7 +136,7 @@ class Maintenance:
                     break
                 self._vacuum(min(_VACUUM_PAGES, spare, *([] if division is None else [division.transaction_pages // 4])))
             for space in self._spaces.values():
-                space.tidy(None if division is None else division.slack_bytes // 8)
+                space.compact(None if division is None else division.slack_bytes // 8)
             return self._pragma("freelist_count") > keep
 
     def _log_is_long(self) -> bool:

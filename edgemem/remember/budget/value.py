@@ -1,8 +1,9 @@
-"""What a moment is worth beside its neighbours, when only one of them may stay.
+"""The value of a moment beside its neighbours, when only one of them may stay.
 
-Worth = sum over the names seen in it of 1 / (moments that show this name) + novelty + a tenth of its sharpness. What was seen once
-counts 1, what is always there next to nothing. Novelty is 1 - the cosine to the nearer of its two neighbours in time: a glimpse is
-unlike both, the moment after it is like the one that follows. Sharpness, as a share of the sharpest, decides between near-duplicates.
+Value = sum over the names seen in it of 1 / (moments that show this name) + novelty + a tenth of its sharpness. What was seen once
+counts 1, what is always there next to nothing. Novelty is 1 - the cosine to the nearer of its two neighbours in time: what was
+shown briefly is unlike both, the moment after it is like the one that follows. Sharpness, as a share of the sharpest, decides between
+near-duplicates.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Values = npt.NDArray[np.float64]
 
 
 def values_of(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
-    """Worth of each of these moments, which are neighbours in the order of time."""
+    """The value of each of these moments, which are neighbours in the order of time."""
     return _rarity(connection, ids) + _novelty(connection, ids) + _SHARPNESS * _sharpness(connection, ids)
 
 

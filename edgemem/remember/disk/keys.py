@@ -29,7 +29,7 @@ _KEY_BYTES = 32
 _KDF_ROUNDS = 256_000
 _TPM_PATIENCE_S = 30.0
 _FEWEST_CHARS = 8
-"""Whoever has the file may try passphrases as fast as the machine allows; shorter ones are not worth the name."""
+"""Whoever has the file may try passphrases as fast as the machine allows; shorter ones protect nothing."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from edgemem.errors import BudgetError
 from edgemem.records import Record
 
-MINIMUM_BYTES = 8 << 20
-"""Smallest cap. An empty memory takes 0.3 MiB; below 8 MiB a transaction could not hold a large picture, its index pages and its text."""
+MINIMUM_BYTES = 64 << 20
+"""Smallest cap. A transaction may then take 6.4 MiB: a second of stream with its pictures, their observations and texts."""
 
 PAGE_BYTES = 4096
 FRAME_BYTES = PAGE_BYTES + 24
@@ -53,7 +53,7 @@ class BudgetShares(Record, frozen=True, kw_only=True):
     def of(cls, cap_bytes: int) -> BudgetShares:
         """Raises BudgetError below `MINIMUM_BYTES`."""
         if cap_bytes < MINIMUM_BYTES:
-            raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f} MiB: a memory needs at least {MINIMUM_BYTES >> 20}MiB")
+            raise BudgetError(f"budget.disk is {cap_bytes / 2**20:.1f}MiB: set it to {MINIMUM_BYTES >> 20}MiB or more")
         return cls(cap_bytes=cap_bytes, log_bytes=log_bytes(cap_bytes), slack_bytes=_LEAST_SLACK_BYTES + cap_bytes // 32)
 
     @property
@@ -104,6 +104,16 @@ def document_pages(text_bytes: int) -> int:
 def passage_pages(text_bytes: int, vector_bytes: int) -> int:
     """Adding or removing a passage; `text_bytes` is of text that is not in its document."""
     return _PASSAGE_PAGES + text_bytes // _LEAF_BYTES + vector_bytes // _LEAF_BYTES
+
+
+def part_pages(vector_bytes: int) -> int:
+    """Adding or removing a part, or the vector of an entity: its table, three indexes, the vectors."""
+    return _PASSAGE_PAGES + vector_bytes // _LEAF_BYTES
+
+
+def job_pages(payload_bytes: int) -> int:
+    """Adding or removing a job."""
+    return 4 + payload_bytes // _LEAF_BYTES
 
 
 def relation_pages(text_bytes: int) -> int:
@@ -157,7 +167,9 @@ class PageBudget:
         """As `claim`, from what was reserved as far as that goes."""
         kept = min(pages, self._reserved)
         self._reserved -= kept
-        self.claim(pages - kept)
+        if self._pages is not None:
+            self._pages += kept
+        self.claim(pages)
 
     def fits(self, pages: int) -> bool:
         """Whether so many more could be claimed, and are so few that they fit into any transaction that is not full."""

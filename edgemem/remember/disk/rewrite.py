@@ -68,7 +68,7 @@ def copy_into(
     remove_part(file)
     connection.execute("ATTACH ? AS part KEY ?", (str(file), "" if key is None else key.pragma(keys.new_salt())))
     try:
-        connection.execute("PRAGMA part.synchronous=OFF")  # it is synced once, at the end, and nothing before that is worth a journal
+        connection.execute("PRAGMA part.synchronous=OFF")  # it is synced once, at the end, and nothing before that needs a journal
         connection.execute("PRAGMA part.journal_mode=OFF")
         connection.execute(f"PRAGMA part.page_size={schema.PAGE_BYTES}")
         connection.execute("PRAGMA part.auto_vacuum=INCREMENTAL")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from edgemem.remember.budget.pieces import Step
-from edgemem.remember.forgetting.tidy import ERASE_DUE
+from edgemem.remember.budget.batches import Step
+from edgemem.remember.forgetting.finish import ERASE_DUE
 from edgemem.remember.rows.transaction import Transaction
 
 _WINDOW = 64
@@ -56,9 +56,12 @@ def _drop_some(receipt_id: str, kind: str, drop: _Drop, tx: Transaction) -> bool
     return len(found) == _WINDOW
 
 
-def _drop_entity(tx: Transaction, row_id: int) -> None:
-    tx.claim(4)
-    tx.connection.execute("DELETE FROM entity WHERE id = ?", (row_id,))
+def _drop_vectors_of_shown(column: str, tx: Transaction, row_id: int) -> None:
+    """Drop the vectors of entities that were seen here and stay: a vector may come from any of the sightings."""
+    shown = f"SELECT entity_id FROM mention WHERE {column} = :id UNION SELECT entity_id FROM part WHERE {column} = :id"  # noqa: S608
+    for (entity_id,) in tx.connection.execute(shown, {"id": row_id}).fetchall():
+        if entity_id is not None:
+            tx.drop_entity_vectors(entity_id)
 
 
 def _unmention(column: str, tx: Transaction, row_id: int) -> None:
@@ -68,11 +71,13 @@ def _unmention(column: str, tx: Transaction, row_id: int) -> None:
 
 
 def _drop_document(tx: Transaction, row_id: int) -> bool:
+    _drop_vectors_of_shown("document_id", tx, row_id)
     _unmention("document_id", tx, row_id)
     return tx.drop_document(row_id)
 
 
 def _drop_moment(tx: Transaction, row_id: int) -> bool:
+    _drop_vectors_of_shown("moment_id", tx, row_id)
     _unmention("moment_id", tx, row_id)
     return tx.drop_moment(row_id)
 
@@ -82,7 +87,7 @@ _DROPS: dict[str, _Drop] = {
     "relation": Transaction.drop_relation,
     "document": _drop_document,
     "moment": _drop_moment,
-    "entity": _drop_entity,
+    "entity": Transaction.drop_entity,
     "segment": Transaction.drop_segment,
 }
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from edgemem.errors import UsageError, nearest
 from edgemem.records import Record, Segment
+from edgemem.remember.rows.sessions import strings
 from edgemem.remember.rows.text import words
 
 _VECTORS = (
@@ -27,8 +28,10 @@ _SAME = (
 )
 _SESSION_TEXTS = (
     "SELECT id, question || char(10) || answer || char(10) || notes FROM session UNION ALL"
-    " SELECT session_id, action || char(10) || result FROM step UNION ALL SELECT session_id, data FROM call"
+    " SELECT session_id, action || char(10) || result FROM step UNION ALL SELECT session_id, reply || char(10) || error FROM call"
 )
+_STREAMS = "SELECT substr(key, 5) AS name FROM state WHERE key LIKE 'see/%' UNION SELECT stream FROM job"
+"""Those with a saved state or work put off."""
 _AMONG = re.compile(r"@(\w)")
 """`id @m` stands for: the id is one of those bound to `m`."""
 
@@ -70,6 +73,8 @@ class Selection:
     entities: set[int] = field(default_factory=set)
     sessions: set[int] = field(default_factory=set)
     """Answers in which some of it came up."""
+    jobs: set[int] = field(default_factory=set)
+    """Work put off that may quote some of it. Nobody cites a job, so there are no tombstones for them."""
     trimmed: list[Segment] = field(default_factory=list)
     """As they will be: what is left of them."""
     streams: list[str] = field(default_factory=list)
@@ -114,6 +119,7 @@ class _Selecting:
         self._trim()
         self._orphans()
         self._sessions()
+        self._jobs()
         self._weigh()
         return self._found
 
@@ -133,11 +139,11 @@ class _Selecting:
             ids.update(self._ids(f"SELECT id FROM {kind} WHERE t0_us <= :t1 AND t1_us >= :t0", **span))  # noqa: S608
         asked = "SELECT id FROM session WHERE asked_us BETWEEN :t0 AND :t1 UNION SELECT session_id FROM session_evidence"
         found.sessions |= self._ids(f"{asked} WHERE t0_us <= :t1 AND t1_us >= :t0", **span)
-        # A selector may hold back a picture of that time of a stream that has no moment yet.
-        found.streams = [row[0] for row in self._rows("SELECT substr(key, 5) FROM state WHERE key LIKE 'see/%' ORDER BY key")]
+        # A selector may keep a picture of that time of a stream that has no moment yet.
+        found.streams = [row[0] for row in self._rows(f"SELECT name FROM ({_STREAMS}) ORDER BY name")]  # noqa: S608
 
     def _stream(self, name: str) -> None:
-        names = {row[0] for row in self._rows("SELECT name FROM stream UNION SELECT substr(key, 5) FROM state WHERE key LIKE 'see/%'")}
+        names = {row[0] for row in self._rows(f"SELECT name FROM stream UNION {_STREAMS}")}  # noqa: S608
         if name not in names:
             raise UsageError(f'this memory has no stream "{name}"{nearest(name, names)}')
         self._found.gone_stream = name
@@ -164,6 +170,9 @@ class _Selecting:
         mentions = self._rows("SELECT document_id, moment_id FROM mention WHERE entity_id @e", e=found.entities)
         found.documents |= {row[0] for row in mentions if row[0] is not None}
         found.moments |= {row[1] for row in mentions if row[1] is not None}
+        parts = self._rows("SELECT document_id, moment_id FROM part WHERE entity_id @e", e=found.entities)
+        found.documents |= {row[0] for row in parts if row[0] is not None}
+        found.moments |= {row[1] for row in parts if row[1] is not None}
         says = _saying(names)
         found.documents |= {key for key, text in self._connection.execute("SELECT id, text FROM document") if says(text)}
         found.documents |= self._ids("SELECT document_id FROM utterance WHERE speaker_id @e", e=found.entities)
@@ -177,7 +186,11 @@ class _Selecting:
         )
         found.relations |= self._ids("SELECT id FROM relation WHERE source_id @e OR target_id @e", e=found.entities)
         found.sessions |= {key for key, text in self._connection.execute(_SESSION_TEXTS) if says(text)}
-        if not (found.entities or found.documents or found.moments or found.sessions):
+        requests = self._connection.execute("SELECT session_id, request, logprobs FROM call")
+        found.sessions |= {key for key, *asked in requests if any(says(text) for packed in asked for text in strings(packed))}
+        put_off = self._connection.execute("SELECT id, payload, error FROM job")
+        found.jobs |= {key for key, *texts in put_off if _holds(texts, names)}
+        if not (found.entities or found.documents or found.moments or found.sessions or found.jobs):
             known = {
                 row[0] for row in self._rows("SELECT name FROM entity UNION SELECT name FROM term WHERE moments > 0 AND kind <> 'text'")
             }
@@ -220,6 +233,9 @@ class _Selecting:
         found = self._found
         self._touched |= self._ids("SELECT segment_id FROM segment_moment WHERE moment_id @m", m=found.moments)
         self._touched |= self._ids("SELECT segment_id FROM document WHERE segment_id IS NOT NULL AND id @d", d=found.documents)
+        of_touched = "SELECT parent_id FROM segment WHERE parent_id IS NOT NULL AND id @s"
+        while more := self._ids(of_touched, s=self._touched) - self._touched:  # what is written of a scene tells of its clips
+            self._touched |= more
         found.documents |= self._ids("SELECT id FROM document WHERE moment_id @m", m=found.moments)
         found.documents |= self._ids("SELECT id FROM document WHERE segment_id @s", s=self._touched)
         if not self._all_texts:
@@ -238,36 +254,40 @@ class _Selecting:
         )
 
     def _trim(self) -> None:
-        """Segments of which nothing is left go; the others end where what is left of them ends."""
+        """Segments of which nothing is left go; the others end where what is left of them ends, unless they hold other segments."""
         found = self._found
-        for segment_id in sorted(self._touched):
-            row = self._rows(
-                "SELECT g.id, s.name, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id FROM segment g"
-                " JOIN stream s ON s.id = g.stream_id WHERE g.id = :id",
-                id=segment_id,
-            )[0]
+        rows = self._rows(
+            "SELECT g.id, s.name, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id, g.level, g.parent_id FROM segment g"
+            " JOIN stream s ON s.id = g.stream_id WHERE g.id @s ORDER BY g.level, g.id",
+            s=self._touched,
+        )
+        for row in rows:
             sql = "SELECT m.id, m.t_us FROM segment_moment g JOIN moment m ON m.id = g.moment_id WHERE g.segment_id = :id ORDER BY 2, 1"
-            members = self._rows(sql, id=segment_id)
-            left = [(moment_id, t_us) for moment_id, t_us in members if moment_id not in found.moments]
-            if not left:
-                found.segments.add(segment_id)
-                continue
-            t0_us, t1_us, representative_id = row[3], row[4], row[6]
-            if len(left) < len(members):
-                t0_us, t1_us = max(t0_us, left[0][1]), min(t1_us, left[-1][1])
-            if representative_id in found.moments:
-                representative_id = min(left, key=lambda member: abs(2 * member[1] - t0_us - t1_us))[0]
-            found.trimmed.append(
-                Segment(
-                    id=segment_id,
-                    stream=row[1],
-                    segmenter=row[2],
-                    t0_us=t0_us,
-                    t1_us=t1_us,
-                    offset_us=row[5] + t0_us - row[3],
-                    representative_id=representative_id,
-                )
-            )
+            members = self._rows(sql, id=row[0])
+            left = [member for member in members if member[0] not in found.moments]
+            holds = bool(self._ids("SELECT id FROM segment WHERE parent_id = :id", id=row[0]) - found.segments)
+            if left or holds:
+                shrinks = len(left) < len(members) and not holds
+                found.trimmed.append(self._trimmed(row, left, (left[0][1], left[-1][1]) if shrinks else (row[3], row[4])))
+            else:
+                found.segments.add(row[0])
+
+    def _trimmed(self, row: tuple[Any, ...], left: Sequence[tuple[Any, ...]], span_us: tuple[int, int]) -> Segment:
+        """A segment within a span; where its representative goes, the moment left nearest to its middle takes its place."""
+        t0_us, t1_us, representative_id = max(row[3], span_us[0]), min(row[4], span_us[1]), row[6]
+        if representative_id in self._found.moments:
+            representative_id = min(left, key=lambda member: abs(2 * member[1] - t0_us - t1_us), default=(None,))[0]
+        return Segment(
+            id=row[0],
+            stream=row[1],
+            segmenter=row[2],
+            t0_us=t0_us,
+            t1_us=t1_us,
+            offset_us=row[5] + t0_us - row[3],
+            representative_id=representative_id,
+            level=row[7],
+            parent_id=row[8],
+        )
 
     def _orphans(self) -> None:
         """Entities that are known only from what goes: their names are words of it."""
@@ -277,7 +297,8 @@ class _Selecting:
             "SELECT entity_id FROM mention WHERE document_id @d OR moment_id @m"
             " UNION SELECT source_id FROM relation WHERE id @r UNION SELECT target_id FROM relation WHERE id @r"
             " UNION SELECT id FROM entity WHERE segment_id @g"
-            " UNION SELECT speaker_id FROM utterance WHERE document_id @d AND speaker_id IS NOT NULL",
+            " UNION SELECT speaker_id FROM utterance WHERE document_id @d AND speaker_id IS NOT NULL"
+            " UNION SELECT entity_id FROM part WHERE entity_id IS NOT NULL AND (document_id @d OR moment_id @m)",
             **gone,
         )
         found.entities |= self._ids(
@@ -285,6 +306,8 @@ class _Selecting:
             " AND NOT EXISTS (SELECT 1 FROM relation r WHERE e.id IN (r.source_id, r.target_id)"
             " AND r.id NOT @r)"
             " AND NOT EXISTS (SELECT 1 FROM utterance u WHERE u.speaker_id = e.id AND u.document_id NOT @d)"
+            " AND NOT EXISTS (SELECT 1 FROM part p WHERE p.entity_id = e.id"
+            " AND ifnull(p.document_id, 0) NOT @d AND ifnull(p.moment_id, 0) NOT @m)"
             " AND NOT EXISTS (SELECT 1 FROM mention n WHERE n.entity_id = e.id"
             " AND ifnull(n.document_id, 0) NOT @d AND ifnull(n.moment_id, 0) NOT @m)",
             e=candidates,
@@ -307,6 +330,11 @@ class _Selecting:
         for kind, ids in gone.items():
             found.sessions |= self._ids("SELECT session_id FROM session_evidence WHERE kind = :kind AND ref_id @i", kind=kind, i=ids)
 
+    def _jobs(self) -> None:
+        """Only its writer knows what a payload quotes: those of every stream that loses something go."""
+        streams = {*self._found.streams, self._found.gone_stream}
+        self._found.jobs |= self._ids("SELECT id FROM job WHERE stream @s", s=streams)
+
     def _weigh(self) -> None:
         found = self._found
         parts = (
@@ -318,11 +346,15 @@ class _Selecting:
             "SELECT sum(length(data)) FROM observation WHERE moment_id @m",
             _VECTORS.format(holds="moment", owner="SELECT value AS id FROM json_each(:m)"),
             _VECTORS.format(holds="passage", owner="SELECT id FROM passage WHERE document_id @d"),
+            _VECTORS.format(holds="part", owner="SELECT id FROM part WHERE moment_id @m OR document_id @d"),
+            _VECTORS.format(holds="entity", owner="SELECT value AS id FROM json_each(:e)"),
             "SELECT sum(length(CAST(text AS BLOB))) FROM passage WHERE document_id @d",
             "SELECT sum(bytes) FROM session WHERE id @q",
             "SELECT sum(length(CAST(text AS BLOB)) + length(CAST(squeezed AS BLOB))) FROM document WHERE id @d",
         )
-        found.bytes = sum(self._rows(sql, m=found.moments, d=found.documents, q=found.sessions)[0][0] or 0 for sql in parts)
+        found.bytes = sum(
+            self._rows(sql, m=found.moments, d=found.documents, q=found.sessions, e=found.entities)[0][0] or 0 for sql in parts
+        )
 
 
 def _saying(names: Iterable[str]) -> Callable[[str], bool]:
@@ -330,6 +362,12 @@ def _saying(names: Iterable[str]) -> Callable[[str], bool]:
     spelt = ("[\\W_]+".join(map(re.escape, spoken)) for name in names if (spoken := words(name)))
     pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(spelt, key=len, reverse=True))})(?![^\W_])")
     return lambda text: pattern.search(text.casefold()) is not None
+
+
+def _holds(texts: Iterable[bytes | str], names: Iterable[str]) -> bool:
+    """Whether one of these names stands anywhere in one of the texts, or in bytes of an unknown form."""
+    plain = [(text.decode(errors="replace") if isinstance(text, bytes) else text).casefold() for text in texts]
+    return any(name in text for text in plain for name in names)
 
 
 def runs(ids: Iterable[int]) -> list[tuple[int, int]]:

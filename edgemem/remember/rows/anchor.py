@@ -59,7 +59,7 @@ class Note(msgspec.Struct):
     """What the last row of this turn that is done is found by; nothing yet when empty."""
 
     def right(self, us: int | None) -> int | None:
-        """The right time for one that the wrong clock may have told."""
+        """The right time for one that may come from the wrong clock."""
         run = next((run for run in self.runs if us is not None and run.low_us <= us <= run.high_us), None)
         return us if us is None or run is None else min(us + run.by_us, run.latest_us)
 

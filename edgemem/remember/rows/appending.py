@@ -17,7 +17,7 @@ from edgemem.remember.vectors.search import Holds, vec_id
 
 @dataclass
 class AppendedRows:
-    """Vectors of one space added in this transaction. An owner is the moment or the passage that a vector belongs to."""
+    """Vectors of one space added in this transaction. An owner is what a vector belongs to: `vec_space.holds` says of which kind."""
 
     space_id: int
     dim: int
@@ -52,6 +52,31 @@ class Appending(Writing):
         self._erased: dict[int, list[int]] = {}
 
     def _add_vector(self, holds: Holds, space: str, vector: Vector, owner_id: int, t_us: int, stream_id: int) -> None:
+        rows = self._rows_for(holds, space, vector)
+        data = np.asarray(vector, np.float16).tobytes()
+        self.connection.execute("INSERT INTO vec (id, data) VALUES (?, ?)", (vec_id(owner_id, rows.space_id), data))
+        rows.owner_ids.append(owner_id)
+        rows.times_us.append(t_us)
+        rows.stream_ids.append(stream_id)
+        rows.data.append(data)
+
+    def _replace_vector(self, holds: Holds, space: str, vector: Vector, owner_id: int) -> None:
+        """Of an owner without time and stream. An old one may get its first vector late: that counts as a change, not as growth."""
+        rows = self._rows_for(holds, space, vector)
+        gone = self.connection.execute("DELETE FROM vec WHERE id = ?", (vec_id(owner_id, rows.space_id),)).rowcount
+        erased = self._erased.setdefault(rows.space_id, [])
+        if gone and not rows.forget(owner_id):
+            erased.append(owner_id)
+        self._add_vector(holds, space, vector, owner_id, 0, 0)
+
+    def _drop_vectors(self, holds: Holds, owner_id: int) -> None:
+        """All vectors of an owner that stays."""
+        self._note_erased(holds, owner_id)
+        keys = [(vec_id(owner_id, space_id),) for space_id, _ in self._spaces_of(holds, owner_id)]
+        self.connection.executemany("DELETE FROM vec WHERE id = ?", keys)
+
+    def _rows_for(self, holds: Holds, space: str, vector: Vector) -> AppendedRows:
+        """Raises EngineError for a space that is unknown, of another dimension, or holds something else."""
         rows = self.appended.get(space)
         if rows is None:
             known = self.connection.execute("SELECT id, dim, holds FROM vec_space WHERE name = ?", (space,)).fetchone()
@@ -59,15 +84,10 @@ class Appending(Writing):
                 raise EngineError(f'vector space "{space}" is unknown to this memory: call Store.ensure_space first')
             rows = self.appended[space] = AppendedRows(*known)
         if rows.holds != holds:
-            raise EngineError(f'vector space "{space}" holds vectors of {rows.holds}s, not of {holds}s: give the other one another name')
+            raise EngineError(f'vector space "{space}" has {rows.holds} vectors, no {holds} vectors: name another space')
         if vector.shape != (rows.dim,):
             raise EngineError(f'vector space "{space}" has {rows.dim} dimensions, the engine gave {vector.shape}')
-        data = np.asarray(vector, np.float16).tobytes()
-        self.connection.execute("INSERT INTO vec (id, data) VALUES (?, ?)", (vec_id(owner_id, rows.space_id), data))
-        rows.owner_ids.append(owner_id)
-        rows.times_us.append(t_us)
-        rows.stream_ids.append(stream_id)
-        rows.data.append(data)
+        return rows
 
     def _spaces_of(self, holds: Holds, owner_id: int) -> list[tuple[int, str]]:
         """Id and name of each space in which it has a vector."""

@@ -12,8 +12,8 @@ from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.entries import NewDocument, NewPassage
 from edgemem.remember.results import PassageHit, Spoken, TextHit
 from edgemem.remember.rows import text
-from edgemem.remember.rows.appending import Appending
 from edgemem.remember.rows.graph_table import GraphTableReading
+from edgemem.remember.rows.parts import PartReading, PartWriting
 from edgemem.remember.rows.reading import FOREVER_US, KNOWN, SOONEST_US, ids_list
 
 UTTERANCE = "utterance"
@@ -22,7 +22,7 @@ _GENEROUS = (4, 64)
 """Passages looked at for each that is asked for, before the filters are asked which ones they leave at all."""
 
 
-class DocumentWriting(Appending):
+class DocumentWriting(PartWriting):
     """The part of `Transaction` that writes documents."""
 
     def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: page_budget.PageBudget) -> None:
@@ -77,13 +77,14 @@ class DocumentWriting(Appending):
 
     def replace_document(self, document_id: int, new: NewDocument) -> int:
         """Store a new version; views before `new.known_us` go on seeing the old one."""
-        changed = self.connection.execute(
-            "UPDATE document SET until_us = ? WHERE id = ? AND until_us IS NULL",
-            (new.known_us, document_id),
-        ).rowcount
-        if not changed:
-            raise MemoryDirError(f"document d{document_id} does not exist or was replaced already")
+        self.retire_document(document_id, new.known_us)
         return self.add_document(new)
+
+    def retire_document(self, document_id: int, until_us: int) -> None:
+        """The text no longer holds; views before `until_us` go on seeing it. Raises MemoryDirError if it was retired or replaced before."""
+        sql = "UPDATE document SET until_us = max(?, known_us) WHERE id = ? AND until_us IS NULL"
+        if not self.connection.execute(sql, (until_us, document_id)).rowcount:
+            raise MemoryDirError(f"document d{document_id} does not exist, or it was retired or replaced already")
 
     def drop_document(self, document_id: int) -> bool:
         """Remove a document with its full text, its passages and their vectors.
@@ -100,11 +101,13 @@ class DocumentWriting(Appending):
             page_budget.passage_pages(own, len(self._spaces_of("passage", passage_id)) * page_budget.PAGE_BYTES)
             for passage_id, own in passages
         )
+        pages += self._parts_pages("document_id", document_id)
         if not self._allowance.take(page_budget.document_pages(found[0]) + pages):
             return False
         self._written += 1
         for passage_id, _ in passages:
             self._note_erased("passage", passage_id)
+        self._note_parts_erased("document_id", document_id)
         self.connection.execute("DELETE FROM document WHERE id = ?", (document_id,))
         return True
 
@@ -118,7 +121,7 @@ def _own_chars(new: NewDocument, passage: NewPassage) -> int:
     return 0 if passage.text in new.text else len(passage.text)
 
 
-class DocumentReading(GraphTableReading):
+class DocumentReading(GraphTableReading, PartReading):
     """The part of `View` that reads documents."""
 
     def search_text(

@@ -14,8 +14,8 @@ from edgemem.errors import MemoryDirError
 from edgemem.records import Entity, Quote, Relation
 from edgemem.remember.disk import page_budget
 from edgemem.remember.entries import NewEntity, NewMention, NewRelation
+from edgemem.remember.rows.appending import Appending
 from edgemem.remember.rows.reading import FOREVER_US, RowReader, ids_list, in_stream
-from edgemem.remember.rows.writing import Writing
 
 # As for documents, a view never says that a relation will be replaced. Both ends must be known, or their names would leak.
 RELATION_KNOWN = (
@@ -28,7 +28,7 @@ RELATION_KNOWN = (
 _ALIAS_KNOWN = "a.known_us <= :as_of AND (a.until_us IS NULL OR a.until_us > :as_of)"
 
 
-class GraphWriting(Writing):
+class GraphWriting(Appending):
     """The part of `Transaction` that writes entities and relations."""
 
     def add_entity(self, new: NewEntity) -> int:
@@ -113,9 +113,9 @@ class GraphWriting(Writing):
 
     def end_relation(self, relation_id: int, until_us: int) -> None:
         """The edge no longer holds; views before `until_us` go on seeing it. Raises MemoryDirError if it ended before."""
-        sql = "UPDATE relation SET until_us = ? WHERE id = ? AND until_us IS NULL"
+        sql = "UPDATE relation SET until_us = max(?, known_us) WHERE id = ? AND until_us IS NULL"
         if not self.connection.execute(sql, (until_us, relation_id)).rowcount:
-            raise MemoryDirError(f"relation r{relation_id} does not exist or was replaced already")
+            raise MemoryDirError(f"relation r{relation_id} does not exist, or it ended or was replaced already")
 
     def drop_relation(self, relation_id: int) -> None:
         """Remove an edge with its quotes; its ends stay."""
@@ -123,8 +123,9 @@ class GraphWriting(Writing):
         self.connection.execute("DELETE FROM relation WHERE id = ?", (relation_id,))
 
     def drop_entity(self, entity_id: int) -> None:
-        """Remove an entity with its aliases, merges, mentions and relations."""
+        """Remove an entity with its aliases, merges, mentions, relations and vectors; parts that show it stay."""
         self._allowance.claim(page_budget.relation_pages(0))
+        self._note_erased("entity", entity_id)
         self.connection.execute("DELETE FROM entity WHERE id = ?", (entity_id,))
 
     def replace_relation(self, relation_id: int, new: NewRelation) -> int:

@@ -1,7 +1,7 @@
-"""How many bytes the pictures of each tier take, kept with every change so that nobody ever counts all moments.
+"""How many bytes the pictures of each tier take, kept with every change so that all moments never have to be counted.
 
 Equal pictures are stored once and counted once: under the tier of the latest arrival that shows them, and under "pinned" while any
-moment that shows them is pinned. So the sums say what a rung of the budget can make free.
+moment that shows them is pinned. So the sums say what a stage of the eviction can make free.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Ledger:
     def changing(self, *blob_ids: int | None, pinned: bool = False) -> Iterator[None]:
         """Inside, a moment begins or ceases to show these pictures, or its tier or pin changes.
 
-        `pinned` says that it is pinned or will be: any other moment leaves what is pinned as it is, so nobody looks for pins.
+        `pinned` says that it is pinned or will be: any other moment leaves what is pinned as it is, and pins need not be looked for.
         """
         before = [self._charge(blob_id, pinned) for blob_id in blob_ids]
         yield
@@ -49,11 +49,11 @@ class Ledger:
             self._count(self._charge(blob_id, pinned), 1)
 
     def add(self, tier: str, size_bytes: int) -> None:
-        """A picture that nobody showed before."""
+        """A picture that no moment showed before."""
         self._count(Charge(tier, size_bytes, pinned=False), 1)
 
     def _charge(self, blob_id: int | None, pins: bool) -> Charge | None:
-        """None for a picture that nobody shows."""
+        """None for a picture that no moment shows."""
         if blob_id is None:
             return None
         found = self._connection.execute(

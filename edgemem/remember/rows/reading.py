@@ -20,16 +20,20 @@ FOREVER_US = 2**63 - 1
 """Cut-off of a view that sees everything."""
 SOONEST_US = -(2**63)
 
-# That a moment came to stand for a segment is known when the segment is.
+# A role given later is known from then on; that a moment represents a segment, when the segment is.
 _ROLE = (
-    "CASE WHEN m.role = 'representative' AND NOT EXISTS (SELECT 1 FROM segment g WHERE g.representative_id = m.id AND g.t1_us <= :as_of)"
+    "CASE WHEN m.role_us > :as_of OR m.role = 'representative' AND"
+    " NOT EXISTS (SELECT 1 FROM segment g WHERE g.representative_id = m.id AND g.t1_us <= :as_of)"
     " THEN '' ELSE m.role END"
 )
 _MOMENT = (
     f"SELECT m.id, m.stream_id, m.seq, m.t_us, m.offset_us, m.width_px, m.height_px, m.sharpness, m.tier, s.id, {_ROLE}, m.pinned"  # noqa: S608
     " FROM moment m LEFT JOIN segment s ON s.id = m.segment_id AND s.t1_us <= :as_of"
 )
-_SEGMENT = "SELECT g.id, g.stream_id, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id FROM segment g"
+_SEGMENT = (
+    "SELECT g.id, g.stream_id, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id, g.level, h.id"
+    " FROM segment g LEFT JOIN segment h ON h.id = g.parent_id AND h.t1_us <= :as_of"
+)
 _DOCUMENT = (
     "SELECT d.id, d.kind, d.text, d.stream_id, d.t0_us, d.t1_us, d.offset_us, d.known_us, d.origin, d.segment_id, d.moment_id"
     " FROM document d"
@@ -171,6 +175,8 @@ class RowReader:
                 t1_us=row[4],
                 offset_us=row[5],
                 representative_id=row[6],
+                level=row[7],
+                parent_id=row[8],
             )
             for row in self._all(f"{_SEGMENT} WHERE g.t1_us <= :as_of AND {where}", **values)
         ]

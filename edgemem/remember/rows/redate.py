@@ -43,8 +43,9 @@ _MENTIONED = (
 )
 _REPLACED = f"EXISTS (SELECT 1 FROM {{0}} o WHERE o.known_us = x.until_us AND {_WRITTEN})"  # noqa: S608 - our own names
 _VERSION = f"{_LIES.format('x', 't0_us')} OR x.stream_id = :stream AND x.until_us BETWEEN :low AND :high AND {_REPLACED}"
-_TOLD = {
+_CLOCK_TIMES = {
     "session": (("asked_us", "as_of_us"), f"EXISTS (SELECT 1 FROM session_evidence o WHERE o.session_id = x.id AND {_WRITTEN})"),  # noqa: S608
+    "moment": (("role_us",), "x.stream_id = :stream"),
     "entity": (("known_us",), _MET.format("x.id")),
     "alias": (("known_us", "until_us"), _MET.format("x.entity_id")),
     "entity_merge": (("known_us", "until_us"), f"{_MET.format('x.from_id')} OR {_MET.format('x.into_id')}"),
@@ -75,7 +76,7 @@ class Redating:
         due = anchor.noted(tx.connection)
         if due is None:
             return False
-        turns: list[Callable[[Transaction, Note], bool]] = [partial(_put_table_right, table) for table in _TOLD]
+        turns: list[Callable[[Transaction, Note], bool]] = [partial(_put_table_right, table) for table in _CLOCK_TIMES]
         for run in due.runs:
             turns += partial(self._move_postings, run), partial(_move_run, run)
         if not turns[due.turn](tx, due):
@@ -110,11 +111,11 @@ class Redating:
 
 
 def _put_table_right(table: str, tx: Transaction, due: Note) -> bool:
-    """What the wrong clock told, of some rows, by their ids."""
-    columns, which = _TOLD[table]
-    told = " OR ".join(f"x.{column} BETWEEN :low AND :high" for column in columns)
+    """Times from the wrong clock, of some rows, by their ids."""
+    columns, which = _CLOCK_TIMES[table]
+    wrong = " OR ".join(f"x.{column} BETWEEN :low AND :high" for column in columns)
     found = tx.connection.execute(
-        f"SELECT x.id, {', '.join(columns)} FROM {table} x WHERE x.id > :after AND ({told}) AND ({which}) ORDER BY x.id LIMIT {_WINDOW}",  # noqa: S608
+        f"SELECT x.id, {', '.join(columns)} FROM {table} x WHERE x.id > :after AND ({wrong}) AND ({which}) ORDER BY x.id LIMIT {_WINDOW}",  # noqa: S608
         {**due.span(), "after": due.after[0] if due.after else 0},
     ).fetchall()
     for row_id, *times in found:

@@ -14,11 +14,13 @@ import msgspec
 
 from edgemem.errors import MemoryDirError
 from edgemem.remember.disk import page_budget
-from edgemem.remember.entries import NewSession, NewStep
+from edgemem.remember.entries import NewCall, NewSession, NewStep
 from edgemem.remember.results import SessionHead, SessionLog
 from edgemem.remember.rows.reading import RowReader, ids_list
 from edgemem.remember.rows.writing import Writing
 
+_CALL_BYTES = 200
+"""Of a call beside its request, its reply and its log-probabilities."""
 _ID = re.compile(r"([mdsru])(\d{1,18})")
 _QUOTED_ID = re.compile(r'"([mdsru]\d{1,18})"')
 _PLACES = {
@@ -32,6 +34,8 @@ _HEAD = (
     "SELECT id, question, recipe, planner, asked_us, as_of_us, status, answer, option, confidence, tokens_in, tokens_out, usd, ms, notes"
     " FROM session WHERE asked_us <= :as_of AND "
 )
+_CALL = ("step", "task", "model", "request", "reply", "finish", "tokens_in", "tokens_out", "ms", "usd", "error", "logprobs")
+"""Columns of `call`, named as the fields of `NewCall`."""
 TOO_LARGE = "not every step of this answer was kept: the budget has no room for them"
 
 
@@ -77,7 +81,11 @@ class SessionWriting(Writing):
             "INSERT INTO step (session_id, actor, action, result, ms) VALUES (?, ?, ?, ?, ?)",
             [(session_id, step.actor, step.action_json, step.result_json, step.ms) for step in new.steps],
         )
-        self.connection.executemany("INSERT INTO call (session_id, data) VALUES (?, ?)", [(session_id, call) for call in new.calls])
+        marks = ", ".join("?" * (1 + len(_CALL)))
+        self.connection.executemany(
+            f"INSERT INTO call (session_id, {', '.join(_CALL)}) VALUES ({marks})",  # noqa: S608 - our own names
+            [(session_id, *(getattr(call, name) for name in _CALL)) for call in new.calls],
+        )
         self.connection.executemany(
             "INSERT INTO session_evidence (session_id, kind, ref_id, stream_id, t0_us, t1_us) VALUES (?, ?, ?, ?, ?, ?)",
             [(session_id, kind, ref_id, *self._place(kind, ref_id)) for kind, ref_id in came_up],
@@ -126,13 +134,13 @@ class SessionReading(RowReader):
         if not found:
             return None
         steps = self._all("SELECT actor, action, result, ms FROM step WHERE session_id = :id ORDER BY id", id=session_id)
-        calls = self._all("SELECT data FROM call WHERE session_id = :id ORDER BY id", id=session_id)
+        calls = self._all(f"SELECT {', '.join(_CALL)} FROM call WHERE session_id = :id ORDER BY id", id=session_id)  # noqa: S608
         evidence = self._all("SELECT kind || ref_id FROM session_evidence WHERE session_id = :id ORDER BY kind, ref_id", id=session_id)
         return SessionLog(
             id=session_id,
             **_fields(found[0]),
             steps=tuple(NewStep(actor=row[0], action_json=row[1], result_json=row[2], ms=row[3]) for row in steps),
-            calls=tuple(row[0] for row in calls),
+            calls=tuple(NewCall(**dict(zip(_CALL, row, strict=True))) for row in calls),
             evidence=tuple(row[0] for row in evidence),
         )
 
@@ -148,14 +156,50 @@ def renumbered(text: str, ids: Mapping[str, Mapping[int, int]]) -> str:
     return _QUOTED_ID.sub(lambda found: f'"{found[1][0]}{ids[found[1][0]].get(int(found[1][1:]), 0)}"', text)
 
 
+def renumbered_request(request: bytes, ids: Mapping[str, Mapping[int, int]]) -> bytes:
+    """A request of a call with other ids, likewise; as it is where it is no MessagePack."""
+
+    def changed(item: object) -> object:
+        if isinstance(item, str):
+            return renumbered(f'"{item}"', ids)[1:-1] if _ID.fullmatch(item) else renumbered(item, ids)
+        if isinstance(item, dict):
+            return {key: changed(value) for key, value in item.items()}
+        return [changed(value) for value in item] if isinstance(item, list) else item
+
+    try:
+        return msgspec.msgpack.encode(changed(msgspec.msgpack.decode(request))) if request else request
+    except msgspec.DecodeError:
+        return request
+
+
 def _came_up(new: NewSession) -> list[tuple[str, int]]:
     """Kinds and ids, each once; an utterance is a document."""
-    told = [*new.evidence, *(found for step in new.steps for found in _QUOTED_ID.findall(step.result_json))]
-    parts = [match.groups() for name in told if (match := _ID.fullmatch(name))]
+    named = [*new.evidence, *(found for step in new.steps for found in _QUOTED_ID.findall(step.result_json))]
+    named += [found for call in new.calls for text in strings(call.request) for found in (text, *_QUOTED_ID.findall(text))]
+    parts = [match.groups() for name in named if (match := _ID.fullmatch(name))]
     return sorted({("d" if kind == "u" else kind, int(number)) for kind, number in parts if int(number)})
 
 
 def _weight(new: NewSession) -> int:
-    texts = [new.question, new.answer, *new.notes, *new.calls]
+    texts = [new.question, new.answer, *new.notes, *(call.reply for call in new.calls)]
     texts += [text for step in new.steps for text in (step.actor, step.action_json, step.result_json)]
-    return sum(len(text.encode()) for text in texts)
+    calls = sum(_CALL_BYTES + len(call.request) + len(call.logprobs) for call in new.calls)
+    return calls + sum(len(text.encode()) for text in texts)
+
+
+def strings(request: bytes) -> list[str]:
+    """Every string in a request, keys left out; what is no MessagePack counts as one text."""
+    try:
+        pending = [msgspec.msgpack.decode(request)] if request else []
+    except msgspec.DecodeError:
+        return [request.decode(errors="replace")]
+    found = []
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
+    return found

@@ -36,7 +36,7 @@ def squeeze(text: str) -> str:
 
 
 class TextReader(NamedTuple):
-    """One way to read a query: an FTS5 expression over a table, and what a match of it is worth."""
+    """One way to read a query: an FTS5 expression over a table, and the weight of a match."""
 
     table: str
     expression: str

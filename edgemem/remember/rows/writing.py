@@ -16,9 +16,9 @@ class Writing:
         """The writer's own, inside its open transaction; for this room only."""
         self._known = known
         self._allowance = allowance
-        self.learnt: dict[tuple[object, ...], int] = {}
+        self.added_names: dict[tuple[object, ...], int] = {}
         """Ids of names that were met; true for later transactions only if this one commits."""
-        self.unlearnt: set[tuple[object, ...]] = set()
+        self.dropped_names: set[tuple[object, ...]] = set()
         """Names that went, likewise."""
 
     def _stream(self, name: str, t0_us: int) -> int:
@@ -28,19 +28,19 @@ class Writing:
         return self._interned("term", "kind = ? AND name = ?", "kind, name", (kind, name))
 
     def _interned(self, table: str, key: str, columns: str, values: tuple[object, ...]) -> int:
-        """Id of a name, made when new. What earlier transactions learnt need not be looked up."""
+        """Id of a name, made when new. What earlier transactions met need not be looked up."""
         cached = (table, *values[: 1 + key.count("AND")])
-        found = self.learnt.get(cached) or (None if cached in self.unlearnt else self._known.get(cached))
+        found = self.added_names.get(cached) or (None if cached in self.dropped_names else self._known.get(cached))
         if found is None:
             row = self.connection.execute(f"SELECT id FROM {table} WHERE {key}", values[: len(cached) - 1]).fetchone()  # noqa: S608
             marks = ", ".join("?" * len(values))
             found = row[0] if row else self._insert(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
-            self.learnt[cached] = found
+            self.added_names[cached] = found
         return found
 
-    def _unlearn(self, cached: tuple[object, ...]) -> None:
-        self.learnt.pop(cached, None)
-        self.unlearnt.add(cached)
+    def _drop_name(self, cached: tuple[object, ...]) -> None:
+        self.added_names.pop(cached, None)
+        self.dropped_names.add(cached)
 
     def _insert(self, sql: str, values: Sequence[object]) -> int:
         cursor = self.connection.execute(sql, values)

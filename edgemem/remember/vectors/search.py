@@ -55,12 +55,17 @@ _PATIENCE = 10
 """How often a reader looks again while the writer is between SQLite's commit and the sidecar's."""
 
 
-Holds = Literal["moment", "passage"]
+Holds = Literal["moment", "passage", "entity", "part"]
 _PLACES: dict[Holds, str] = {
     "moment": "SELECT o.id, o.t_us, o.stream_id FROM moment o",
     "passage": "SELECT o.id, d.t0_us, d.stream_id FROM passage o JOIN document d ON d.id = o.document_id",
+    "entity": "SELECT o.id, 0, 0 FROM entity o",
+    "part": (
+        "SELECT o.id, ifnull(m.t_us, d.t0_us) + o.start_us, ifnull(m.stream_id, d.stream_id) FROM part o"
+        " LEFT JOIN moment m ON m.id = o.moment_id LEFT JOIN document d ON d.id = o.document_id"
+    ),
 }
-"""Where and when what a space holds is: a passage begins with its document."""
+"""Where and when what a space holds is: a passage begins with its document, an entity has neither place nor time."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,9 @@ def space_row(connection: sqlite3.Connection, name: str) -> SpaceRow | None:
 
 
 def vec_id(owner_id: int, space_id: int) -> int:
-    """Key of the vector of a moment or passage: one seek finds it, one range holds all its vectors.
+    """Key of a vector by its owner: one seek finds it, one range holds all vectors of that owner.
 
-    In that range also lie those of the passage or moment with the same id: `vec_space.holds` tells which.
+    In that range also lie those of owners of other kinds with the same id: `vec_space.holds` tells which.
     """
     return (owner_id << SPACE_BITS) + space_id
 
@@ -182,7 +187,7 @@ class SpaceWriter:
         """Bytes of one vector in the files."""
         return self._files.row_bytes
 
-    def tidy(self, spare_bytes: int | None = None) -> bool:
+    def compact(self, spare_bytes: int | None = None) -> bool:
         """Sort in what came out of order and drop erased rows once they are many, or take `spare_bytes`. True if it rewrote the files."""
         header = self._header
         if header is not None:

@@ -213,7 +213,7 @@ class Sidecar:
         return self._open
 
     def append(self, rows: Rows, matrix: Int8, header: Header) -> Header:
-        """Add rows behind those that `header` counts. The header is written last: until then nobody sees them."""
+        """Add rows behind those that `header` counts. The header is written last: until then no reader sees them."""
         bits = signs(matrix)
         rows["check"] = checks(matrix, bits)
         of_matrix, of_signs, of_rows = self._appending()

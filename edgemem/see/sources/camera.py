@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from edgemem import clock
 from edgemem.errors import SourceError
-from edgemem.hear.listen import NOTHING_YET_US, Sound
-from edgemem.records import US, Frame, Image
+from edgemem.records import BEFORE_START_US, US, Frame, Image, Sound
 from edgemem.see import pixels
-from edgemem.see.sources.base import SIDE_PX
+from edgemem.see.sources.base import SIDE_PX, BaseSource
 
 if TYPE_CHECKING:
     from edgemem.see.sources.sound import Microphone
@@ -31,7 +30,7 @@ class _Capture(Protocol):
     def close(self) -> None: ...
 
 
-class Camera:
+class Camera(BaseSource):
     """A camera (`0`, `/dev/video0`) or network stream (RTSP, HTTP ...) at `rate_fps`.
 
     One that cannot be opened at first raises SourceError; one that vanishes later is called again for `patience_s` (None = for ever),
@@ -39,7 +38,6 @@ class Camera:
     """
 
     live = True
-    identity = ""
     duration_us: int | None = None
 
     def __init__(self, spec: str, *, rate_fps: float, stream: str, side_px: int = SIDE_PX, patience_s: float | None = 60.0) -> None:
@@ -48,7 +46,8 @@ class Camera:
         self.blind = "not opened yet"
         self._spec = spec
         self._label = re.sub(r"//[^/@]*@", "//", spec)  # no password in a message
-        self._period_us = round(US / rate_fps)
+        self.has_sound = "://" in spec
+        self.set_rate(rate_fps)
         self._side_px = side_px
         self._patience_s = patience_s
         self._closed = threading.Event()
@@ -57,8 +56,8 @@ class Camera:
         self._capture: _Capture | None = self._open()
         self._microphone: Microphone | None = None
 
-    def skip_to(self, offset_us: int) -> None:
-        """A live stream cannot be skipped."""
+    def set_rate(self, rate_fps: float) -> None:
+        self._period_us = max(1, round(US / rate_fps))
 
     def frames(self) -> Iterator[Frame]:
         seq = 0
@@ -94,9 +93,9 @@ class Camera:
             seq += 1
         self._release()
 
-    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+    def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
         """The sound of a network stream, over a connection of its own, on the same clock. A camera of this machine has none."""
-        if "://" in self._spec:
+        if self.has_sound:
             from edgemem.see.sources.sound import Microphone
 
             self._microphone = Microphone(self._spec, stream=self.name, mono0_us=self._mono0_us)

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from edgemem.clock import now_us
-from edgemem.errors import SourceError
+from edgemem.clock import from_iso, now_us
+from edgemem.errors import SourceError, UsageError
 from edgemem.records import US, Frame
 from edgemem.see import pixels
-from edgemem.see.sources.base import SIDE_PX
-from edgemem.see.sources.exif import taken_us
+from edgemem.see.sources.base import SIDE_PX, BaseSource
 from edgemem.see.sources.spec import PICTURES
 
 
-class Pictures:
+class Pictures(BaseSource):
     """The pictures of a folder in natural order (`img2` before `img10`), not of its sub-folders.
 
     Time: where every picture carries the moment it was taken (EXIF) and no start is given, that is used and orders them; else each
-    follows the one before by one period of the rate. File dates are never used: copying changes them.
+    follows the one before by one period of the rate that it was opened with. File dates are never used: copying changes them.
     """
 
-    live = False
-    blind = ""
+    duration_us: int | None
 
     def __init__(self, path: Path, *, rate_fps: float, stream: str, start_us: int | None = None, side_px: int = SIDE_PX) -> None:
         self.name = stream
@@ -45,7 +44,7 @@ class Pictures:
         else:
             self._files = [(index * period_us, picture) for index, picture in enumerate(paths)]
             self.t0_us = start_us if start_us is not None else now_us() - len(paths) * period_us
-        self.duration_us: int | None = self._files[-1][0] + period_us
+        self.duration_us = self._files[-1][0] + period_us
         self.identity = hashlib.sha256("\n".join(f"{p.name} {p.stat().st_size}" for p in paths).encode()).hexdigest()[:16]
 
     def skip_to(self, offset_us: int) -> None:
@@ -91,3 +90,21 @@ def _listed(path: Path) -> list[Path]:
 def _natural(name: str) -> list[tuple[int, int | str]]:
     """`img10` -> [("img"), 10]: numbers are compared as numbers."""
     return [(0, int(part)) if part.isdecimal() else (1, part.lower()) for part in re.split(r"(\d+)", name)]
+
+
+def taken_us(path: Path) -> int | None:
+    """When a picture was taken, in microseconds UTC: DateTimeOriginal and OffsetTimeOriginal of EXIF 2.31 (section 4.6.5), else None.
+
+    A camera that writes no offset is taken to run on UTC. Nothing else of EXIF is read, so no place or name enters the memory this way.
+    """
+    from PIL import ExifTags, Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # only the header is read
+            with Image.open(path) as picture:
+                tags = picture.getexif().get_ifd(ExifTags.IFD.Exif)
+        date, _, time = str(tags[ExifTags.Base.DateTimeOriginal]).partition(" ")
+        return from_iso(f"{date.replace(':', '-')}T{time}{tags.get(ExifTags.Base.OffsetTimeOriginal, '')}")
+    except (OSError, KeyError, ValueError, SyntaxError, UsageError, Image.DecompressionBombError):
+        return None

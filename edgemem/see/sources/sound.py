@@ -17,19 +17,21 @@ import numpy as np
 
 from edgemem import clock
 from edgemem.errors import SourceError
-from edgemem.hear.listen import CHUNK_S, NOTHING_YET_US, RATE_HZ, Samples, Sound
-from edgemem.records import US, Frame
+from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US, Frame, Samples, Sound
+from edgemem.see.sources.base import BaseSource
 from edgemem.see.sources.container import identity_of, open_container
 
 if TYPE_CHECKING:
-    from edgemem.see.sources.base import Source
+    from edgemem.see.sources.camera import Camera
 
 _SAME_US = 60_000
 """Containers round times (a tick of MP4 up to a millisecond, an MP3 frame 26 ms): where a stamp is off by less, sound goes on unbroken."""
 _LIVE_LATE_US, _LIVE_EARLY_US = US, 2 * US
 """Live sound arrives in bursts and its device has a clock of its own: it is counted on unless it lags so far behind (samples were lost) or
 is so far ahead (its clock is fast: the surplus is cut out)."""
-_CHUNK = round(CHUNK_S * RATE_HZ)
+CHUNK_S = 0.5
+"""Longest sound that a source yields at a time."""
+_CHUNK = round(CHUNK_S * SOUND_RATE_HZ)
 _BROKEN_STRETCHES = 1000
 """Where a container is broken in more places than this, the rest of it is given up."""
 _TIMEOUT_S = 10.0
@@ -37,12 +39,6 @@ _TIMEOUT_S = 10.0
 _ALSA_CONFIG = "/usr/share/alsa/alsa.conf"
 _WAIT_S = 5.0
 """Between attempts to get a microphone or network stream back."""
-
-
-def sounds_of(source: object) -> Callable[[int], Iterator[Sound]] | None:
-    """The way to a source's sound, `sounds(after_us)`: None where it has none, such as a folder of pictures."""
-    sounds: Callable[[int], Iterator[Sound]] | None = getattr(source, "sounds", None)
-    return sounds
 
 
 class _Cutter:
@@ -65,7 +61,7 @@ class _Cutter:
         if due_us is not None and offset_us > due_us + self._late_us:
             yield from self.rest()
         elif due_us is not None and offset_us < due_us - self._early_us:
-            samples = samples[(due_us - offset_us) * RATE_HZ // US :]
+            samples = samples[(due_us - offset_us) * SOUND_RATE_HZ // US :]
         if self._from_us is None:
             self._from_us = offset_us
         self._parts.append(samples)
@@ -73,7 +69,7 @@ class _Cutter:
         while self._held >= _CHUNK:
             whole = np.concatenate(self._parts)
             yield self._from_us, whole[:_CHUNK]
-            self._from_us += _CHUNK * US // RATE_HZ
+            self._from_us += _CHUNK * US // SOUND_RATE_HZ
             self._parts, self._held = [whole[_CHUNK:]], self._held - _CHUNK
 
     def rest(self) -> Iterator[tuple[int, Samples]]:
@@ -83,7 +79,7 @@ class _Cutter:
         self._parts, self._held, self._from_us = [], 0, None
 
     def _due_us(self) -> int | None:
-        return None if self._from_us is None else self._from_us + self._held * US // RATE_HZ
+        return None if self._from_us is None else self._from_us + self._held * US // SOUND_RATE_HZ
 
 
 class _Resampler:
@@ -99,7 +95,7 @@ class _Resampler:
 
         kind = (frame.format.name, frame.layout.name, frame.sample_rate)
         if kind != self._made_for:
-            self._resampler, self._made_for = av.AudioResampler(format="flt", layout="mono", rate=RATE_HZ), kind
+            self._resampler, self._made_for = av.AudioResampler(format="flt", layout="mono", rate=SOUND_RATE_HZ), kind
         frame.pts = None  # gaps are ours to keep: the resampler would refuse or fill them, as its version likes
         return self._joined(self._resampler.resample(frame))
 
@@ -160,9 +156,9 @@ class SoundTrack:
     @staticmethod
     def _later(chunks: Iterator[tuple[int, Samples]], after_us: int) -> Iterator[tuple[int, Samples]]:
         for offset_us, samples in chunks:
-            skip = max(0, -((offset_us - after_us) * RATE_HZ // US))
+            skip = max(0, -((offset_us - after_us) * SOUND_RATE_HZ // US))
             if skip < len(samples):
-                yield offset_us + skip * US // RATE_HZ, samples[skip:]
+                yield offset_us + skip * US // SOUND_RATE_HZ, samples[skip:]
 
     def _offset_us(self, frame: Any) -> int | None:
         return None if frame.pts is None else round(frame.pts * frame.time_base * US) - self._base_us
@@ -189,10 +185,10 @@ class SoundTrack:
             return
 
 
-class SoundFile:
-    """A recording of sound alone: a source that shows no frames."""
+class SoundFile(BaseSource):
+    """A recording of sound alone: a source without frames."""
 
-    live = False
+    has_sound = True
     blind = "it is a recording of sound: there is nothing to see"
 
     def __init__(self, path: str, *, stream: str, start_us: int | None = None) -> None:
@@ -206,14 +202,11 @@ class SoundFile:
         self.t0_us = start_us if start_us is not None else clock.now_us() - (self.duration_us or 0)
         self.identity = identity_of(path)
 
-    def skip_to(self, offset_us: int) -> None:
-        """There are no frames to skip; `sounds` is told by its own argument."""
-
     def frames(self) -> Iterator[Frame]:
         """None."""
         return iter(())
 
-    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+    def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
         """The sound later than an offset. It goes on after `close`, which ends the (missing) pictures."""
         track = SoundTrack(self._path)
         for offset_us, samples in track.chunks(after_us):
@@ -221,19 +214,16 @@ class SoundFile:
         if track.lost:
             self.dropped["corrupt"] = track.lost
 
-    def close(self) -> None:
-        """Nothing is open between calls."""
 
-
-class Microphone:
-    """Live sound: an ALSA device (`alsa:default`, `alsa:hw:1,0`) or the sound of a network stream. A source that shows no frames.
+class Microphone(BaseSource):
+    """Live sound: an ALSA device (`alsa:default`, `alsa:hw:1,0`) or the sound of a network stream. A source without frames.
 
     One that cannot be opened at first raises SourceError; one that vanishes later is tried again every 5 s while `deaf` says why. Offsets
     count on the monotonic clock from `mono0_us`, so that a camera's pictures and its microphone agree.
     """
 
     live = True
-    identity = ""
+    has_sound = True
     duration_us: int | None = None
     blind = "it is a microphone: there is nothing to see"
 
@@ -250,15 +240,12 @@ class Microphone:
         self._mono0_us = now_us if mono0_us is None else mono0_us
         self._container: Any = self._open()
 
-    def skip_to(self, offset_us: int) -> None:
-        """What was said meanwhile is gone."""
-
     def frames(self) -> Iterator[Frame]:
         """None, and it ends only when closed: listening goes on until then."""
         self._closed.wait()
         return iter(())
 
-    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+    def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
         """Sound from now on, until closed; `after_us` has no meaning here."""
         del after_us
         while not self._closed.is_set():
@@ -280,7 +267,7 @@ class Microphone:
         try:
             for frame in self._container.decode(audio=0):
                 samples = resampler.samples(frame)
-                came_us = self._clock.now().mono_us - self._mono0_us - len(samples) * US // RATE_HZ
+                came_us = self._clock.now().mono_us - self._mono0_us - len(samples) * US // SOUND_RATE_HZ
                 yield from map(self._sound, cutter.add(came_us, samples))
                 if self._closed.is_set():
                     break
@@ -336,26 +323,41 @@ def _open_live(spec: str) -> Any:
 
 
 class WithSound:
-    """A camera together with a microphone, such as `0+alsa:default`: the frames of the one, the sound of the other, on one clock."""
+    """A camera together with a microphone, such as `0+alsa:default`: the frames of one, the sound of the other, on one clock."""
 
-    def __init__(self, camera: Source, spec: str) -> None:
-        """Raises SourceError for a recording, which has sound of its own, and for a microphone that cannot be opened."""
-        mono0_us: int | None = getattr(camera, "mono0_us", None)
-        if mono0_us is None:
-            camera.close()
-            raise SourceError(f"{camera.name}+{spec}: a microphone goes with a camera, such as 0+alsa:default")
+    live = True
+    has_sound = True
+    identity = ""
+    duration_us: int | None = None
+
+    def __init__(self, camera: Camera, spec: str) -> None:
+        """Raises SourceError for a microphone that cannot be opened; the camera is closed then."""
         self._camera = camera
+        self.name, self.t0_us, self.dropped = camera.name, camera.t0_us, camera.dropped
         try:
-            self._microphone = Microphone(spec, stream=camera.name, mono0_us=mono0_us)
+            self._microphone = Microphone(spec, stream=camera.name, mono0_us=camera.mono0_us)
         except SourceError:
             camera.close()
             raise
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._camera, name)
+    @property
+    def blind(self) -> str:
+        """As the camera."""
+        return self._camera.blind
 
-    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
-        """The microphone's sound, under the camera's name."""
+    def skip_to(self, offset_us: int) -> None:
+        """Nothing to skip."""
+
+    def set_rate(self, rate_fps: float) -> None:
+        """Of the camera."""
+        self._camera.set_rate(rate_fps)
+
+    def frames(self) -> Iterator[Frame]:
+        """The camera's."""
+        return self._camera.frames()
+
+    def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
+        """The microphone's, under the camera's name."""
         return self._microphone.sounds(after_us)
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
-"""What a source is called on the command line and in the settings, and what that tells of it."""
+"""What a source is called on the command line and in the settings, and what that says about it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from edgemem.errors import SourceError
@@ -10,20 +11,40 @@ from edgemem.errors import SourceError
 PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"})
 VIDEOS = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".ts", ".mpg", ".mpeg"})
 SOUNDS = frozenset({".wav", ".mp3", ".flac", ".m4a", ".ogg", ".opus", ".aac", ".wma"})
-ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+NETWORK = ("rtsp", "rtsps", "rtmp", "rtmps", "http", "https", "udp", "tcp", "srt", "rtp", "mms", "file")
+"""Address schemes that FFmpeg opens."""
+DEVICE = "device"
+"""Scheme of cameras of this machine, which are named `0` or `/dev/video0`."""
+FOLDER, ANY_FILE = "/", ""
+"""Stand for a folder, and for a file with a suffix that nobody claims, where a source states the suffixes that it opens."""
+
+_SCHEME = re.compile(r"([a-z][a-z0-9.-]*):", re.IGNORECASE)
 
 
-def is_live(spec: str) -> bool:
-    """Whether it may come yet: a camera, a microphone or an address. A recording is there or it is not."""
-    return spec.isdecimal() or spec.startswith(("/dev/video", "alsa:")) or "+alsa:" in spec or ADDRESS.match(spec) is not None
+def scheme_of(spec: str, known: Collection[str]) -> str:
+    """The scheme of an address (`rtsp` of `rtsp://host`, `alsa` of `0+alsa:default`); "" for a path.
+
+    What looks like a scheme without "//" counts only where it is `known`: a file may be called `12:30.mp4`.
+    """
+    if spec.isdecimal() or spec.startswith("/dev/video"):
+        return DEVICE
+    tail = _SCHEME.match(spec.rpartition("+")[2])
+    if "+" in spec and tail is not None and tail[1].lower() in known:
+        return tail[1].lower()
+    head = _SCHEME.match(spec)
+    if head is None or not (head[1].lower() in known or spec[head.end() :].startswith("//")):
+        return ""
+    return head[1].lower()
 
 
-def require_there(spec: str) -> None:
-    """Raises SourceError for a recording that is not there."""
-    if not is_live(spec) and not Path(spec).expanduser().exists():
+def suffix_of(spec: str) -> str:
+    """`.mp4` of a file, `FOLDER` of a folder. Raises SourceError for what is not there."""
+    path = Path(spec).expanduser()
+    if not path.exists():
         raise SourceError(
             f"{spec}: no such file or folder; give a video, a folder of pictures, a camera such as 0, or a URL such as rtsp://host/path"
         )
+    return FOLDER if path.is_dir() else path.suffix.lower()
 
 
 def stream_name(url: str) -> str:

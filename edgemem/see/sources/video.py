@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from edgemem.clock import now_us
 from edgemem.errors import SourceError
-from edgemem.hear.listen import NOTHING_YET_US, Sound
-from edgemem.records import US, Frame
+from edgemem.records import BEFORE_START_US, US, Frame, Sound
 from edgemem.see import pixels
-from edgemem.see.sources.base import SIDE_PX
+from edgemem.see.sources.base import SIDE_PX, BaseSource
 from edgemem.see.sources.container import identity_of, open_container
 
 if TYPE_CHECKING:
@@ -53,19 +52,17 @@ class NoPictureTrackError(SourceError):
     """A recording without pictures: of sound, perhaps."""
 
 
-class VideoFile:
+class VideoFile(BaseSource):
     """A recorded video (or the URL of one) at `rate_fps`. Damaged stretches are passed over and counted in `dropped`."""
-
-    live = False
-    blind = ""
 
     def __init__(self, path: str, *, rate_fps: float, stream: str, start_us: int | None = None, side_px: int = SIDE_PX) -> None:
         self.name = stream
         self.dropped: dict[str, int] = {}
         self._path = path
-        self._period_us = max(1, round(US / rate_fps))
+        self.set_rate(rate_fps)
         self._side_px = side_px
         self._container, self._video = _open(path)
+        self.has_sound = bool(self._container.streams.audio)
         self._reformatter: Any = None
         self.duration_us = self._length_us()
         self.t0_us = start_us if start_us is not None else now_us() - (self.duration_us or 0)
@@ -81,6 +78,10 @@ class VideoFile:
         if self._video.duration:
             return int(self._video.duration * self._video.time_base * US)
         return int(self._container.duration) if self._container.duration else None
+
+    def set_rate(self, rate_fps: float) -> None:
+        """Holds from the next group of packets on."""
+        self._period_us = max(1, round(US / rate_fps))
 
     def skip_to(self, offset_us: int) -> None:
         import av
@@ -237,7 +238,7 @@ class VideoFile:
         if missing_us > max(2 * self._period_us, 2 * US):
             self._count("truncated", missing_us // self._period_us)
 
-    def sounds(self, after_us: int = NOTHING_YET_US) -> Iterator[Sound]:
+    def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
         """The sound later than an offset; nothing where there is no sound track. Offsets count from the first picture.
 
         It is read over a file handle of its own: `close` ends the pictures, not the sound, which may still be listened to.

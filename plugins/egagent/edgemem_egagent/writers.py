@@ -13,7 +13,7 @@ from edgemem.errors import ChatError, UsageError
 from edgemem.records import Entity, Observation
 from edgemem.remember.entries import NewDocument
 from edgemem.see import operations
-from edgemem.see.operations import Closing, Operation, Same, Triple
+from edgemem.see.operations import BaseWriter, Occasion, Operation, Same, SegmentClosed, Triple
 from edgemem_egagent.ask import Completes
 from edgemem_egagent.extract import extract
 from edgemem_egagent.fuse import fused, origin_of
@@ -36,7 +36,7 @@ class FusedCaptionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
     wearer: str = ""
 
 
-class FusedCaption:
+class FusedCaption(BaseWriter):
     """A document of kind "fused" per window: what was seen and what was said."""
 
     name = "fused_caption"
@@ -46,10 +46,14 @@ class FusedCaption:
         self._models = models if self._settings.model and models is not None and models.there else None
         self.slow = self._models is not None
 
-    def write(self, closing: Closing) -> Iterator[NewDocument]:
+    def write(self, occasion: Occasion) -> Iterator[NewDocument]:
         """At most one document; nothing where nothing was seen or said."""
-        segment, seen = closing.segment, _seen(closing)
-        lines = lines_of(closing, Voices(closing, self._settings.wearer))
+        if isinstance(occasion, SegmentClosed):
+            yield from self._paragraph(occasion)
+
+    def _paragraph(self, closed: SegmentClosed) -> Iterator[NewDocument]:
+        segment, seen = closed.segment, _seen(closed)
+        lines = lines_of(closed, Voices(closed, self._settings.wearer))
         try:
             text = fused(segment, seen, lines, self._models)
         except ChatError as error:
@@ -78,7 +82,7 @@ class TriplesSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_confidence: float = 0.3
 
 
-class Triples:
+class Triples(BaseWriter):
     """Edges of the entity scene graph from what was said and seen in one window."""
 
     name = "triples"
@@ -96,11 +100,15 @@ class Triples:
             raise UsageError(f'triples: relations: rules draw {", ".join(RELATIONS)}; "{other[0]}" needs a language model')
         self.slow = self._models is not None
 
-    def write(self, closing: Closing) -> Iterator[Operation]:
+    def write(self, occasion: Occasion) -> Iterator[Operation]:
         """Triples, then which names are one person's."""
-        voices = Voices(closing, self._settings.wearer)
-        lines = lines_of(closing, voices)
-        extraction = self._extracted(closing, lines, [*voices.people])
+        if isinstance(occasion, SegmentClosed):
+            yield from self._edges(occasion)
+
+    def _edges(self, closed: SegmentClosed) -> Iterator[Operation]:
+        voices = Voices(closed, self._settings.wearer)
+        lines = lines_of(closed, voices)
+        extraction = self._extracted(closed, lines, [*voices.people])
         for note in extraction.notes:
             _log.info("not drawn: %s", note)
         edges = [edge for edge in extraction.edges if self._wanted(edge)]
@@ -119,12 +127,12 @@ class Triples:
             and edge.confidence >= self._settings.min_confidence
         )
 
-    def _extracted(self, closing: Closing, lines: list[Line], known: list[str]) -> Extraction:
+    def _extracted(self, closed: SegmentClosed, lines: list[Line], known: list[str]) -> Extraction:
         if self._models is not None:
-            segment = closing.segment
+            segment = closed.segment
             try:
                 return extract(
-                    self._models, fused(segment, _seen(closing), ()), lines, (segment.t0_us, segment.t1_us),
+                    self._models, fused(segment, _seen(closed), ()), lines, (segment.t0_us, segment.t1_us),
                     moment_id=segment.representative_id, kinds=self._settings.nodes, relations=self._settings.relations,
                     wearer=self._settings.wearer,
                 )  # fmt: skip
@@ -132,7 +140,7 @@ class Triples:
                 _log.warning("edges by rules: %s", error)
         heard = read_speech(lines, known, self._settings.wearer)
         present = [line.speaker for line in lines if line.speaker]
-        looked = read_sight(closing.moments, closing.observations, present, egocentric=self._settings.egocentric)
+        looked = read_sight(closed.moments, closed.observations, present, egocentric=self._settings.egocentric)
         return Extraction(edges=joined((*heard.edges, *looked.edges), 0), same=heard.same)
 
 
@@ -147,27 +155,27 @@ def _same(introduced: Iterable[SameAs], edges: Sequence[Edge], voices: Voices) -
         yield Same(short=own, full=operations.Node(kind="person", name=ME))
 
 
-def _seen(closing: Closing) -> list[tuple[Observation, ...]]:
-    return [closing.observations.get(moment.id, ()) for moment in closing.moments]
+def _seen(closed: SegmentClosed) -> list[tuple[Observation, ...]]:
+    return [closed.observations.get(moment.id, ()) for moment in closed.moments]
 
 
 class Voices:
-    """The speakers of a closing: under which name each is known by now, and which entity stands for it.
+    """The speakers of a closed: under which name each is known by now, and which entity stands for it.
 
     An edge is stored at the voice itself, so that naming a voice later names what it said before, and taking the name back undoes it.
     """
 
-    def __init__(self, closing: Closing, wearer: str = "") -> None:
+    def __init__(self, closed: SegmentClosed, wearer: str = "") -> None:
         self._names: dict[int, str] = {}
         self._nodes: dict[str, operations.Node] = {}
         self.people: dict[str, str] = {}
         """Every name of a person in the memory -> the name under which that person is shown."""
-        if closing.open_view is not None:
-            with closing.open_view() as view:
+        if closed.open_view is not None:
+            with closed.open_view() as view:
                 for entity in view.entities():
                     if entity.kind in PEOPLE:
                         self.people.update(dict.fromkeys((entity.name, *entity.aliases), entity.name))
-        for spoken in closing.utterances:
+        for spoken in closed.utterances:
             if spoken.speaker is not None:
                 entity = spoken.speaker
                 shown = speaker_name(self.people.get(entity.name, entity.name), wearer)
@@ -189,12 +197,12 @@ class Voices:
         return self._nodes
 
 
-def lines_of(closing: Closing, voices: Voices) -> list[Line]:
-    """The utterances of a closing as lines."""
+def lines_of(closed: SegmentClosed, voices: Voices) -> list[Line]:
+    """The utterances of a closed as lines."""
     return [
         Line(
             speaker=voices.name(spoken.speaker), text=spoken.document.text, t0_us=spoken.document.t0_us, t1_us=spoken.document.t1_us,
             document_id=spoken.document.id, confidence=spoken.confidence, origin=spoken.document.origin,
         )
-        for spoken in closing.utterances
+        for spoken in closed.utterances
     ]  # fmt: skip

@@ -21,7 +21,8 @@ from edgemem.remember.entries import NewDocument, NewEntity, NewMoment, NewSegme
 from edgemem.remember.results import Spoken
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
-from edgemem.see.operations import Closing, steps
+from edgemem.see.carry_out import steps
+from edgemem.see.operations import SegmentClosed
 
 T0_US = from_iso("2026-05-04T09:00:00Z")
 Seen = Mapping[float, Sequence[Observation]]
@@ -85,10 +86,10 @@ def remember(store: Store, seen: Seen, said: Said, writers: Sequence[Any] = (), 
             assert segment is not None
             observations = view.observations(ids)
         for writer in writers or window_writers():
-            closing = Closing(segment=segment, moments=moments, observations=observations, utterances=spoken, open_view=store.view)
-            made = list(writer.write(closing))
+            closed = SegmentClosed(segment=segment, moments=moments, observations=observations, utterances=spoken, open_view=store.view)
+            made = list(writer.write(closed))
             with store.transaction() as tx:
-                for step in steps(closing, made):
+                for step in steps(writer.name, closed, made):
                     step(tx)
 
 

@@ -16,9 +16,11 @@ from edgemem.extend.plugins import Plugins
 from edgemem.extend.recipe import Recipe, Recipes
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera, check_plugin
 from edgemem.hear.subtitles import Subtitles
+from edgemem.hear.utterances import by_subtitles
 from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.perceive import JointPerceiver
 from edgemem.see.pipeline import Pipeline
 
 
@@ -28,7 +30,10 @@ def recipe() -> Recipe:
 
 
 def test_plugin_keeps_its_protocols() -> None:
-    assert set(check_plugin(edgemem_egagent)) == {"writers/fused_caption", "writers/triples"}
+    assert set(check_plugin(edgemem_egagent)) == {
+        "writers/fused_caption", "writers/triples", "planners/egagent", "tools/transcript_search", "tools/analyzer", "tools/visual_search",
+        "tools/entity_graph_search",
+    }  # fmt: skip
 
 
 def test_every_prompt_is_a_task_that_settings_may_name_a_model_for() -> None:
@@ -54,7 +59,7 @@ def test_the_recipe_is_egagents(recipe: Recipe) -> None:
 def test_a_stream_becomes_a_vector_of_every_frame_and_a_paragraph_for_every_30_seconds(recipe: Recipe, tmp_path: Path) -> None:
     plugins = Plugins.load()
     parts, _ = make_parts(Recipes(plugins), recipe, make_context(plugins, Settings(), tmp_path), plugins)
-    parts = replace(parts, joint=FakeJointEmbedder(), ear=None)
+    parts = replace(parts, perceivers=[JointPerceiver(FakeJointEmbedder())], hearing=None)
     with Store.open(tmp_path / "memory") as store:
         Pipeline(SyntheticCamera(seconds=75, rate_fps=1), parts, store).run()
         with store.view() as view:
@@ -74,7 +79,8 @@ def test_talk_without_pictures_is_told_in_stretches_of_30_seconds_too(recipe: Re
     plugins = Plugins.load()
     parts, _ = make_parts(Recipes(plugins), recipe, make_context(plugins, Settings(), tmp_path), plugins)
     camera = SyntheticCamera(seconds=4, rate_fps=1)
-    parts = replace(parts, joint=FakeJointEmbedder(), ear=Subtitles(tmp_path / "talk.srt", camera.t0_us))
+    hearing = by_subtitles(Subtitles(tmp_path / "talk.srt", camera.t0_us), None)
+    parts = replace(parts, perceivers=[JointPerceiver(FakeJointEmbedder())], hearing=hearing)
     with Store.open(tmp_path / "memory") as store:
         Pipeline(camera, parts, store).run()
         with store.view() as view:

@@ -18,8 +18,8 @@ class WhisperSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compute_type: str = "int8"
 
 
-class EarSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of the ear; a recipe's `hear = {use = "whisper", ...}`."""
+class RecogniserSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of the recogniser; a recipe's `hear = {use = "whisper", ...}`."""
 
     language: str = "en"
     """ISO 639-1 code of what is spoken; "" = found out for each utterance, which goes wrong on short ones."""
@@ -66,10 +66,10 @@ def _whisper(settings: WhisperSettings, parts: Any) -> Any:
     return WhisperTranscriber(settings, parts)
 
 
-def _ear(settings: EarSettings, context: Any) -> Any:
-    from edgemem_hearing.ear import WhisperEar
+def _ear(settings: RecogniserSettings, context: Any) -> Any:
+    from edgemem_hearing.recogniser import WhisperRecogniser
 
-    return WhisperEar(settings, context.engines)
+    return WhisperRecogniser(settings, context.engines)
 
 
 @hookimpl
@@ -80,5 +80,5 @@ def register_decoders() -> Components:
 
 @hookimpl
 def register_ears() -> Components:
-    """The ear `whisper`."""
-    return (Component("whisper", _ear, EarSettings, "who said what and when: Silero VAD, Whisper, Resemblyzer"),)
+    """The speech recogniser `whisper`."""
+    return (Component("whisper", _ear, RecogniserSettings, "who said what and when: Silero VAD, Whisper, Resemblyzer"),)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgemem.hear.listen import RATE_HZ, Samples, Sound
 from edgemem.infer.roles import SpeechDetector
-from edgemem.records import US
+from edgemem.records import SOUND_RATE_HZ, US, Samples, Sound
 
 if TYPE_CHECKING:
-    from edgemem_hearing import EarSettings
+    from edgemem_hearing import RecogniserSettings
 
 _SAME_US = 60_000
 """Sound that begins within this of where the last ended goes on with it."""
@@ -34,11 +33,11 @@ class Cutter:
     Everything is counted in windows of the detector (32 ms) from where unbroken sound began.
     """
 
-    def __init__(self, settings: EarSettings, detector: SpeechDetector) -> None:
+    def __init__(self, settings: RecogniserSettings, detector: SpeechDetector) -> None:
         self._settings, self._detector = settings, detector
         self._size = detector.window
         lengths = (settings.margin_s, settings.pause_s, settings.shortest_s, settings.longest_s)
-        self._margin, self._pause, self._shortest, self._longest = (max(1, round(s * RATE_HZ / self._size)) for s in lengths)
+        self._margin, self._pause, self._shortest, self._longest = (max(1, round(s * SOUND_RATE_HZ / self._size)) for s in lengths)
         self._first: Sound | None = None
         self._last: Sound | None = None
         self._state: object = None
@@ -105,7 +104,7 @@ class Cutter:
 
     def _breath(self) -> int:
         """Where to cut what is too long: in the quietest tenth of a second of its second half, else at its end."""
-        width = max(1, round(_BREATH_S * RATE_HZ / self._size))
+        width = max(1, round(_BREATH_S * SOUND_RATE_HZ / self._size))
         half = len(self._speech) // 2
         means = np.convolve(self._speech[half:], np.ones(width) / width, "valid")
         at = int(np.argmin(means))
@@ -130,7 +129,7 @@ class Cutter:
 
     def _offset_us(self, window: int) -> int:
         assert self._first is not None
-        return self._first.offset_us + window * self._size * US // RATE_HZ
+        return self._first.offset_us + window * self._size * US // SOUND_RATE_HZ
 
     def _due_us(self) -> int:
-        return self._offset_us(self._at) + len(self._rest) * US // RATE_HZ
+        return self._offset_us(self._at) + len(self._rest) * US // SOUND_RATE_HZ

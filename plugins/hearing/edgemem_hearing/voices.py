@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from edgemem.hear.listen import VoicePrint, VoicesState
+from edgemem.hear.voices import VoicePrint, VoicesState
 from edgemem.records import Vector
 
 if TYPE_CHECKING:
-    from edgemem_hearing import EarSettings
+    from edgemem_hearing import RecogniserSettings
 
 _SETTLED_S = 60.0
 """A voice's vector is a mean over at most so much speech: then it slowly follows its owner (a cold, another microphone)."""
@@ -27,7 +27,7 @@ _SETTLED_S = 60.0
 class Voices:
     """Online clustering by cosine to the mean of each voice. At most `max_voices`: then the one heard longest ago is given up."""
 
-    def __init__(self, settings: EarSettings, space: str) -> None:
+    def __init__(self, settings: RecogniserSettings, space: str) -> None:
         self._settings, self._space = settings, space
         self._voices: list[VoicePrint] = []
         self._count = self._last = 0

@@ -9,9 +9,9 @@ import pytest
 
 from edgemem.cli.app import CommandContext
 from edgemem.errors import FetchError
-from edgemem.hear.listen import NOTHING_YET_US
 from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import ensure, extract, fetch_archive
+from edgemem.records import BEFORE_START_US
 from edgemem.see.sources.sound import SoundTrack
 
 _FOLDER = "usr/share/pocketsphinx/test/data"
@@ -29,7 +29,7 @@ SPEECH = WeightSource(
 
 @pytest.fixture(scope="session")
 def session():
-    """With the light recogniser: the tests are about the ear, `tools/eval/hearing.py` is about the words."""
+    """With the light recogniser: the tests are about the recogniser around it, `tools/eval/hearing.py` is about the words."""
     made = CommandContext(None, ("engines.threads=1", 'engines.roles.transcribe="whisper-tiny-en"'))
     for name in ("silero-vad", "resemblyzer", "whisper-tiny-en"):
         ensure(made.cards[name], made.home, made.converters)
@@ -51,4 +51,4 @@ def clips(session):
 
 
 def _samples(path):
-    return np.concatenate([samples for _, samples in SoundTrack(str(path)).chunks(NOTHING_YET_US)])
+    return np.concatenate([samples for _, samples in SoundTrack(str(path)).chunks(BEFORE_START_US)])

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from edgemem.records import US, Frame
+from edgemem.records import US
 from edgemem.see import pixels
-from edgemem.see.select import Candidate, Kept
+from edgemem.see.select import BaseSelector, Candidate, Decision, Keep
 from edgemem_vam.otsu import HISTORY, bimodal, distance, otsu
 
 if TYPE_CHECKING:
     from edgemem.see.pixels import Gray
-
-_PENDING_QUALITY = 95
-"""JPEG quality of the one picture in a saved state."""
 
 
 class DedupSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,29 +41,18 @@ class _State(msgspec.Struct):
     reference: bytes = b""
     small: bytes = b""
     kept_us: int = 0
-    pending: _Pending | None = None
 
 
-class _Pending(msgspec.Struct):
-    """The candidate held back, with its picture."""
-
-    stream: str
-    seq: int
-    t_us: int
-    offset_us: int
-    mono_us: int
-    boot_id: str
-    sharpness: float
-    vector: bytes
-    jpeg: bytes
-
-
-class AdaptiveDedup:
+class AdaptiveDedup(BaseSelector):
     """Keeps the first and the last frame of every stretch that looks alike.
 
     A frame within the threshold of the reference replaces the pending one. A frame beyond it commits the pending endpoint, then itself,
     and becomes the reference. The threshold is Otsu's over the last 256 distances, trusted only where they have two modes, else the
     fallback; never under the floor. The first frame is kept; at the end of the stream the pending endpoint is, if there is one.
+
+    VAM's code holds the pending picture in memory. So does this; its saved state has no picture, so that none is written at every commit.
+    After a crash the pending frame is taken from the recording again (`held`, `give_back`): what is kept is the same. Of a live camera
+    the endpoint that was pending at a crash is lost, as it is in VAM's code.
     """
 
     name = "adaptive_dedup"
@@ -81,9 +67,13 @@ class AdaptiveDedup:
         self._small: Gray | None = None
         self._kept_us = 0
         self._pending: Candidate | None = None
-        self._encoded: tuple[Candidate, bytes] | None = None
 
-    def observe(self, candidate: Candidate) -> list[Kept]:
+    @property
+    def held(self) -> tuple[Candidate, ...]:
+        """The pending endpoint."""
+        return (self._pending,) if self._pending is not None else ()
+
+    def observe(self, candidate: Candidate) -> list[Decision]:
         if self._reference is None:
             return self._keep(candidate)
         apart = distance(candidate.vector, self._reference)
@@ -109,20 +99,20 @@ class AdaptiveDedup:
                 chosen = split
         return min(2.0, max(self._floor, chosen))
 
-    def flush(self) -> list[Kept]:
+    def flush(self) -> list[Decision]:
         return self._endpoint()
 
-    def _keep(self, candidate: Candidate, *, reference: bool = True) -> list[Kept]:
+    def _keep(self, candidate: Candidate, *, reference: bool = True) -> list[Decision]:
         self._pending = None
         self._kept_us = candidate.frame.offset_us
         if reference:
             self._reference = candidate.vector
             self._small = pixels.to_gray(candidate.small)
-        return [Kept(candidate=candidate)]
+        return [Keep(candidate=candidate)]
 
-    def _endpoint(self) -> list[Kept]:
+    def _endpoint(self) -> list[Decision]:
         pending, self._pending = self._pending, None
-        return [Kept(candidate=pending, role="endpoint")] if pending is not None else []
+        return [Keep(candidate=pending, role="endpoint")] if pending is not None else []
 
     def _changed_locally(self, candidate: Candidate) -> bool:
         if not self._settings.local_change or self._small is None:
@@ -131,21 +121,14 @@ class AdaptiveDedup:
         return gray.shape != self._small.shape or float(pixels.block_difference(self._small, gray, 16).max()) >= self._settings.local_change
 
     def state(self) -> bytes:
-        pending = self._pending
         return msgspec.msgpack.encode(
             _State(
                 history=list(self._history),
                 reference=b"" if self._reference is None else self._reference.astype(np.float32).tobytes(),
                 small=b"" if self._small is None else pixels.encode_png(self._small),
                 kept_us=self._kept_us,
-                pending=None if pending is None else _packed(pending, self._jpeg(pending)),
             )
         )
-
-    def _jpeg(self, pending: Candidate) -> bytes:
-        if self._encoded is None or self._encoded[0] is not pending:
-            self._encoded = (pending, pixels.encode_jpeg(pending.frame.image, _PENDING_QUALITY))
-        return self._encoded[1]
 
     def restore(self, state: bytes) -> None:
         saved = msgspec.msgpack.decode(state, type=_State)
@@ -153,34 +136,8 @@ class AdaptiveDedup:
         self._reference = np.frombuffer(saved.reference, np.float32) if saved.small else None
         self._small = pixels.decode_gray(saved.small) if saved.small else None
         self._kept_us = saved.kept_us
-        self._pending = None if saved.pending is None else _unpacked(saved.pending)
+        self._pending = None
 
-
-def _packed(candidate: Candidate, jpeg: bytes) -> _Pending:
-    frame = candidate.frame
-    return _Pending(
-        stream=frame.stream,
-        seq=frame.seq,
-        t_us=frame.t_us,
-        offset_us=frame.offset_us,
-        mono_us=frame.mono_us,
-        boot_id=frame.boot_id,
-        sharpness=candidate.sharpness,
-        vector=candidate.vector.astype(np.float32).tobytes(),
-        jpeg=jpeg,
-    )
-
-
-def _unpacked(saved: _Pending) -> Candidate:
-    image = pixels.decode(saved.jpeg)
-    frame = Frame(
-        stream=saved.stream,
-        seq=saved.seq,
-        t_us=saved.t_us,
-        offset_us=saved.offset_us,
-        image=image,
-        mono_us=saved.mono_us,
-        boot_id=saved.boot_id,
-    )
-    vector = np.frombuffer(saved.vector, np.float32)
-    return Candidate(frame=frame, vector=vector, sharpness=saved.sharpness, small=pixels.shrink(image, 320))
+    def give_back(self, candidate: Candidate) -> None:
+        """The pending endpoint of before the restart."""
+        self._pending = candidate

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 from edgemem.records import US
-from edgemem.see.segment import Cut, Mark, StoredMark
+from edgemem.see.segment import BaseSegmenter, Cut, Mark, StoredMark
 from edgemem_vam.otsu import HISTORY, distance, otsu
 
 
@@ -35,7 +35,7 @@ class _State(msgspec.Struct):
     history: list[float]
 
 
-class OtsuEvents:
+class OtsuEvents(BaseSegmenter):
     """Events between local peaks of distance.
 
     A distance is a boundary when it is at least both neighbours and at least the threshold, so it is decided one moment later. At the

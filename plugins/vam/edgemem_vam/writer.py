@@ -13,7 +13,7 @@ from edgemem.clock import offset_text, to_iso
 from edgemem.errors import ChatError, MemoryDirError
 from edgemem.records import Moment, Observation, Origin, least_trusted
 from edgemem.remember.entries import NewDocument, NewPassage
-from edgemem.see.operations import Closing
+from edgemem.see.operations import BaseWriter, Occasion, SegmentClosed
 from edgemem.see.write import EventDocument, EventDocumentSettings
 from edgemem_vam.look import evenly
 from edgemem_vam.payload import passages
@@ -41,7 +41,7 @@ class VamEventSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The document where no model writes."""
 
 
-class VamEvent:
+class VamEvent(BaseWriter):
     """One document of kind "event" per segment: `[event] id=... | frames=... | time`, then its text, with passages for search by meaning.
 
     It stands for its last moment. Without a model, or where the model fails, the text is what was recognised, read and heard; an event of
@@ -54,20 +54,19 @@ class VamEvent:
         self._settings = settings or VamEventSettings()
         self._models = models if self._settings.describe and models is not None and models.there else None
         self._plain = EventDocument(self._settings.without)
+        self.slow = self._models is not None
 
-    @property
-    def slow(self) -> bool:
-        """It takes its time when it asks a model."""
-        return self._models is not None
-
-    def write(self, closing: Closing) -> list[NewDocument]:
+    def write(self, occasion: Occasion) -> list[NewDocument]:
         """Never raises for a model that fails: that document is put together instead."""
-        segment = closing.segment
-        described = self._described(closing)
-        text, origin = described or self._put_together(closing)
+        return [self._document(occasion)] if isinstance(occasion, SegmentClosed) else []
+
+    def _document(self, closed: SegmentClosed) -> NewDocument:
+        segment = closed.segment
+        described = self._described(closed)
+        text, origin = described or self._put_together(closed)
         document = NewDocument(
             kind="event",
-            text=f"{_head(closing)}\n{text}".strip(),
+            text=f"{_head(closed)}\n{text}".strip(),
             stream=segment.stream,
             t0_us=segment.t0_us,
             t1_us=segment.t1_us,
@@ -79,28 +78,28 @@ class VamEvent:
         )
         time_range = f"{to_iso(segment.t0_us)} to {to_iso(segment.t1_us)}"
         pieces = passages(text, {"time_range": time_range})
-        return [msgspec.structs.replace(document, passages=tuple(NewPassage(kind=p.kind, text=p.text, vectors={}) for p in pieces))]
+        return msgspec.structs.replace(document, passages=tuple(NewPassage(kind=p.kind, text=p.text, vectors={}) for p in pieces))
 
-    def _put_together(self, closing: Closing) -> tuple[str, Origin]:
-        plain = self._plain.write(closing)
-        heard = [f'Heard: "{s.document.text.strip()}"' for s in closing.utterances[:_HEARD]]
+    def _put_together(self, closed: SegmentClosed) -> tuple[str, Origin]:
+        plain = self._plain.describe(closed)
+        heard = [f'Heard: "{s.document.text.strip()}"' for s in closed.utterances[:_HEARD]]
         text = "\n".join([*(document.text for document in plain), *heard])
-        return text, least_trusted("caption", *(d.origin for d in plain), *(s.document.origin for s in closing.utterances))
+        return text, least_trusted("caption", *(d.origin for d in plain), *(s.document.origin for s in closed.utterances))
 
-    def _described(self, closing: Closing) -> tuple[str, Origin] | None:
+    def _described(self, closed: SegmentClosed) -> tuple[str, Origin] | None:
         """What the model wrote, None where there is none or it failed. Its words are trusted as little as what it may have read."""
-        if self._models is None or not closing.moments:
+        if self._models is None or not closed.moments:
             return None
-        moments = evenly(closing.moments, FRAMES)
-        images = _pictures(closing, moments) if self._models.vision else ()
-        segment = closing.segment
+        moments = evenly(closed.moments, FRAMES)
+        images = _pictures(closed, moments) if self._models.vision else ()
+        segment = closed.segment
         body = {
             "request": "Write the document of this event.",
             "relative_time": {"from": offset_text(segment.offset_us), "seconds": (segment.t1_us - segment.t0_us) / 1e6},
             "absolute_time": {"from": to_iso(segment.t0_us), "to": to_iso(segment.t1_us)},
-            "pictures": [_note(number, m, closing.observations.get(m.id, ())) for number, m in enumerate(moments, 1)],
+            "pictures": [_note(number, m, closed.observations.get(m.id, ())) for number, m in enumerate(moments, 1)],
             "pictures_shown": len(images),
-            "heard": [s.document.text for s in closing.utterances[:_HEARD]],
+            "heard": [s.document.text for s in closed.utterances[:_HEARD]],
         }
         try:
             text = say(self._models, request("event_writer", self._settings.writer, body, images))
@@ -110,10 +109,10 @@ class VamEvent:
         return (text, "ocr" if images or '"' in text else "caption") if text else None
 
 
-def _head(closing: Closing) -> str:
-    segment = closing.segment
+def _head(closed: SegmentClosed) -> str:
+    segment = closed.segment
     end_us = segment.offset_us + segment.t1_us - segment.t0_us
-    frames = ",".join(f"m{moment.id}" for moment in evenly(closing.moments, FRAMES))
+    frames = ",".join(f"m{moment.id}" for moment in evenly(closed.moments, FRAMES))
     return f"[event] id=s{segment.id} | frames={frames} | {offset_text(segment.offset_us)} to {offset_text(end_us)}"
 
 
@@ -124,14 +123,14 @@ def _note(number: int, moment: Moment, observations: Sequence[Observation]) -> d
     return {"picture": number, "time": to_iso(moment.t_us), "seen": seen, "read": read[:12]}
 
 
-def _pictures(closing: Closing, moments: Sequence[Moment]) -> tuple[bytes, ...]:
+def _pictures(closed: SegmentClosed, moments: Sequence[Moment]) -> tuple[bytes, ...]:
     """The pictures of the event; () when they cannot be read, then the notes must do."""
-    if closing.open_view is None:
+    if closed.open_view is None:
         return ()
     until = time.monotonic() + _COMMITTED_WITHIN_S
     while True:
         try:
-            with closing.open_view() as view:
+            with closed.open_view() as view:
                 return tuple(view.picture(moment.id) for moment in moments)
         except MemoryDirError:
             if time.monotonic() > until:

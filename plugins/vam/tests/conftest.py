@@ -22,7 +22,7 @@ from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever, Matches, Sighting
 from edgemem.answer.retrievers.readings import TextRetriever
-from edgemem.answer.session import CommandContext
+from edgemem.answer.session import Session
 from edgemem.cli.app import CommandContext as CliSession
 from edgemem.clock import from_iso
 from edgemem.config import ModelSettings
@@ -185,7 +185,7 @@ def make_kit(chat: ScriptedChat | None, settings: PlannerSettings | None = None,
     return AnswerKit(planner=planner, retrievers=retrievers, tools=tools, models=models)
 
 
-def put(view: View, question: str, kit: AnswerKit, options: tuple[str, ...] = ()) -> tuple[Answer, CommandContext]:
+def put(view: View, question: str, kit: AnswerKit, options: tuple[str, ...] = ()) -> tuple[Answer, Session]:
     """Ask an hour after the walk."""
     asked_us = min(view.as_of_us, START_US + 3600 * US)
     return ask(view, Question(text=question, asked_us=asked_us, as_of_us=asked_us, options=options), kit)

@@ -28,7 +28,7 @@ from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.results import Spoken
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
-from edgemem.see.operations import Closing
+from edgemem.see.operations import SegmentClosed
 
 
 @pytest.fixture
@@ -229,7 +229,7 @@ def test_what_is_kept_can_be_found_by_meaning(vam: SimpleNamespace, memory: Path
 # Event documents
 
 
-def closing(observations: dict[int, tuple[Observation, ...]], *, said: str = "", pictures: dict[int, bytes] | None = None) -> Closing:
+def closing(observations: dict[int, tuple[Observation, ...]], *, said: str = "", pictures: dict[int, bytes] | None = None) -> SegmentClosed:
     moments = tuple(
         Moment(id=n, stream="s", seq=n, t_us=n * US, offset_us=n * US, width_px=8, height_px=8, sharpness=1.0, tier="recent")
         for n in range(1, 13)
@@ -244,7 +244,8 @@ def closing(observations: dict[int, tuple[Observation, ...]], *, said: str = "",
         yield SimpleNamespace(picture=lambda moment_id: (pictures or {})[moment_id])
 
     heard = (Spoken(document=spoken, speaker=None, confidence=1.0),) if said else ()
-    return Closing(segment=segment, moments=moments, observations=observations, utterances=heard, open_view=opened if pictures else None)
+    view = opened if pictures else None
+    return SegmentClosed(segment=segment, moments=moments, observations=observations, utterances=heard, open_view=view)
 
 
 MUG = {3: (Observation(kind="label", name="coffee mug", score=0.9),)}

@@ -10,7 +10,10 @@ from edgemem.extend.testing import check_plugin
 
 
 def test_plugin_keeps_its_protocols():
-    assert set(check_plugin(edgemem_vam)) == {"selectors/adaptive_dedup", "segmenters/otsu_events", "writers/vam_event"}
+    assert set(check_plugin(edgemem_vam)) == {
+        "selectors/adaptive_dedup", "segmenters/otsu_events", "writers/vam_event", "planners/vam", "tools/vam_survey", "tools/vam_search",
+        "tools/vam_inspect", "tools/vam_adjudicate", "tools/vam_summarize",
+    }  # fmt: skip
 
 
 def test_every_prompt_is_a_task_that_settings_may_name_a_model_for():

@@ -1,6 +1,8 @@
-"""Writes a small memory with whatever edgemem is importable: how the golden databases beside this file were made, one per schema version.
+"""Writes a small memory with the edgemem that is importable: how the golden databases beside this file were made, one per schema version.
 
-python tests/remember/golden/make.py v1.db.gz
+python tests/remember/golden/make.py v3.db.gz
+
+Each was made by the edgemem that wrote its schema; this file is as it was for the newest of them.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Quote
-from edgemem.remember.entries import NewEntity, NewMention, NewRelation
+from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession, NewStep
 from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
 
 
@@ -52,6 +54,30 @@ def fill(store: Store) -> None:
             tx.replace_relation(old, NewRelation(known_us=30 * US, quotes=quotes, **edge))
             tx.pin(ids[0])
             tx.set_state(f"test/{stream}", b"as it was")
+    fill_3(store)
+
+
+def fill_3(store: Store) -> None:
+    """What schema 3 brought: speech with passages, two names that are one, and answers with what a language model was asked."""
+    store.ensure_space(Space(name="golden/words", dim=8, calibration={}), holds="passage")
+    with store.transaction() as tx:
+        speaker = tx.add_entity(NewEntity(kind="voice", name="speaker 1", known_us=12 * US))
+        text, vector = "the blue key is under the mat", np.eye(8, dtype=np.float32)[5]
+        passage = NewPassage(kind="document", text=text, vectors={"golden/words": vector})
+        said = NewDocument(
+            kind="utterance", text=text, stream="door", t0_us=12 * US, t1_us=14 * US, offset_us=12 * US,
+            known_us=14 * US, origin="asr", speaker_id=speaker, confidence=0.75, passages=(passage,),
+        )  # fmt: skip
+        document_id = tx.add_document(said)
+        anna = tx.add_entity(NewEntity(kind="person", name="Anna", known_us=20 * US))
+        tx.merge_entity(tx.add_entity(NewEntity(kind="person", name="Anna Weber", known_us=20 * US)), anna, 20 * US)
+        call = '{"task":"planner","model":"tiny-1","step":1,"prompt":"where is the blue key?","reply":"look","pictures":2,"tokens_in":70,'
+        steps = (NewStep(actor="local", action_json='{"action":"search"}', result_json='{"evidence":[{"id":"u1"}]}', ms=2.0),)
+        asked = {"recipe": "vam", "planner": "local", "asked_us": 40 * US, "as_of_us": 40 * US, "status": "answered", "confidence": 0.5}
+        calls = (call + '"tokens_out":7,"ms":12.5,"usd":0.25,"error":""}', '{"action":"unreadable"}')
+        where = {"question": "where is the blue key?", "answer": "under the mat", "evidence": (f"d{document_id}",)}
+        tx.add_session(NewSession(steps=steps, calls=calls, **where, **asked))
+        tx.add_session(NewSession(question="is there a cat?", answer="yes", evidence=("m1",), **asked))
 
 
 if __name__ == "__main__":

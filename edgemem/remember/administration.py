@@ -10,13 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.remember.budget.pieces import cap_in_force, in_pieces
+from edgemem.remember.budget.batches import cap_in_force, in_transactions
 from edgemem.remember.disk import database, keys, schema
 from edgemem.remember.disk.directory import disk_bytes
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.keys import Key
 from edgemem.remember.disk.rewrite import copy_into
-from edgemem.remember.forget import tidy_up
+from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.forgetting.erase import merging
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.rows.transaction import Transaction
@@ -83,7 +83,7 @@ def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int
     """
     before = disk_bytes(directory) if directory.is_dir() else 0
     with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store:
-        in_pieces(store, [Transaction.drop_unused_terms, *merging()])
+        in_transactions(store, [Transaction.drop_unused_terms, *merging()])
         total, more = 1, True
         while more:
             more = store.maintain(vacuum_steps=_VACUUM_STEPS)
@@ -92,7 +92,7 @@ def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int
             total = max(total, left)
             if progress is not None:
                 progress(total - left, total)
-    tidy_up(directory, beyond_budget=True)
+    finish_forgetting(directory, beyond_budget=True)
     return before, disk_bytes(directory)
 
 

@@ -1,4 +1,7 @@
-"""The ear `whisper`: cuts sound at silence, understands each piece, tells voices apart. Silence costs only voice activity detection."""
+"""The speech recogniser `whisper`: cuts sound at silence, transcribes each piece, tells voices apart.
+
+Silence costs only voice activity detection.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,16 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from edgemem.errors import EngineError
-from edgemem.hear.listen import NOTHING_YET_US, RATE_HZ, Governor, Heard, Sound, Word
+from edgemem.hear.listen import Heard, Word
+from edgemem.hear.work_budget import WorkBudget
 from edgemem.infer.roles import Phrase, Transcriber
-from edgemem.records import US
+from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US, Sound
 from edgemem_hearing.cut import Cutter, Piece
 from edgemem_hearing.voices import Voices
 
 if TYPE_CHECKING:
     from edgemem.infer.runtime import Engines
-    from edgemem_hearing import EarSettings
+    from edgemem_hearing import RecogniserSettings
 
 _NOISES = re.compile(r"\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]+")
 """What Whisper writes for sounds that are not speech: [Music], (laughs), *sighs*."""
@@ -29,12 +33,12 @@ _MUSIC_SPEECH = 0.6
 """Mean probability of speech below which, with doubtful words, it was music or noise."""
 
 
-class WhisperEar:
-    """See `edgemem.hear.listen.Ear`. Models load with the first sound or speech, in the thread that hears."""
+class WhisperRecogniser:
+    """A `hear.listen.SpeechRecogniser`. Models load with the first sound or speech, in the thread that recognises."""
 
     name = "whisper"
 
-    def __init__(self, settings: EarSettings, engines: Engines | None, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, settings: RecogniserSettings, engines: Engines | None, clock: Callable[[], float] = time.perf_counter) -> None:
         """Raises EngineError with what to do when a model is missing."""
         if engines is None:
             raise EngineError("hearing needs engines")
@@ -43,8 +47,10 @@ class WhisperEar:
                 raise EngineError(problem)
         self.notes: dict[str, int] = {}
         self._settings, self._engines, self._clock = settings, engines, clock
-        self._governors = {live: Governor(rtf or math.inf) for live, rtf in ((True, settings.max_rtf), (False, settings.max_rtf_recorded))}
-        self._until_us = NOTHING_YET_US
+        limits = {True: settings.max_rtf, False: settings.max_rtf_recorded}
+        self._budgets = {live: WorkBudget(limit or math.inf) for live, limit in limits.items()}
+        """By whether sound is live."""
+        self._until_us = BEFORE_START_US
         self._cutter: Cutter | None = None
         self._transcribers: list[tuple[str, Transcriber | None, float]] = [(name, None, 0.0) for name in engines.ready("transcribe")]
         self._embedder: Any = None
@@ -58,23 +64,23 @@ class WhisperEar:
 
     @property
     def until_us(self) -> int:
-        """See `Ear.until_us`."""
+        """See `SpeechRecogniser.until_us`."""
         return self._until_us
 
     def hear(self, sound: Sound) -> list[Heard]:
-        """See `Ear.hear`."""
+        """See `SpeechRecogniser.hear`."""
         if self._cutter is None:
             self._cutter = Cutter(self._settings, self._engines.role("detect_speech"))
         started = self._clock()
-        self._governors[sound.live].heard(len(sound.samples) / RATE_HZ)
+        self._budgets[sound.live].heard(len(sound.samples) / SOUND_RATE_HZ)
         pieces = list(self._cutter.add(sound))
-        self._governors[sound.live].spent(self._clock() - started)
+        self._budgets[sound.live].spent(self._clock() - started)
         heard = self._understood(pieces)
         self._until_us = max(self._until_us, self._cutter.until_us if self._cutter.until_us is not None else sound.end_us)
         return heard
 
     def flush(self) -> list[Heard]:
-        """See `Ear.flush`."""
+        """See `SpeechRecogniser.flush`."""
         return self._understood(self._cutter.flush()) if self._cutter is not None else []
 
     def state(self) -> bytes:
@@ -91,8 +97,8 @@ class WhisperEar:
         return [heard for heard in found if heard is not None]
 
     def _understand(self, piece: Piece) -> Heard | None:
-        sound, governor = piece.sound, self._governors[piece.sound.live]
-        index = self._affordable(governor)
+        sound, budget = piece.sound, self._budgets[piece.sound.live]
+        index = self._affordable(budget)
         if index is None:
             self._note("an utterance was left out: hearing may not take more time here (max_rtf)")
             return None
@@ -106,7 +112,7 @@ class WhisperEar:
             self._last_text = text
             speaker = self._speaker(sound)
         finally:
-            self._spent(index, governor, self._clock() - started)
+            self._spent(index, budget, self._clock() - started)
         words = tuple(
             Word(text=text, t0_us=sound.offset_us + round(a * US), t1_us=sound.offset_us + round(b * US), probability=p)
             for text, a, b, p in phrase.words
@@ -123,10 +129,10 @@ class WhisperEar:
             self._embedder = self._engines.role("embed_voice")
         return self._voices.name(self._embedder.embed_voice(sound.samples), sound.duration_us / US)
 
-    def _affordable(self, governor: Governor) -> int | None:
+    def _affordable(self, budget: WorkBudget) -> int | None:
         """The best recogniser that the budget allows, by what each took of late."""
         for index, (name, _, took_s) in enumerate(self._transcribers):
-            if governor.afford(took_s):
+            if budget.afford(took_s):
                 if index:
                     self._note(f"{name} listened where the budget did not allow a better model (max_rtf)")
                 return index
@@ -139,8 +145,8 @@ class WhisperEar:
             self._transcribers[index] = (name, transcriber, took_s)
         return transcriber
 
-    def _spent(self, index: int, governor: Governor, took_s: float) -> None:
-        governor.spent(took_s)
+    def _spent(self, index: int, budget: WorkBudget, took_s: float) -> None:
+        budget.spent(took_s)
         name, transcriber, before_s = self._transcribers[index]
         self._transcribers[index] = (name, transcriber, took_s if not before_s else 0.7 * before_s + 0.3 * took_s)
 
@@ -148,7 +154,7 @@ class WhisperEar:
         self.notes[line] = self.notes.get(line, 0) + 1
 
 
-def believable(phrase: Phrase, speech: float, before: str, settings: EarSettings) -> str:
+def believable(phrase: Phrase, speech: float, before: str, settings: RecogniserSettings) -> str:
     """The text of a phrase without marks of noises, or "" where it was likely invented. `speech`: mean probability of the piece."""
     text = " ".join(_NOISES.sub(" ", phrase.text).split())
     plain = re.sub(r"[^\w ]", "", text).strip().lower()

@@ -14,13 +14,13 @@ from edgemem.remember.rows.reading import connect
 from edgemem.remember.rows.transaction import Transaction
 
 Step = Callable[[Transaction], bool | None]
-"""A little of the work; True while there is more of the same. It claims what it touches before that, or may be taken again half-way."""
+"""A little of the work, at most half of a transaction; True while there is more of the same."""
 
 
 def cap_in_force(directory: Path) -> int | None:
     """The cap that this memory was last written under; None if there was none, or if it has outgrown it since.
 
-    Upkeep keeps to it, but must not make a memory fade that was allowed to grow meanwhile. Raises MemoryDirError.
+    Administration keeps to it, but must not make a memory fade that was allowed to grow meanwhile. Raises MemoryDirError.
     """
     if not (directory / DATABASE).is_file():
         return None
@@ -35,23 +35,12 @@ class Transactions(Protocol):
     def transaction(self) -> AbstractContextManager[Transaction]: ...
 
 
-def in_pieces(store: Transactions, steps: Iterable[Step]) -> None:
+def in_transactions(store: Transactions, steps: Iterable[Step]) -> None:
     """Carry out the steps in order. The next is asked for only when the one before it is done, so it may depend on it."""
     left = iter(steps)
     step = next(left, None)
     while step is not None:
         with store.transaction() as tx:
             while step is not None and not tx.full:
-                if not _wants_more(step, tx):
+                if not step(tx):
                     step = next(left, None)
-
-
-def _wants_more(step: Step, tx: Transaction) -> bool:
-    """Whether there is more of the same, or it did not fit beside what the transaction holds already: it is taken again then."""
-    more = False
-
-    def taken(tx: Transaction) -> None:
-        nonlocal more
-        more = bool(step(tx))
-
-    return tx.attempt(taken) or more

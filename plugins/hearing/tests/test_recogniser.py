@@ -1,4 +1,4 @@
-"""The ear with its real models, on real speech."""
+"""The recogniser with its real models, on real speech."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ import re
 import edgemem_hearing
 import numpy as np
 import pytest
-from edgemem_hearing import EarSettings
-from edgemem_hearing.ear import WhisperEar, believable
+from edgemem_hearing import RecogniserSettings
+from edgemem_hearing.recogniser import WhisperRecogniser, believable
 
 from edgemem.errors import EngineError
-from edgemem.hear.listen import RATE_HZ, Sound
 from edgemem.infer.roles import Phrase
 from edgemem.infer.runtime import Engines
-from edgemem.records import US
+from edgemem.records import SOUND_RATE_HZ, US, Sound
 
-PAUSE = np.zeros(RATE_HZ, np.float32)
+PAUSE = np.zeros(SOUND_RATE_HZ, np.float32)
 
 
 @pytest.fixture(scope="module")
-def ear(session):
-    return WhisperEar(EarSettings(), session.engines)
+def recogniser(session):
+    return WhisperRecogniser(RecogniserSettings(), session.engines)
 
 
-def heard(ear, parts, *, offset_us=0, live=False, step=4000):
+def heard(recogniser, parts, *, offset_us=0, live=False, step=4000):
     """What is heard in the parts, one after the other, given in chunks of a quarter of a second."""
     samples = np.concatenate(parts)
     found = []
     for at in range(0, len(samples), step):
-        us = offset_us + at * US // RATE_HZ
-        found += ear.hear(Sound(stream="a", t_us=10**15 + us, offset_us=us, samples=samples[at : at + step], live=live))
-    return found + ear.flush()
+        us = offset_us + at * US // SOUND_RATE_HZ
+        found += recogniser.hear(Sound(stream="a", t_us=10**15 + us, offset_us=us, samples=samples[at : at + step], live=live))
+    return found + recogniser.flush()
 
 
 def words(text):
@@ -39,34 +38,34 @@ def words(text):
 
 
 def test_sentences_are_heard_apart_where_they_were_said_by_whom_they_were_said(session, clips):
-    ear = WhisperEar(EarSettings(), session.engines)
+    recogniser = WhisperRecogniser(RecogniserSettings(), session.engines)
     names = ["0870", "0930", "card", "0920"]
-    begins = np.cumsum([0] + [len(clips[name][0]) + len(PAUSE) for name in names[:-1]]) / RATE_HZ
-    found = heard(ear, [part for name in names for part in (clips[name][0], PAUSE)])
+    begins = np.cumsum([0] + [len(clips[name][0]) + len(PAUSE) for name in names[:-1]]) / SOUND_RATE_HZ
+    found = heard(recogniser, [part for name in names for part in (clips[name][0], PAUSE)])
     assert len(found) == 4
     for one, name, begin in zip(found, names, begins, strict=True):
         assert one.offset_us / US == pytest.approx(begin, abs=0.3)
         assert one.t0_us - one.offset_us == 10**15
-        assert one.t1_us - one.t0_us == pytest.approx(len(clips[name][0]) * US / RATE_HZ, abs=0.5 * US)
+        assert one.t1_us - one.t0_us == pytest.approx(len(clips[name][0]) * US / SOUND_RATE_HZ, abs=0.5 * US)
     wanted = words(clips["0870"][1])
     assert sum(a == b for a, b in zip(words(found[0].text), wanted, strict=False)) >= 0.8 * len(wanted)
     assert found[0].confidence > 0.6
     assert [one.speaker for one in found] == ["speaker 1", "speaker 1", "speaker 2", "speaker 1"]
-    again = WhisperEar(EarSettings(), session.engines)
-    again.restore(ear.state())
+    again = WhisperRecogniser(RecogniserSettings(), session.engines)
+    again.restore(recogniser.state())
     assert heard(again, [clips["0890"][0], PAUSE])[0].speaker == "speaker 1"  # after a restart, with words never heard before
 
 
 def test_silence_noise_and_music_say_nothing_and_silence_needs_no_recogniser(session):
-    ear = WhisperEar(EarSettings(), _without_transcriber(session))
-    assert heard(ear, [np.zeros(20 * RATE_HZ, np.float32)]) == []
-    assert ear.until_us == pytest.approx(20 * US, abs=0.3 * US)
+    recogniser = WhisperRecogniser(RecogniserSettings(), _without_transcriber(session))
+    assert heard(recogniser, [np.zeros(20 * SOUND_RATE_HZ, np.float32)]) == []
+    assert recogniser.until_us == pytest.approx(20 * US, abs=0.3 * US)
     rng = np.random.default_rng(0)
-    assert heard(ear, [rng.normal(0, 0.05, 5 * RATE_HZ).astype(np.float32)], offset_us=30 * US) == []
-    t = np.arange(8 * RATE_HZ) / RATE_HZ
+    assert heard(recogniser, [rng.normal(0, 0.05, 5 * SOUND_RATE_HZ).astype(np.float32)], offset_us=30 * US) == []
+    t = np.arange(8 * SOUND_RATE_HZ) / SOUND_RATE_HZ
     notes = 220 * 2 ** (np.array([0, 4, 7, 12, 7, 4, 2, 5])[(t % 8).astype(int)] / 12)
-    music = sum(0.2 / k * np.sin(2 * np.pi * k * np.cumsum(notes) / RATE_HZ) for k in (1, 2, 3, 5)).astype(np.float32)
-    assert heard(WhisperEar(EarSettings(), session.engines), [music]) == []
+    music = sum(0.2 / k * np.sin(2 * np.pi * k * np.cumsum(notes) / SOUND_RATE_HZ) for k in (1, 2, 3, 5)).astype(np.float32)
+    assert heard(WhisperRecogniser(RecogniserSettings(), session.engines), [music]) == []
 
 
 def _without_transcriber(session):
@@ -79,30 +78,30 @@ def _without_transcriber(session):
 
 def test_beyond_its_budget_live_speech_is_left_out_and_said(session, clips):
     ticks = iter(range(10**9))
-    ear = WhisperEar(EarSettings(max_rtf=0.1, language="en"), session.engines, clock=lambda: float(next(ticks) * 30))
-    found = heard(ear, [clips["0880"][0], PAUSE] * 3, live=True, step=8000)
+    recogniser = WhisperRecogniser(RecogniserSettings(max_rtf=0.1, language="en"), session.engines, clock=lambda: float(next(ticks) * 30))
+    found = heard(recogniser, [clips["0880"][0], PAUSE] * 3, live=True, step=8000)
     assert len(found) < 3
-    assert any("left out" in line for line in ear.notes)
+    assert any("left out" in line for line in recogniser.notes)
 
 
 def test_a_recording_may_take_its_time(session, clips):
-    ear = WhisperEar(EarSettings(max_rtf=0.01), session.engines)
-    assert len(heard(ear, [clips["0880"][0], PAUSE] * 2)) == 2
-    assert ear.notes == {}
+    recogniser = WhisperRecogniser(RecogniserSettings(max_rtf=0.01), session.engines)
+    assert len(heard(recogniser, [clips["0880"][0], PAUSE] * 2)) == 2
+    assert recogniser.notes == {}
 
 
-def test_a_gap_ends_what_was_being_said(ear, clips):
+def test_a_gap_ends_what_was_being_said(recogniser, clips):
     samples, _ = clips["0930"]
     half = len(samples) // 2
-    first = ear.hear(Sound(stream="b", t_us=0, offset_us=0, samples=samples[:half]))
-    later = ear.hear(Sound(stream="b", t_us=60 * US, offset_us=60 * US, samples=samples[half:]))
+    first = recogniser.hear(Sound(stream="b", t_us=0, offset_us=0, samples=samples[:half]))
+    later = recogniser.hear(Sound(stream="b", t_us=60 * US, offset_us=60 * US, samples=samples[half:]))
     assert first == []
-    assert [one.offset_us < 2 * US for one in later + ear.flush()][:1] == [True]
+    assert [one.offset_us < 2 * US for one in later + recogniser.flush()][:1] == [True]
 
 
 def test_words_have_times_when_asked_for(session, clips):
-    ear = WhisperEar(EarSettings(words=True), session.engines)
-    (one,) = heard(ear, [clips["0930"][0], PAUSE], offset_us=100 * US)
+    recogniser = WhisperRecogniser(RecogniserSettings(words=True), session.engines)
+    (one,) = heard(recogniser, [clips["0930"][0], PAUSE], offset_us=100 * US)
     assert " ".join(word.text for word in one.words) == one.text
     assert all(one.offset_us <= word.t0_us <= word.t1_us <= one.offset_us + one.t1_us - one.t0_us + US // 2 for word in one.words)
 
@@ -110,7 +109,7 @@ def test_words_have_times_when_asked_for(session, clips):
 def test_a_missing_model_says_what_to_fetch(session, tmp_path):
     engines = Engines(session.cards, session.plugins.components("runtimes"), session.plugins.components("decoders"), tmp_path)
     with pytest.raises(EngineError, match="edgemem engines fetch"):
-        WhisperEar(EarSettings(), engines)
+        WhisperRecogniser(RecogniserSettings(), engines)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,7 @@ def test_a_missing_model_says_what_to_fetch(session, tmp_path):
 )
 def test_invented_text_is_not_believed(text, confidence, no_speech, compression, speech, believed):
     phrase = Phrase(text=text, confidence=confidence, no_speech=no_speech, compression=compression)
-    assert believable(phrase, speech, "", EarSettings()) == believed
+    assert believable(phrase, speech, "", RecogniserSettings()) == believed
 
 
 def test_the_plugin_keeps_the_contract():

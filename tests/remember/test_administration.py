@@ -13,14 +13,14 @@ import pytest
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Box, Observation, Quote
+from edgemem.remember.administration import backup, compact, restore
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk.directory import disk_bytes
-from edgemem.remember.entries import NewEntity, NewMention, NewPassage, NewRelation, NewSession, NewStep
+from edgemem.remember.entries import NewCall, NewEntity, NewMention, NewPart, NewPassage, NewRelation, NewSession, NewStep
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
 from edgemem.remember.store import Store
-from edgemem.remember.upkeep import backup, compact, restore
 from edgemem.remember.view import View
 
 WRITER = """
@@ -53,6 +53,8 @@ def memory(directory, making):
     with Store.open(directory) as store:
         store.ensure_space(making.space)
         store.ensure_space(Space(name="words/8", dim=8), holds="passage")
+        store.ensure_space(Space(name="looks/8", dim=8), holds="part")
+        store.ensure_space(Space(name="known/8", dim=8), holds="entity")
         for stream in ("cam", "door"):
             with store.transaction() as tx:
                 box = Box(0.1, 0.25, 0.5, 1.0)
@@ -61,6 +63,9 @@ def memory(directory, making):
                     seen = (making.label("cat", 0.5 + i / 30, box, "red", kind="object"), Observation("text", f"GATE {i}", 0.9))
                     ids.append(tx.add_moment(making.moment(i * US, stream=stream, seen=seen, jpeg=rng.bytes(30_000), role="endpoint")))
                 first = tx.add_segment(making.segment(ids[:6], 0, 5 * US, ids[2], stream=stream))
+                over = msgspec.structs.replace(making.segment(ids, 0, 11 * US, ids[2], stream=stream), level=1)
+                tx.set_parent([first], tx.add_segment(over))
+                tx.set_role(ids[5], "key", 7 * US)
                 tx.add_segment(making.segment(ids[6:], 6 * US, 11 * US, ids[8], stream=stream))
                 old = tx.add_document(making.document("a cat", segment_id=first, moment_id=ids[2], stream=stream, known_us=5 * US))
                 new = making.document("a red cat", segment_id=first, moment_id=ids[2], stream=stream, known_us=9 * US)
@@ -91,19 +96,45 @@ def memory(directory, making):
                     confidence=0.5, passages=(words, msgspec.structs.replace(words, kind="field", text=f"place: {stream}")),
                 )  # fmt: skip
                 keys = tx.add_document(heard)
+                looks = {"looks/8": making.unit(len(stream), 8)}
+                face = NewPart(kind="face", score=0.5, moment_id=ids[3], box=Box(0.25, 0.0, 0.5, 1.0), vectors=looks, entity_id=anna)
+                tx.add_part(face)
+                tx.add_part(NewPart(kind="voice", score=0.25, document_id=keys, t0_us=2 * US, t1_us=2 * US + 5, entity_id=voice))
+                tx.set_entity_vector(voice, "known/8", making.unit(len(stream) + 1, 8))
                 tx.unmerge(tx.merge_entity(voice, anna, 5 * US), 7 * US)
                 tx.merge_entity(voice, anna, 9 * US)
                 edge_id = tx.add_relation(NewRelation(known_us=5 * US, **edge))
                 tx.replace_relation(edge_id, NewRelation(known_us=8 * US, confidence=0.5, **edge))
                 step = NewStep(actor="planner", action_json="{}", result_json=f'[{{"id":"d{keys}"}}]', ms=1.0)
                 faded = tx.add_moment(making.moment(15 * US, stream=stream, jpeg=rng.bytes(100)))
+                request = msgspec.msgpack.encode({"messages": [{"content": f'see "d{keys}"', "image_ids": [f"m{ids[2]}"]}]})
+                call = NewCall(step=1, task="t", model="m", request=request, reply="r", finish="stop", usd=0.5, logprobs=b"\x90")
                 asked = NewSession(
                     question="where are the keys?", recipe="r", planner="p", asked_us=20 * US, as_of_us=20 * US, status="answered",
-                    answer="here", confidence=0.5, notes=("a note",), steps=(step,), calls=("{}",), evidence=(f"m{ids[2]}", f"m{faded}"),
+                    answer="here", confidence=0.5, notes=("a note",), steps=(step,), calls=(call,), evidence=(f"m{ids[2]}", f"m{faded}"),
                 )  # fmt: skip
                 tx.add_session(asked)
                 tx.drop_moment(faded)
     return directory
+
+
+def test_calls_of_an_export_of_version_2_are_taken_in(memory, tmp_path):
+    export(memory, tmp_path / "plain")
+    file = tmp_path / "plain" / "sessions.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    call = {"task": "planner", "model": "m", "step": 2, "prompt": "where?", "reply": "r", "pictures": 1, "tokens_in": 3}
+    old = [call, {"action": "unreadable"}]
+    file.write_text("".join(json.dumps({**row, "calls": [json.dumps(call) for call in old]}) + "\n" for row in rows))
+    import_into(tmp_path / "second", tmp_path / "plain")
+    with View.open(tmp_path / "second") as view:
+        first, second = view.session(1).calls
+    assert (first.task, first.step, first.reply, first.tokens_in, msgspec.msgpack.decode(first.request)) == (
+        "planner", 2, "r", 3, {"prompt": "where?"},
+    )  # fmt: skip
+    assert second.task == ""
+    file.write_text("".join(json.dumps({**row, "calls": [{"task": "planner"}]}) + "\n" for row in rows))
+    with pytest.raises(UsageError, match=r"sessions\.jsonl: a call cannot be read"):
+        import_into(tmp_path / "third", tmp_path / "plain")
 
 
 def making_unit():
@@ -116,8 +147,12 @@ def answered(view, session_id, pictures):
     keys = [(key[0], int(key[1:])) for key in log.evidence]
     came_up = {pictures.get(number) if kind == "m" else view.document(number).text for kind, number in keys}
     quoted = [view.document(int(json.loads(step.result_json)[0]["id"][1:])).text for step in log.steps]
-    fields = ("question", "recipe", "planner", "asked_us", "as_of_us", "status", "answer", "option", "confidence", "notes", "calls")
-    return [getattr(log, name) for name in fields], came_up, quoted
+    fields = ("question", "recipe", "planner", "asked_us", "as_of_us", "status", "answer", "option", "confidence", "notes")
+    (call,) = log.calls
+    (message,) = msgspec.msgpack.decode(call.request)["messages"]
+    shown = pictures.get(int(message["image_ids"][0][1:])), view.document(int(message["content"][6:-1])).text
+    plain = msgspec.structs.replace(call, request=b"")
+    return [getattr(log, name) for name in fields], came_up, quoted, shown, plain
 
 
 def told(directory, as_of_us=None):
@@ -134,7 +169,11 @@ def told(directory, as_of_us=None):
             [(m.stream, m.seq, m.t_us, m.offset_us, m.width_px, m.sharpness, m.tier, m.role, m.pinned, pictures[m.id]) for m in moments],
             [view.observations([m.id])[m.id] for m in moments],
             [(pictures[i], cosine) for i, cosine in cosines],
-            [(s.stream, s.segmenter, s.t0_us, s.t1_us, s.offset_us, pictures[s.representative_id]) for s in view.segments()],
+            [(s.stream, s.segmenter, s.t0_us, s.t1_us, s.offset_us, pictures.get(s.representative_id)) for s in view.segments()],
+            [(s.level, s.parent_id and view.segment(s.parent_id).t1_us) for s in view.segments()],
+            [(p.kind, p.stream, p.t0_us, p.t1_us, p.score, p.box, entity(p.entity), pictures.get(p.moment_id)) for p in view.parts()],
+            [(h.part.stream, h.score) for h in view.nearest_parts("looks/8", making_unit(), 9)],
+            [(entity(h.entity), h.score) for h in view.nearest_entities("known/8", making_unit(), 9)],
             [[pictures[m.id] for m in view.segment_moments(s.id)] for s in view.segments()],
             [(d.kind, d.text, d.stream, d.t0_us, d.t1_us, d.known_us, d.origin, pictures.get(d.moment_id)) for d in view.documents()],
             [hit.document.text for hit in view.search_text("exitc", 9)],
@@ -166,10 +205,10 @@ def test_an_export_taken_in_again_answers_the_same_at_every_time(memory, tmp_pat
 
 def test_an_export_of_before_there_were_passages_and_sessions_is_taken_in(memory, tmp_path):
     export(memory, tmp_path / "plain")
-    for name in ("merges", "sessions"):
+    for name in ("merges", "sessions", "parts", "parents"):
         (tmp_path / "plain" / f"{name}.jsonl").unlink()
     about = tmp_path / "plain" / "memory.json"
-    about.write_text(about.read_text().replace('"version": 2', '"version": 1').replace('"holds": "moment"', '"other": 1'))
+    about.write_text(about.read_text().replace('"version": 3', '"version": 1').replace('"holds": "moment"', '"other": 1'))
     assert import_into(tmp_path / "second", tmp_path / "plain") == 24
     about.write_text(about.read_text().replace('"version": 1', '"version": 2'))
     with pytest.raises(UsageError, match=r"merges\.jsonl"):

@@ -1,0 +1,56 @@
+"""Which registered source opens what a user names: by the scheme of an address or the suffix of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from edgemem.errors import PluginError, SourceError, nearest
+from edgemem.extend.plugins import Plugins
+from edgemem.see.sources.base import SIDE_PX, SourceContext
+from edgemem.see.sources.spec import ANY_FILE, scheme_of, suffix_of
+
+if TYPE_CHECKING:
+    from edgemem.see.sources.base import Source
+
+Settings = Mapping[str, Mapping[str, Any]]
+"""Settings of sources by the name of the component: a recipe's `[source.NAME]`."""
+
+
+def open_source(
+    spec: str, *, rate_fps: float, plugins: Plugins | None = None, stream: str = "", start_us: int | None = None, side_px: int = SIDE_PX,
+    settings: Settings | None = None,
+) -> Source:  # fmt: skip
+    """The source that `spec` names: a video file, a folder of pictures, one picture, a recording of sound, a camera (`0`, `/dev/video0`),
+    an address (`rtsp://...`), a microphone (`alsa:default`), a camera with a microphone (`0+alsa:default`), or what a plugin opens.
+
+    `plugins`: those whose sources are considered (default: the built-in ones). `rate_fps` bounds how many frames per second it gives;
+    `start_us` is the wall time of a recording's first frame. Raises SourceError with one line that says what is wrong with `spec`.
+    """
+    plugins = plugins or Plugins.builtin()
+    name = source_for(spec, plugins)
+    context = SourceContext(spec=spec, stream=stream, rate_fps=rate_fps, start_us=start_us, side_px=side_px)
+    opened: Source = plugins.make("sources", name, (settings or {}).get(name, {}), context, f"source {spec}")
+    return opened
+
+
+def source_for(spec: str, plugins: Plugins) -> str:
+    """The component that opens `spec`. Raises SourceError where none does, and for a recording that is not there."""
+    schemes, suffixes = _claimed(plugins, "schemes"), _claimed(plugins, "suffixes")
+    scheme = scheme_of(spec, schemes)
+    if scheme and scheme not in schemes:
+        raise SourceError(f'{spec}: no source opens "{scheme}:" addresses{nearest(scheme, schemes)}')
+    if scheme:
+        return schemes[scheme]
+    return suffixes.get(suffix_of(spec)) or suffixes[ANY_FILE]
+
+
+def _claimed(plugins: Plugins, what: str) -> dict[str, str]:
+    """Component by scheme or suffix. Raises PluginError where two claim the same."""
+    claimed: dict[str, str] = {}
+    for name, component in plugins.components("sources").items():
+        for key in component.schemes if what == "schemes" else component.suffixes:
+            if key in claimed:
+                raise PluginError(f'sources "{claimed[key]}" and "{name}" both open "{key}": install only one of their plugins')
+            claimed[key] = name
+    return claimed

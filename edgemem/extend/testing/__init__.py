@@ -1,0 +1,47 @@
+"""For plugin authors: fakes that are honest about being fakes, and one conformance check for every place of a component.
+
+A plugin's test file is three lines: import the plugin, import `check_plugin`, call it.
+"""
+
+from edgemem.extend.scripted import Picture, ScriptedCall, ScriptedLine, ScriptedReply, ScriptedServer
+from edgemem.extend.testing.answering import check_check, check_planner, check_retriever, check_tool
+from edgemem.extend.testing.fakes import T0_US, FakeClock, FakeEngine, FakeJointEmbedder, SyntheticCamera
+from edgemem.extend.testing.models import check_chat, check_converter, check_decoder, check_runtime
+from edgemem.extend.testing.plugin import CHECKS, Make, check_plugin, load_file
+from edgemem.extend.testing.remembering import check_retainer
+from edgemem.extend.testing.seeing import check_ear, check_gate, check_perceiver, check_source
+from edgemem.extend.testing.selecting import check_segmenter, check_selector
+from edgemem.extend.testing.writing import check_writer
+
+__all__ = [
+    "CHECKS",
+    "T0_US",
+    "FakeClock",
+    "FakeEngine",
+    "FakeJointEmbedder",
+    "Make",
+    "Picture",
+    "ScriptedCall",
+    "ScriptedLine",
+    "ScriptedReply",
+    "ScriptedServer",
+    "SyntheticCamera",
+    "check_chat",
+    "check_check",
+    "check_converter",
+    "check_decoder",
+    "check_ear",
+    "check_gate",
+    "check_perceiver",
+    "check_planner",
+    "check_plugin",
+    "check_retainer",
+    "check_retriever",
+    "check_runtime",
+    "check_segmenter",
+    "check_selector",
+    "check_source",
+    "check_tool",
+    "check_writer",
+    "load_file",
+]

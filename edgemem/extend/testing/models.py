@@ -1,0 +1,65 @@
+"""Conformance of what executes models and gives their arrays a meaning, and of language models."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from edgemem.errors import ChatError, EngineError
+from edgemem.infer.card import cards_dir, load_card
+from edgemem.infer.chat import ChatMessage, Completion, Prompt
+
+ROLES = (
+    "embed_text", "classify", "detect", "detect_faces", "embed_face", "read", "look", "speech", "transcribe", "embed_voice", "complete",
+)  # fmt: skip
+"""What the objects of decoders do; see `infer.roles`."""
+
+
+def check_runtime(make: Callable[[], Any], who: str) -> None:
+    """A runtime says in one line what it runs on, and refuses a file that is no model with an EngineError."""
+    runtime = make()
+    described = runtime.describe()
+    assert len(described.strip().splitlines()) == 1, f"{who}: describe() must be one line"
+    card = load_card(next(path for path in sorted(cards_dir().glob("*.toml")) if load_card(path).models))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        path.write_bytes(b"no model at all")
+        try:
+            runtime.load(card, next(iter(card.models)), path)
+        except EngineError:
+            return
+    raise AssertionError(f"{who}: loaded a file that is no model; raise EngineError")
+
+
+def check_converter(make: Callable[[], Any], who: str) -> None:
+    """A converter refuses members that it does not know, and leaves no file behind then."""
+    with tempfile.TemporaryDirectory() as folder:
+        member, out = Path(folder) / "member", Path(folder) / "out.onnx"
+        member.write_bytes(b"nothing that could be converted")
+        try:
+            make().convert({"nothing": member}, out)
+        except EngineError:
+            assert not out.exists(), f"{who}: left a file behind when it failed"
+            return
+    raise AssertionError(f"{who}: converted nonsense; raise EngineError")
+
+
+def check_decoder(make: Callable[[], Any], who: str) -> None:
+    """A decoder's object plays a role of `infer.roles`."""
+    decoder = make()
+    played = [role for role in ROLES if callable(getattr(decoder, role, None))]
+    assert played, f"{who}: plays none of the roles of infer.roles ({', '.join(ROLES)})"
+
+
+def check_chat(make: Callable[[], Any], who: str) -> None:
+    """A language model has a name, says whether it sees pictures, and gives a completion or raises ChatError."""
+    chat = make()
+    assert chat.name.strip(), f"{who}: needs a name"
+    assert isinstance(chat.vision, bool), f"{who}: vision must be True or False"
+    try:
+        completion = chat.complete(Prompt(task="check", messages=(ChatMessage(role="user", text="Say yes."),), max_tokens=8))
+    except ChatError:
+        return
+    assert isinstance(completion, Completion), f"{who}: complete() must return a Completion"

@@ -1,0 +1,96 @@
+"""Checks everything that a plugin registers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from edgemem.config import Settings
+from edgemem.errors import EngineError
+from edgemem.extend.context import PluginContext
+from edgemem.extend.plugins import Plugins, import_file
+from edgemem.extend.testing import answering, models, remembering, seeing, selecting, writing
+from edgemem.infer.card import cards_dir, load_card
+from edgemem.infer.runtime import RuntimeContext
+
+Make = Callable[[], Any]
+"""Makes the component anew."""
+
+CHECKS: dict[str, Callable[[Make, str], None]] = {
+    "sources": seeing.check_source,
+    "runtimes": models.check_runtime,
+    "converters": models.check_converter,
+    "decoders": models.check_decoder,
+    "chats": models.check_chat,
+    "ears": seeing.check_ear,
+    "gates": seeing.check_gate,
+    "selectors": selecting.check_selector,
+    "perceivers": seeing.check_perceiver,
+    "segmenters": selecting.check_segmenter,
+    "writers": writing.check_writer,
+    "retainers": remembering.check_retainer,
+    "retrievers": answering.check_retriever,
+    "tools": answering.check_tool,
+    "planners": answering.check_planner,
+    "checks": answering.check_check,
+}
+"""By place: (makes the component anew, what to call it in a message) -> raises AssertionError where it breaks its protocol."""
+
+_NEED_CONTEXT = frozenset({"sources", "decoders"})
+"""Places whose factories need something to work on: an address, or the engines of a card."""
+
+
+def load_file(path: str | Path) -> ModuleType:
+    """A plugin that is one file, as `--plugins-dir` would load it."""
+    return import_file(Path(path).stem, Path(path))
+
+
+def check_plugin(
+    module: ModuleType,
+    parameters: Mapping[tuple[str, str], Mapping[str, Any]] | None = None,
+    contexts: Mapping[tuple[str, str], object] | None = None,
+) -> list[str]:
+    """Make everything that `module` registers and check that it keeps its protocol; returns what was checked, as "gates/night".
+
+    `parameters` gives settings by (place, name) to components whose defaults are not enough. `contexts` gives what a factory gets beside
+    them: sources are checked where it has a `SourceContext` for them, decoders where it has `DecoderParts`. What needs a model that is
+    not installed is left out. Raises AssertionError naming the component and what it broke, or PluginError when the plugin would be
+    refused at the start.
+    """
+    plugins = Plugins.of(module)
+    with tempfile.TemporaryDirectory() as home:
+        return [
+            f"{place}/{name}"
+            for place in CHECKS
+            for name in plugins.own(place)
+            if _checked(plugins, place, name, (parameters or {}).get((place, name), {}), _context(place, name, contexts or {}, Path(home)))
+        ]
+
+
+def _checked(plugins: Plugins, place: str, name: str, parameters: Mapping[str, Any], context: object) -> bool:
+    if context is None:
+        return False
+    make = partial(plugins.make, place, name, parameters, context, "check_plugin")
+    try:
+        made = make()
+    except EngineError:
+        return False
+    if made is None:  # such as a language model that is not configured
+        return False
+    CHECKS[place](make, f"{place[:-1]} {name}")
+    return True
+
+
+def _context(place: str, name: str, contexts: Mapping[tuple[str, str], object], home: Path) -> object:
+    given = contexts.get((place, name))
+    if given is not None or place in _NEED_CONTEXT:
+        return given
+    if place == "runtimes":
+        return RuntimeContext(home, threads=1)
+    if place == "converters":
+        return load_card(next(iter(sorted(cards_dir().glob("*.toml")))))
+    return PluginContext(Settings(), home)

@@ -1,0 +1,44 @@
+"""What a speech recogniser keeps of the voices that it tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+
+class VoicePrint(msgspec.Struct):
+    """What is kept of a voice to recognise it again. It identifies a person, so it is deleted when its speaker is forgotten."""
+
+    number: int
+    seconds: float
+    """Length of the speech behind its vector."""
+    heard: int
+    """When it was heard last, counted in utterances since the beginning."""
+    vector: bytes
+    """float16 [dim], unit length."""
+
+    @property
+    def name(self) -> str:
+        """As entities of kind "voice" are named."""
+        return f"speaker {self.number}"
+
+
+class VoicesState(msgspec.Struct):
+    """`SpeechRecogniser.state`, in MessagePack. `last` is the highest number ever given: none is given twice."""
+
+    space: str
+    """Vector space of the voices: vectors of two embedders cannot be compared."""
+    count: int
+    last: int
+    voices: list[VoicePrint]
+
+
+def without_voices(state: bytes, names: Collection[str]) -> bytes:
+    """The state of a recogniser without these speakers; empty for a state that cannot be decoded."""
+    try:
+        found = msgspec.msgpack.decode(state, type=VoicesState)
+    except msgspec.MsgspecError:
+        return b""
+    found.voices = [voice for voice in found.voices if voice.name not in names]
+    return msgspec.msgpack.encode(found)

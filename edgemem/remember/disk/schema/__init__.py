@@ -1,0 +1,127 @@
+"""The tables of memory.db, made by named migrations, and the pragmas that every connection sets alike. The SQL stands in `.sql` files.
+
+The truth of a memory is this one SQLite file; everything else in the directory can be rebuilt from it. Scores are stored as
+integer millionths and boxes as four 16-bit fractions: an observation then takes about 50 bytes instead of 76 with full reals
+in a table of its own plus a covering index, and 25 of them come with every picture.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from edgemem.errors import MemoryDirError
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
+
+DATABASE = "memory.db"
+PART = f"{DATABASE}-part"
+"""What becomes memory.db once it is complete."""
+APPLICATION_ID = 0x45444D4D
+"""ASCII "EDMM": how `file` and we tell a memory from any other SQLite database."""
+PAGE_BYTES = 4096
+SPACE_BITS = 8
+"""Low bits of a vector's key that hold its space: at most 255 spaces a memory."""
+JOURNAL_LIMIT_BYTES = 16 << 20
+"""The WAL is cut back to this after a checkpoint. It counts in the byte budget."""
+
+_PRAGMAS = (
+    "PRAGMA busy_timeout=5000",
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA mmap_size=0",
+    "PRAGMA temp_store=MEMORY",
+    "PRAGMA synchronous=NORMAL",
+    f"PRAGMA journal_size_limit={JOURNAL_LIMIT_BYTES}",
+    # What is deleted is overwritten with zeros, whichever way this SQLite was built (Debian's does it anyhow).
+    "PRAGMA secure_delete=ON",
+)
+
+_MIGRATIONS = (
+    "v1_moments_segments_documents",
+    "v2_entities_relations_receipts",
+    "v3_passages_utterances_sessions_merges",
+    "v4_levels_parts_entity_vectors_jobs_calls",
+)
+"""Named as the `.sql` files beside this one. A memory knows which of them it has; a file is never changed after its release."""
+VERSION = len(_MIGRATIONS)
+"""Schema version = number of migrations; kept in `PRAGMA user_version`."""
+
+
+def configure(connection: sqlite3.Connection, *, cache_bytes: int = 8 << 20) -> None:
+    """Set the same pragmas on every connection, whoever opens it."""
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+    connection.execute(f"PRAGMA cache_size={-(cache_bytes >> 10)}")
+
+
+def version_of(connection: sqlite3.Connection, directory: Path) -> int:
+    """Schema version of an open memory.db; 0 = empty. Raises MemoryDirError if it is another program's or a newer one's."""
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    # The table that lists migrations comes before the first of them: where that failed, it stands alone.
+    others = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> '_sqlite_migrations'"
+    if application == 0 and version == 0 and connection.execute(others).fetchone()[0] == 0:
+        return 0
+    if application != APPLICATION_ID:
+        raise MemoryDirError(f"{directory} is not a memory: {DATABASE} belongs to another program; name another directory")
+    if version > VERSION:
+        raise MemoryDirError(
+            f"memory {directory} was written by a newer edgemem (schema {version}, this one knows {VERSION}): upgrade edgemem-agent",
+        )
+    return version
+
+
+def require_current(connection: sqlite3.Connection, directory: Path) -> None:
+    """Raise MemoryDirError unless the schema is the one that readers expect; only a writer may migrate."""
+    if version_of(connection, directory) < VERSION:
+        raise MemoryDirError(f"memory {directory} has an older schema: bring it up to date with `edgemem memory compact`")
+
+
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Bring an open, locked memory.db from `version` to `VERSION`. Each migration is one transaction."""
+    if version == VERSION:
+        return
+    from sqlite_utils import Database  # only when there is something to migrate: a cold read must not pay for it
+
+    if version == 0:
+        connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        connection.execute("PRAGMA journal_mode=WAL")
+    _migrations().apply(Database(connection))
+
+
+def _migrations() -> Migrations:
+    from sqlite_utils.migrations import Migrations
+
+    migrations = Migrations("edgemem")
+    for number, name in enumerate(_MIGRATIONS, 1):
+        migrations(name=name)(partial(_run, number, name))
+    return migrations
+
+
+def _run(number: int, name: str, db: Database) -> None:
+    """One migration, inside the transaction that notes its name."""
+    db.conn.create_function("casefold", 1, str.casefold, deterministic=True)
+    db.conn.create_function("msgpack_map", 2, lambda key, value: msgspec.msgpack.encode({key: value}), deterministic=True)
+    for statement in _statements((resources.files(__package__) / f"{name}.sql").read_text(encoding="utf-8")):
+        db.conn.execute(statement)
+    db.conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    db.conn.execute(f"PRAGMA user_version={number}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """One after the other: `executescript` would commit the transaction before the first."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += "" if line.startswith("--") else line
+        if sqlite3.complete_statement(statement):
+            yield statement.strip()
+            statement = ""

@@ -1,0 +1,222 @@
+"""Parts of moments and documents (objects, faces, voices) and the vectors by which entities are known again."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from edgemem.errors import MemoryDirError, UsageError
+from edgemem.records import Box, Entity, Vector
+from edgemem.remember.disk import page_budget
+from edgemem.remember.disk.error_translation import translated_errors
+from edgemem.remember.entries import NewPart
+from edgemem.remember.results import EntityHit, Part, PartHit
+from edgemem.remember.rows.appending import Appending
+from edgemem.remember.rows.graph import GraphReading
+from edgemem.remember.rows.reading import FOREVER_US, KNOWN, SOONEST_US, ids_list
+from edgemem.remember.vectors.search import Holds, SpaceReader
+
+_BOX = struct.Struct(">4H")
+_U16 = 65535
+_GENEROUS = (4, 64)
+"""Vectors looked at for each that is asked for, before all that are known at the cut-off are named."""
+_STREAM = "ifnull(m.stream_id, d.stream_id)"
+_BEGINS = "ifnull(m.t_us, d.t0_us) + p.start_us"
+_ENDS = "ifnull(m.t_us, d.t0_us) + p.start_us + ifnull(p.dur_us, ifnull(d.t1_us - d.t0_us, 0))"
+_PART_KNOWN = f"CASE WHEN p.moment_id IS NULL THEN {KNOWN} ELSE m.t_us <= :as_of AND {_ENDS} <= :as_of END"
+"""A part is known with its owner; of a moment it must have ended too."""
+_FROM = "FROM part p LEFT JOIN moment m ON m.id = p.moment_id LEFT JOIN document d ON d.id = p.document_id"
+
+
+class PartWriting(Appending):
+    """The part of `Transaction` that writes parts and the vectors of entities."""
+
+    def add_part(self, new: NewPart) -> int:
+        """Store a part with its vectors.
+
+        Raises UsageError unless it belongs to one moment or one document, MemoryDirError where that is gone, EngineError for a space that
+        does not hold parts, BudgetError where it is too much for the budget.
+        """
+        t_us, stream_id = self._owner(new)
+        start_us = 0 if new.t0_us is None else new.t0_us - t_us
+        dur_us = None if new.t1_us is None else new.t1_us - t_us - start_us
+        if dur_us is not None and dur_us < 0:
+            raise UsageError(f"a part ends {-dur_us} us before it begins")
+        self._allowance.claim(page_budget.part_pages(sum(2 * vector.size for vector in new.vectors.values())))
+        part_id = self._insert(
+            "INSERT INTO part (moment_id, document_id, kind, box, start_us, dur_us, score, entity_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (new.moment_id, new.document_id, new.kind, _packed(new.box), start_us, dur_us, new.score, new.entity_id),
+        )
+        for space, vector in new.vectors.items():
+            self._add_vector("part", space, vector, part_id, t_us + start_us, stream_id)
+        return part_id
+
+    def _owner(self, new: NewPart) -> tuple[int, int]:
+        """Beginning and stream of what the part belongs to."""
+        if (new.moment_id is None) == (new.document_id is None):
+            raise UsageError("a part belongs to one moment or to one document")
+        sql, key = (
+            ("SELECT t_us, stream_id FROM moment WHERE id = ?", new.moment_id)
+            if new.document_id is None
+            else ("SELECT t0_us, stream_id FROM document WHERE id = ?", new.document_id)
+        )
+        found = self.connection.execute(sql, (key,)).fetchone()
+        if found is None:
+            owner = f"m{new.moment_id}" if new.document_id is None else f"d{new.document_id}"
+            raise MemoryDirError(f"a part cannot be kept: {owner} is not there any more")
+        return found[0], found[1]
+
+    def set_entity_vector(self, entity_id: int, space: str, vector: Vector) -> None:
+        """The vector by which `View.nearest_entities` knows this entity again; it takes the place of an earlier one of that space.
+
+        It has no time of its own: views that know the entity find it by its latest vector. Raises EngineError for a space that does not
+        hold entities, MemoryDirError for an entity that is gone.
+        """
+        if not self.connection.execute("SELECT 1 FROM entity WHERE id = ?", (entity_id,)).fetchone():
+            raise MemoryDirError(f"entity {entity_id} is not there any more")
+        self._allowance.claim(page_budget.part_pages(2 * vector.size))
+        self._replace_vector("entity", space, vector, entity_id)
+
+    def drop_entity_vectors(self, entity_id: int) -> None:
+        """No search by vector finds this entity until it gets another vector."""
+        self._allowance.claim(page_budget.part_pages(0))
+        self._drop_vectors("entity", entity_id)
+
+    def _note_parts_erased(self, owner: str, owner_id: int) -> None:
+        """Call before a moment or document goes, which takes its parts along; `owner` is the column that names it."""
+        for (part_id,) in self.connection.execute(f"SELECT id FROM part WHERE {owner} = ?", (owner_id,)).fetchall():  # noqa: S608
+            self._note_erased("part", part_id)
+
+    def _parts_pages(self, owner: str, owner_id: int) -> int:
+        """Pages touched when the parts of a moment or document go."""
+        number: int = self.connection.execute(f"SELECT count(*) FROM part WHERE {owner} = ?", (owner_id,)).fetchone()[0]  # noqa: S608
+        return number * page_budget.part_pages(0)
+
+
+class PartReading(GraphReading):
+    """The part of `View` that reads parts, and finds parts and entities by vectors."""
+
+    def parts(
+        self,
+        *,
+        moment_id: int | None = None,
+        document_id: int | None = None,
+        entity_id: int | None = None,
+        kind: str | None = None,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        stream: str | None = None,
+        limit: int | None = None,
+    ) -> list[Part]:
+        """Parts known at the cut-off in the order of time: of a moment, of a document, of an entity (all its names), or all."""
+        where = f"{_BEGINS} <= :to_us AND {_ENDS} >= :from_us"
+        where += "" if moment_id is None else " AND p.moment_id = :moment_id"
+        where += "" if document_id is None else " AND p.document_id = :document_id"
+        where += "" if entity_id is None else f" AND p.entity_id IN {ids_list(self._cluster(entity_id))}"
+        where += "" if kind is None else " AND p.kind = :kind"
+        where += "" if stream is None else f" AND {_STREAM} = :stream_id"
+        return self._parts(
+            f"{where} ORDER BY {_BEGINS}, p.id LIMIT :limit",
+            moment_id=moment_id,
+            document_id=document_id,
+            kind=kind,
+            limit=-1 if limit is None else limit,
+            **{**self._range(from_us, None, stream), "to_us": FOREVER_US if to_us is None else to_us},
+        )
+
+    def nearest_parts(
+        self,
+        space: str,
+        vector: Vector,
+        k: int,
+        *,
+        kind: str | None = None,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        stream: str | None = None,
+    ) -> list[PartHit]:
+        """The `k` parts whose vectors are closest to `vector`, a unit vector of that space, best first.
+
+        Empty for a space that is unknown or holds no parts.
+        """
+        reader = self._space_of("part", space)
+        if reader is None or k <= 0:
+            return []
+        stream_id = None if stream is None else self._stream_id(stream)
+        low_us, high_us = SOONEST_US if from_us is None else from_us, FOREVER_US if to_us is None else to_us
+        of_kind = "" if kind is None else "AND p.kind = :kind"
+        in_range = f"{_BEGINS} BETWEEN :low AND :high" + ("" if stream is None else f" AND {_STREAM} = :stream_id")
+        bound = {"kind": kind, "low": low_us, "high": high_us, "stream_id": stream_id}
+        for wanted in (*(k * times for times in _GENEROUS), None):
+            sql = f"SELECT p.id {_FROM} WHERE {_PART_KNOWN} AND {in_range} {of_kind}"
+            among = [row[0] for row in self._all(sql, **bound)] if wanted is None else None
+            limit = k if wanted is None else wanted
+            with translated_errors(self.directory):
+                found = reader.search(vector, limit, from_us=low_us, to_us=high_us, stream_id=stream_id, among=among)
+            parts = {part.id: part for part in self._parts(f"p.id IN {ids_list([key for key, _ in found])} {of_kind}", kind=kind)}
+            hits = [PartHit(part=parts[key], score=score) for key, score in found if key in parts]
+            if len(hits) >= k or len(found) < limit:
+                break
+        return hits[:k]
+
+    def nearest_entities(self, space: str, vector: Vector, k: int) -> list[EntityHit]:
+        """The `k` entities whose vectors are closest to `vector`, a unit vector of that space, best first; merged ones come once.
+
+        Empty for a space that is unknown or holds no entities.
+        """
+        reader = self._space_of("entity", space)
+        if reader is None or k <= 0:
+            return []
+        for wanted in (*(k * times for times in _GENEROUS), None):
+            known = "SELECT id FROM entity WHERE known_us <= :as_of"
+            among = [row[0] for row in self._all(known)] if wanted is None else None
+            limit = len(among) if among is not None else wanted or k
+            with translated_errors(self.directory):
+                found = reader.search(vector, limit, from_us=SOONEST_US, to_us=FOREVER_US, among=among)
+            entities = self._entities([key for key, _ in found])
+            hits: dict[int, EntityHit] = {}
+            for key, score in found:
+                if key in entities:
+                    hits.setdefault(entities[key].id, EntityHit(entity=entities[key], score=score))
+            if len(hits) >= k or len(found) < limit:
+                break
+        return list(hits.values())[:k]
+
+    def _parts(self, where: str, **values: object) -> list[Part]:
+        rows = self._all(
+            f"SELECT p.id, p.kind, p.moment_id, p.document_id, {_STREAM}, {_BEGINS}, {_ENDS}, p.score, p.box,"
+            f" p.entity_id {_FROM} WHERE {_PART_KNOWN} AND {where}",
+            **values,
+        )
+        entities = self._entities({row[9] for row in rows if row[9] is not None})
+        return [_part(row, self._stream_name(row[4]), entities.get(row[9])) for row in rows]
+
+    def _space_of(self, holds: Holds, name: str) -> SpaceReader | None:
+        reader = self._space(name)
+        return reader if reader is not None and reader.space.holds == holds else None
+
+
+def _part(row: tuple[Any, ...], stream: str, entity: Entity | None) -> Part:
+    return Part(
+        id=row[0],
+        kind=row[1],
+        moment_id=row[2],
+        document_id=row[3],
+        stream=stream,
+        t0_us=row[5],
+        t1_us=row[6],
+        score=row[7],
+        box=unpacked(row[8]),
+        entity=entity,
+    )
+
+
+def _packed(box: Box | None) -> bytes | None:
+    if box is None:
+        return None
+    return _BOX.pack(*(round(min(1.0, max(0.0, side)) * _U16) for side in (box.x0, box.y0, box.x1, box.y1)))
+
+
+def unpacked(data: bytes | None) -> Box | None:
+    """The box of a part; exact to a 65535th of the picture."""
+    return None if data is None else Box(*(side / _U16 for side in _BOX.unpack(data)))

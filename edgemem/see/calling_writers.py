@@ -1,0 +1,115 @@
+"""Calls writers and carries out what they ask for. Writers that take their time (`slow`) run in a thread of their own."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+from edgemem.isolation import FaultIsolation
+from edgemem.see.carry_out import steps
+from edgemem.see.operations import Occasion, Operation, Writer
+
+if TYPE_CHECKING:
+    from edgemem.infer.roles import TextEmbedder
+    from edgemem.remember.store import Transaction
+
+_SLOW_WAITING = 8
+"""Occasions that may wait for slow writers."""
+
+
+class Written(NamedTuple):
+    """What one call of a writer gave."""
+
+    operations: list[Operation]
+    state: bytes
+    """Of the writer, after the call: it is saved with what the call wrote."""
+
+
+class _Pending(NamedTuple):
+    """A call of a slow writer."""
+
+    key: str
+    writer: Writer
+    occasion: Occasion
+    future: Future[Written]
+
+
+class WriterCalls:
+    """All writers of one run, by a key that is unique in it."""
+
+    def __init__(self, isolation: FaultIsolation, embedder: TextEmbedder | None) -> None:
+        self._isolation, self._embedder = isolation, embedder
+        self._second = ThreadPoolExecutor(1, "edgemem-writer")
+        self._pending: deque[_Pending] = deque()
+        self.states: dict[str, bytes] = {}
+        """Of writers that have one, by key, as of what is carried out."""
+        self.documents = 0
+
+    def restore(self, key: str, writer: Writer, state: bytes) -> None:
+        """Before the first call."""
+        if state:
+            self._isolation.attempt(f"writer {writer.name} starts afresh", None, writer.restore, state)
+            self.states[key] = state
+
+    def call(self, tx: Transaction, key: str, writer: Writer, occasion: Occasion) -> None:
+        """Call the writer and carry out what it asks for; what a slow one asks for is carried out by a later `take_slow`."""
+        if writer.slow:
+            self._pending.append(_Pending(key, writer, occasion, self._second.submit(_written, writer, occasion)))
+            return
+        written = self._isolation.attempt(f"writer {writer.name}", None, _written, writer, occasion)
+        if written is not None:
+            self._carry_out(tx, key, writer, occasion, written)
+
+    @property
+    def ready(self) -> bool:
+        """A slow writer is done, and what it asks for is not carried out yet."""
+        return bool(self._pending) and self._pending[0].future.done()
+
+    def take_slow(self, tx: Transaction) -> bool:
+        """Carry out what one slow writer asked for meanwhile; False where none is done."""
+        if not self.ready:
+            return False
+        key, writer, occasion, future = self._pending.popleft()
+        written = self._isolation.attempt(f"writer {writer.name}", None, future.result)
+        if written is not None:
+            self._carry_out(tx, key, writer, occasion, written)
+        return True
+
+    def make_room(self, *, live: bool) -> None:
+        """Outside of a transaction: a recording waits for slow writers that fall behind; a live stream goes on without their words."""
+        behind = len(self._pending) - _SLOW_WAITING
+        if not live:
+            for pending in list(self._pending)[: max(0, behind)]:
+                pending.future.exception()
+            return
+        for _ in range(behind):
+            pending = self._pending.pop()
+            pending.future.cancel()
+            self._isolation.note(f"writer {pending.writer.name} is behind the stream: a segment was left without its words")
+
+    def finish(self) -> bool:
+        """Outside of a transaction: wait until every slow writer is done. True if there is something to carry out."""
+        for pending in self._pending:
+            pending.future.exception()
+        return bool(self._pending)
+
+    def close(self) -> None:
+        """End the thread of slow writers."""
+        self._second.shutdown(wait=False, cancel_futures=True)
+
+    def _carry_out(self, tx: Transaction, key: str, writer: Writer, occasion: Occasion, written: Written) -> None:
+        """A step that fails takes the rest of the call with it, which may rest on it."""
+        self._isolation.attempt(f"writer {writer.name}", None, self._steps, tx, writer.name, occasion, written.operations)
+        if written.state:
+            self.states[key] = written.state
+
+    def _steps(self, tx: Transaction, name: str, occasion: Occasion, operations: Sequence[Operation]) -> None:
+        for step in steps(name, occasion, operations, self._embedder):
+            self.documents += step(tx)
+
+
+def _written(writer: Writer, occasion: Occasion) -> Written:
+    """All of it at once, so that a writer that fails half-way writes nothing."""
+    return Written(list(writer.write(occasion)), writer.state())

@@ -1,0 +1,37 @@
+"""What a recipe puts together to see one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from edgemem.events import Event
+from edgemem.infer.roles import TextEmbedder
+from edgemem.records import Segment
+from edgemem.remember.tiers import Retainer
+from edgemem.see.chains import Chain
+from edgemem.see.gate import Gate
+from edgemem.see.hearing import HearingFactory
+from edgemem.see.perceive import Perceiver
+from edgemem.see.privacy import Privacy
+from edgemem.see.select import Selector
+
+
+@dataclass
+class PipelineParts:
+    """What a recipe names. Only a selector and a chain are required."""
+
+    selector: Selector
+    chains: Sequence[Chain]
+    gates: Sequence[Gate] = ()
+    perceivers: Sequence[Perceiver] = ()
+    hearing: HearingFactory | None = None
+    """Makes what hears the source."""
+    embedder: TextEmbedder | None = None
+    """Of passages: without it documents and speech are found by their words alone."""
+    retainer: Retainer | None = None
+    privacy: Privacy | None = None
+    segment_closed: Callable[[Segment], object] = field(default=lambda _: None)
+    """Called for every segment after it is committed."""
+    publish: Callable[[Event], object] = field(default=lambda _: None)
+    """Gets events after what they are about is committed."""

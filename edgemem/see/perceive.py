@@ -1,0 +1,128 @@
+"""Perceivers look at a kept moment: what they observe, and vectors of the moment and of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from edgemem.infer.roles import JointEmbedder, Reader, Space
+from edgemem.records import Box, Image, Matrix, Observation, Record, Vector
+
+Holds = Literal["moment", "part", "entity"]
+
+
+class HeldSpace(Record, frozen=True):
+    """A vector space that a perceiver fills, and what its vectors belong to.
+
+    A space that holds entities needs the calibration `same_entity`: the least cosine at which two vectors are of the same entity.
+    """
+
+    space: Space
+    holds: Holds = "moment"
+
+
+class Part(Record, frozen=True):
+    """A part of a moment: an object or a face (with a box), a voice (with a stretch of time)."""
+
+    kind: str
+    """"face", "object", "voice" ..."""
+    score: float
+    box: Box | None = None
+    t0_us: int | None = None
+    t1_us: int | None = None
+    """Wall time; None = that of the moment."""
+    vectors: dict[str, Vector] = msgspec.field(default_factory=dict)
+    """By the name of the space, unit length. Those of a space that holds parts are stored with the part; one of a space that holds
+    entities says which entity it is."""
+    entity: str = ""
+    """Kind of the entity that it is, such as "face"; "" = none.
+
+    The core resolves it to the entity whose vector is nearest, where that is near enough, else to a new one: "face 1", "face 2" ..."""
+
+
+class Perception(Record, frozen=True):
+    """What a perceiver found in one picture."""
+
+    observations: tuple[Observation, ...] = ()
+    vectors: dict[str, Vector] = msgspec.field(default_factory=dict)
+    """Of the whole moment, by the name of the space, unit length."""
+    parts: tuple[Part, ...] = ()
+
+
+class Perceiver(Protocol):
+    """Hook `register_perceivers`. `BasePerceiver` has what most perceivers have in common.
+
+    One that fails costs its part of the moment; the moment is kept.
+    """
+
+    name: str
+
+    @property
+    def spaces(self) -> tuple[HeldSpace, ...]:
+        """The vector spaces that it fills."""
+        ...
+
+    @property
+    def glances(self) -> bool:
+        """Whether it has cheap whole-picture vectors, which selectors and segmenters compare; the first such perceiver gives them."""
+        ...
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether it does without the observations of other perceivers, so that it may run in a second thread beside them."""
+        ...
+
+    def glance(self, images: Sequence[Image]) -> Matrix:
+        """Whole-picture vectors in the first of its `spaces`: float32 [n, dim], unit length. Called only where `glances`."""
+        ...
+
+    def perceive(self, image: Image, known: tuple[Observation, ...]) -> Perception:
+        """Look at a moment that is kept. `known` are the observations of the perceivers before it (none where `concurrent`)."""
+        ...
+
+
+class BasePerceiver:
+    """Fills no space, has no cheap vectors and waits for the observations of others; perceivers override what they do otherwise."""
+
+    spaces: tuple[HeldSpace, ...] = ()
+    glances = False
+    concurrent = False
+
+    def glance(self, images: Sequence[Image]) -> Matrix:
+        """Never called."""
+        raise NotImplementedError("it has no whole-picture vectors")
+
+
+class JointPerceiver(BasePerceiver):
+    """Whole-picture vectors, labels and objects of a joint embedder."""
+
+    name = "joint"
+    glances = True
+
+    def __init__(self, joint: JointEmbedder) -> None:
+        self._joint = joint
+        self.spaces = (HeldSpace(space=joint.space),)
+
+    def glance(self, images: Sequence[Image]) -> Matrix:
+        return self._joint.glance(images)
+
+    def perceive(self, image: Image, known: tuple[Observation, ...]) -> Perception:
+        del known
+        sight = self._joint.look(image)
+        return Perception(observations=sight.observations, vectors={self._joint.space.name: sight.vector})
+
+
+class TextPerceiver(BasePerceiver):
+    """Lines of text that a reader finds."""
+
+    name = "read_text"
+    concurrent = True
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def perceive(self, image: Image, known: tuple[Observation, ...]) -> Perception:
+        del known
+        return Perception(observations=tuple(self._reader.read(image)))

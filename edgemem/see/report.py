@@ -1,0 +1,28 @@
+"""What one run did."""
+
+from __future__ import annotations
+
+from edgemem.records import Record
+
+INTERRUPTED = "interrupted; run the same command again to go on"
+"""Note on a recording that was not seen to its end."""
+STOPPED = "stopped"
+"""Note on a live stream."""
+NO_HEARING = "it is sound alone, and nothing hears here: take a recipe that hears, and install edgemem-hearing"
+"""Note on sound without a recogniser."""
+
+
+class IngestReport(Record, frozen=True):
+    """What one run did. `notes` are lines for a person: failures, an interruption, a camera that was lost."""
+
+    stream: str
+    frames_seen: int
+    moments_kept: int
+    segments: int
+    documents: int
+    seconds_of_video: float
+    seconds_spent: float
+    disk_bytes: int
+    dropped: dict[str, int]
+    """Frames that did not become candidates, by reason."""
+    notes: tuple[str, ...] = ()
