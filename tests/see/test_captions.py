@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.records import Box, Moment, Observation, Segment
-from edgemem.see.operations import Closing
+from edgemem.see.operations import SegmentClosed
 from edgemem.see.write import LEAST_PROBABILITY, EventDocument, EventDocumentSettings, probably_right, sure_names
 
 FULL = Box(0.0, 0.0, 1.0, 1.0)
@@ -20,8 +20,8 @@ def described(*pictures: tuple[Observation, ...], **settings: float) -> str:
     common = {"seq": 0, "width_px": 1, "height_px": 1, "sharpness": 1.0}
     moments = tuple(Moment(id=i, stream="s", t_us=i, offset_us=i, tier="recent", **common) for i in range(len(pictures)))
     segment = Segment(id=1, stream="s", segmenter="test", t0_us=0, t1_us=9, offset_us=0, representative_id=0)
-    closing = Closing(segment=segment, moments=moments, observations=dict(enumerate(pictures)))
-    documents = EventDocument(EventDocumentSettings(**settings)).write(closing)
+    closed = SegmentClosed(segment=segment, moments=moments, observations=dict(enumerate(pictures)))
+    documents = EventDocument(EventDocumentSettings(**settings)).write(closed)
     return documents[0].text.partition("] ")[2] if documents else ""
 
 
