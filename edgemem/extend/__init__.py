@@ -10,9 +10,21 @@ from typing import TYPE_CHECKING, Any
 from edgemem.extend.hookspecs import Component, NoSettings, SettingsTable, hookimpl
 
 if TYPE_CHECKING:
+    from edgemem.answer.check import Check
+    from edgemem.answer.planner import Planner
+    from edgemem.answer.retrieve import Query, Retriever
+    from edgemem.answer.session import Session, Step
+    from edgemem.answer.tools import Action, Found, Refused, Reply, Result, Search, Tool, action_schema, decode_action
+    from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
+    from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
+    from edgemem.extend.feed import Feed, Subscription
+    from edgemem.extend.services import AgentHandle, Service
+    from edgemem.extend.transports import Delivery, OutboxBatch, Transport
     from edgemem.hear.listen import Heard, SpeechRecogniser, Word
+    from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt
     from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, JointEmbedder, Reader, Sight, Space, TextEmbedder
+    from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext
     from edgemem.records import (
         SOUND_RATE_HZ,
         US,
@@ -64,6 +76,18 @@ if TYPE_CHECKING:
     from edgemem.see.sources.base import BaseSource, Source, SourceContext
 
 _HOMES = {
+    "edgemem.answer.check": ("Check",),
+    "edgemem.answer.planner": ("Planner",),
+    "edgemem.answer.retrieve": ("Query", "Retriever"),
+    "edgemem.answer.session": ("Session", "Step"),
+    "edgemem.answer.tools": ("Action", "Found", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action"),
+    "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "SourceError", "UsageError"),
+    "edgemem.events": ("EntityNamed", "Event", "Health", "QuestionAnswered", "SegmentStored", "StreamStatus", "UtteranceHeard"),
+    "edgemem.extend.feed": ("Feed", "Subscription"),
+    "edgemem.extend.services": ("AgentHandle", "Service"),
+    "edgemem.extend.transports": ("Delivery", "OutboxBatch", "Transport"),
+    "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt"),
+    "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
     "edgemem.extend.context": ("PluginContext",),
     "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
     "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "Sight", "Space", "TextEmbedder"),

@@ -23,7 +23,7 @@ from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.serve.messages import MAX_QUESTION_CHARS
 
-RECIPE = "rate_fps = 1.0\njoint = false\nread_text = false\n[segment]\nuse = 'fixed_window'\nseconds = 3.0\n"
+RECIPE = "rate_fps = 1.0\n[segment]\nuse = 'fixed_window'\nseconds = 3.0\n"
 START = "2026-05-04T08:00:00Z"
 
 
