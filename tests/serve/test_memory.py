@@ -91,7 +91,7 @@ def test_a_question_is_answered_with_evidence_and_logged(memory: Memory) -> None
     chosen = memory.ask("What did the sign say?", options=["HOTEL", "BAKERY"])
     assert chosen.option == 1
     asked = memory.ask_traced("What did the sign say?")
-    assert "1. read" in asked.trace
+    assert "1. gather" in asked.trace
     with View.open(memory.directory) as view:
         assert len(view.sessions(10)) == 4, "a traced question is logged when the caller says so"
     assert asked.log() == ""
