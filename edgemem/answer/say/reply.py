@@ -29,6 +29,8 @@ def reply(s: Session) -> Plan:
         return refuse(s)
     if p.language != "en":
         return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
+    if p.follows and not (p.things or p.person or p.words):
+        return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
         return with_option(known, same_option(s, known)) if s.question.options and known.option is None else known

@@ -387,5 +387,5 @@ def _followed(parsed: Parsed, before: Parsed) -> Parsed:
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=kept, ordinal=ordinal, place=parsed.place or before.place,
         time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
-        words=tuple(dict.fromkeys((*parsed.words, *before.words))), follows=True,
+        words=tuple(dict.fromkeys((*parsed.words, *before.words))), follows=False,
     )  # fmt: skip
