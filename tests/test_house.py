@@ -94,6 +94,49 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not loaded & HEAVY
 
 
+FAULT_ISOLATION = {"edgemem/isolation.py", "edgemem/extend/guard.py"}
+
+
+def broad_handlers(tree: ast.Module) -> list[ast.ExceptHandler]:
+    """Handlers that catch every kind of exception and do not end by raising it on, as those that only clean up do."""
+    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
+    return [one for one in handlers if _catches_everything(one.type) and not _raises_on(one)]
+
+
+def _catches_everything(caught: ast.expr | None) -> bool:
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in {"Exception", "BaseException"}) for kind in kinds)
+
+
+def _raises_on(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
+@pytest.mark.parametrize(
+    ("handler", "broad"),
+    [
+        ("except Exception:\n    pass", True),
+        ("except:\n    pass", True),
+        ("except (ValueError, BaseException) as error:\n    print(error)", True),
+        ("except Exception as error:\n    raise ValueError from error", True),
+        ("except BaseException:\n    close()\n    raise", False),
+        ("except ValueError:\n    pass", False),
+    ],
+)
+def test_broad_handlers_are_recognised(handler: str, broad: bool) -> None:
+    assert bool(broad_handlers(ast.parse(f"try:\n    work()\n{handler}\n"))) is broad
+
+
+def test_every_kind_of_exception_is_caught_in_fault_isolation_alone() -> None:
+    broad = {
+        path.relative_to(ROOT).as_posix(): [handler.lineno for handler in handlers]
+        for path in SOURCES
+        if (handlers := broad_handlers(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert set(broad) == FAULT_ISOLATION, broad
+
+
 def test_files_name_no_registry_host_and_no_home_of_ours() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     hosts = re.compile(r"(files\.pythonhosted|pypi\.org/simple|registry\.npmjs|deb\.debian\.org|/root/|/home/)")
