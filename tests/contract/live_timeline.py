@@ -1,6 +1,6 @@
 """A service that keeps a live timeline: a JSON file that always says what the agent saw and heard last, and which streams are blind.
 
-It uses nothing but the contract with plugins: `edgemem.extend`, `edgemem.events` and `edgemem.records`.
+Written against the public contract alone.
 """
 
 from __future__ import annotations
@@ -10,11 +10,19 @@ from pathlib import Path
 
 import msgspec
 
-from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, UtteranceHeard
-from edgemem.extend import Component, hookimpl
-from edgemem.extend.context import PluginContext
-from edgemem.extend.feed import Subscription
-from edgemem.extend.services import AgentHandle
+from edgemem.extend import (
+    AgentHandle,
+    Component,
+    EntityNamed,
+    Event,
+    Health,
+    PluginContext,
+    QuestionAnswered,
+    SegmentStored,
+    Subscription,
+    UtteranceHeard,
+    hookimpl,
+)
 
 
 class TimelineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

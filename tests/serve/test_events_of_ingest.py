@@ -28,8 +28,7 @@ def test_utterances_and_segments_come_while_it_is_taken_in(tmp_path: Path, home:
         subscription = memory.subscribe(UtteranceHeard, SegmentStored)
 
         def take() -> None:
-            for event in subscription:
-                got.append((event, _is_stored(memory.directory, event)))
+            got.extend((event, _is_stored(memory.directory, event)) for event in subscription)
 
         taking = threading.Thread(target=take)
         taking.start()
