@@ -94,6 +94,92 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not loaded & HEAVY
 
 
+FAULT_ISOLATION = {"edgemem/isolation.py", "edgemem/extend/guard.py"}
+
+
+def broad_handlers(tree: ast.Module) -> list[ast.ExceptHandler]:
+    """Handlers that catch every kind of exception and do not end by raising it on, as those that only clean up do."""
+    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
+    return [one for one in handlers if _catches_everything(one.type) and not _raises_on(one)]
+
+
+def _catches_everything(caught: ast.expr | None) -> bool:
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in {"Exception", "BaseException"}) for kind in kinds)
+
+
+def _raises_on(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
+@pytest.mark.parametrize(
+    ("handler", "broad"),
+    [
+        ("except Exception:\n    pass", True),
+        ("except:\n    pass", True),
+        ("except (ValueError, BaseException) as error:\n    print(error)", True),
+        ("except Exception as error:\n    raise ValueError from error", True),
+        ("except BaseException:\n    close()\n    raise", False),
+        ("except ValueError:\n    pass", False),
+    ],
+)
+def test_broad_handlers_are_recognised(handler: str, broad: bool) -> None:
+    assert bool(broad_handlers(ast.parse(f"try:\n    work()\n{handler}\n"))) is broad
+
+
+def test_every_kind_of_exception_is_caught_in_fault_isolation_alone() -> None:
+    broad = {
+        path.relative_to(ROOT).as_posix(): [handler.lineno for handler in handlers]
+        for path in SOURCES
+        if (handlers := broad_handlers(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert set(broad) == FAULT_ISOLATION, broad
+
+
+IMAGES = frozenset(
+    {
+        "care", "clerk", "deed", "deeds", "desk", "ear", "ears", "eye", "eyes", "fader", "fares", "handover", "hands", "housekeeping",
+        "keeping", "lent", "reception", "shop", "telling", "tidy", "told", "upkeep", "workshop", "worth",
+    }
+)  # fmt: skip
+"""Words that were once names here and say what something is like, not what it is."""
+STANDARD = {"register_ears"}
+"""The one name of a hook that everybody's plugins call by an image."""
+
+
+def words_of(name: str) -> set[str]:
+    """The words of an identifier: "readEar_told" has read, ear and told."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+def named(path: Path) -> list[str]:
+    """The file's own name, and those of its classes and functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [path.stem, *(n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef))]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("check_ear", {"check", "ear"}),
+        ("EyeOfTold", {"eye", "of", "told"}),
+        ("OCRDesk2", {"ocr", "desk"}),
+        ("search_year", {"search", "year"}),
+    ],
+)
+def test_the_words_of_a_name(name: str, words: set[str]) -> None:
+    assert words_of(name) == words
+
+
+def test_no_file_class_or_function_is_named_by_an_image() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}: {name}" for path in SOURCES for name in named(path) if name not in STANDARD and words_of(name) & IMAGES
+    }
+    folders = {part for path in SOURCES for part in path.relative_to(ROOT).parts[:-1] if words_of(part) & IMAGES}
+    assert not found | folders
+
+
 def test_files_name_no_registry_host_and_no_home_of_ours() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     hosts = re.compile(r"(files\.pythonhosted|pypi\.org/simple|registry\.npmjs|deb\.debian\.org|/root/|/home/)")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.readings import OcrReading
-from edgemem.answer.tools import Scene, Sight
+from edgemem.answer.tools import Scene, SeenName
 from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.words import similar_texts, singular, words
 from edgemem.clock import to_local
@@ -63,7 +63,7 @@ def listed(parts: Iterable[str], joiner: str = "and") -> str:
     return f"{', '.join(some[:-1])} {joiner} {some[-1]}" if len(some) > 1 else "".join(some)
 
 
-def things(sights: Sequence[Sight], limit: int = 4, without: Iterable[str] = ()) -> list[str]:
+def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = ()) -> list[str]:
     """Names of what was seen, best first, with counts and colours; nothing that shares a word with `without`."""
     avoid = {singular(word) for phrase in without for word in words(phrase)}
     names: list[str] = []

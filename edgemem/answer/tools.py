@@ -110,7 +110,7 @@ class Found(Record, frozen=True):
     """Why other channels could not be."""
 
 
-class Sight(Record, frozen=True):
+class SeenName(Record, frozen=True):
     """One name of what was seen: kind, best score, the most seen in one picture, and its colour."""
 
     kind: str
@@ -124,7 +124,7 @@ class Scene(Record, frozen=True):
     """Result of an inspection, moments oldest first."""
 
     evidence: tuple[Evidence, ...] = ()
-    sights: tuple[Sight, ...] = ()
+    sights: tuple[SeenName, ...] = ()
     readings: tuple[OcrReading, ...] = ()
 
 
@@ -266,7 +266,7 @@ def _spread(moments: Sequence[Moment], limit: int) -> list[Moment]:
     return [moments[round(i * (len(moments) - 1) / (limit - 1))] for i in range(limit)] if limit > 1 else [moments[0]]
 
 
-def _sights(observed: Sequence[tuple[Observation, ...]]) -> list[Sight]:
+def _sights(observed: Sequence[tuple[Observation, ...]]) -> list[SeenName]:
     """Everything named in these pictures; a name seen in more of them ranks above one seen once with the same score."""
     total: Counter[tuple[str, str]] = Counter()
     best: dict[tuple[str, str], Observation] = {}
@@ -282,7 +282,7 @@ def _sights(observed: Sequence[tuple[Observation, ...]]) -> list[Sight]:
         for key in {(o.kind, o.name) for o in observations}:
             total[key] += 1
     ranked = sorted(best, key=lambda key: -best[key].score * (1 + total[key] / max(1, len(observed))))
-    return [Sight(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour) for k, n in ranked]
+    return [SeenName(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour) for k, n in ranked]
 
 
 def _readings(moments: Sequence[Moment], seen: dict[int, tuple[Observation, ...]]) -> list[OcrReading]:

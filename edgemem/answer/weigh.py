@@ -64,7 +64,7 @@ _STILL_OPEN = re.compile(r"^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
 
 
-def told_prior(p: Parsed) -> float:
+def stated_prior(p: Parsed) -> float:
     """How much the wording points at words rather than pictures, 0..1. It only weighs."""
     if p.kind in {"when", "yes_no"} and p.verb in SEEING:
         return 0.0
@@ -90,7 +90,7 @@ def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
     right = p.hint == ("said" if one.channel == "speech" else "read")
     return {
         "held": one.held, "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
-        "misfits": float(not fits(p.form, one.text)), "told": told_prior(p), "channel": float(right),
+        "misfits": float(not fits(p.form, one.text)), "told": stated_prior(p), "channel": float(right),
     }  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def _log(share: float) -> float:
     return 1 - math.log(max(share, 0.005)) / math.log(0.005)
 
 
-def told(p: Parsed, one: Candidate) -> float:
+def stated(p: Parsed, one: Candidate) -> float:
     """Probability that these words answer the question."""
     return _of_words(one).probability(word_features(p, one))
 
@@ -136,7 +136,9 @@ def fits_pictures(p: Parsed) -> bool:
         return _LASTED.search(p.text) is not None
     if p.kind in {"what", "which"} and p.form != "colour" and p.hint != "seen" and p.verb not in SEEING | HAVING | {""}:
         return False
-    return p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and told_prior(p) >= 0.5) and p.hint != "said"
+    return (
+        p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and stated_prior(p) >= 0.5) and p.hint != "said"
+    )
 
 
 def is_seen(p: Parsed) -> bool:
@@ -146,9 +148,9 @@ def is_seen(p: Parsed) -> bool:
     return True
 
 
-def is_told(p: Parsed, one: Candidate) -> bool:
+def is_stated(p: Parsed, one: Candidate) -> bool:
     """These words are likely enough an answer."""
-    return told(p, one) >= _of_words(one).least
+    return stated(p, one) >= _of_words(one).least
 
 
 def is_shown(p: Parsed, lead: Lead) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from edgemem.config import RunSource, parse_bytes
 from edgemem.device import notify
 from edgemem.device.handle import Handle
-from edgemem.device.idle import IdleRunner, IdleWork
+from edgemem.device.idle import IdleRunner
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
 from edgemem.errors import SourceError, UsageError
@@ -31,6 +31,7 @@ from edgemem.serve import admin
 from edgemem.serve.dispatch import Dispatcher
 from edgemem.serve.ingest import end_forgetting, equip
 from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
+from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
 from edgemem.serve.socket_server import Server
@@ -90,12 +91,10 @@ def check_sources(environment: Environment) -> tuple[str, ...]:
 class Agent:
     """Sees every source of `settings.run` into its memory and answers at its socket, until SIGTERM or SIGINT. Run it in the main thread.
 
-    `report` gets every line for a person. `idle` makes from the store the work that is done between frames and questions.
+    `report` gets every line for a person. Between frames and questions it does what writers postponed.
     """
 
-    def __init__(
-        self, environment: Environment, report: Callable[[str], None], idle: Callable[[SharedStore], IdleWork] | None = None
-    ) -> None:
+    def __init__(self, environment: Environment, report: Callable[[str], None]) -> None:
         run = environment.settings.run
         if not run.memory:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
@@ -106,7 +105,6 @@ class Agent:
         self._memory = Path(run.memory).expanduser()
         self._environment = environment
         self._report = report
-        self._idle = idle
         self._feed = Feed()
         self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed) for spec in run.sources}
         self._stop = threading.Event()
@@ -159,10 +157,10 @@ class Agent:
         stack.callback(services.stop)
         services.start()
         stack.callback(self._end_workers)
-        if self._idle is not None:
-            self._idle_runner = IdleRunner(self._idle(store), lambda: self._busy(dispatcher), self._report)
-            stack.callback(self._idle_runner.stop, _IDLE_STOP_S)
-            self._idle_runner.start()
+        work = PostponedWork(self._environment, store, self._recipes)
+        self._idle_runner = IdleRunner(work, lambda: self._busy(dispatcher), self._report)
+        stack.callback(self._idle_runner.stop, _IDLE_STOP_S)
+        self._idle_runner.start()
         self._open_socket(stack, dispatcher)
 
     def _open_socket(self, stack: ExitStack, dispatcher: Dispatcher) -> None:
@@ -209,6 +207,10 @@ class Agent:
                 stack.enter_context(self._idle_runner.suspended())
             with self._store.released(self._environment.settings.store.durability):
                 return admin.forget(self._memory, request, self._environment)
+
+    def _recipes(self) -> dict[str, str]:
+        """The recipe of each stream."""
+        return {worker.label: spec.recipe for worker, spec in zip(self._workers, self._environment.settings.run.sources, strict=True)}
 
     def _busy(self, dispatcher: Dispatcher) -> bool:
         """Whether a frame or a question is in progress, or nothing may be written."""

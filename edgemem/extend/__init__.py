@@ -12,9 +12,9 @@ from edgemem.extend.hookspecs import Component, NoSettings, SettingsTable, hooki
 if TYPE_CHECKING:
     from edgemem.answer.check import Check
     from edgemem.answer.planner import Planner
-    from edgemem.answer.retrieve import Query, Retriever
+    from edgemem.answer.retrieve import Hits, Query, Retriever
     from edgemem.answer.session import Session, Step
-    from edgemem.answer.tools import Action, Found, Refused, Reply, Result, Search, Tool, action_schema, decode_action
+    from edgemem.answer.tools import Action, Count, Found, Inspect, Read, Refused, Reply, Result, Search, Tool, action_schema, decode_action
     from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
     from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from edgemem.extend.services import AgentHandle, Service
     from edgemem.extend.transports import Delivery, OutboxBatch, Transport
     from edgemem.hear.listen import Heard, SpeechRecogniser, Word
-    from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt
+    from edgemem.infer.card import EngineCard
+    from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
+    from edgemem.infer.engines import DecoderParts
     from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, JointEmbedder, Reader, Sight, Space, TextEmbedder
     from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext
     from edgemem.records import (
         SOUND_RATE_HZ,
         US,
+        Answer,
         Box,
         Document,
         Entity,
@@ -38,16 +41,20 @@ if TYPE_CHECKING:
         Moment,
         Observation,
         Origin,
+        Question,
         Quote,
         Record,
         Relation,
         Segment,
         Sound,
+        Utterance,
         Vector,
         least_trusted,
     )
     from edgemem.remember.entries import NewDocument, NewPassage
+    from edgemem.remember.results import Spoken
     from edgemem.remember.tiers import Retainer, RetentionStep
+    from edgemem.remember.view import View
     from edgemem.see.gate import PASS, Gate, Look, Verdict
     from edgemem.see.operations import (
         BaseWriter,
@@ -78,25 +85,31 @@ if TYPE_CHECKING:
 _HOMES = {
     "edgemem.answer.check": ("Check",),
     "edgemem.answer.planner": ("Planner",),
-    "edgemem.answer.retrieve": ("Query", "Retriever"),
+    "edgemem.answer.retrieve": ("Hits", "Query", "Retriever"),
     "edgemem.answer.session": ("Session", "Step"),
-    "edgemem.answer.tools": ("Action", "Found", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action"),
+    "edgemem.answer.tools": (
+        "Action", "Count", "Found", "Inspect", "Read", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action",
+    ),
     "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "SourceError", "UsageError"),
     "edgemem.events": ("EntityNamed", "Event", "Health", "QuestionAnswered", "SegmentStored", "StreamStatus", "UtteranceHeard"),
+    "edgemem.extend.context": ("PluginContext",),
     "edgemem.extend.feed": ("Feed", "Subscription"),
     "edgemem.extend.services": ("AgentHandle", "Service"),
     "edgemem.extend.transports": ("Delivery", "OutboxBatch", "Transport"),
-    "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt"),
-    "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
-    "edgemem.extend.context": ("PluginContext",),
     "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
+    "edgemem.infer.card": ("EngineCard",),
+    "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
+    "edgemem.infer.engines": ("DecoderParts",),
     "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "Sight", "Space", "TextEmbedder"),
+    "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
     "edgemem.records": (
-        "SOUND_RATE_HZ", "US", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation", "Origin",
-        "Quote", "Record", "Relation", "Segment", "Sound", "Vector", "least_trusted",
+        "SOUND_RATE_HZ", "US", "Answer", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation",
+        "Origin", "Question", "Quote", "Record", "Relation", "Segment", "Sound", "Utterance", "Vector", "least_trusted",
     ),
     "edgemem.remember.entries": ("NewDocument", "NewPassage"),
+    "edgemem.remember.results": ("Spoken",),
     "edgemem.remember.tiers": ("Retainer", "RetentionStep"),
+    "edgemem.remember.view": ("View",),
     "edgemem.see.gate": ("PASS", "Gate", "Look", "Verdict"),
     "edgemem.see.operations": (
         "BaseWriter", "BoardIdle", "EndRelation", "Mentioned", "MomentEvicted", "Node", "Occasion", "Operation", "Postpone",
@@ -105,9 +118,7 @@ _HOMES = {
     ),
     "edgemem.see.perceive": ("BasePerceiver", "HeldSpace", "Part", "Perceiver", "Perception"),
     "edgemem.see.segment": ("BaseSegmenter", "Cut", "Mark", "Segmenter", "StoredMark"),
-    "edgemem.see.select": (
-        "BaseSelector", "Candidate", "Decision", "Evict", "Keep", "Pin", "Replace", "Selector", "Unpin",
-    ),
+    "edgemem.see.select": ("BaseSelector", "Candidate", "Decision", "Evict", "Keep", "Pin", "Replace", "Selector", "Unpin"),
     "edgemem.see.sources.base": ("BaseSource", "Source", "SourceContext"),
 }  # fmt: skip
 """Where the public names come from."""

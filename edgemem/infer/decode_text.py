@@ -13,6 +13,7 @@ import numpy as np
 from edgemem.errors import EngineError
 from edgemem.infer.decode_settings import SentenceSettings
 from edgemem.infer.engines import DecoderParts
+from edgemem.isolation import call_isolated
 from edgemem.records import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ class TextTokenizer:
     def __init__(self, path: Path, max_tokens: int, pad_token: int = 0, end_token: int | None = None) -> None:
         from tokenizers import Tokenizer
 
-        try:
-            self._tokenizer: Any = Tokenizer.from_file(str(path))
-        except Exception as error:  # noqa: BLE001  # the binding raises bare Exception
+        def refused(error: Exception) -> Any:  # the library raises bare Exception
             raise EngineError(f"{path} is not a tokenizer file ({error}); fetch its engine again") from None
+
+        self._tokenizer = call_isolated(lambda: Tokenizer.from_file(str(path)), refused)
         self._tokenizer.enable_truncation(max_tokens)
         self._tokenizer.no_padding()
         self._max_tokens = max_tokens

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,21 +21,34 @@ LEASE_S = 600.0
 """A job that is not done by then is taken for interrupted, and is due again."""
 
 
-def run_idle_job(store: Store, writers: Sequence[Writer], embedder: TextEmbedder | None = None, lease_s: float = LEASE_S) -> bool:
+def run_idle_job(
+    store: Store,
+    writers: Sequence[Writer],
+    embedder: TextEmbedder | None = None,
+    lease_s: float = LEASE_S,
+    writers_of: Mapping[str, Sequence[Writer]] | None = None,
+) -> bool:
     """Do one job that is due: call its writer with `BoardIdle` and write what it asks for. False where none is due.
 
-    A job whose writer is not among `writers`, or has no trigger "idle", waits. One that fails is due again after a while; after several
-    failures it is given up (`View.jobs` lists it).
+    Of several writers with one name the first is called, unless `writers_of` has one for the job's stream. A job whose writer is not among
+    `writers`, or has no trigger "idle", waits. One that fails is due again after a while; after several failures it is given up
+    (`View.jobs` lists it).
     """
-    able = {writer.name: writer for writer in writers if "idle" in writer.triggers}
+    able = _able(writers)
     job = store.lease_job(sorted(able), now_us(), lease_s) if able else None
     if job is None:
         return False
-    failure = call_isolated(lambda: _do(store, job, able[job.writer], embedder), lambda error: error)
+    writer = (able | _able((writers_of or {}).get(job.stream, ())))[job.writer]
+    failure = call_isolated(lambda: _do(store, job, writer, embedder), lambda error: error)
     if failure is not None:
         with store.transaction() as tx:
             tx.fail_job(job.id, one_line(failure))
     return True
+
+
+def _able(writers: Sequence[Writer]) -> dict[str, Writer]:
+    """Those that are called when the board is idle, by name; of several with one name the first."""
+    return {writer.name: writer for writer in reversed(writers) if "idle" in writer.triggers}
 
 
 def _do(store: Store, job: Job, writer: Writer, embedder: TextEmbedder | None) -> Exception | None:

@@ -85,7 +85,12 @@ class Split(Record, frozen=True):
 
 
 class Postpone(Record, frozen=True):
-    """Ask this writer again when the board is idle, with this payload (`BoardIdle`). It survives a restart."""
+    """Ask this writer again when the board is idle, with this payload (`BoardIdle`). The writer needs the trigger "idle".
+
+    It survives a restart. `edgemem run` asks between frames and questions. `edgemem ingest` asks when a recording was seen to its end, for
+    at most 10 s; what is left then waits for the next of these commands. The writer that is asked is one of its own: what it is to know
+    stands in the payload and in the memory, not in its state. An error is tried again later, five times.
+    """
 
     payload: bytes
     after_s: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +21,10 @@ from edgemem.remember.disk import schema
 from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.rules import KeepRules, Retainers
 from edgemem.remember.store import Store
-from edgemem.see.pipeline import IngestReport, Pipeline, Progress
+from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline, Progress
 from edgemem.see.privacy import Privacy
 from edgemem.see.resume import seen_as
+from edgemem.serve.postponed import PostponedWork
 
 if TYPE_CHECKING:
     from edgemem.extend.environment import Environment
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from edgemem.see.sources.base import Source
 
 MOST_NAME_CHARS = 200
+POSTPONED_S = 10.0
+"""After a recording, no job of its writers begins later than this: who waits for the command waits for what is short only."""
 
 
 class IngestRequest(Record, frozen=True):
@@ -81,6 +85,8 @@ def ingest(environment: Environment, memory: Path, request: IngestRequest, feed:
             report = Pipeline(source, parts, store).run(progress)
             if parts.privacy is None or not parts.privacy.paused:
                 KeepRules(settings.retention).catch_up(store)
+                if not source.live and not {INTERRUPTED, STOPPED} & set(report.notes):
+                    _do_postponed(environment, store, {report.stream: request.recipe})
         end_forgetting(memory, notes.append)
     finally:
         source.close()
@@ -107,6 +113,11 @@ def end_forgetting(memory: Path, report: Callable[[str], object]) -> None:
         finish_forgetting(memory)
     except MemoryDirError as error:
         report(str(error))
+
+
+def _do_postponed(environment: Environment, store: Store, recipes: dict[str, str]) -> None:
+    """What the writers of these streams' recipes postponed, as far as it is quick."""
+    PostponedWork(environment, store, lambda: recipes)(time.monotonic() + POSTPONED_S)
 
 
 def _subtitles(request: IngestRequest, source: Source, notes: list[str]) -> Subtitles | None:

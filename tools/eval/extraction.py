@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 from edgemem_egagent.graph import RELATIONS, Line
-from edgemem_egagent.sight import read_sight
+from edgemem_egagent.pictures import read_pictures
 from edgemem_egagent.speech import read_speech
 
 from edgemem.records import US, Box, Moment, Observation
@@ -46,7 +46,7 @@ def edges(scene: Scene) -> set[Triple]:
             Observation(kind=kind, name=name, score=score, box=Box(*box) if box else None)  # type: ignore[arg-type]
             for kind, name, score, box in seen
         )
-    found = (*read_speech(lines).edges, *read_sight(moments, observations, scene.present).edges)
+    found = (*read_speech(lines).edges, *read_pictures(moments, observations, scene.present).edges)
     return {(e.source.name, e.type, e.target.name) for e in found}
 
 

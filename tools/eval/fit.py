@@ -93,7 +93,7 @@ def of_words(source: str, group: str, question: str, held: list[Candidate], mean
         msgspec.structs.replace(one, held=share, cosine=float(cosine), above=float(z))
         for one, share, cosine, z in zip(held, shares, cosines, above, strict=True)
     ]
-    for one in sorted(weighed, key=lambda one: -weigh.told(parsed, one))[:TOP]:
+    for one in sorted(weighed, key=lambda one: -weigh.stated(parsed, one))[:TOP]:
         yield Example(source, group, "words", weigh.word_features(parsed, one), one.text in right, question, one.text)
 
 
@@ -112,11 +112,11 @@ def streams(source: str, memory: Path, questions: Sequence[dict[str, Any]], kit:
             spans = question["spans"]
             textual = question["channel"] in {"text", "speech"} and not question["unanswerable"]
             group = f"{memory.name}-{number}"
-            for one in sorted(pool.candidates, key=lambda one: -weigh.told(parsed, one))[:TOP]:
+            for one in sorted(pool.candidates, key=lambda one: -weigh.stated(parsed, one))[:TOP]:
                 right = textual and any(_near(e, spans) for e in one.evidence)
                 yield Example(source, group, "words", weigh.word_features(parsed, one), right, asked.text, one.text)
             visual = question["channel"] == "frame" or question["unanswerable"]
-            for lead in pool.leads[:1] if visual and weigh.told_prior(parsed) < 0.5 else ():
+            for lead in pool.leads[:1] if visual and weigh.stated_prior(parsed) < 0.5 else ():
                 if lead.basis == "frame" and lead.episodes:
                     best = sorted(lead.episodes, key=lambda e: -e.score)[:SHOWN]
                     right = not question["unanswerable"] and any(_near(e.best, spans) for e in best)

@@ -25,14 +25,14 @@ from edgemem.answer.say.base import (
 )
 from edgemem.answer.say.order import in_order, relate
 from edgemem.answer.say.pictures import colours_of
-from edgemem.answer.say.told import tell
+from edgemem.answer.say.statements import tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand.parse import take_ordinal
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.timeref import duration_s, read_clock
 from edgemem.answer.understand.words import likeness, number_in, words
-from edgemem.answer.weigh import is_shown, shown, told_prior
+from edgemem.answer.weigh import is_shown, shown, stated_prior
 from edgemem.clock import to_local
 from edgemem.records import US
 
@@ -56,7 +56,7 @@ def choose(s: Session, pool: Pool, ranked: Sequence[tuple[float, Candidate]], fr
     p = s.parsed
     if _mapped(s):
         return (yield from _map_reply(s, free))
-    if p.relation == "" and told_prior(p) >= 0.5 and (reply := _from_words(s, ranked)) is not None:
+    if p.relation == "" and stated_prior(p) >= 0.5 and (reply := _from_words(s, ranked)) is not None:
         return reply
     if p.form == "colour" and p.things:
         return (yield from _colour(s))

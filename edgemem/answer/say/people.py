@@ -14,10 +14,10 @@ from edgemem.answer.say.base import Steps, Window, answered, best_of, by_score, 
 from edgemem.answer.say.people_words import (
     NOBODY,
     Item,
+    action_text,
     as_related,
     as_talk,
     at_least_one,
-    deed_text,
     grouped,
     ids_of,
     items_of,
@@ -84,14 +84,14 @@ def _done(s: Session, asked: Asked) -> Maybe:
     occasions = occasions_of(rows)
     if asked.wanted == "how_often":
         times = f"{len(occasions)} time{'s' if len(occasions) != 1 else ''}"
-        text = f"{deed_text(asked)} {times}{time_said(s)}: {listed(time_text(o[0].t0_us, s.question.tz) for o in occasions[:6])}."
+        text = f"{action_text(asked)} {times}{time_said(s)}: {listed(time_text(o[0].t0_us, s.question.tz) for o in occasions[:6])}."
         return answered(text, sure_of(rows), ids_of(o[0].evidence for o in occasions), notes=notes)
     chosen = occasions[0][0] if asked.ordinal == 1 else occasions[-1][-1]
     order = {1: " first", -1: " last"}.get(asked.ordinal, "")
-    deed = deed_text(asked)
+    action = action_text(asked)
     if asked.wanted == "did":
-        deed = f"Yes, {deed[:1].lower() if deed.startswith(('You ', 'Somebody ')) else deed[:1]}{deed[1:]}"
-    text = f"{deed}{order} at {time_text(chosen.t0_us, s.question.tz)}{proof_text(chosen)}."
+        action = f"Yes, {action[:1].lower() if action.startswith(('You ', 'Somebody ')) else action[:1]}{action[1:]}"
+    text = f"{action}{order} at {time_text(chosen.t0_us, s.question.tz)}{proof_text(chosen)}."
     more = len(occasions) - 1
     text += f" {more} other time{'s' if more != 1 else ''}{time_said(s)}." if more and not asked.ordinal else ""
     rest = (row.evidence for occasion in reversed(occasions) for row in occasion)
@@ -170,7 +170,7 @@ def _open_end(row: Row, asked: Asked) -> str:
 def _lead(asked: Asked, verb: str) -> str:
     if TALKS_TO in asked.types:
         return f"{subject_text(asked.source)} {verb} " if asked.source else f"To {object_text(asked.target)} {verb} "
-    return f"{deed_text(asked)}: " if asked.source else ""
+    return f"{action_text(asked)}: " if asked.source else ""
 
 
 def _only_seen(s: Session, asked: Asked) -> Maybe:
@@ -196,8 +196,8 @@ def _none(s: Session, asked: Asked) -> Reply:
     target = subject_text(asked.target) if talking and asked.target != ME else object_text(asked.target)
     what = {"who": "anybody", "what": "anything"}.get(asked.wanted, target or "that")
     who = subject_text(asked.source) if asked.source not in {"", ME} else subject_text(asked.source).lower()
-    deed = "talking to" if talking else f"that {who} used"
-    return Reply(text=f"I know nothing of {deed} {what}{when}.", status="abstained", confidence=0.0)
+    action = "talking to" if talking else f"that {who} used"
+    return Reply(text=f"I know nothing of {action} {what}{when}.", status="abstained", confidence=0.0)
 
 
 # ------------------------------------------------------------------------------------------------------------- who was there

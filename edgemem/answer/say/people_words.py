@@ -120,7 +120,7 @@ def speaker_text(one: Said) -> str:
     return {ME: "You", "": "Somebody"}.get(one.speaker, one.speaker)
 
 
-def deed_text(asked: Asked) -> str:
+def action_text(asked: Asked) -> str:
     """Such as "you used the drill"."""
     if TALKS_TO in asked.types:
         return f"{subject_text(asked.source)} talked to {object_text(asked.target).title() if asked.target != ME else 'you'}"

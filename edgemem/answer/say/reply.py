@@ -13,11 +13,11 @@ from edgemem.answer.say.choose import choose, same_option, with_option
 from edgemem.answer.say.order import happened_before, in_order, neighbours, relate
 from edgemem.answer.say.people import relation
 from edgemem.answer.say.pictures import describe, from_pictures
-from edgemem.answer.say.told import ranked, refuse, tell
+from edgemem.answer.say.statements import ranked, refuse, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand.languages import NAMES
-from edgemem.answer.weigh import fits_pictures, is_shown, is_told, shown, told_prior
+from edgemem.answer.weigh import fits_pictures, is_shown, is_stated, shown, stated_prior
 
 
 def reply(s: Session) -> Plan:
@@ -36,7 +36,7 @@ def reply(s: Session) -> Plan:
         return with_option(known, same_option(s, known)) if s.question.options and known.option is None else known
     words = ranked(p, pool)
     over = re.search(r"\b(?:did|was|were)\b", p.text) is not None and p.hint != "said"
-    if s.span.problem and (over or not words or not is_told(p, words[0][1]) or told_prior(p) < 0.5):
+    if s.span.problem and (over or not words or not is_stated(p, words[0][1]) or stated_prior(p) < 0.5):
         return abstain(s.span.problem)
     free = _free(s, pool)
     return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
@@ -48,7 +48,7 @@ def everything(s: Session) -> Steps[Pool]:
     What was told about a day was not told on it: a time in a question for words is one of its words.
     """
     p = s.parsed
-    timeless = told_prior(p) >= 0.5
+    timeless = stated_prior(p) >= 0.5
     said = p.time.said.split() if p.time and timeless and not p.words else []
     window = (None, s.question.as_of_us) if timeless or s.span.problem else window_of(s)
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
@@ -75,24 +75,24 @@ def _free(s: Session, pool: Pool) -> Plan:
     p = s.parsed
     words = ranked(p, pool)
     sure = words[0][0] if words else 0.0
-    told = bool(words) and is_told(p, words[0][1])
+    stated = bool(words) and is_stated(p, words[0][1])
     if p.kind == "order":
         return (yield from _order(s, pool))
-    if p.relation and p.kind in {"what", "which", "list", "where", "summary"} and p.anchors and not p.things and not told:
+    if p.relation and p.kind in {"what", "which", "list", "where", "summary"} and p.anchors and not p.things and not stated:
         return (yield from neighbours(s))
     if (
         not p.things
         and not p.person
         and not p.quote
-        and not told
+        and not stated
         and p.kind in {"summary", "list", "what", "yes_no", "which", "where", "other"}
     ):
         return (yield from _scene(s))
     lead, missing = yield from _lead(s, pool)
-    if missing is not None and not told:
+    if missing is not None and not stated:
         return not_seen(s, missing, pool=pool)
     seen = shown(p, lead)
-    if told and sure >= seen:
+    if stated and sure >= seen:
         return (
             tell(s, words, others(pool, *words[0][1].evidence[:1])) if p.kind != "yes_no" or words[0][1].held > 0.99 else _perhaps(s, pool)
         )
@@ -149,7 +149,7 @@ def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
         said = not_seen(s, lead, pool=pool)
         text = said.text if p.negated else f"No, {said.text[:1].lower() if not said.text.startswith('I ') else 'I'}{said.text[1:]}"
         return msgspec.structs.replace(said, text=text)
-    if (told_prior(p) >= 0.5 and not fits_pictures(p)) or not lead.phrase:
+    if (stated_prior(p) >= 0.5 and not fits_pictures(p)) or not lead.phrase:
         near = tuple(one.evidence[0].id for _, one in ranked(p, pool)[:3])
         missing = " I do not put names to faces." if p.kind == "who" else ""
         return Reply(

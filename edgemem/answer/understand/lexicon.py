@@ -59,7 +59,7 @@ _HISSING = ("s", "sh", "ch", "x", "o")
 VERBS = _every_form()
 """Every form of a verb and its base: "bought" is "buy"."""
 PARTICIPLES = {verb: participle for verb, _, participle in _FORMS}
-"""Base of a verb and its past participle, by which a deed is named: "buy" is "bought"."""
+"""Base of a verb and its past participle, by which an action is named: "buy" is "bought"."""
 
 AMBIGUOUS = frozenset(spelt(
     "phone call light watch drink park book water iron post mail cover ring stop sign draw walk dress smoke paint change answer text show"

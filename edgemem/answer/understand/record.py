@@ -32,7 +32,7 @@ class Parsed(Record, frozen=True):
     place: str = ""
     """Where a thing is said to be, without the preposition's object being checked yet: "in the kitchen"."""
     predicate: str = ""
-    """What is claimed of the thing or asked about it: a deed ("bought") or a state ("locked"); "" for seeing and being there."""
+    """What is claimed of the thing or asked about it: an action ("bought") or a state ("locked"); "" for seeing and being there."""
     verb: str = ""
     """Base of the main verb, "" without one."""
     negated: bool = False

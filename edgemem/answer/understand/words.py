@@ -145,7 +145,7 @@ def similar_texts(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, squeeze(one), squeeze(other)).ratio()
 
 
-def tidy(text: str) -> str:
+def spaced(text: str) -> str:
     """Spaces put back where letters and figures run into each other: "ROOM384" -> "ROOM 384", "7May" -> "7 May"; "B12" stays."""
     return re.sub(r"(?<=[^\W\d_]{3})(?=\d)|(?<=\d)(?=[^\W\d_]{3})", " ", text)
 

@@ -10,7 +10,7 @@ from edgemem.extend.testing.models import check_chat, check_converter, check_dec
 from edgemem.extend.testing.plugin import CHECKS, Make, check_plugin, load_file
 from edgemem.extend.testing.remembering import check_retainer
 from edgemem.extend.testing.running import check_service, check_transport
-from edgemem.extend.testing.seeing import check_ear, check_gate, check_perceiver, check_source
+from edgemem.extend.testing.seeing import check_gate, check_perceiver, check_recogniser, check_source
 from edgemem.extend.testing.selecting import check_segmenter, check_selector
 from edgemem.extend.testing.writing import check_writer
 
@@ -28,11 +28,11 @@ __all__ = [
     "check_check",
     "check_converter",
     "check_decoder",
-    "check_ear",
     "check_gate",
     "check_perceiver",
     "check_planner",
     "check_plugin",
+    "check_recogniser",
     "check_retainer",
     "check_retriever",
     "check_runtime",

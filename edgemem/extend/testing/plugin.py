@@ -26,7 +26,7 @@ CHECKS: dict[str, Callable[[Make, str], None]] = {
     "converters": models.check_converter,
     "decoders": models.check_decoder,
     "chats": models.check_chat,
-    "ears": seeing.check_ear,
+    "ears": seeing.check_recogniser,
     "gates": seeing.check_gate,
     "selectors": selecting.check_selector,
     "perceivers": seeing.check_perceiver,

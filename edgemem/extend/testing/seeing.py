@@ -36,7 +36,7 @@ def check_source(make: Callable[[], Any], who: str) -> None:
     slower.close()
 
 
-def check_ear(make: Callable[[], Any], who: str) -> None:
+def check_recogniser(make: Callable[[], Any], who: str) -> None:
     """A recogniser hears nothing in silence, says how far it came, and goes on from its own state."""
     recogniser = make()
     silence = [

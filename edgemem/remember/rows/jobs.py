@@ -70,6 +70,10 @@ class JobWriting(Writing):
         wait_us = FIRST_WAIT_S * US << max(0, attempts - 1)
         self.connection.execute("UPDATE job SET due_us = ?, until_us = 0, error = ? WHERE id = ?", (leased_us + wait_us, why[:500], job_id))
 
+    def release_jobs(self) -> None:
+        """End every lease: those who had them are gone. Only for the one process that holds the memory, before it leases the first."""
+        self.connection.execute("UPDATE job SET until_us = 0 WHERE until_us > 0")
+
     def drop_job(self, job_id: int) -> None:
         """Remove a job, whatever its state."""
         self._allowance.claim(page_budget.job_pages(self._payload_bytes(job_id)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from edgemem_egagent.graph import ME, SameAs
-from edgemem_egagent.sight import SOMEONE
+from edgemem_egagent.pictures import SOMEONE
 
 
 def most_complete(names: Iterable[str], known: Collection[str]) -> tuple[SameAs, ...]:

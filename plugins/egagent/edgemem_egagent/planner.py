@@ -72,7 +72,7 @@ class EgagentPlanner(Thinking):
         if self._models is not None:
             yield self._answer(session, memory, self._models)
         else:
-            yield (yield from _told_locally(session, memory))
+            yield (yield from _answered_locally(session, memory))
 
     # Gathering
 
@@ -171,7 +171,7 @@ def _refused(verdict: AnswerReply, cited: Sequence[str], options: int) -> str:
     return "there are no options" if not options and verdict.option is not None else ""
 
 
-def _told_locally(session: Session, memory: WorkingMemory) -> Generator[Any, Any, Reply]:
+def _answered_locally(session: Session, memory: WorkingMemory) -> Generator[Any, Any, Reply]:
     """The words of the local planner; where it knows nothing, the utterance or row that fits the question best, quoted."""
     local = LocalPlanner()
     while not isinstance(action := local.next(session), Reply):

@@ -73,7 +73,7 @@ def read_speech(lines: Sequence[Line], known: Collection[str] = (), wearer: str 
     for i, turn in enumerate(turns):
         if i and turn.line.t0_us - turns[i - 1].line.t1_us > TURN_GAP_US:
             it = None
-        told, it = _told(turn, people, wearer, it)
+        told, it = _line_edges(turn, people, wearer, it)
         edges += told
         edges += _passed(turn, turns[i + 1] if i + 1 < len(turns) else None, people)
     return Extraction(edges=joined(edges), same=tuple(same for turn in turns for same in _introduced(turn)))
@@ -98,7 +98,7 @@ def _met(name: str, people: Collection[str]) -> str:
     return next((other for other in people if other.casefold() == name.casefold()), name)
 
 
-def _told(turn: Turn, people: Collection[str], wearer: str, it: Node | None) -> tuple[list[Edge], Node | None]:
+def _line_edges(turn: Turn, people: Collection[str], wearer: str, it: Node | None) -> tuple[list[Edge], Node | None]:
     """The edges of one line, and the thing that "it" means after it; `it` is what it meant before."""
     edges = [] if turn.to is None else [_edge(turn, turn.speaker, TALKS_TO, turn.to, turn.sure)]
     for sentence in sentences(turn.line.text):

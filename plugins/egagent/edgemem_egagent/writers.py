@@ -19,7 +19,7 @@ from edgemem_egagent.extract import extract
 from edgemem_egagent.fuse import fused, origin_of
 from edgemem_egagent.graph import KINDS, ME, RELATIONS, Edge, Extraction, Line, Node, SameAs, joined, person
 from edgemem_egagent.names import most_complete
-from edgemem_egagent.sight import read_sight
+from edgemem_egagent.pictures import read_pictures
 from edgemem_egagent.speech import read_speech, speaker_name
 
 FUSED = "fused"
@@ -140,7 +140,7 @@ class Triples(BaseWriter):
                 _log.warning("edges by rules: %s", error)
         heard = read_speech(lines, known, self._settings.wearer)
         present = [line.speaker for line in lines if line.speaker]
-        looked = read_sight(closed.moments, closed.observations, present, egocentric=self._settings.egocentric)
+        looked = read_pictures(closed.moments, closed.observations, present, egocentric=self._settings.egocentric)
         return Extraction(edges=joined((*heard.edges, *looked.edges), 0), same=heard.same)
 
 

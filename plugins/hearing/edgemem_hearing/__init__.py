@@ -66,7 +66,7 @@ def _whisper(settings: WhisperSettings, parts: Any) -> Any:
     return WhisperTranscriber(settings, parts)
 
 
-def _ear(settings: RecogniserSettings, context: Any) -> Any:
+def _recogniser(settings: RecogniserSettings, context: Any) -> Any:
     from edgemem_hearing.recogniser import WhisperRecogniser
 
     return WhisperRecogniser(settings, context.engines)
@@ -81,4 +81,4 @@ def register_decoders() -> Components:
 @hookimpl
 def register_ears() -> Components:
     """The speech recogniser `whisper`."""
-    return (Component("whisper", _ear, RecogniserSettings, "who said what and when: Silero VAD, Whisper, Resemblyzer"),)
+    return (Component("whisper", _recogniser, RecogniserSettings, "who said what and when: Silero VAD, Whisper, Resemblyzer"),)

@@ -51,7 +51,7 @@ class OpenAIChat:
             if not self._learnt.dialect(key).images:
                 return False
             if key not in self._vision:
-                self._vision[key] = self._told_vision(server, key[1])
+                self._vision[key] = self._listed_vision(server, key[1])
         except ChatError:
             return True  # whatever is wrong is said when it is asked
         return self._vision[key] is not False
@@ -155,7 +155,7 @@ class OpenAIChat:
         client = self._connections.client(server, deadline, LISTING_S)
         return self._connections.tried(client.models.with_raw_response.list, server, "models", deadline).content
 
-    def _told_vision(self, server: Server, model: str) -> bool | None:
+    def _listed_vision(self, server: Server, model: str) -> bool | None:
         """What the server says of its model. Raises ChatError when it cannot be reached."""
         import httpx2
         import openai

@@ -41,7 +41,7 @@ class _Sighting(Record, frozen=True):
     text: str
 
 
-def read_sight(
+def read_pictures(
     moments: Sequence[Moment], observations: Mapping[int, tuple[Observation, ...]], present: Sequence[str] = (), *, egocentric: bool = True
 ) -> Extraction:
     """Edges of one segment. `present` are names of people heard in it: a single one besides the wearer names the person in the picture.

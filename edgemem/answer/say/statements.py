@@ -13,8 +13,8 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, short_answer
 from edgemem.answer.understand.lexicon import SAYING
-from edgemem.answer.understand.words import likeness, similar_texts, tidy, words
-from edgemem.answer.weigh import told
+from edgemem.answer.understand.words import likeness, similar_texts, spaced, words
+from edgemem.answer.weigh import stated
 
 _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
@@ -23,7 +23,7 @@ _AS_LIKELY = 0.85
 def ranked(p: Parsed, pool: Pool) -> list[tuple[float, Candidate]]:
     """Words by how likely they answer the question, best first; of two alike the newer."""
     mine = [one for one in pool.candidates if may_tell(p, one)]
-    return sorted(((told(p, one), one) for one in mine), key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
+    return sorted(((stated(p, one), one) for one in mine), key=lambda pair: (-round(pair[0], 3), -pair[1].t0_us))
 
 
 def may_tell(p: Parsed, one: Candidate) -> bool:
@@ -39,14 +39,14 @@ def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str,
     """The likeliest words, and the next where they fit as well and say something else."""
     sure, one = best[0]
     also = [two for share, two in best[1:] if share >= _AS_LIKELY * sure and similar_texts(one.text, two.text) < 0.6][:1]
-    text = _told(s, one) + "".join(f" It may also be this: {_told(s, two)}" for two in also)
+    text = _statement(s, one) + "".join(f" It may also be this: {_statement(s, two)}" for two in also)
     rest = tuple(candidate.evidence[0].id for _, candidate in best[1 : 1 + CITED])
     ids = tuple(dict.fromkeys([one.evidence[0].id, *(two.evidence[0].id for two in also), *(e.id for e in one.evidence[1:3])]))
     return answered(text, sure, ids, option_of(s, [one.text for _, one in best[:1]]), alternatives=tuple(dict.fromkeys((*rest, *others))))
 
 
-def _told(s: Session, one: Candidate) -> str:
-    plain = tidy(" ".join(one.text.split()))
+def _statement(s: Session, one: Candidate) -> str:
+    plain = spaced(" ".join(one.text.split()))
     said = quote(plain)
     short = short_answer(s.parsed.form, one.text, s.parsed.words)
     lead = f"{short[:1].upper()}{short[1:]}: " if short and short.lower() != plain.lower() else ""
