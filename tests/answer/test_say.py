@@ -9,7 +9,7 @@ from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say.base import pick, strong
-from edgemem.answer.say.told import tell
+from edgemem.answer.say.statements import tell
 from edgemem.answer.session import Session, question_before
 from edgemem.answer.tools import Action, Reply
 from edgemem.answer.understand import understand
@@ -220,7 +220,7 @@ def test_whether_it_was_there_at_all_needs_more_than_when() -> None:
     ],
 )
 def test_the_wording_is_a_prior_on_words_against_pictures(more: str, less: str) -> None:
-    assert weigh.told_prior(understand(more)) > weigh.told_prior(understand(less))
+    assert weigh.stated_prior(understand(more)) > weigh.stated_prior(understand(less))
 
 
 def test_two_things_that_fit_as_well_are_told_as_two() -> None:
