@@ -186,9 +186,9 @@ def candidate(text: str, held: float, cosine: float = 0.0, above: float = 0.0, n
 def test_more_of_a_feature_never_speaks_against_the_evidence() -> None:
     p = understand("Where is the spare key?")
     weak, words, near = candidate("under the mat", 0.2), candidate("under the mat", 0.9), candidate("under the mat", 0.9, 0.6, 5.0)
-    assert weigh.told(p, weak) < weigh.told(p, words)
-    assert weigh.told(p, candidate("x", 0.9, 0.1, 0.5)) < weigh.told(p, near)
-    assert weigh.told(p, near) > 0.5
+    assert weigh.stated(p, weak) < weigh.stated(p, words)
+    assert weigh.stated(p, candidate("x", 0.9, 0.1, 0.5)) < weigh.stated(p, near)
+    assert weigh.stated(p, near) > 0.5
     for model in (weigh.weights().words, weigh.weights().letters, weigh.weights().pictures):
         assert all((weight <= 0) == (name in weigh.AGAINST) or weight == 0 for name, weight in model.weights.items())
 
