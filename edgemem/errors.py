@@ -38,6 +38,10 @@ class MemoryDirError(EdgememError):
     """A memory directory that is not one, is locked, too new, read-only, corrupt or on a full disk."""
 
 
+class OldSchemaError(MemoryDirError):
+    """A memory that an earlier version wrote: readers need it brought up to date first."""
+
+
 class MemoryKeyError(MemoryDirError):
     """A key that is missing, wrong, unreadable or one too many: exit code 2, because the configuration is to be put right."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+_PLURAL_ENDINGS = ("s", "men", "ren", "xen", "ice", "eese", "eet", "eeth", "ople", "i", "ae", "ia", "mena", "ata", "eaux")
+"""Other words are taken as singulars without the dictionary, which takes 0.5 s to load: too much of a cold question."""
 _LAST_WORD = re.compile(r"(?P<before>.*[\s-])?(?P<word>\S+)", re.DOTALL)
 
 
@@ -32,7 +34,7 @@ def _with_lemmas(phrase: str) -> list[str]:
 @lru_cache(maxsize=20_000)
 def _lemmas(word: str) -> tuple[str, ...]:
     """Lemmas of one noun; the word itself where it is no word."""
-    if not word.isalpha():
+    if not word.isalpha() or not word.endswith(_PLURAL_ENDINGS):
         return (word,)
     from lemminflect import getLemma  # 0.5 s and 34 MiB with the first word
 

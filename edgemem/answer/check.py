@@ -41,8 +41,10 @@ class WithinQuestion:
         return ""
 
     def rewrite(self, action: Action, session: Session) -> Action:
+        if not session.calls or isinstance(action, Reply) or not hasattr(action, "from_us"):
+            return action
         span = session.span
-        if not session.calls or span.fell_back or isinstance(action, Reply) or not hasattr(action, "from_us"):
+        if span.fell_back:
             return action
         from_us, to_us = (span.at_us - _DAY_US, span.at_us + _DAY_US) if span.at_us is not None else (span.from_us, span.to_us)
         lows = [time_us for time_us in (action.from_us, from_us) if time_us is not None]

@@ -219,7 +219,9 @@ class GatherTool:
             return lead
         wanted = joint.match_labels(_shape(lead.phrase))
         fires = {**wanted.objects, **wanted.labels}
-        known = msgspec.structs.replace(lead, firing=max(fires.values(), default=0.0), named=_is_noun(_shape(lead.phrase)))
+        known = msgspec.structs.replace(
+            lead, firing=max(fires.values(), default=0.0), named=max(fires.values(), default=0.0) >= _FIRES or _is_noun(_shape(lead.phrase))
+        )
         seen = view.observations([int(best.id[1:])]).get(int(best.id[1:]), ()) if best is not None else ()
         own = [(fires.get(o.name, 0.0) * o.score, fires.get(o.name, 0.0)) for o in seen if o.kind in {"label", "object"}]
         return msgspec.structs.replace(known, by=max(own)[1]) if own and max(own)[1] else known
@@ -231,6 +233,8 @@ SPOKEN = "say said tell told mention mentioned hear heard talk talked call calle
 """Words for speech."""
 _KEPT = 40
 _SIGHTINGS = 40
+_FIRES = 0.1
+"""A word for which a label fires this surely means something; of 50 words that mean nothing none reached .02."""
 _READ, _CLEARLY = 0.8, 0.7
 _ONLY_EVENTS = 0.05
 """Weight of words about an event while the pictures show nothing of the kind."""

@@ -155,9 +155,8 @@ def is_stated(p: Parsed, one: Candidate) -> bool:
 
 def is_shown(p: Parsed, lead: Lead) -> bool:
     """The pictures are likely enough an answer: "when did I see it" takes it for granted that it was there, "did I see it" does not."""
-    granted = p.kind not in {"yes_no", "where"} or (p.kind == "where" and p.verb in SEEING | PLACING)
-    return shown(p, lead) >= (weights().pictures.least if granted else SURELY)
+    return shown(p, lead) >= (SURELY if p.kind == "yes_no" else weights().pictures.least)
 
 
 SURELY = 0.35
-"""Probability from which on it is said that a thing was there at all: an absent one is found at less, in all but one of ten."""
+"""Probability from which on it is said that a thing was there at all."""

@@ -34,6 +34,7 @@ def doctor(environment: CommandContext, as_json: bool) -> None:
         *_runtimes(environment),
         *_roles(environment),
         _chat(environment),
+        *_transports(environment),
         _encryption(),
         _home(environment),
     ]
@@ -53,6 +54,11 @@ def _machine() -> list[Finding]:
         "" if fixed else "; older than 3.51.3, safe here because one connection does all writing and checkpoints"
     )
     return [Finding("ok", "edgemem", __version__), Finding("ok", "python", python), Finding("ok" if fixed else "note", "sqlite", sqlite)]
+
+
+def _transports(environment: CommandContext) -> list[Finding]:
+    """What an outbox could leave this device by."""
+    return [Finding("ok", "transport", f"{name}: {part.summary}") for name, part in environment.plugins.components("transports").items()]
 
 
 def _vectors() -> list[Finding]:

@@ -29,7 +29,7 @@ for command in (keygen, encrypt, decrypt, rekey):
 @pass_environment
 def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
     """Say how much is remembered, from when, and what it takes on disk."""
-    from edgemem.remember.view import View
+    from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import stats_json
 
     facts = stats_json(environment.memory(memory).stats())
@@ -38,7 +38,7 @@ def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
         return
     for key, value in facts.items():
         click.echo(f"{key}: {value if not isinstance(value, dict) else ', '.join(f'{k} {v}' for k, v in value.items()) or 'none'}")
-    with View.open(memory) as view:
+    with open_view(memory) as view:
         click.echo(f"encrypted: {'yes' if view.encrypted else 'no'}")
 
 
@@ -92,10 +92,10 @@ def backup(_environment: CommandContext, file: Path, memory: Path, key_file: Pat
 @pass_environment
 def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool, as_json: bool) -> None:
     """Write everything that is remembered into a new DIR as JSON Lines and JPEG files, for any tool to read."""
+    from edgemem.remember.administration import open_view
     from edgemem.remember.export import export as write
-    from edgemem.remember.view import View
 
-    with View.open(memory) as view:
+    with open_view(memory) as view:
         if view.encrypted and not plain:
             raise UsageError("an export is readable without the key: say --plain if that is meant, or use `edgemem memory backup`")
     with progress() as advance:
@@ -114,9 +114,8 @@ def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool
 @pass_environment
 def import_(environment: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
     """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
-    from edgemem.remember.administration import restore
+    from edgemem.remember.administration import open_view, restore
     from edgemem.remember.imports import import_into
-    from edgemem.remember.view import View
 
     if source.is_dir():
         with progress() as advance:
@@ -125,7 +124,7 @@ def import_(environment: CommandContext, source: Path, memory: Path, as_json: bo
             )
     else:
         restore(source, memory)
-        with View.open(memory) as view:
+        with open_view(memory) as view:
             moments = view.stats().moments
     if as_json:
         print_json({"memory": str(memory), "moments": moments})

@@ -30,12 +30,12 @@ def name(environment: CommandContext, voice: str, name: str | None, memory: Path
 
     Several voices may be one person. A new name takes the place of an earlier one.
     """
-    from edgemem.remember.view import View
+    from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import named_json
 
     number, wanted = _number(voice), _wanted(name, undo=undo)
     own_name = f"speaker {number}"
-    with View.open(memory) as view:
+    with open_view(memory) as view:
         _require(view, own_name, memory)
     number_of = environment.memory(memory).name_voice(number, wanted)
     count = f"{number_of} utterance{'' if number_of == 1 else 's'}"

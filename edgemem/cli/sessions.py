@@ -24,10 +24,10 @@ def sessions() -> None:
 @pass_environment
 def list_(environment: CommandContext, memory: Path, limit: int, as_json: bool) -> None:
     """List questions and answers, the newest first."""
-    from edgemem.remember.view import View
+    from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import sessions_json
 
-    with View.open(memory) as view:
+    with open_view(memory) as view:
         found = view.sessions(limit)
     if as_json:
         print_json(sessions_json(found))
@@ -53,10 +53,10 @@ def list_(environment: CommandContext, memory: Path, limit: int, as_json: bool) 
 def show(environment: CommandContext, number: int, memory: Path, as_json: bool) -> None:
     """Print how the answer of session NUMBER was found, step by step."""
     from edgemem.answer.trace import trace_text
-    from edgemem.remember.view import View
+    from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import session_json
 
-    with View.open(memory) as view:
+    with open_view(memory) as view:
         log = view.session(number)
     if log is None:
         raise UsageError(f"this memory has no session {number}; see: edgemem sessions list --memory {memory}")

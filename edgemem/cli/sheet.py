@@ -32,9 +32,9 @@ INK, DIM, PAPER, CARD, ACCENT = (236, 238, 241), (150, 158, 168), (22, 25, 30), 
 
 def draw_sheet(memory: Path, entries: Sequence[TimelineEntry], file: Path) -> Path:
     """Draw the timeline of a memory into a PNG file, which is returned."""
-    from edgemem.remember.view import View
+    from edgemem.remember.administration import open_view
 
-    with View.open(memory) as view:
+    with open_view(memory) as view:
         file.write_bytes(contact_sheet(view, entries))
     return file
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from edgemem.answer.check import Check
     from edgemem.answer.planner import Planner
     from edgemem.answer.retrieve import Hits, Query, Retriever
-    from edgemem.answer.session import Session
-    from edgemem.answer.tools import Action, Count, Inspect, Read, Refused, Reply, Result, Search, Tool, action_schema, decode_action
+    from edgemem.answer.session import Session, Step
+    from edgemem.answer.tools import Action, Count, Found, Inspect, Read, Refused, Reply, Result, Search, Tool, action_schema, decode_action
     from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
     from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
     from edgemem.infer.engines import DecoderParts
     from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, JointEmbedder, Reader, Sight, Space, TextEmbedder
-    from edgemem.infer.runtime import Runtime, RuntimeContext
+    from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext
     from edgemem.records import (
         SOUND_RATE_HZ,
         US,
@@ -86,9 +86,9 @@ _HOMES = {
     "edgemem.answer.check": ("Check",),
     "edgemem.answer.planner": ("Planner",),
     "edgemem.answer.retrieve": ("Hits", "Query", "Retriever"),
-    "edgemem.answer.session": ("Session",),
+    "edgemem.answer.session": ("Session", "Step"),
     "edgemem.answer.tools": (
-        "Action", "Count", "Inspect", "Read", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action",
+        "Action", "Count", "Found", "Inspect", "Read", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action",
     ),
     "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "SourceError", "UsageError"),
     "edgemem.events": ("EntityNamed", "Event", "Health", "QuestionAnswered", "SegmentStored", "StreamStatus", "UtteranceHeard"),
@@ -101,7 +101,7 @@ _HOMES = {
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
     "edgemem.infer.engines": ("DecoderParts",),
     "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "Sight", "Space", "TextEmbedder"),
-    "edgemem.infer.runtime": ("Runtime", "RuntimeContext"),
+    "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
     "edgemem.records": (
         "SOUND_RATE_HZ", "US", "Answer", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation",
         "Origin", "Question", "Quote", "Record", "Relation", "Segment", "Sound", "Utterance", "Vector", "least_trusted",

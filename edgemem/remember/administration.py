@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from edgemem.errors import MemoryDirError, UsageError
+from edgemem.errors import MemoryDirError, OldSchemaError, UsageError
 from edgemem.remember.budget.batches import cap_in_force, in_transactions
 from edgemem.remember.disk import database, keys, schema
-from edgemem.remember.disk.directory import disk_bytes
+from edgemem.remember.disk.directory import disk_bytes, is_paused
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.keys import Key
 from edgemem.remember.disk.rewrite import copy_into
@@ -31,6 +31,20 @@ _COPY_PAGES = 2048
 _VACUUM_STEPS = 16
 
 
+def open_view(directory: Path, as_of_us: int | None = None) -> View:
+    """`View.open`, after a memory that an earlier version wrote was brought up to date. Every command and service reads through this.
+
+    Raises MemoryDirError as `View.open` and `Store.open` do; a paused memory is not brought up to date, because nothing is written to it.
+    """
+    try:
+        return View.open(directory, as_of_us)
+    except OldSchemaError:
+        if is_paused(directory):
+            raise
+    Store.open(directory, create=False, budget_bytes=cap_in_force(directory)).close()
+    return View.open(directory, as_of_us)
+
+
 def backup(directory: Path, file: Path, progress: Progress | None = None, *, key: Key | None = None) -> int:
     """Copy the memory at `directory` as it is now into one new SQLite file; returns its bytes. A writer may go on meanwhile.
 
@@ -38,7 +52,7 @@ def backup(directory: Path, file: Path, progress: Progress | None = None, *, key
     done the writer's log cannot be cut. The copy has the memory's key, or `key`. Raises UsageError when `file` exists, MemoryDirError when
     it cannot be read or written.
     """
-    View.open(directory).close()  # says what cannot be opened, and why
+    open_view(directory).close()  # says what cannot be opened, and why
     if file.exists():
         raise UsageError(f"{file} exists: name a new file, or delete it first")
     part = file.with_name(f"{file.name}.part")

@@ -19,11 +19,12 @@ from edgemem.events import Event, QuestionAnswered
 from edgemem.extend.environment import Environment
 from edgemem.extend.feed import SIZE, Feed, Subscription
 from edgemem.records import Answer, Evidence, Question
+from edgemem.remember.administration import open_view
 from edgemem.remember.forget import forget as forget_it
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 from edgemem.remember.results import Stats
 from edgemem.remember.store import Store
-from edgemem.remember.view import FOREVER_US, View
+from edgemem.remember.view import FOREVER_US
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Progress
 from edgemem.serve import admin, ingest, lookup
 from edgemem.serve.client import AgentUnavailable, call
@@ -249,12 +250,12 @@ class Memory:
 
     def show(self, evidence_id: str) -> Shown:
         """A piece of evidence by its id, such as "m12": what is known of it, and its picture as JPEG. Raises UsageError, MemoryDirError."""
-        with View.open(self.directory) as view:
+        with open_view(self.directory) as view:
             return lookup.show(view, evidence_id)
 
     def timeline(self, *, from_: Time | None = None, to: Time | None = None, stream: str | None = None) -> tuple[TimelineEntry, ...]:
         """The segments of that time in order, with what was written about each. Raises MemoryDirError."""
-        with View.open(self.directory) as view:
+        with open_view(self.directory) as view:
             return lookup.timeline(view, self._us(from_), self._us(to), stream)
 
     def forget(
@@ -300,7 +301,7 @@ class Memory:
 
     def stats(self) -> Stats:
         """How much is remembered, from when, and what it takes on disk. Raises MemoryDirError."""
-        with View.open(self.directory) as view:
+        with open_view(self.directory) as view:
             stats = view.stats()
         return msgspec.structs.replace(stats, budget_bytes=stats.budget_bytes or parse_bytes(self.environment.settings.budget.disk))
 

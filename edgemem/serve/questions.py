@@ -13,7 +13,7 @@ from edgemem.answer.session import question_before
 from edgemem.answer.trace import log_of, trace_text
 from edgemem.events import QuestionAnswered
 from edgemem.records import Question
-from edgemem.remember.view import View
+from edgemem.remember.administration import open_view
 from edgemem.serve.messages import AskReply, AskRequest, SearchReply, SearchRequest
 from edgemem.serve.session_log import Trace
 
@@ -33,7 +33,7 @@ class QuestionService:
 
     def ask(self, request: AskRequest) -> tuple[AskReply, Trace]:
         """The answer, and what led to it. Raises EdgememError."""
-        with View.open(self._memory, request.as_of_us) as view:
+        with open_view(self._memory, request.as_of_us) as view:
             question = Question(
                 text=request.question, asked_us=request.asked_us, as_of_us=view.as_of_us, options=request.options, tz=request.tz
             )
@@ -49,7 +49,7 @@ class QuestionService:
 
     def search(self, request: SearchRequest) -> SearchReply:
         """Evidence, best first. Raises EdgememError."""
-        with View.open(self._memory) as view:
+        with open_view(self._memory) as view:
             kit = self._environment.kit(request.recipe)
             found = find(view, request.query, kit, request.channel, request.from_us, request.to_us, request.top_k)
         return SearchReply(evidence=tuple(found))

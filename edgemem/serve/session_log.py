@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from edgemem.answer.written import persist, written
 from edgemem.errors import EdgememError
+from edgemem.remember.administration import open_view
 from edgemem.remember.disk.directory import is_paused
 from edgemem.remember.store import Store
-from edgemem.remember.view import View
 
 if TYPE_CHECKING:
     from edgemem.answer.session import Session
@@ -49,7 +49,7 @@ def keep_if_free(memory: Path, trace: Trace) -> str:
     if is_paused(memory):
         return "the memory is paused"
     try:
-        with View.open(memory) as view:
+        with open_view(memory) as view:
             budget_bytes = view.stats().budget_bytes
         with Store.open(memory, create=False, budget_bytes=budget_bytes, patience_s=0.0) as store:
             keep(store, trace)

@@ -1,5 +1,6 @@
 """Which moments show a thing, and whether any does: on hand-made postings."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +83,31 @@ def test_one_flicker_among_pictures_is_doubted_but_a_lone_picture_is_believed():
     assert matches(judged(CUP, flicker, beside=False))
     assert judged(CUP, [posting(1, "cup", 0.7), posting(3, "cup", 0.5), posting(30, "cup", 0.6)]).again == 0.5
     assert judged(CUP, [posting(1, "cup", 0.5), posting(3, "cup", 0.7), posting(9, "coffee mug", 0.9)]).again == 0.5
+
+
+def test_confidence_is_the_logistic_model_that_its_weights_describe():
+    assert confidence(Features(firing=0.5, support=0.4, again=0.3, likeness=1.0)) == pytest.approx(0.6618, abs=1e-4)
+    assert confidence(Features(firing=0.5, support=0.4, again=0.0, likeness=1.0)) == pytest.approx(0.2407, abs=1e-4)
+    assert confidence(Features(firing=0.5)) == confidence(Features(support=0.5)) == 0.0
+
+
+def test_nothing_seen_beside_the_best_moment_is_no_second_sight():
+    assert judged(CUP, [posting(1, "cup", 0.7), posting(60, "cup", 0.1)]).again == 0.0
+    assert judged(CUP, [posting(1, "cup", 0.7), posting(3, "cup", 0.9, kind="object")]).again == 0.0
+    assert judged(CUP, [posting(1, "cup", 0.8)], beside=False).again == pytest.approx(0.56)
+
+
+def test_two_moments_far_apart_lend_each_other_nothing():
+    one, other = score_moments(CUP, [posting(1, "cup", 0.5), posting(50, "cup", 0.5)], 100)
+    assert one.score == other.score
+    together = score_moments(CUP, [posting(1, "cup", 0.5), posting(5, "cup", 0.5)], 100)
+    assert [m.score for m in together] == pytest.approx([1.5 * one.score] * 2)
+
+
+def test_what_is_seen_less_clearly_than_usual_hardly_counts():
+    found = score_moments(CUP, [*(posting(100 * m, "cup", 0.9) for m in range(30)), posting(5000, "cup", 0.05)], 31)
+    assert found[-1].moment_id == 5000
+    assert found[-1].score < 0.1 * found[0].score
 
 
 def test_an_unknown_word_needs_more_proof_than_a_known_one():

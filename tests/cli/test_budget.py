@@ -17,13 +17,13 @@ RECIPE = "rate_fps = 1.0\n[segment]\nuse = 'fixed_window'\n[retain]\nuse = 'age_
 
 @pytest.fixture
 def noise(tmp_path: Path, home: Path) -> Path:
-    """180 pictures of 190 KB each as they are kept: twice what the memory may take."""
+    """180 pictures of 760 KB each as they are kept: twice what the memory may take."""
     assert home.parent == tmp_path
     folder = tmp_path / "noise"
     folder.mkdir()
     rng = np.random.default_rng(0)
     for number in range(180):
-        cv2.imwrite(str(folder / f"{number}.jpg"), rng.integers(0, 256, (360, 640, 3), np.uint8))
+        cv2.imwrite(str(folder / f"{number}.jpg"), rng.integers(0, 256, (720, 1280, 3), np.uint8))
     (tmp_path / "plain.toml").write_text(RECIPE)
     return folder
 
@@ -38,14 +38,14 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 def test_ingest_stays_below_the_budget_and_stats_tell_it(noise: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     memory = tmp_path / "m"
     arguments = ("ingest", noise, "--memory", memory, "--recipe", tmp_path / "plain.toml", "--json")
-    code, out, err = ran(capsys, *arguments, "--set", "budget.disk=16MiB")
+    code, out, err = ran(capsys, *arguments, "--set", "budget.disk=64MiB")
     assert code == 0, err
     report = json.loads(out)
     assert (report["frames_seen"], report["moments_kept"]) == (180, 180)
-    assert sum(path.stat().st_size for path in memory.rglob("*") if path.is_file()) <= parse_bytes("16MiB")
+    assert sum(path.stat().st_size for path in memory.rglob("*") if path.is_file()) <= parse_bytes("64MiB")
     stats = json.loads(ran(capsys, "memory", "stats", "--memory", memory, "--json")[1])
-    assert stats["budget_bytes"] == 16 << 20
-    assert stats["disk_bytes"] <= 16 << 20
+    assert stats["budget_bytes"] == 64 << 20
+    assert stats["disk_bytes"] <= 64 << 20
     assert 60 < stats["moments"] <= 180
     assert ran(capsys, "memory", "check", "--memory", memory)[0] == 0
 
@@ -54,7 +54,7 @@ def test_a_budget_too_small_to_remember_anything_is_refused_in_one_line(
     noise: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ("ingest", noise, "--memory", tmp_path / "m", "--recipe", tmp_path / "plain.toml")
-    code, _, err = ran(capsys, *arguments, "--set", "budget.disk=4MiB")
+    code, _, err = ran(capsys, *arguments, "--set", "budget.disk=63MiB")
     assert code == 1
-    assert err == "edgemem: budget.disk is 4.0 MiB: a memory needs at least 8MiB\n"
+    assert err == "edgemem: budget.disk is 63.0MiB: set it to 64MiB or more\n"
     assert not (tmp_path / "m").exists()

@@ -24,8 +24,8 @@ from edgemem.records import US, Entity, Segment, Utterance
 
 PLUGIN = Path(__file__).parent / "live_timeline.py"
 PROGRAM = (sys.executable, "-m", "edgemem.cli.main")
-PUBLIC = {"edgemem.events", "edgemem.records", "edgemem.extend", "edgemem.extend.context", "edgemem.extend.feed", "edgemem.extend.services"}
-RECIPE = "rate_fps = 5.0\njoint = false\nread_text = false\n[segment]\nuse = 'fixed_window'\nseconds = 2.0\n"
+PUBLIC = {"edgemem.extend"}
+RECIPE = "rate_fps = 5.0\n[segment]\nuse = 'fixed_window'\nseconds = 2.0\n"
 
 
 def wait_until(what: Callable[[], object], seconds: float = 60.0) -> None:

@@ -39,7 +39,7 @@ def parts(tmp_path: Path, home: Path) -> Iterator[Parts]:
     assert home.parent == tmp_path
     memory = tmp_path / "memory"
     remember_signs(memory)
-    (tmp_path / "plain.toml").write_text("joint = false\nread_text = false\n")
+    (tmp_path / "plain.toml").write_text("")
     environment, feed, streams = Environment.load(None, [f"recipe={tmp_path / 'plain.toml'}"]), Feed(), Streams()
     with SharedStore.open(memory) as store:
         session_log = SessionLogger(store)

@@ -15,12 +15,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from edgemem.errors import MemoryDirError
+from edgemem.errors import MemoryDirError, OldSchemaError
 from edgemem.infer.roles import Space
 from edgemem.records import US
-from edgemem.remember.administration import compact
+from edgemem.remember.administration import compact, open_view
+from edgemem.remember.budget.batches import cap_in_force
 from edgemem.remember.check import check_memory
-from edgemem.remember.disk import keys, schema
+from edgemem.remember.disk import keys, page_budget, schema
+from edgemem.remember.disk.directory import set_paused
 from edgemem.remember.disk.rewrite import change_key
 from edgemem.remember.disk.schema import VERSION
 from edgemem.remember.entries import NewEntity, NewPart, NewPassage, NewSegment
@@ -44,6 +46,7 @@ def test_an_old_memory_opens_as_if_it_had_been_written_today(tmp_path, making, v
     (directory / "memory.db").write_bytes(gzip.decompress((GOLDEN / f"v{version}.db.gz").read_bytes()))
     with pytest.raises(MemoryDirError, match="older schema"):
         View.open(directory)
+    open_view(directory).close()
     with Store.open(directory) as store, store.view() as view:
         assert [(s.name, s.moments) for s in view.streams()] == [("door", 3), ("hall", 3)]
         assert [hit.document.text for hit in view.search_text("grey cat", 5)] == ["a grey cat near the door", "a grey cat near the hall"]
@@ -194,3 +197,25 @@ def test_each_schema_has_its_file_and_no_file_is_left_over():
     names = sorted(path.name for path in resources.files(schema).iterdir() if path.name.endswith(".sql"))
     assert names == [f"{name}.sql" for name in schema._MIGRATIONS]
     assert [int(name[1 : name.index("_")]) for name in schema._MIGRATIONS] == list(range(1, VERSION + 1))
+
+
+def test_a_paused_memory_of_an_earlier_version_is_left_as_it_is(tmp_path):
+    directory = tmp_path / "memory"
+    directory.mkdir()
+    database = directory / "memory.db"
+    database.write_bytes(gzip.decompress((GOLDEN / "v3.db.gz").read_bytes()))
+    set_paused(directory, paused=True)
+    before = database.read_bytes()
+    with pytest.raises(OldSchemaError):
+        open_view(directory)
+    assert database.read_bytes() == before
+    set_paused(directory, paused=False)
+    with open_view(directory) as view:
+        assert [stream.name for stream in view.streams()] == ["door", "hall"]
+
+
+def test_a_smaller_cap_of_an_earlier_version_counts_as_the_smallest_of_today(tmp_path):
+    Store.open(tmp_path, budget_bytes=100 << 20).close()
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection, connection:
+        connection.execute("UPDATE meta SET value = '1048576' WHERE key = 'budget_bytes'")
+    assert cap_in_force(tmp_path) == page_budget.MINIMUM_BYTES

@@ -15,13 +15,22 @@ def seen(name: str, score: float, kind: str = "label", colour: str = "") -> Obse
     return Observation(kind=kind, name=name, score=score, box=FULL, colour=colour)
 
 
+SURE = (seen("owl", 0.97),)
+
+
+def moments(count: int) -> tuple[Moment, ...]:
+    common = {"seq": 0, "width_px": 1, "height_px": 1, "sharpness": 1.0}
+    return tuple(Moment(id=i, stream="s", t_us=i, offset_us=i, tier="recent", **common) for i in range(count))
+
+
+def segment(offset_us: int = 0, t0_us: int = 0, t1_us: int = 9) -> Segment:
+    return Segment(id=1, stream="s", segmenter="test", t0_us=t0_us, t1_us=t1_us, offset_us=offset_us, representative_id=0)
+
+
 def described(*pictures: tuple[Observation, ...], **settings: float) -> str:
     """The text of the event document of a segment with these pictures, "" where there is none."""
-    common = {"seq": 0, "width_px": 1, "height_px": 1, "sharpness": 1.0}
-    moments = tuple(Moment(id=i, stream="s", t_us=i, offset_us=i, tier="recent", **common) for i in range(len(pictures)))
-    segment = Segment(id=1, stream="s", segmenter="test", t0_us=0, t1_us=9, offset_us=0, representative_id=0)
-    closing = SegmentClosed(segment=segment, moments=moments, observations=dict(enumerate(pictures)))
-    documents = EventDocument(EventDocumentSettings(**settings)).write(closing)
+    closed = SegmentClosed(segment=segment(), moments=moments(len(pictures)), observations=dict(enumerate(pictures)))
+    documents = EventDocument(EventDocumentSettings(**settings)).write(closed)
     return documents[0].text.partition("] ")[2] if documents else ""
 
 
@@ -40,6 +49,19 @@ def test_the_surest_name_comes_first_and_only_so_many():
     pictures = [(seen("owl", 0.9), seen("drum", 0.97), seen("mug", 0.93))] * 2
     assert described(*pictures) == "Scene: drum, mug, owl."
     assert described(*pictures, max_labels=2) == "Scene: drum, mug."
+
+
+def test_six_names_at_most_are_told_of_a_segment():
+    pictures = [tuple(seen(f"thing{i}", 0.97) for i in range(9))] * 2
+    assert described(*pictures).count(",") == 5
+
+
+def test_a_document_tells_the_time_in_the_recording_and_its_origin():
+    nine_s = segment(offset_us=60_000_000, t0_us=2_000_000, t1_us=11_000_000)
+    closed = SegmentClosed(segment=nine_s, moments=moments(2), observations={0: SURE, 1: SURE})
+    (document,) = EventDocument().describe(closed)
+    assert (document.text, document.origin) == ("[1:00 to 1:09] Scene: owl.", "caption")
+    assert EventDocument().describe(SegmentClosed(segment=segment(), moments=moments(2))) == []
 
 
 def test_objects_are_counted_and_coloured_once_their_name_is_sure():

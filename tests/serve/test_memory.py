@@ -23,7 +23,7 @@ from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.serve.messages import MAX_QUESTION_CHARS
 
-RECIPE = "rate_fps = 1.0\njoint = false\nread_text = false\n[segment]\nuse = 'fixed_window'\nseconds = 3.0\n"
+RECIPE = "rate_fps = 1.0\n[segment]\nuse = 'fixed_window'\nseconds = 3.0\n"
 START = "2026-05-04T08:00:00Z"
 
 
@@ -91,7 +91,7 @@ def test_a_question_is_answered_with_evidence_and_logged(memory: Memory) -> None
     chosen = memory.ask("What did the sign say?", options=["HOTEL", "BAKERY"])
     assert chosen.option == 1
     asked = memory.ask_traced("What did the sign say?")
-    assert "1. read" in asked.trace
+    assert "1. gather" in asked.trace
     with View.open(memory.directory) as view:
         assert len(view.sessions(10)) == 4, "a traced question is logged when the caller says so"
     assert asked.log() == ""

@@ -80,9 +80,9 @@ def main() -> None:
             segments = [s for s in view.segments() if s.segmenter == args.segmenter]
             for segment in segments:
                 moments = tuple(view.moments(from_us=segment.t0_us, to_us=segment.t1_us))
-                closing = SegmentClosed(segment=segment, moments=moments, observations=view.observations([m.id for m in moments]))
+                closed = SegmentClosed(segment=segment, moments=moments, observations=view.observations([m.id for m in moments]))
                 t0, t1 = (segment.t0_us - start_us) / US - 1, (segment.t1_us - start_us) / US + 1
-                names = [name for document in writer.write(closing) for name in named(document.text)]
+                names = [name for document in writer.write(closed) for name in named(document.text)]
                 true = stream.names(t0, t1)
                 verdicts = [(part, name, right(name, true)) for part, name in names]
                 for part, _name, ok in verdicts:

@@ -32,7 +32,7 @@ from edgemem.remember.view import View
 
 Array = npt.NDArray[np.float64]
 NEAR_S = 5.0
-LEAST = {"words": 0.1, "letters": 0.3, "pictures": 0.12}
+LEAST = {"words": 0.06, "letters": 0.3, "pictures": 0.12}
 """Probabilities from which on an answer is given; chosen on composed streams by `sweep.py`."""
 SHOWN = 2
 """Appearances among which the right one counts as found."""

@@ -42,7 +42,7 @@ _SLACK_US = 3 * US
 _NONE = re.compile(r"\b(?:none|neither|nothing|not any|no answer|never|cannot|unknown|don't know)\b", re.IGNORECASE)
 _PRIOR = 0.05
 """What speaks for none of the options, on the scale of their scores."""
-_LEAST_SHARE = 0.4
+_LEAST_SHARE = 0.2
 """One of the options is expected to be right, so that weaker evidence is enough than without them."""
 
 
@@ -154,7 +154,7 @@ def _order(s: Session, pool: Pool) -> Plan:
     p = s.parsed
     if p.anchors and {words(option.lower())[0] for option in s.question.options if words(option)} >= {"before", "after"}:
         found_ = yield from gather((p.target, p.anchors[0]), window_of(s))
-        reply, which = in_order(s, found_.leads, (p.target, p.anchors[0]), pool)
+        reply, which = in_order(s, found_.leads, (p.target, p.anchors[0]), pool, granted=True)
         word = ("before", "after")[which] if which is not None else ""
         option = next((i for i, text in enumerate(s.question.options) if word and words(text.lower())[:1] == [word]), None)
         return with_option(reply, option)

@@ -72,10 +72,13 @@ def relate(s: Session) -> Steps[Place]:
     return Place(window=(first.t0_us, first.t1_us), anchors=tuple(anchors), near_us=first.t0_us)
 
 
-def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool) -> tuple[Reply, int | None]:
-    """Which of several things came first or last, and its number; of one asked before or after another, which it is."""
+def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool, *, granted: bool = False) -> tuple[Reply, int | None]:
+    """Which of several things came first or last, and its number; of one asked before or after another, which it is.
+
+    With `granted` all were there, because the options say so.
+    """
     p, tz, last = s.parsed, s.question.tz, s.parsed.ordinal == -1
-    seen = [i for i, lead in enumerate(leads) if is_shown(p, lead)]
+    seen = [i for i, lead in enumerate(leads) if lead.episodes and (granted or is_shown(p, lead))]
     missing = next((lead for i, lead in enumerate(leads) if i not in seen), None)
     if len(leads) < 2 or len(seen) < min(2, len(leads)):
         return not_seen(s, missing, pool=pool), None

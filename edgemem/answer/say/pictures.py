@@ -25,7 +25,6 @@ from edgemem.answer.say.base import (
 )
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Inspect, Reply, Scene, Tally
-from edgemem.answer.understand.words import spelt
 from edgemem.answer.weigh import is_seen, shown
 from edgemem.records import US, Evidence
 
@@ -219,8 +218,6 @@ def colours_of(lead: Lead, chosen: Episode, names: tuple[str, ...]) -> Steps[lis
 
 
 # ------------------------------------------------------------------------------------------------------------------- scenes
-
-_EVERYTHING = frozenset(spelt("day everything all scene place surroundings trip walk morning afternoon evening week"))
 
 
 def describe(s: Session) -> Plan:

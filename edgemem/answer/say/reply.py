@@ -17,7 +17,7 @@ from edgemem.answer.say.statements import ranked, refuse, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand.languages import NAMES
-from edgemem.answer.weigh import is_shown, is_stated, shown, stated_prior
+from edgemem.answer.weigh import fits_pictures, is_shown, is_stated, shown, stated_prior
 
 
 def reply(s: Session) -> Plan:
@@ -29,6 +29,8 @@ def reply(s: Session) -> Plan:
         return refuse(s)
     if p.language != "en":
         return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
+    if p.follows and not (p.things or p.person or p.words):
+        return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
         return with_option(known, same_option(s, known)) if s.question.options and known.option is None else known
@@ -147,7 +149,7 @@ def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
         said = not_seen(s, lead, pool=pool)
         text = said.text if p.negated else f"No, {said.text[:1].lower() if not said.text.startswith('I ') else 'I'}{said.text[1:]}"
         return msgspec.structs.replace(said, text=text)
-    if stated_prior(p) >= 0.5 or not lead.phrase:
+    if (stated_prior(p) >= 0.5 and not fits_pictures(p)) or not lead.phrase:
         near = tuple(one.evidence[0].id for _, one in ranked(p, pool)[:3])
         missing = " I do not put names to faces." if p.kind == "who" else ""
         return Reply(

@@ -28,14 +28,3 @@ def _table() -> dict[str, str]:
 def kind_of(name: str) -> str:
     """Such as "bird" for "brambling"; empty where none is known or the name says it."""
     return _table().get(name, "")
-
-
-@lru_cache(maxsize=1)
-def _above() -> dict[str, str]:
-    return {label.name: " ".join((label.name, *label.synonyms, *label.hypernyms)) for label in read_table()}
-
-
-def meanings(name: str) -> str:
-    """Every word for a named thing: a bullet train is a train and a vehicle. The name alone where no more is known of it."""
-    colour, _, plain = name.partition(" ")
-    return _above().get(name) or f"{colour} {_above().get(plain, plain)}".strip()

@@ -78,7 +78,6 @@ HAVING = frozenset(
 PLACING = frozenset(spelt("leave put keep lose place drop park set lay stick store stash hide misplace forget"))
 """What ends with the thing lying somewhere: its last sighting answers where."""
 SAYING = frozenset(spelt("say tell mention talk speak ask answer explain promise suggest call name announce shout whisper reckon agree"))
-READING = frozenset(spelt("read write print sign display advertise spell type announce"))
 
 STATES = frozenset(spelt("open closed locked unlocked full empty flat off dry wet broken clean dirty ready hot cold asleep awake alive"
     " dead busy free late"

@@ -48,6 +48,7 @@ _COMMAND = re.compile(
     r"|rename|mute|unmute|lock|unlock|upload|post|print|schedule|cancel|translate|don't (?:record|remember|save)|never (?:record|save)"
     r"|remember (?:that|this|my)|note (?:that|down)|keep this|merge|label this|hide|play|take a)\b"
 )
+_WH = r"(?:where|when|what|which|who|whose|whom|why|how)(?:abouts)?\b"
 _ASKING = r"(?:where|when|what|which|who|whose|whom|why|how|did|do|does|is|are|was|were|has|have|had|am|any|can|could|will|should)\b"
 _HEADS: tuple[tuple[Kind, str, str], ...] = (
     ("order", "", (r"(?:which|what|who|did|was|were|kam)\b.*\b(?:came?|appear\w*|was|were|first seen|see|saw|met?|get to|turn\w* up"
@@ -188,7 +189,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         rest = f"{topic} , {rest}"
     if order:
         rest, anchors, choices = _ordered(timeless, choices)
-    ordinal = _ordinal(timeless if not topic else f"{topic} {timeless}", kind)
+    ordinal = _ordinal(plain, kind)
     rest, named = _MEDIUM.sub(" ", rest), _NAMED_TEXT.search(rest)
     if kind == "what" and not anchors and (side := _SIDE.search(rest)) and not content(rest[: side.start()]):
         relation, anchors, clause, rest = "side", (noun_phrase(rest[side.end() :]),), rest[side.start() :], ""
@@ -201,7 +202,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     form = form_of(kind, detail, timeless if not topic else f"{topic} {timeless}")
     return Parsed(
         kind=kind, text=plain, form=form, things=things, person=person, place=place, predicate=claim, verb=verb,
-        negated=_negated(timeless), hint=_hint(timeless), ordinal=ordinal, relation=relation, anchors=anchors, choices=choices,
+        negated=_negated(timeless), hint=_hint(f"{topic} {timeless}"), ordinal=ordinal, relation=relation, anchors=anchors, choices=choices,
         quote=quote, counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
         time=time, clause=clause, words=wanted_words(timeless if not topic else f"{topic} {timeless}", kind),
         follows=_FOLLOWS.search(plain.rstrip(" ?!.")) is not None, asked=None if quote else read_asked(_without_lead(timeless)),
@@ -248,7 +249,9 @@ def _without_lead(body: str) -> str:
 def _main_clause(body: str) -> tuple[str, str]:
     """What stands before the question itself ("the mug, where is it"), and the question."""
     parts = [part.strip() for part in re.split(r"(?<=[.?!;])\s+|,\s+|\s+-\s+|:\s+", body) if re.search(r"\w", part)] or [body]
-    first = next((i for i, part in enumerate(parts) if re.match(rf"(?:(?:and|but|so|then|or) )?{_ASKING}", part.strip(" '"))), 0)
+    asking = (rf"(?:(?:and|but|so|then|or) )?{words}" for words in (_WH, _ASKING))
+    starts = [next((i for i, part in enumerate(parts) if re.match(pattern, part.strip(" '"))), None) for pattern in asking]
+    first = next((start for start in starts if start is not None), 0)
     if (
         re.match(r"(?:when|while|after|before|once|if|what) (?!did|do|does|was|is|were|are|has|have|'s|colou?r|time)", parts[0])
         and len(parts) > 1
@@ -288,7 +291,7 @@ def _ordinal(text: str, kind: Kind) -> int:
     match = _ORDINAL.search(text)
     if match is None or (match[1] == "second" and kind not in {"when", "where", "which"}):
         return 0
-    if match[1] in {"earlier", "later", "sooner"} and kind not in {"which", "order"}:
+    if match[1] in {"earlier", "later", "sooner"} and kind != "order":
         return 0
     return _ORDINAL_WORDS[match[1]]
 
@@ -384,5 +387,5 @@ def _followed(parsed: Parsed, before: Parsed) -> Parsed:
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=kept, ordinal=ordinal, place=parsed.place or before.place,
         time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
-        words=tuple(dict.fromkeys((*parsed.words, *before.words))), follows=True,
+        words=tuple(dict.fromkeys((*parsed.words, *before.words))), follows=False,
     )  # fmt: skip

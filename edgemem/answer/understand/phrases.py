@@ -123,7 +123,7 @@ def _is_verb(word: str, before: str, following: str, *, seen: bool, run: Sequenc
 
 
 def _bare(phrase: str) -> str:
-    words = phrase.removesuffix("'s").split()
+    words = _MEASURE.sub("", phrase.removesuffix("'s")).split()
     while len(words) > 1 and (words[-1] in STATES or words[-1] == "of" or (words[-1].endswith("ing") and words[-1] not in VERBS)):
         words.pop()
     while len(words) > 1 and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
@@ -131,6 +131,9 @@ def _bare(phrase: str) -> str:
     if len(words) == 2 and words[-1] in COLOUR_WORDS and words[0] not in COLOUR_WORDS:
         words.reverse()
     return " ".join(words)
+
+
+_MEASURE = re.compile(r"^(?:pairs?|bunch|piece|bits?|heap|set|copy|lots?) of ")
 
 
 def slots(rest: str, raw: str, kind: Kind) -> tuple[tuple[str, ...], str, str, str, str]:

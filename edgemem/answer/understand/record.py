@@ -58,7 +58,7 @@ class Parsed(Record, frozen=True):
     """What is to be done, where it is no question: "delete"."""
     language: str = "en"
     follows: bool = False
-    """It goes on about the question before: "and the one before?"."""
+    """It goes on about a question that is not known: "and the one before?"."""
     asked: Asked | None = None
     """What is asked about people, what they did and what they said."""
     notes: tuple[str, ...] = ()

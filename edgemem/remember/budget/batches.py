@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Protocol
 
+from edgemem.remember.disk import page_budget
 from edgemem.remember.disk.directory import disk_bytes
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.schema import DATABASE
@@ -26,7 +27,8 @@ def cap_in_force(directory: Path) -> int | None:
         return None
     with translated_errors(directory), closing(connect(directory)) as connection:
         found = connection.execute("SELECT value FROM meta WHERE key = 'budget_bytes'").fetchone()
-    return int(found[0]) if found and disk_bytes(directory) <= int(found[0]) else None
+    cap_bytes = max(int(found[0]), page_budget.MINIMUM_BYTES) if found else 0  # earlier versions took smaller ones
+    return cap_bytes if disk_bytes(directory) <= cap_bytes else None
 
 
 class Transactions(Protocol):

@@ -19,11 +19,11 @@ from edgemem.clock import to_iso
 @pass_environment
 def habits(environment: CommandContext, memory: Path, last: int, as_json: bool) -> None:
     """What was talked about, and which habits of yours your own words show. Nothing of it is stored."""
-    from edgemem.remember.view import View
+    from edgemem.remember.administration import open_view
     from edgemem_vam.actions import Exchange
     from edgemem_vam.conversation import conversations, summarise
 
-    with View.open(memory) as view:
+    with open_view(memory) as view:
         heads = view.sessions(20 * last)
     exchanges = [Exchange(asked_us=head.asked_us, question=head.question, answer=head.answer) for head in heads]
     found = [summarise(talk, environment.context.models) for talk in conversations(exchanges)[-last:]]

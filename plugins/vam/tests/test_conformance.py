@@ -169,7 +169,7 @@ ROWS = (
         "test_rules.py::test_an_answer_rests_on_what_it_names_else_on_the_best_hit",
         "test_rules.py::test_what_scores_below_found_proves_nothing", "test_planner.py::test_every_step_can_be_written_down",
         "test_rules.py::test_references_count_turns_from_one_and_results_from_nought",
-        "tests/device/test_sessions.py::test_the_story_tells_every_step_with_evidence_and_why_it_stopped")),
+        "tests/device/test_sessions.py::test_the_trace_tells_every_step_with_evidence_and_why_it_stopped")),
     Row(34, "S", "pictures leave with at most 5 MB and 1280 px (P B.5)", (
         "plugins/openai/tests/test_images.py::test_any_picture_comes_within_its_limits_and_keeps_its_shape",)),
     Row(35, "S", "a pause of 5 minutes ends a conversation; habits only where the user's words say so (P B.5)", (

@@ -248,7 +248,7 @@ def closing(observations: dict[int, tuple[Observation, ...]], *, said: str = "",
     return SegmentClosed(segment=segment, moments=moments, observations=observations, utterances=heard, open_view=view)
 
 
-MUG = {3: (Observation(kind="label", name="coffee mug", score=0.9),)}
+MUG = dict.fromkeys((3, 4), (Observation(kind="label", name="coffee mug", score=0.9),))
 
 
 def test_an_event_document_names_its_event_its_frames_and_stands_for_the_last() -> None:

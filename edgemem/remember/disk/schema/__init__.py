@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from edgemem.errors import MemoryDirError
+from edgemem.errors import MemoryDirError, OldSchemaError
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -80,9 +80,9 @@ def version_of(connection: sqlite3.Connection, directory: Path) -> int:
 
 
 def require_current(connection: sqlite3.Connection, directory: Path) -> None:
-    """Raise MemoryDirError unless the schema is the one that readers expect; only a writer may migrate."""
+    """Raise OldSchemaError unless the schema is the one that readers expect; only a writer may migrate."""
     if version_of(connection, directory) < VERSION:
-        raise MemoryDirError(f"memory {directory} has an older schema: bring it up to date with `edgemem memory compact`")
+        raise OldSchemaError(f"memory {directory} has an older schema: bring it up to date with `edgemem memory compact`")
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

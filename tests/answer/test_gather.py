@@ -1,0 +1,164 @@
+"""What is gathered for a question: signs with their lines together, statements, shares of words, meaning above chance."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgemem.answer.gather import Gather, GatherTool, Meaning, held_shares, lines_of, signs_of, statements
+from edgemem.answer.retrieve import EventRetriever, Query
+from edgemem.answer.retrievers.frames import FrameRetriever
+from edgemem.answer.retrievers.readings import OcrReading, TextRetriever
+from edgemem.answer.understand.words import figures, numbered, root
+from edgemem.records import US
+from edgemem.remember.entries import NewDocument
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+from tests.answer.conftest import START_US, WordMatcher, label, remember, text
+
+
+class Trigrams:
+    """A sentence vector that counts three letters in a row: alike where the letters are."""
+
+    def embed_text(self, texts: Sequence[str]) -> Any:
+        made = np.zeros((len(texts), 4096), np.float32)
+        for row, words in enumerate(texts):
+            for at in range(len(words) - 2):
+                made[row, sum(ord(c) * 31**i for i, c in enumerate(words[at : at + 3].lower())) % 4096] += 1
+        return made / np.maximum(1e-6, np.linalg.norm(made, axis=1, keepdims=True))
+
+
+class Engines:
+    """Roles that are there, and nothing else."""
+
+    def __init__(self, **roles: object) -> None:
+        self._roles = roles
+
+    def missing(self, role: str) -> str:
+        return "" if role in self._roles else "not configured"
+
+    def role(self, role: str) -> Any:
+        return self._roles[role]
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("gather") / "memory"
+    seen = {
+        10: (text("FLIGHT AF616"), text("ON TIME"), text("Casbah")),
+        12: (text("FLIGHT AF6I6"), text("ON TIME")),
+        14: (text("FLIGHT AF616"), text("0N TIME"), text("xx")),
+        60: (text("GATE 18"),),
+        100: (label("coffee mug"),),
+    }
+    with Store.open(directory) as store:
+        store.ensure_stream("hall", START_US)
+        remember(store, "hall", START_US, seen)
+        with store.transaction() as tx:
+            t_us = START_US + 80 * US
+            tx.add_document(
+                NewDocument(
+                    kind="utterance", text="When is lunch? The boarding pass is in my jacket. It is blue.", stream="hall", t0_us=t_us,
+                    t1_us=t_us + US, offset_us=80 * US, known_us=t_us + US, origin="asr",
+                )
+            )  # fmt: skip
+    return directory
+
+
+@pytest.fixture
+def view(memory: Path) -> Iterator[View]:
+    with View.open(memory) as opened:
+        yield opened
+
+
+def test_the_lines_of_a_sign_belong_together_and_what_was_read_once_is_left_out(view: View) -> None:
+    signs = signs_of(view, Query(text=""))
+    assert [sign.text for sign in signs] == ["FLIGHT AF616\nON TIME", "GATE 18"]
+    assert len(signs[0].evidence) == 3
+    assert signs[0].evidence[0].offset_us // US in {10, 12, 14}
+
+
+def test_figures_that_differ_are_two_lines() -> None:
+    def read(line: str) -> OcrReading:
+        return OcrReading(moment_id=1, stream="s", t0_us=0, t1_us=0, offset_us=0, text=line, score=1.0, lines=(line,))
+
+    assert lines_of([read("GATE 18"), read("GATE 18"), read("GATE 19"), read("GATE 19")]) == ["GATE 18", "GATE 19"]
+    assert lines_of([read("MARLOW BAKERY"), read("MARLOW BAKERV"), read("MARLOW BAKERY")]) == ["MARLOW BAKERY"]
+
+
+def test_questions_that_were_heard_state_nothing_and_a_pronoun_goes_on() -> None:
+    heard = "When is lunch? The plumber called. He comes at nine. Fine."
+    assert statements(heard) == ["The plumber called.", "He comes at nine.", "Fine.", "The plumber called. He comes at nine."]
+    assert statements("Is it late?") == []
+
+
+def test_a_rare_word_weighs_more_than_a_frequent_one() -> None:
+    texts = ["the blue door", "the blue car", "the blue boat", "a red lamp"]
+    shares = held_shares(["blue", "lamp"], texts)
+    assert shares[3] > shares[0] == shares[1] > 0
+    assert held_shares(["doors"], texts)[0] == 1.0
+    assert held_shares([], texts) == [0.0] * 4
+    assert held_shares(["41"], ["size forty-one"]) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("My shoe size is forty-one", "my shoe size is 41"),
+        ("the code is four seven one nine", "the code is 4719"),
+        ("level four next to", "level 4 next to"),
+        ("two cats and three dogs", "2 cats and 3 dogs"),
+        ("gate B 12", "gate b 12"),
+        ("the twentieth of May", "the 20 of may"),
+        ("one zero two", "102"),
+        ("five five", "5 5"),
+    ],
+)
+def test_numbers_survive(said: str, written: str) -> None:
+    assert " ".join(numbered(said)) == written
+
+
+def test_figures_leave_all_else_as_it_is() -> None:
+    assert figures("Size forty-one, please, Anna.") == "Size 41, please, Anna."
+    assert figures("The first second") == "The first second"
+
+
+def test_other_forms_of_a_word_have_its_root() -> None:
+    assert {root(word) for word in ("printer", "printers")} == {"printer"}
+    assert root("batteries") == root("battery")
+    assert root("coming") == root("comes")
+    assert root("bakery") != root("baker")
+
+
+def test_meaning_stands_above_chance_only_where_it_is_near() -> None:
+    meaning = Meaning(Engines(embed_text=Trigrams()))
+    cosines, above = meaning.near(["where is the boarding pass"], ["the boarding pass is in my jacket", "it may rain"])
+    assert cosines[0] > 2 * cosines[1]
+    assert above[0] > 2 > above[1]
+    cosines, above = Meaning(None).near(["where"], ["here"])
+    assert (cosines.tolist(), above.tolist()) == ([0.0], [0.0])
+
+
+def test_everything_is_gathered_at_once(view: View) -> None:
+    retrievers = (FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever())
+    tool = GatherTool(retrievers, Engines(embed_text=Trigrams()))
+    pool = tool.run(Gather(question="where is my boarding pass", words=("boarding", "pass"), things=("coffee mug", '"gate"')), view)
+    best = pool.candidates[0]
+    assert (best.channel, best.text, best.held) == ("speech", "The boarding pass is in my jacket.", 1.0)
+    assert best.above > pool.candidates[1].above
+    mug, gate = pool.leads
+    assert (mug.basis, [e.offset_us // US for e in mug.episodes]) == ("frame", [100])
+    assert (gate.basis, [e.offset_us // US for e in gate.episodes]) == ("text", [60])
+    assert {e.id for e in best.evidence} <= {e.id for e in pool.evidence}
+    assert not pool.people
+
+
+def test_nothing_outside_the_stretch_of_time_is_gathered(view: View) -> None:
+    tool = GatherTool((FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever()))
+    pool = tool.run(
+        Gather(question="flight gate boarding", things=("coffee mug",), from_us=START_US + 50 * US, to_us=START_US + 70 * US), view
+    )
+    assert [one.text for one in pool.candidates] == ["GATE 18"]
+    assert pool.leads[0].episodes == ()

@@ -1,0 +1,261 @@
+"""Only what was checked is said: claims, places, denials, commands, languages, follow-ups."""
+
+from pathlib import Path
+
+import pytest
+
+from edgemem.answer import weigh
+from edgemem.answer.gather import Candidate, Lead
+from edgemem.answer.planner import AnswerKit, ask
+from edgemem.answer.retrieve import Episode
+from edgemem.answer.say.base import pick, strong
+from edgemem.answer.say.statements import tell
+from edgemem.answer.session import Session, question_before
+from edgemem.answer.tools import Action, Reply
+from edgemem.answer.understand import understand
+from edgemem.answer.understand.forms import fits, form_of, short_answer
+from edgemem.errors import UsageError
+from edgemem.records import US, Answer, Evidence, Question
+from edgemem.remember.entries import NewSession
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+from tests.answer.conftest import START_US
+
+NOW_US = START_US + 300 * US
+
+
+def put(view: View, kit: AnswerKit, text: str, before: str = "") -> Answer:
+    return ask(view, Question(text=text, asked_us=NOW_US, as_of_us=NOW_US), kit, before)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "proof"),
+    [
+        ("Did someone steal my motorbike?", "stolen", 100),
+        ("Did I lock the motorbike?", "locked", 100),
+        ("Was the motorbike broken?", "broken", 100),
+        ("Is there a cat in the kitchen?", "in the kitchen", 140),
+        ("When did I buy the mug?", "bought", 20),
+    ],
+)
+def test_a_claim_that_no_picture_shows_is_not_affirmed(view: View, kit: AnswerKit, text: str, claim: str, proof: int) -> None:
+    answer = put(view, kit, text)
+    assert (answer.status, answer.unverified) == ("abstained", (claim,))
+    assert "cannot tell" in answer.answer
+    assert proof in [e.offset_us // US for e in answer.evidence]
+
+
+def test_a_place_that_was_seen_with_the_thing_is_checked(view: View, kit: AnswerKit) -> None:
+    assert put(view, kit, "Was there a cat in the garden?").answer.startswith("Yes: I saw the cat at 10:02:20")
+
+
+def test_what_is_denied_is_denied_back(view: View, kit: AnswerKit) -> None:
+    assert put(view, kit, "Have I never seen a cat?").answer.startswith("No, you have: I saw the cat")
+    assert put(view, kit, "Didn't I see a cat?").answer.startswith("Yes: I saw the cat")
+    assert put(view, kit, "Have I never seen a dog?").answer.startswith("I have not seen a dog")
+
+
+def test_both_things_must_have_been_there(view: View, kit: AnswerKit) -> None:
+    assert put(view, kit, "Did I see a cat and a motorbike?").answer.startswith("Yes")
+    answer = put(view, kit, "Did I see a cat and a giraffe?")
+    assert (answer.status, answer.unverified) == ("abstained", ("giraffe",))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Delete everything from yesterday", "edgemem forget"),
+        ("please forget what you saw in the bathroom", "edgemem forget"),
+        ("turn off the camera", "edgemem pause"),
+        ("Export my week", "edgemem memory export"),
+        ("Call my wife", "only answer questions"),
+    ],
+)
+def test_a_command_is_refused_with_the_command_that_does_it(view: View, kit: AnswerKit, text: str, named: str) -> None:
+    answer = put(view, kit, text)
+    assert answer.status == "abstained"
+    assert named in answer.answer
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wo habe ich meine Tasse gelassen?", "German"),
+        ("¿Dónde dejé las gafas?", "Spanish"),
+        ("Où est-ce que j'ai mis mes clés ?", "French"),
+        ("我的眼镜放在哪儿了？", "Chinese"),
+        ("Где мои очки?", "a language that I do not know"),
+    ],
+)
+def test_a_language_that_is_not_understood_is_said(view: View, kit: AnswerKit, text: str, language: str) -> None:
+    answer = put(view, kit, text)
+    assert answer.status == "abstained"
+    assert language in answer.answer
+
+
+def test_a_follow_up_takes_over_what_it_leaves_out(view: View, kit: AnswerKit) -> None:
+    first = "When did I last see the cat?"
+    assert "10:02:20" in put(view, kit, first).answer
+    assert "10:00:40" in put(view, kit, "and the one before?", first).answer
+    assert "10:03:00" in put(view, kit, "what about the blue one?", "When did I see the mug?").answer
+    assert put(view, kit, "and the one before?").status == "abstained"
+
+
+def test_the_question_before_is_that_of_the_session_named(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        for number, asked in enumerate(("where is the mug?", "when did I see the cat?")):
+            with store.transaction() as tx:
+                tx.add_session(
+                    NewSession(
+                        question=asked, recipe="default", planner="local", asked_us=START_US + number, as_of_us=START_US, status="answered",
+                        answer="", option=None, confidence=0.5, tokens_in=0, tokens_out=0, usd=0.0, ms=1.0,
+                    )
+                )  # fmt: skip
+    with View.open(tmp_path / "memory") as view:
+        assert question_before(view, "last") == "when did I see the cat?"
+        assert question_before(view, "1") == "where is the mug?"
+        assert question_before(view, "") == ""
+        for unknown in ("77", "first"):
+            with pytest.raises(UsageError):
+                question_before(view, unknown)
+
+
+def test_english_is_read_only_when_a_planner_looks(view: View, kit: AnswerKit) -> None:
+    class Curt:
+        name = "curt"
+
+        def next(self, session: Session) -> Action:
+            assert "_read" not in session.__dict__
+            return Reply(text="no", status="abstained")
+
+    kit.planner = Curt()
+    answer, session = ask(view, Question(text="Wo ist das?", asked_us=NOW_US, as_of_us=NOW_US), kit)
+    assert (answer.answer, "_read" in session.__dict__) == ("no", False)
+
+
+# ------------------------------------------------------------------------------------------------------------- forms and weights
+
+
+@pytest.mark.parametrize(
+    ("question", "form", "answers", "does_not"),
+    [
+        ("What is the code of my locker?", "code", "LOCKER B12", "the locker is red"),
+        ("What is my brother's shoe size?", "number", "size forty-one", "his shoes are new"),
+        ("How much was the espresso?", "price", "Espresso 2.80", "an espresso please"),
+        ("What colour is the pillar?", "colour", "by the red pillar", "by the pillar"),
+        ("What's the meeting with Anna about?", "topic", "it is about the budget", "the meeting is on Monday"),
+        ("How long does the film last?", "duration", "for two hours", "the film is old"),
+        ("When is the meeting?", "date", "on Thursday at 12", "the meeting is long"),
+        ("What time does the train leave?", "time", "at half past six", "from platform 6"),
+    ],
+)
+def test_words_must_have_the_form_that_is_asked_for(question: str, form: str, answers: str, does_not: str) -> None:
+    assert understand(question).form == form
+    assert fits(form, answers)  # type: ignore[arg-type]
+    assert not fits(form, does_not)  # type: ignore[arg-type]
+
+
+def test_forms_are_of_the_question_word_and_not_of_what_stands_behind_a_preposition() -> None:
+    assert form_of("what", "", "what is broken on the second floor") == ""
+    assert form_of("which", "", "which floor is the office on") == "number"
+    assert form_of("when", "", "when did somebody say something funny") == ""
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "short"),
+    [
+        ("number", "The car is on level four.", "4"),
+        ("price", "COFFEE 7 EUR", "7 EUR"),
+        ("code", "FLIGHT AF616\nON TIME", "AF616"),
+        ("name", "Their little cat is called Charlie.", "Charlie"),
+        ("name", "Dr. Novak\nRoom 264", "Dr. Novak"),
+        ("place", "I left the spare keys on top of the piano.", "on top of the piano"),
+        ("colour", "next to the blue pillar", "blue"),
+        ("", "anything", ""),
+    ],
+)
+def test_the_short_answer_is_a_part_of_the_words(form: str, text: str, short: str) -> None:
+    assert short_answer(form, text) == short  # type: ignore[arg-type]
+
+
+def candidate(text: str, held: float, cosine: float = 0.0, above: float = 0.0, number: int = 1) -> Candidate:
+    evidence = Evidence(id=f"d{number}", channel="speech", stream="s", t0_us=number, t1_us=number, offset_us=0, score=1.0, text=text)
+    return Candidate(channel="speech", text=text, evidence=(evidence,), held=held, cosine=cosine, above=above)
+
+
+def test_more_of_a_feature_never_speaks_against_the_evidence() -> None:
+    p = understand("Where is the spare key?")
+    weak, words, near = candidate("under the mat", 0.2), candidate("under the mat", 0.9), candidate("under the mat", 0.9, 0.6, 5.0)
+    assert weigh.stated(p, weak) < weigh.stated(p, words)
+    assert weigh.stated(p, candidate("x", 0.9, 0.1, 0.5)) < weigh.stated(p, near)
+    assert weigh.stated(p, near) > 0.5
+    for model in (weigh.weights().words, weigh.weights().letters, weigh.weights().pictures):
+        assert all((weight <= 0) == (name in weigh.AGAINST) or weight == 0 for name, weight in model.weights.items())
+
+
+def test_pictures_answer_what_a_picture_can_show() -> None:
+    lead = Lead(phrase="mug", confidence=0.9, episodes=(episode(0, 0.9),))
+    assert weigh.shown(understand("When did I see the mug?"), lead) > 0.3
+    for question in ("Whose mug is it?", "What is the code of the mug?", "When does the mug arrive?", "Why is the mug there?"):
+        assert weigh.shown(understand(question), lead) == 0.0
+    unknown = Lead(phrase="blicket", confidence=0.9, episodes=(episode(0, 0.9),), named=False)
+    assert weigh.shown(understand("When did I see the blicket?"), unknown) == 0.0
+
+
+def test_whether_it_was_there_at_all_needs_more_than_when() -> None:
+    lead = Lead(phrase="mug", confidence=0.3, episodes=(episode(0, 0.3),), firing=0.5, by=0.5)
+    assert weigh.weights().pictures.least < weigh.shown(understand("When did I see the mug?"), lead) < weigh.SURELY
+    assert weigh.is_shown(understand("When did I see the mug?"), lead)
+    assert not weigh.is_shown(understand("Did I see the mug?"), lead)
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("What did Anna say about the rent?", "What was on the table?"),
+        ("When does the bus leave?", "When did I see the bus?"),
+        ("Who is the doctor?", "Where did I see the doctor?"),
+        ("Where is the key hidden?", "Where did I see the key?"),
+        ("What is the password?", "What did I see first?"),
+    ],
+)
+def test_the_wording_is_a_prior_on_words_against_pictures(more: str, less: str) -> None:
+    assert weigh.stated_prior(understand(more)) > weigh.stated_prior(understand(less))
+
+
+def test_two_things_that_fit_as_well_are_told_as_two() -> None:
+    session = Session(Question(text="Where is the key?", asked_us=0, as_of_us=0))
+    one, two = candidate("The key is under the mat.", 1.0), candidate("The key hangs in the kitchen.", 1.0, number=2)
+    both = tell(session, [(0.8, one), (0.78, two)])
+    assert both.text.startswith('Under the mat: somebody said "The key is under the mat."')
+    assert 'It may also be this: In the kitchen: somebody said "The key hangs in the kitchen."' in both.text
+    assert both.evidence == ("d1", "d2")
+    alone = tell(session, [(0.8, one), (0.4, two)])
+    assert "may also" not in alone.text
+    assert (alone.evidence, alone.alternatives) == (("d1",), ("d2",))
+
+
+# ------------------------------------------------------------------------------------------------------------------------ tracks
+
+
+def episode(at_s: float, score: float, until_s: float | None = None, stream: str = "s") -> Episode:
+    t0, t1 = round(at_s * US), round((at_s if until_s is None else until_s) * US)
+    evidence = Evidence(id=f"m{t0}{stream}", channel="frame", stream=stream, t0_us=t0, t1_us=t0, offset_us=t0, score=score, text="")
+    return Episode(stream=stream, t0_us=t0, t1_us=t1, offset_us=t0, score=score, evidence=(evidence,))
+
+
+def test_appearances_are_tracks_of_what_is_close_and_clear() -> None:
+    lead = Lead(
+        phrase="cat", episodes=(episode(0, 0.9, 5), episode(15, 0.5), episode(100, 0.4), episode(200, 0.2), episode(110, 0.8, stream="t"))
+    )
+    tracks = strong(lead)
+    assert [(t.t0_us // US, t.t1_us // US, t.score) for t in tracks] == [(0, 15, 0.9), (100, 100, 0.4), (110, 110, 0.8)]
+    assert [e.score for e in tracks[0].evidence] == [0.9, 0.5]
+
+
+def test_the_nth_appearance_is_counted_from_either_end() -> None:
+    three = [episode(0, 0.5), episode(50, 0.9), episode(90, 0.6)]
+    assert [pick(three, n) for n in (1, 3, -1, -2)] == [three[0], three[2], three[2], three[1]]
+    assert pick(three, 0) is three[1]
+    assert pick(three, 4) is pick(three, -4) is None
+    assert pick([], 0) is None
