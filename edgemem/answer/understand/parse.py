@@ -63,7 +63,7 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
         r" )?number of times"
                           r"|count (?:how often|the times)")),
     ("how_many", "at_once", (r"how many|(?:give me a |just )?(?:count|tally)(?: up)?\b|(?:what (?:is|was|were|'s) )?(?:the )?(?:total "
-        r"|maximum )?number of"
+        r"|maximum )?number of(?! (?:the|my|that|this|our)\b)"
                             r"|what number of")),
     ("when", "", r"how long ago|since when|until when"),
     ("how_long", "", r"(?:for )?how long|how much (?:longer|time)|(?:what (?:is|was) )?(?:the|for what) duration|for what length of time"),
@@ -380,7 +380,7 @@ def _followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
     step = re.search(r"\bone (before|after)\b|\b(?:any )?(earlier|later)\b", parsed.text)
-    things = tuple(thing for thing in parsed.things if not re.search(r"\bone\b", thing))
+    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= set(COLOUR_WORDS))
     attribute = " ".join(word for thing in parsed.things for word in thing.split() if word in COLOUR_WORDS)
     kept = things or tuple(f"{attribute} {thing}".strip() for thing in before.things)
     ordinal = parsed.ordinal or (({"before": -2, "earlier": -2, "after": 2, "later": 2}[step[1] or step[2]]) if step else 0)
