@@ -223,6 +223,37 @@ def test_the_wording_is_a_prior_on_words_against_pictures(more: str, less: str) 
     assert weigh.told_prior(understand(more)) > weigh.told_prior(understand(less))
 
 
+def test_what_is_asked_of_words_is_looked_for_at_all_times() -> None:
+    """From one half on the time of a question is one of its words, and no stretch to look in."""
+    for question in (
+        "Where is the key hidden?",
+        "What is the password?",
+        "Is the plumber coming on Tuesday?",
+        "When does the bus leave today?",
+    ):
+        assert weigh.told_prior(understand(question)) >= 0.5
+    for question in (
+        "Where did I see the key?",
+        "Was the plumber there on Tuesday?",
+        "When was the bus there today?",
+        "How often was the bus there?",
+    ):
+        assert weigh.told_prior(understand(question)) < 0.5
+
+
+def test_a_sure_or_a_hopeless_channel_is_no_certainty() -> None:
+    p = understand("When did I see the mug?")
+    for confidence in (0.0, 1.0):
+        lead = Lead(phrase="mug", confidence=confidence, episodes=(episode(0, 0.9),), firing=0.0, by=0.0)
+        assert 0.0 < weigh.shown(p, lead) < 1.0
+    assert weigh.picture_features(Lead(phrase="mug", confidence=0.5, firing=0.005, by=1.0)) == {
+        "sure": 5.0,
+        "firing": 0.0,
+        "by": 1.0,
+        "agrees": 0.0,
+    }
+
+
 def test_two_things_that_fit_as_well_are_told_as_two() -> None:
     session = Session(Question(text="Where is the key?", asked_us=0, as_of_us=0))
     one, two = candidate("The key is under the mat.", 1.0), candidate("The key hangs in the kitchen.", 1.0, number=2)
