@@ -103,7 +103,7 @@ def test_a_follow_up_takes_over_what_it_leaves_out(view: View, kit: AnswerKit) -
 
 def test_the_question_before_is_that_of_the_session_named(tmp_path: Path) -> None:
     with Store.open(tmp_path / "memory") as store:
-        for number, asked in enumerate(("where is the mug?", "when did I see the cat?")):
+        for number, asked in enumerate(("where is the mug?", "when did I see the cat?", "and the one before?")):
             with store.transaction() as tx:
                 tx.add_session(
                     NewSession(
