@@ -231,14 +231,14 @@ def test_what_is_asked_of_words_is_looked_for_at_all_times() -> None:
         "Is the plumber coming on Tuesday?",
         "When does the bus leave today?",
     ):
-        assert weigh.told_prior(understand(question)) >= 0.5
+        assert weigh.stated_prior(understand(question)) >= 0.5
     for question in (
         "Where did I see the key?",
         "Was the plumber there on Tuesday?",
         "When was the bus there today?",
         "How often was the bus there?",
     ):
-        assert weigh.told_prior(understand(question)) < 0.5
+        assert weigh.stated_prior(understand(question)) < 0.5
 
 
 def test_a_sure_or_a_hopeless_channel_is_no_certainty() -> None:
