@@ -34,7 +34,7 @@ bench: setup
 # EVAL: a folder with make_lifelog.py, its questions and score.py; WORK: where streams and memories are kept.
 WORK ?= build/eval
 eval: setup
-	cd tools/eval && ../../$(BIN)/python all.py --lifelogs "$(EVAL)" --work "$(abspath $(WORK))" --seeds 1,2,3 --composed 100,101
+	$(BIN)/python tools/bench_report.py --eval "$(EVAL)" --work "$(WORK)"
 
 torture: setup
 	$(BIN)/python tools/torture.py --cycles 300

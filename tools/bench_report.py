@@ -1,9 +1,10 @@
 """Write docs/benchmarks.md: run benchmark scripts and put what each printed into its section.
 
-    python tools/bench_report.py [NAME...] [--out docs/benchmarks.md]
+    python tools/bench_report.py [NAME...] [--out docs/benchmarks.md] [--eval DIR --work DIR]
 
-NAME is a script of tools/bench without its ending; none = all of them. A section holds what the script is about, the machine, the day, the
-command and its output, letter by letter. Sections of scripts that are not run now stay as they are.
+NAME is a script of tools/bench without its ending; none = all of them. With `--eval` (a folder of streams and questions made elsewhere, see
+`tools/eval/all.py`) the section `answers` is written instead: how well questions are answered. A section holds what the script is about,
+the machine, the day, the command and its output, letter by letter. Sections of scripts that are not run now stay as they are.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores, {pages / 2**30:.0f} GiB, {system}, load {os.getloadavg()[0]:.1f} at the start"
 
 
-def section(script: Path, arguments: list[str]) -> str:
-    """Run a script and describe it. Raises SystemExit when it fails."""
+def section(script: Path, arguments: list[str], shown: str = "", name: str = "") -> str:
+    """Run a script and describe it; `shown` is the command as the page names it. Raises SystemExit when it fails."""
     purpose = (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
     where = machine()
     done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode:
         raise SystemExit(f"{script.name} failed with exit code {done.returncode}: {done.stderr.strip()[-500:]}")
-    command = " ".join(["python", str(script.relative_to(ROOT)), *arguments])
+    command = shown or " ".join(["python", str(script.relative_to(ROOT)), *arguments])
     day = dt.datetime.now(dt.timezone.utc).date().isoformat()
-    return f"## {script.stem}\n\n{purpose}\n\n`{command}`, {day}: {where}\n\n```text\n{done.stdout.rstrip()}\n```\n"
+    return f"## {name or script.stem}\n\n{purpose}\n\n`{command}`, {day}: {where}\n\n```text\n{done.stdout.rstrip()}\n```\n"
 
 
 def main() -> None:
@@ -59,17 +60,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--eval", type=Path, help="folder with make_lifelog.py, natural-N.json, questions-to-parse.json, score.py")
+    parser.add_argument("--work", type=Path, help="with --eval: where streams and memories are kept")
     options = parser.parse_args()
+    if options.eval:
+        if not options.work:
+            parser.error("--eval needs --work")
+        arguments = [
+            "--lifelogs",
+            str(options.eval.resolve()),
+            "--work",
+            str(options.work.resolve()),
+            "--seeds",
+            "1,2,3,4,5,6",
+            "--composed",
+            "100,101",
+        ]
+        write(options.out, "answers", section(ROOT / "tools/eval/all.py", arguments, "make eval EVAL=DIR WORK=DIR", "answers"))
+        return
     scripts = {path.stem: path for path in sorted((ROOT / "tools" / "bench").glob("[a-z]*.py"))}
     unknown = [name for name in options.names if name not in scripts]
     if unknown:
         parser.error(f"no script is called {unknown[0]}; there are: {', '.join(scripts)}")
     for name in options.names or scripts:
         print(f"== {name}", file=sys.stderr)
-        made = section(scripts[name], [])
-        known = sections(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
-        known[name] = made
-        options.out.write_text("\n".join([HEAD, *(known[key] for key in sorted(known))]), encoding="utf-8")
+        write(options.out, name, section(scripts[name], []))
+
+
+def write(page: Path, name: str, text: str) -> None:
+    """Put a section in its place on the page."""
+    known = sections(page.read_text(encoding="utf-8")) if page.exists() else {}
+    known[name] = text
+    page.write_text("\n".join([HEAD, *(known[key] for key in sorted(known))]), encoding="utf-8")
 
 
 if __name__ == "__main__":
