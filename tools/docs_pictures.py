@@ -16,7 +16,7 @@ from edgemem import Memory
 from edgemem.clock import offset_text
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "pictures"
-WIDTH_PX, SHEET_PX, COLOURS = 900, 1000, 128
+WIDTH_PX, SHEET_PX, COLOURS = 900, 418, 128
 QUESTION = "when did I last see the cup of coffee?"
 INK, DIM, PAPER, ACCENT = (236, 238, 241), (150, 158, 168), (22, 25, 30), (88, 166, 255)
 
@@ -30,9 +30,8 @@ def save(picture: Image.Image, path: Path) -> None:
 def timeline(demo: Path) -> Image.Image:
     """The first events of the contact sheet."""
     sheet = Image.open(demo / "timeline.png").convert("RGB")
-    return sheet.crop((0, 0, sheet.width, min(sheet.height, SHEET_PX * sheet.width // WIDTH_PX // 2))).resize(
-        (WIDTH_PX, SHEET_PX // 2), Image.Resampling.LANCZOS
-    )
+    part = sheet.crop((0, 0, sheet.width, min(sheet.height, SHEET_PX * sheet.width // WIDTH_PX)))
+    return part.resize((WIDTH_PX, part.height * WIDTH_PX // part.width), Image.Resampling.LANCZOS)
 
 
 def answer(demo: Path) -> Image.Image:

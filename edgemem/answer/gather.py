@@ -119,6 +119,17 @@ class Meaning:
         chance = own @ bank.T
         return cosines, (cosines - chance.mean(axis=1)) / (chance.std(axis=1) + _LEAST_DEVIATION)
 
+    def passages(self, view: View, query: Query) -> list[int]:
+        """Ids of the utterances that are nearest to the query in meaning, by their stored vectors."""
+        if not self.there:
+            return []
+        assert self._engines is not None
+        space = self._engines.role("embed_text").space.name
+        hits = view.search_passages(
+            space, self._embed([query.text])[0], _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us
+        )
+        return list(dict.fromkeys(hit.document.id for hit in hits))
+
     def _embed(self, texts: Sequence[str]) -> Matrix:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if new:
@@ -168,10 +179,13 @@ class GatherTool:
     # ----------------------------------------------------------------------------------------------------- what was said and read
 
     def _candidates(self, query: Query, words: Sequence[str], view: View) -> tuple[Candidate, ...]:
-        found = [*_said(view, query), *(signs_of(view, query) if "text" in self._by_name or not self._by_name else [])]
+        found = [*_said(view, query, self._meaning), *(signs_of(view, query) if "text" in self._by_name or not self._by_name else [])]
         wanted = tuple(dict.fromkeys(numbered(" ".join(words or content_words(query.text)))))
-        cosines, above = self._meaning.near((query.text, " ".join(wanted)), [one.text for one in found])
         shares = held_shares(wanted, [f"{one.text} {one.around} {one.speaker}" for one in found])
+        if len(found) > _COMPARED:  # in a large memory only those that may matter are compared by meaning
+            first = sorted(range(len(found)), key=lambda i: -shares[i])[:_COMPARED]
+            found, shares = [found[i] for i in first], [shares[i] for i in first]
+        cosines, above = self._meaning.near((query.text, " ".join(wanted)), [one.text for one in found])
         weighed = (
             msgspec.structs.replace(one, held=share, cosine=float(cosine), above=float(distance))
             for one, share, cosine, distance in zip(found, shares, cosines, above, strict=True)
@@ -232,6 +246,7 @@ CARRIED = f"{' '.join(sorted(CARRIERS))} written write read say said show shown 
 SPOKEN = "say said tell told mention mentioned hear heard talk talked call called speak spoke"
 """Words for speech."""
 _KEPT = 40
+_COMPARED = 60
 _SIGHTINGS = 40
 _FIRES = 0.1
 """A word for which a label fires this surely means something; of 50 words that mean nothing none reached .02."""
@@ -262,12 +277,11 @@ def _nouns() -> Any:
     return Nouns()
 
 
-def _said(view: View, query: Query) -> list[Candidate]:
+def _said(view: View, query: Query, meaning: Meaning) -> list[Candidate]:
     spoken = view.utterances(from_us=query.from_us, to_us=query.to_us, limit=_ALL + 1, newest_first=True)
     if len(spoken) > _ALL:
         hits = view.search_text(query.text, _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
-        spoken = [*view.spoken([hit.document.id for hit in hits]), *spoken[:_FOUND]]
-        spoken = list({one.document.id: one for one in spoken}.values())
+        spoken = view.spoken(list(dict.fromkeys((*(hit.document.id for hit in hits), *meaning.passages(view, query)))))
     return [
         Candidate(
             channel="speech", text=part, evidence=(document_evidence(one.document, "speech", 1.0, one.document.text),),

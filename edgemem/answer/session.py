@@ -90,18 +90,22 @@ class Session:
         return found
 
 
+_RECENT = 10
+"""Sessions that are looked through for a question that stands by itself."""
+
+
 def question_before(view: View, which: str) -> str:
     """The question that a follow-up goes on about: of the session with this number, or of the "last" one; "" for "".
 
-    A follow-up that was itself answered counts with what it went on about, as it was said. Raises UsageError for an unknown session.
+    The last that stands by itself: a follow-up says too little to go on about. Raises UsageError for an unknown session.
     """
     if not which:
         return ""
     if which != "last" and not which.isdecimal():
         raise UsageError(f'"{which}" is no session; give its number (edgemem sessions list) or "last"')
     if which == "last":
-        heads = view.sessions(limit=1)
-        return heads[0].question if heads else ""
+        asked = (head.question for head in view.sessions(limit=_RECENT))
+        return next((question for question in asked if not understand(question).follows), "")
     kept = view.session(int(which))
     if kept is None:
         raise UsageError(f"this memory has no session {which}; see: edgemem sessions list")

@@ -12,8 +12,9 @@ from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import OcrReading, TextRetriever
 from edgemem.answer.understand.words import figures, numbered, root
+from edgemem.infer.roles import Space
 from edgemem.records import US
-from edgemem.remember.entries import NewDocument
+from edgemem.remember.entries import NewDocument, NewPassage, embedded
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US, WordMatcher, label, remember, text
@@ -21,6 +22,8 @@ from tests.answer.conftest import START_US, WordMatcher, label, remember, text
 
 class Trigrams:
     """A sentence vector that counts three letters in a row: alike where the letters are."""
+
+    space = Space(name="trigrams", dim=4096)
 
     def embed_text(self, texts: Sequence[str]) -> Any:
         made = np.zeros((len(texts), 4096), np.float32)
@@ -129,6 +132,7 @@ def test_other_forms_of_a_word_have_its_root() -> None:
     assert {root(word) for word in ("printer", "printers")} == {"printer"}
     assert root("batteries") == root("battery")
     assert root("coming") == root("comes")
+    assert (root("running"), root("all"), root("boss")) == ("run", "all", "bos")
     assert root("bakery") != root("baker")
 
 
@@ -162,3 +166,26 @@ def test_nothing_outside_the_stretch_of_time_is_gathered(view: View) -> None:
     )
     assert [one.text for one in pool.candidates] == ["GATE 18"]
     assert pool.leads[0].episodes == ()
+
+
+def test_in_a_long_memory_what_was_said_is_found_by_words_and_by_meaning(tmp_path: Path) -> None:
+    trigrams = Trigrams()
+    with Store.open(tmp_path / "memory") as store:
+        store.ensure_stream("talk", START_US)
+        store.ensure_space(trigrams.space, holds="passage")
+        for number in range(420):
+            said = {7: "The spare wheel is in the cellar.", 9: "Its wheels are cellared."}.get(
+                number, f"Sentence number {number} says little."
+            )
+            t_us = START_US + number * US
+            utterance = NewDocument(
+                kind="utterance", text=said, stream="talk", t0_us=t_us, t1_us=t_us, offset_us=number * US, known_us=t_us, origin="asr",
+                passages=(NewPassage(kind="document", text=said, vectors={}),),
+            )  # fmt: skip
+            with store.transaction() as tx:
+                tx.add_document(embedded(utterance, trigrams))
+    tool = GatherTool((), Engines(embed_text=trigrams))
+    with View.open(tmp_path / "memory") as view:
+        pool = tool.run(Gather(question="the spare wheel in the cellar", words=("spare", "wheel", "cellar")), view)
+    assert pool.candidates[0].text == "The spare wheel is in the cellar."
+    assert len(pool.candidates) <= 40

@@ -103,7 +103,7 @@ def test_a_follow_up_takes_over_what_it_leaves_out(view: View, kit: AnswerKit) -
 
 def test_the_question_before_is_that_of_the_session_named(tmp_path: Path) -> None:
     with Store.open(tmp_path / "memory") as store:
-        for number, asked in enumerate(("where is the mug?", "when did I see the cat?")):
+        for number, asked in enumerate(("where is the mug?", "when did I see the cat?", "and the one before?")):
             with store.transaction() as tx:
                 tx.add_session(
                     NewSession(
@@ -221,6 +221,37 @@ def test_whether_it_was_there_at_all_needs_more_than_when() -> None:
 )
 def test_the_wording_is_a_prior_on_words_against_pictures(more: str, less: str) -> None:
     assert weigh.stated_prior(understand(more)) > weigh.stated_prior(understand(less))
+
+
+def test_what_is_asked_of_words_is_looked_for_at_all_times() -> None:
+    """From one half on the time of a question is one of its words, and no stretch to look in."""
+    for question in (
+        "Where is the key hidden?",
+        "What is the password?",
+        "Is the plumber coming on Tuesday?",
+        "When does the bus leave today?",
+    ):
+        assert weigh.stated_prior(understand(question)) >= 0.5
+    for question in (
+        "Where did I see the key?",
+        "Was the plumber there on Tuesday?",
+        "When was the bus there today?",
+        "How often was the bus there?",
+    ):
+        assert weigh.stated_prior(understand(question)) < 0.5
+
+
+def test_a_sure_or_a_hopeless_channel_is_no_certainty() -> None:
+    p = understand("When did I see the mug?")
+    for confidence in (0.0, 1.0):
+        lead = Lead(phrase="mug", confidence=confidence, episodes=(episode(0, 0.9),), firing=0.0, by=0.0)
+        assert 0.0 < weigh.shown(p, lead) < 1.0
+    assert weigh.picture_features(Lead(phrase="mug", confidence=0.5, firing=0.005, by=1.0)) == {
+        "sure": 5.0,
+        "firing": 0.0,
+        "by": 1.0,
+        "agrees": 0.0,
+    }
 
 
 def test_two_things_that_fit_as_well_are_told_as_two() -> None:

@@ -107,6 +107,57 @@ def test_a_wording_is_understood(text: str, expected: dict[str, object]) -> None
     assert {name: getattr(parsed, name) for name in expected} == expected
 
 
+SLOTS: list[tuple[str, dict[str, object]]] = [
+    ("When did I buy milk?", {"things": ("milk",), "predicate": "bought", "verb": "buy"}),
+    ("What time did I leave the house?", {"things": ("house",), "predicate": "left"}),
+    ("Where did I put the stapler?", {"things": ("stapler",), "predicate": ""}),
+    ("who came round a week ago on Friday?", {"things": (), "predicate": "came round"}),
+    ("How many cups of coffee did I drink today?", {"things": ("cups of coffee",), "predicate": "drunk"}),
+    ("Did I close the bedroom window?", {"things": ("bedroom window",), "predicate": "closed"}),
+    ("Is the back gate locked or open?", {"things": ("back gate",), "predicate": "locked or open"}),
+    ("Are the tyres on the trailer flat", {"things": ("tyres",), "place": "on the trailer", "predicate": "flat"}),
+    ("Is my passport on the shelf above the desk?", {"things": ("passport",), "place": "on the shelf above the desk"}),
+    ("What did Sarah say about the party?", {"things": ("party",), "person": "Sarah", "hint": "said"}),
+    ("was she there as well?", {"person": "she", "follows": False}),
+    ("where is she?", {"person": ""}),
+    ("Who was sitting next to Oliver?", {"person": "Oliver", "predicate": "sat"}),
+    ("When did I start ironing?", {"predicate": "started ironing"}),
+    ("How long did I spend cooking dinner?", {"things": ("dinner",), "predicate": "cooked"}),
+    ("How often did the phone ring?", {"things": ("phone",), "predicate": "rung"}),
+    ("Total number of phone calls before noon?", {"things": ("phone calls",), "predicate": ""}),
+    ("how often did I check my phone today", {"things": ("phone",), "predicate": "checked"}),
+    ("Which of the two keys was rusty?", {"things": ("keys",), "predicate": "rusty"}),
+    ("Have I still not replied to the landlord?", {"negated": True, "person": "landlord", "predicate": "replied"}),
+    ("Didn't I put the keys in the bowl?", {"negated": False, "things": ("keys",), "place": "in the bowl"}),
+    ("I know I had the keys, but where did they go?", {"kind": "where"}),
+    ("The pelican, was that just the once or more? How many?", {"kind": "how_many", "things": ("pelican",)}),
+    ("Most recently, when was the milk jug near me?", {"kind": "when", "ordinal": -1, "things": ("milk jug",)}),
+    ("What came next once the elephant had gone?", {"relation": "after", "anchors": ("elephant",)}),
+    ("Where did I see a pair of scissors?", {"things": ("scissors",)}),
+    ("what was the number of the house", {"kind": "what"}),
+    ("Delete everything from yesterday", {"kind": "command", "command": "delete"}),
+    ("Erase my conversation with Dr. Ahmed", {"things": ("conversation",), "person": "Dr. Ahmed"}),
+    ("Summarise my morning", {"kind": "summary", "things": ()}),
+    ("List everything I bought this week", {"kind": "list", "predicate": "bought"}),
+    ("What did the sign at the ferry say?", {"hint": "read"}),
+    ("When did someone say that it was funny?", {"hint": "said", "form": ""}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), SLOTS, ids=[text for text, _ in SLOTS])
+def test_the_slots_of_a_question_are_filled(text: str, expected: dict[str, object]) -> None:
+    parsed = parse(text)
+    assert {name: getattr(parsed, name) for name in expected} == expected
+
+
+def test_a_follow_up_inherits_kind_thing_time_and_form() -> None:
+    first = parse("When did I first see the red mug yesterday?")
+    second = parse("and the one after?", first)
+    assert (second.kind, second.things, second.ordinal, second.time) == ("when", ("red mug",), 2, first.time)
+    assert parse("what about the blue one?", parse("Where is the mug?")).things == ("blue mug",)
+    assert parse("Where is the cat?", first).things == ("cat",)
+
+
 @pytest.mark.parametrize("text", ["", "   ", "?!", "\x00\n", "--- ..."])
 def test_nothing_asked_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match="empty"):

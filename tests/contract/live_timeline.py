@@ -1,6 +1,6 @@
 """A service that keeps a live timeline: a JSON file that always says what the agent saw and heard last, and which streams are blind.
 
-It uses nothing but the contract with plugins: `edgemem.extend`.
+Written against the public contract alone.
 """
 
 from __future__ import annotations

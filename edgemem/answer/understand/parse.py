@@ -13,15 +13,16 @@ import unicodedata
 import msgspec
 
 from edgemem.answer.understand import lexicon
+from edgemem.answer.understand.followup import followed
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
-from edgemem.answer.understand.lexicon import PERSONS
+from edgemem.answer.understand.lexicon import PERSONS, VERBS
 from edgemem.answer.understand.people import read_asked
 from edgemem.answer.understand.phrases import content, noun_phrase, predicate, slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
 from edgemem.answer.understand.timeref import take_time
+from edgemem.answer.understand.words import spelt
 from edgemem.errors import UsageError
-from edgemem.infer.phrase import COLOUR_WORDS
 
 LIMIT_CHARS = 600
 """Longer questions are cut to their last sentence with a question mark, else to this many characters."""
@@ -63,7 +64,7 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
         r" )?number of times"
                           r"|count (?:how often|the times)")),
     ("how_many", "at_once", (r"how many|(?:give me a |just )?(?:count|tally)(?: up)?\b|(?:what (?:is|was|were|'s) )?(?:the )?(?:total "
-        r"|maximum )?number of"
+        r"|maximum )?number of(?! (?:the|my|that|this|our)\b)"
                             r"|what number of")),
     ("when", "", r"how long ago|since when|until when"),
     ("how_long", "", r"(?:for )?how long|how much (?:longer|time)|(?:what (?:is|was) )?(?:the|for what) duration|for what length of time"),
@@ -82,9 +83,18 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
     ("summary", "", (r"describe|summari[sz]e|recap|recount|sum up|(?:give me )?(?:a |an )?(?:summary|overview|recap|rundown)|tell me"
         r" (?:all )?about"
                     r"|what (?:happened|went on|has happened|did i miss|have i missed)\b|what(?:'s| has) been happening|walk me through"
-                    r"|talk me through")),
+                    r"|talk me through|(?:run|take) me through|(?:brief|update) me|wrap up|catch me up|(?:the |my )?(?:high ?lights|key"
+                    r" moments|gist)"
+                    r"|how (?:was|did|has) (?:my|the|our) (?:day|morning|afternoon|evening|week|trip|walk|visit|party)\b"
+                    r"|(?:what (?:were|are) |give me )?the (?:main|most important|key) (?:things|events|points|moments)|in (?:short"
+                    r"|brief|a nutshell)"
+                    r"|what (?:did|have) (?:i|we) (?:do|done|been (?:doing|up to)|get up to|got up to)$|what was (?:my|the) (?:day"
+                    r"|morning|week) like")),
     ("list", "", (r"(?:make (?:me )?)?(?:a )?list\b|name (?=all|every|the)|(?:show me )?(?:all (?:of )?(?:the|my)|everything|every)\b"
-                 r"|(?:give me|tell me) (?:all|everything|a list)|(?:what|which) (?:are )?all (?:the )?|enumerate")),
+                 r"|(?:give me|tell me) (?:all|everything|a list)|(?:what|which) (?:(?:are|were) )?all (?:the )?|enumerate"
+                 r"|(?:the )?names of (?:all|every)|every(?:one|body)? (?=i )|(?:which|what) (?:\w+ )?(?:people|places|shops|rooms"
+                 r"|animals|things|items)"
+                 r" (?:did|have|has|was|were)\b|show (?:me )?(?:all|every)")),
     ("which", "", (r"(?:(?:at|on|in|to|from|by|with) )?which\b|what (?:one|kind|sort|type|brand|make)s?\b|(?:is|are|was|were) .+ (?:or)"
         r" \w+$"
                   r"|(?:was|were|did|do|is|are) .+\b(?:or)\b (?!not|if)")),
@@ -165,7 +175,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
         return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)), notes=notes)
     plain, quote = _take_quote(plain)
     body = _without_lead(plain.rstrip(" ?!."))
-    if (command := _COMMAND.match(body)) and not body.endswith("?"):
+    if (command := _COMMAND.match(body) or _imperative(body)) is not None:
         time, rest = take_time(body[command.end() :])
         things, place, person, *_ = slots(rest, text, "command")
         return Parsed(
@@ -173,8 +183,23 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
             hint=_hint(rest), words=tuple(content(rest)), notes=notes,
         )  # fmt: skip
     parsed = _parsed(text, plain, body, quote)
-    parsed = _followed(parsed, before) if before is not None and parsed.follows else parsed
+    parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
     return msgspec.structs.replace(parsed, notes=notes)
+
+
+_IMPERATIVE = re.compile(
+    r"^(?:please |kindly )?([a-z]+)(?: (?:up|down|off|on|out))? (?:my|the|this|that|these|those|it|me|him|her|them"
+    r"|everything|all|a|an)\b"
+)
+_ASKS_FOR = frozenset(
+    spelt("show find tell list describe count name remind look locate give get fetch bring read search recap see have do be")
+)
+
+
+def _imperative(body: str) -> re.Match[str] | None:
+    """A verb that is told to do something: "hide the last clip". Verbs that ask for an answer are none."""
+    match = _IMPERATIVE.match(body)
+    return match if match and VERBS.get(match[1]) == match[1] and match[1] not in _ASKS_FOR else None
 
 
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
@@ -371,21 +396,3 @@ def _negated(body: str) -> bool:
     begins = re.match(r"^\w+n't\b", body)
     rest = body[begins.end() :] if begins else body
     return _NOT.search(rest) is not None
-
-
-# ----------------------------------------------------------------------------------------------------------------- follow-ups
-
-
-def _followed(parsed: Parsed, before: Parsed) -> Parsed:
-    """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
-    bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
-    step = re.search(r"\bone (before|after)\b|\b(?:any )?(earlier|later)\b", parsed.text)
-    things = tuple(thing for thing in parsed.things if not re.search(r"\bone\b", thing))
-    attribute = " ".join(word for thing in parsed.things for word in thing.split() if word in COLOUR_WORDS)
-    kept = things or tuple(f"{attribute} {thing}".strip() for thing in before.things)
-    ordinal = parsed.ordinal or (({"before": -2, "earlier": -2, "after": 2, "later": 2}[step[1] or step[2]]) if step else 0)
-    return msgspec.structs.replace(
-        parsed, kind=before.kind if bare else parsed.kind, things=kept, ordinal=ordinal, place=parsed.place or before.place,
-        time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
-        words=tuple(dict.fromkeys((*parsed.words, *before.words))), follows=False,
-    )  # fmt: skip

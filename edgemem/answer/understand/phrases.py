@@ -102,10 +102,11 @@ def _phrases(words: Sequence[str]) -> tuple[tuple[str, ...], str]:
 def _is_verb(word: str, before: str, following: str, *, seen: bool, run: Sequence[str], did: bool) -> bool:
     """A verb's form where a verb may stand: not behind an article, a preposition or in the middle of a name."""
     if word not in VERBS and run and len(word) > 4 and word.endswith("ed") and following in STOP | {""}:
-        return True
+        return not before.endswith(".")
     if word not in VERBS or (seen and word == VERBS[word] and before not in {"i", "to", "we", "you"}):
         return False
-    if run and word == VERBS.get(word) and not did:
+    plural = word.endswith("s") and VERBS.get(word) in lexicon.AMBIGUOUS
+    if run and ((word == VERBS.get(word) and not did) or plural or before.endswith(".")):
         return False
     if word in lexicon.AMBIGUOUS and not (before in lexicon.PRONOUNS | {"to"} or (run and did and following in STOP | {""})):
         return False
@@ -203,6 +204,8 @@ def predicate(kind: Kind, verb: str, particle: str, rest: str, detail: str) -> s
     """What is claimed: the deed of the main verb, else a state that the question ends with."""
     if detail == "colour":
         return "colour"
+    if (either := re.search(r"\b(\w+) or (\w+)$", rest.strip())) and {either[1], either[2]} <= STATES:
+        return either[0]
     if verb in lexicon.PLACING and kind in {"where", "which", "when", "what", "yes_no"} and not (kind != "where" and verb == "leave"):
         return ""
     if verb == "do" and kind in {"what", "how_many"}:
@@ -211,8 +214,6 @@ def predicate(kind: Kind, verb: str, particle: str, rest: str, detail: str) -> s
     if verb and verb not in lexicon.SEEING | lexicon.SAYING | {"be", "have", "do", "get", "read"} and not moved:
         return f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
     tail = [word for word in tokens_of(rest) if word != ","]
-    if either := re.search(r"\b(\w+) or (\w+)$", rest.strip()):
-        return either[0] if {either[1], either[2]} <= STATES else ""
     state = next((word for word in reversed(tail) if word in STATES and word != "same"), "")
     if not state and tail and tail[-1] in {"on", "off"}:
         state = tail[-1]

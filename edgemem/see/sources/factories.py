@@ -10,8 +10,9 @@ import msgspec
 from edgemem.errors import SourceError
 from edgemem.see.sources.base import Source, SourceContext
 from edgemem.see.sources.camera import Camera
+from edgemem.see.sources.camera_with_sound import CameraWithSound
 from edgemem.see.sources.pictures import Pictures
-from edgemem.see.sources.sound import Microphone, SoundFile, WithSound
+from edgemem.see.sources.sound import Microphone, SoundFile
 from edgemem.see.sources.spec import VIDEOS, stream_name
 from edgemem.see.sources.video import NoPictureTrackError, VideoFile
 
@@ -42,7 +43,7 @@ def microphone(settings: CameraSettings, context: SourceContext) -> Source:
         return Microphone(context.spec, stream=context.stream or "microphone")
     if not (seen.isdecimal() or seen.startswith("/dev/") or "://" in seen):
         raise SourceError(f"{context.spec}: a microphone goes with a camera, such as 0+alsa:default")
-    return WithSound(_camera(settings, context, seen), f"alsa:{heard}")
+    return CameraWithSound(_camera(settings, context, seen), f"alsa:{heard}")
 
 
 def pictures(_settings: object, context: SourceContext) -> Source:
