@@ -94,6 +94,9 @@ min_brightness = 10.0
 [select]
 use = "keep_all"
 
+[[perceive]]
+use = "joint"
+
 [segment]
 use = "fixed_window"
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 from daemons import PROGRAM, Daemon, wait_until
 
+from edgemem.clock import now_us
+from edgemem.extend.environment import Environment
+from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.carry_out import Postponed
+from edgemem.serve.postponed import PostponedWork
 
 PLUGIN = """
 import time
@@ -130,3 +137,27 @@ def test_ingest_does_what_is_quick_when_a_recording_ended(tmp_path: Path, home: 
     call = [*PROGRAM, "ingest", str(pictures("a")), "--memory", str(tmp_path / "memory"), "--plugins-dir", plugins_dir(tmp_path)]
     subprocess.run([*call, "--recipe", str(recipe(tmp_path, "plain"))], check=True, capture_output=True)
     assert (notes(tmp_path / "memory"), jobs(tmp_path / "memory")) == (["a quietly"], 0)
+
+
+def test_it_says_whether_there_may_be_more_and_takes_no_lease_twice(tmp_path: Path, home: Path) -> None:
+    assert home.parent == tmp_path
+    environment = Environment.load(None, [], [Path(plugins_dir(tmp_path))])
+    plain = recipe(tmp_path, "plain")
+    plain.write_text("embed_text = false\n" + plain.read_text())
+    (tmp_path / "none.toml").write_text(RECIPE.replace("[[write]]", "").replace('use = "later"', ""))
+    payload = msgspec.msgpack.encode(Postponed(payload=b"1", shown=()))
+    with Store.open(tmp_path / "memory") as store:
+        with store.transaction() as tx:
+            tx.add_job("later", "a", payload, 0)
+        assert store.lease_job(["later"], now_us(), 600.0) is not None  # by a process that was killed
+        assert not PostponedWork(environment, store, lambda: {"a": str(tmp_path / "none.toml")})(time.monotonic() + 60)
+        work = PostponedWork(environment, store, lambda: {"a": str(plain)})
+        assert work(time.monotonic() - 1)
+        assert notes(tmp_path / "memory") == []
+        assert not work(time.monotonic() + 60)
+        assert notes(tmp_path / "memory") == ["a quietly"]
+        with store.transaction() as tx:
+            tx.add_job("later", "a", payload, 0)
+        assert store.lease_job(["later"], now_us(), 600.0) is not None
+        assert not work(time.monotonic() + 60)
+        assert jobs(tmp_path / "memory") == 1

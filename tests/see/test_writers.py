@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from edgemem.extend.testing import T0_US, SyntheticCamera
+from edgemem.extend.testing import T0_US, SyntheticCamera, check_writer
 from edgemem.records import US
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.store import Store
@@ -214,3 +214,38 @@ def test_a_document_is_trusted_no_more_than_what_its_writer_was_shown(tmp_path):
 def notes_of(store):
     with store.view() as view:
         return view.documents(kinds=("note",))
+
+
+@pytest.mark.parametrize(
+    ("triggers", "payload", "says"),
+    [({"ended"}, b"1", 'needs the trigger "idle"'), ({"ended", "idle"}, b"one", "invalid literal"), ({"ended", "idle"}, b"1", "")],
+)
+def test_the_kit_asks_again_what_a_writer_postponed(triggers, payload, says):
+    class Later(BaseWriter):
+        def write(self, occasion):
+            if isinstance(occasion, BoardIdle):
+                return [document(f"number {int(occasion.payload)}", occasion)]
+            return [Postpone(payload=payload)]
+
+    Later.triggers = frozenset(triggers)
+    if not says:
+        check_writer(Later, "writer later")
+        return
+    with pytest.raises((AssertionError, ValueError), match=says):
+        check_writer(Later, "writer later")
+
+
+def test_a_job_is_done_by_the_writer_of_its_own_stream_where_there_is_one(tmp_path):
+    class Named(Later):
+        def __init__(self, text):
+            super().__init__()
+            self.text = text
+
+        def write(self, occasion):
+            yield document(self.text, occasion)
+
+    see(tmp_path, Later(), seconds=20)
+    with Store.open(tmp_path) as store:
+        assert run_idle_job(store, [Named("first"), Named("second")], writers_of={"elsewhere": [Named("other")]})
+        assert run_idle_job(store, [Named("first")], writers_of={"synthetic": [Named("own")]})
+    assert sorted(notes(tmp_path)) == ["first", "own"]

@@ -9,9 +9,11 @@ from edgemem.extend.testing.fakes import T0_US
 from edgemem.records import US, Moment, Observation, Segment
 from edgemem.remember.entries import NewDocument
 from edgemem.see.operations import (
+    BoardIdle,
     MomentEvicted,
     Occasion,
     Operation,
+    Postpone,
     ReplaceDocument,
     SegmentClosed,
     SegmentsClosed,
@@ -22,18 +24,31 @@ from edgemem.see.operations import (
 
 def check_writer(make: Callable[[], Any], who: str) -> None:
     """A writer names its triggers, stays within the time of the occasion, says where its words come from, copes with an occasion of which
-    nothing is known, and continues from its own state.
+    nothing is known, continues from its own state, and understands what it postponed.
     """
     writer = make()
     known = set(get_args(Trigger))
     assert writer.triggers and writer.triggers <= known, f"{who}: triggers must be some of {', '.join(sorted(known))}"  # noqa: PT018
     assert "every_n" not in writer.triggers or writer.every_n > 0, f'{who}: the trigger "every_n" needs every_n above 0'
     assert isinstance(writer.slow, bool), f"{who}: slow must be True or False"
+    postponed: list[bytes] = []
     for trigger, occasion in _occasions():
         if trigger in writer.triggers:
             for operation in writer.write(occasion):
                 _check_operation(operation, occasion, who)
+                postponed += [operation.payload] if isinstance(operation, Postpone) else []
     make().restore(writer.state())
+    _check_postponed(make, postponed, who)
+
+
+def _check_postponed(make: Callable[[], Any], payloads: list[bytes], who: str) -> None:
+    """Another object of the writer, as after a restart, understands each payload."""
+    for payload in payloads:
+        writer = make()
+        assert "idle" in writer.triggers, f'{who}: postpones, and needs the trigger "idle" to be asked again'
+        occasion = BoardIdle(payload=payload, stream="synthetic", now_us=T0_US + 60 * US, shown=frozenset({"ocr"}))
+        for operation in writer.write(occasion):
+            _check_operation(operation, occasion, who)
 
 
 def _check_operation(operation: Operation, occasion: Occasion, who: str) -> None:
