@@ -15,30 +15,44 @@ _DAY_US = 86_400 * US
 
 
 class Check(Protocol):
-    """Returns "" to allow, else one line that says why not; the planner gets it back."""
+    """What is verified around a step. `BaseCheck` has the defaults."""
 
     name: str
 
-    def before_action(self, action: Action, session: Session) -> str: ...
+    def before_action(self, action: Action, session: Session) -> str:
+        """ "" to allow, else one line that says why not; the planner gets it back."""
+        ...
+
+    def rewrite(self, action: Action, session: Session) -> Action:
+        """The action as it may run, such as with a narrower stretch of time; the same one where nothing is to change."""
+        ...
+
+
+class BaseCheck:
+    """Base of checks: allows everything and changes nothing."""
+
+    name = ""
+
+    def before_action(self, _action: Action, _session: Session) -> str:
+        return ""
+
+    def rewrite(self, action: Action, _session: Session) -> Action:
+        return action
 
 
 def rewritten(checks: Iterable[Check], action: Action, session: Session) -> Action:
-    """The action as the checks let it through: one with a method `rewrite(action, session)` may narrow it."""
+    """The action as the checks let it through."""
     for check in checks:
-        if hasattr(check, "rewrite"):
-            action = check.rewrite(action, session)
+        action = check.rewrite(action, session)
     return action
 
 
-class WithinQuestion:
+class WithinQuestion(BaseCheck):
     """What a language model asks for stays within the stretch of time that the question named: the model has read words of the scene, and
     those may not widen where it looks. A point in time leaves it a day to either side.
     """
 
     name = "within_question"
-
-    def before_action(self, _action: Action, _session: Session) -> str:
-        return ""
 
     def rewrite(self, action: Action, session: Session) -> Action:
         if not session.calls or isinstance(action, Reply) or not hasattr(action, "from_us"):
@@ -53,7 +67,7 @@ class WithinQuestion:
         return within
 
 
-class WithinAsOf:
+class WithinAsOf(BaseCheck):
     """No action may look past the as-of time, or at a stretch that ends before it begins."""
 
     name = "within_as_of"
@@ -67,7 +81,7 @@ class WithinAsOf:
         return ""
 
 
-class CitesEvidence:
+class CitesEvidence(BaseCheck):
     """An answer must cite evidence, and only evidence that came up in this session."""
 
     name = "cites_evidence"
@@ -82,7 +96,7 @@ class CitesEvidence:
         return f"evidence {unknown[0]} did not come up in this session" if unknown else ""
 
 
-class ValidOption:
+class ValidOption(BaseCheck):
     """A chosen option must be one of those that were given."""
 
     name = "valid_option"

@@ -21,6 +21,7 @@ import numpy as np
 from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, document_evidence, episodes
 from edgemem.answer.retrievers.frames import NamesLabels, Roles
 from edgemem.answer.retrievers.readings import OcrReading, reading_evidence, readings
+from edgemem.answer.tool_base import BaseTool, ToolResult
 from edgemem.answer.tools_graph import shown_name
 from edgemem.answer.understand.words import CARRIERS, PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.records import US, Evidence, Matrix, Record
@@ -86,7 +87,7 @@ class Lead(Record, frozen=True):
     """Pictures and events point at the same time."""
 
 
-class Pool(Record, frozen=True):
+class Pool(ToolResult, frozen=True):
     """Everything that was gathered."""
 
     candidates: tuple[Candidate, ...] = ()
@@ -151,7 +152,7 @@ def background() -> tuple[str, ...]:
     return tuple(files("edgemem.answer").joinpath("background.txt").read_text(encoding="utf-8").split("\n")[:-1])
 
 
-class GatherTool:
+class GatherTool(BaseTool):
     """Read every channel."""
 
     name = "gather"

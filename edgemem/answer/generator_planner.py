@@ -15,6 +15,7 @@ from collections.abc import Generator
 from typing import Any
 
 from edgemem.answer.session import Session
+from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Refused, Reply
 
 Thought = Generator[Any, Any, None]
@@ -23,7 +24,7 @@ _AT_ONCE = 64
 """Questions that one planner may be in the middle of; what was given up must not stay for ever."""
 
 
-class Thinking(ABC):
+class Thinking(BasePlanner, ABC):
     """Base of such planners. One object may answer several questions at once, each in a thread of its own."""
 
     def __init__(self) -> None:

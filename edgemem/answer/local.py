@@ -9,10 +9,11 @@ from __future__ import annotations
 from edgemem.answer.say.base import abstain
 from edgemem.answer.say.reply import reply
 from edgemem.answer.session import Session
+from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Action, Refused, Reply
 
 
-class LocalPlanner:
+class LocalPlanner(BasePlanner):
     """Deterministic: the same question over the same memory always takes the same steps."""
 
     name = "local"

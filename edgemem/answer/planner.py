@@ -31,9 +31,11 @@ _EVIDENCE_LIMIT = 10
 
 
 class Planner(Protocol):
-    """One step of reasoning. Sees only the session; acts only through actions. Tools in an attribute `tools` come along with it."""
+    """One step of reasoning. Sees only the session; acts only through actions. `BasePlanner` has the defaults."""
 
     name: str
+    tools: Sequence[Tool]
+    """Tools of its own, which come along with it."""
 
     def next(self, session: Session) -> Action:
         """The next action; `Reply` ends the session. A refused action stands in the steps with the reason."""
@@ -59,7 +61,7 @@ class AnswerKit:
     def __post_init__(self) -> None:
         gather = GatherTool(self.retrievers, self.engines)
         own = (SearchTool(self.retrievers), gather, InspectTool(), ReadTool(), CountTool(), RelateTool(), HearTool())
-        self.tools = (*own, *getattr(self.planner, "tools", ()), *self.tools)
+        self.tools = (*own, *self.planner.tools, *self.tools)
 
     def tool_for(self, action: Action) -> Tool:
         """The last registered tool for the type of `action`, so that plugins may replace built-ins. Raises PluginError if there is none."""
@@ -114,7 +116,7 @@ def _run(view: View, session: Session, kit: AnswerKit) -> Reply:
 def _result(kit: AnswerKit, action: Action, view: View) -> Result:
     """What the tool brings; one that fails is said to the planner, which may try another. Only tools that change nothing run here."""
     tool = kit.tool_for(action)
-    if getattr(tool, "effect", False):
+    if tool.effect:
         return Refused(why=f"{tool.name} has an effect: a person starts it from the command line, no planner does")
     try:
         return tool.run(action, view)

@@ -15,6 +15,7 @@ import msgspec
 from edgemem.answer.gather import Gather, Pool
 from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
 from edgemem.answer.retrievers.readings import OcrReading, reading, reading_evidence, readings
+from edgemem.answer.tool_base import BaseTool, ToolResult
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
 from edgemem.answer.understand.words import PLURALS, singular
 from edgemem.errors import UsageError
@@ -98,7 +99,7 @@ def action_schema() -> dict[str, Any]:
     return msgspec.json.schema(Action)
 
 
-class Found(Record, frozen=True):
+class Found(ToolResult, frozen=True):
     """Result of a search: evidence best first, the appearances it makes up, and how sure it is that the thing is there."""
 
     evidence: tuple[Evidence, ...] = ()
@@ -120,7 +121,7 @@ class SeenName(Record, frozen=True):
     colour: str = ""
 
 
-class Scene(Record, frozen=True):
+class Scene(ToolResult, frozen=True):
     """Result of an inspection, moments oldest first."""
 
     evidence: tuple[Evidence, ...] = ()
@@ -128,7 +129,7 @@ class Scene(Record, frozen=True):
     readings: tuple[OcrReading, ...] = ()
 
 
-class Tally(Record, frozen=True):
+class Tally(ToolResult, frozen=True):
     """Result of a count."""
 
     count: int = 0
@@ -136,7 +137,7 @@ class Tally(Record, frozen=True):
     confidence: float = 0.0
 
 
-class Refused(Record, frozen=True):
+class Refused(ToolResult, frozen=True, kw_only=True):
     """A check said no; the reason goes back to the planner."""
 
     why: str
@@ -146,9 +147,14 @@ Result = Found | Pool | Scene | Tally | Related | Talk | Refused
 
 
 class Tool(Protocol):
-    """Carries out one type of action. Read-only: one that says `effect = True` of itself is never run for a planner."""
+    """Carries out one type of action. `BaseTool` has the defaults."""
 
     name: str
+
+    @property
+    def effect(self) -> bool:
+        """It changes something: it is never run for a planner."""
+        ...
 
     @property
     def action(self) -> type[msgspec.Struct]:
@@ -160,7 +166,7 @@ class Tool(Protocol):
         ...
 
 
-class SearchTool:
+class SearchTool(BaseTool):
     """Ask the retrievers; "any" fuses them by reciprocal rank."""
 
     name = "search"
@@ -186,7 +192,7 @@ class SearchTool:
         )
 
 
-class InspectTool:
+class InspectTool(BaseTool):
     """Collect what was observed in a stretch of time."""
 
     name = "inspect"
@@ -210,7 +216,7 @@ _NEAREST_US = 1800 * US
 _INSPECTED = 2000
 
 
-class ReadTool:
+class ReadTool(BaseTool):
     """Collect what was read."""
 
     name = "read"
@@ -221,7 +227,7 @@ class ReadTool:
         return Scene(evidence=tuple(reading_evidence(r, r.score) for r in found), readings=tuple(found))
 
 
-class CountTool:
+class CountTool(BaseTool):
     """Count objects by the detector's boxes."""
 
     name = "count"

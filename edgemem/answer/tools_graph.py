@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from edgemem.answer.tool_base import BaseTool, ToolResult
 from edgemem.answer.understand.people import ME
 from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Channel, Entity, Evidence, Record, Relation
@@ -58,7 +59,7 @@ class Row(Record, frozen=True):
     evidence: Evidence
 
 
-class Related(Record, frozen=True):
+class Related(ToolResult, frozen=True):
     """Result of `Relate`: rows in the order of time."""
 
     rows: tuple[Row, ...] = ()
@@ -78,7 +79,7 @@ class Said(Record, frozen=True):
     evidence: Evidence
 
 
-class Talk(Record, frozen=True):
+class Talk(ToolResult, frozen=True):
     """Result of `Hear`: best first, then in the order of time."""
 
     said: tuple[Said, ...] = ()
@@ -95,7 +96,7 @@ _SHARE = 0.5
 """An utterance must hold this share of the words asked about."""
 
 
-class RelateTool:
+class RelateTool(BaseTool):
     """Read the graph."""
 
     name = "relate"
@@ -122,7 +123,7 @@ class RelateTool:
         return Related(rows=rows, evidence=_distinct(row.evidence for row in rows), known=True)
 
 
-class HearTool:
+class HearTool(BaseTool):
     """Read utterances."""
 
     name = "hear"

@@ -1,6 +1,6 @@
 """What a question wrote beside its answer, such as summaries of stretches of time, kept for later questions.
 
-Tools read only. A tool whose result has `documents` proposes them; whoever holds the memory for writing keeps them. In a memory that is
+Tools read only. The `documents` of a result are proposals; whoever holds the memory for writing keeps them. In a memory that is
 only read they live as long as their session. Documents of one kind, stretch of time and first line are versions of one.
 """
 
@@ -22,7 +22,7 @@ def written(session: Session) -> list[NewDocument]:
     """Documents that the steps of a session proposed; of several versions of one the last."""
     proposed: dict[tuple[object, ...], NewDocument] = {}
     for step in session.steps:
-        proposed.update({_identity(document): document for document in getattr(step.result, "documents", ())})
+        proposed.update({_identity(document): document for document in step.result.documents})
     return list(proposed.values())
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from edgemem.extend.hookspecs import Component, NoSettings, SettingsTable, hookimpl
 
 if TYPE_CHECKING:
-    from edgemem.answer.check import Check
+    from edgemem.answer.check import BaseCheck, Check
     from edgemem.answer.planner import Planner
     from edgemem.answer.retrieve import Hits, Query, Retriever
     from edgemem.answer.session import Session, Step
+    from edgemem.answer.tool_base import BasePlanner, BaseTool, ToolResult
     from edgemem.answer.tools import Action, Count, Found, Inspect, Read, Refused, Reply, Result, Search, Tool, action_schema, decode_action
     from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
     from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
@@ -84,10 +85,11 @@ if TYPE_CHECKING:
     from edgemem.see.sources.base import BaseSource, Source, SourceContext
 
 _HOMES = {
-    "edgemem.answer.check": ("Check",),
+    "edgemem.answer.check": ("BaseCheck", "Check"),
     "edgemem.answer.planner": ("Planner",),
     "edgemem.answer.retrieve": ("Hits", "Query", "Retriever"),
     "edgemem.answer.session": ("Session", "Step"),
+    "edgemem.answer.tool_base": ("BasePlanner", "BaseTool", "ToolResult"),
     "edgemem.answer.tools": (
         "Action", "Count", "Found", "Inspect", "Read", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action",
     ),

@@ -167,7 +167,7 @@ class Plugins:
         component, plugin = self._of(place)[name]
         settings = convert(dict(parameters), component.settings, f'{where}: {place[:-1]} "{name}" of plugin "{plugin}"')
         made, guard = component.factory(settings, context), self._guard(place, name)
-        if getattr(made, "tools", ()):  # those that a planner brings along are the plugin's too
+        if place == "planners":  # the tools that it brings along are the plugin's too
             made.tools = tuple(guarded(tool, guard) for tool in made.tools)
         return None if made is None else guarded(made, guard)
 

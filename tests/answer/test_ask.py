@@ -10,6 +10,7 @@ from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import search
 from edgemem.answer.session import Session
+from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Action, Inspect, Refused, Reply, Search, action_schema, decode_action
 from edgemem.errors import UsageError
 from edgemem.records import US, Answer, Question
@@ -174,7 +175,7 @@ def test_without_an_engine_for_pictures_documents_and_text_still_answer(view: Vi
     assert 100 in seconds(put(view, kit, "When did I see the motorbike?"))
 
 
-class Scripted:
+class Scripted(BasePlanner):
     """A planner that does what it is told: for tests of the loop."""
 
     name = "scripted"

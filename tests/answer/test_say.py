@@ -11,6 +11,7 @@ from edgemem.answer.retrieve import Episode
 from edgemem.answer.say.base import pick, strong
 from edgemem.answer.say.statements import tell
 from edgemem.answer.session import Session, question_before
+from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Action, Reply
 from edgemem.answer.understand import understand
 from edgemem.answer.understand.forms import fits, form_of, short_answer
@@ -121,7 +122,7 @@ def test_the_question_before_is_that_of_the_session_named(tmp_path: Path) -> Non
 
 
 def test_english_is_read_only_when_a_planner_looks(view: View, kit: AnswerKit) -> None:
-    class Curt:
+    class Curt(BasePlanner):
         name = "curt"
 
         def next(self, session: Session) -> Action:

@@ -10,6 +10,7 @@ from typing import Any
 from attacks import COLLECTOR
 
 from edgemem.answer.session import Session
+from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Action, Read, Reply, Search, decode_action
 from edgemem.errors import UsageError
 from edgemem.infer.chat import ChatMessage, Completion, Prompt
@@ -67,7 +68,7 @@ class Obedient:
         return Completion(text="\n".join(wishes(prompt.messages[-1].text)), model="obedient", tokens_in=1, tokens_out=1)
 
 
-class ObedientPlanner:
+class ObedientPlanner(BasePlanner):
     """Reads what was written, asks the model what to do, and does all of it. `tried` tells what could not even be said."""
 
     name = "obedient"

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from edgemem.answer.tool_base import ToolResult
 from edgemem.answer.tools_graph import Row, Said
-from edgemem.records import Evidence, Record
+from edgemem.records import Evidence
 
 Short = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 Queries = Annotated[tuple[Short, ...], msgspec.Meta(min_length=1, max_length=3)]
@@ -60,7 +61,7 @@ class Analyse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     tz: Name = "UTC"
 
 
-class Pictures(Record, frozen=True):
+class Pictures(ToolResult, frozen=True):
     """Result of a visual search: pictures, best first."""
 
     evidence: tuple[Evidence, ...] = ()
@@ -68,7 +69,7 @@ class Pictures(Record, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Lines(Record, frozen=True):
+class Lines(ToolResult, frozen=True):
     """Result of a transcript search: utterances in the order of time."""
 
     said: tuple[Said, ...] = ()
@@ -77,7 +78,7 @@ class Lines(Record, frozen=True):
     """More were said in that stretch of time."""
 
 
-class Edges(Record, frozen=True):
+class Edges(ToolResult, frozen=True):
     """Result of a graph search: rows in the order of time, and the step of the ladder that brought them."""
 
     rows: tuple[Row, ...] = ()
@@ -87,7 +88,7 @@ class Edges(Record, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Analysed(Record, frozen=True):
+class Analysed(ToolResult, frozen=True):
     """Result of an analysis: what it shows, and the evidence that does."""
 
     finding: str = ""

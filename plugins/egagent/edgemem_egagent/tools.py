@@ -10,6 +10,7 @@ import msgspec
 from edgemem.answer.compose import quote
 from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.answer.retrieve import Query, Retriever
+from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.tools_graph import Row, Said, held, match_entities, row_of, said_of
 from edgemem.answer.understand.words import content_words, similar_texts
 from edgemem.errors import EdgememError
@@ -39,7 +40,7 @@ _SAME = 0.92
 """Texts more alike than this say the same."""
 
 
-class VisualTool:
+class VisualTool(BaseTool):
     """Pictures by what they show."""
 
     name = "visual_search"
@@ -85,7 +86,7 @@ class VisualTool:
         return [[name for name in names if near(found[name])] for names in lists], ""
 
 
-class TranscriptTool:
+class TranscriptTool(BaseTool):
     """What was said, by BM25 over full text; or all of a bounded stretch of time, for a model to read."""
 
     name = "transcript_search"
@@ -123,7 +124,7 @@ def _lines(said: Sequence[Said]) -> Lines:
     return Lines(said=ordered, evidence=tuple({one.evidence.id: one.evidence for one in ordered}.values()))
 
 
-class GraphTool:
+class GraphTool(BaseTool):
     """Relations, from strict to relaxed."""
 
     name = "entity_graph_search"
@@ -200,7 +201,7 @@ class AnalyzerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Pictures with their times; each costs about 1,000 tokens of `models.tokens_per_question`."""
 
 
-class Analyzer:
+class Analyzer(BaseTool):
     """Relevance, evidence and repetitions of what one search brought (Algorithm 1, step 2b)."""
 
     name = "analyzer"

@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from edgemem.answer.tool_base import ToolResult
 from edgemem.records import Evidence, Origin, Record
-from edgemem.remember.entries import NewDocument
 from edgemem_vam.wire import Query, SourceName
 
 SOURCES: tuple[SourceName, ...] = ("frame", "event", "summary")
@@ -56,7 +56,7 @@ class Exchange(Record, frozen=True):
     answer: str
 
 
-class Surveyed(Record, frozen=True):
+class Surveyed(ToolResult, frozen=True):
     """Streams in the order of time, the structures of summaries, the conversation so far. Proves nothing: no evidence."""
 
     streams: tuple[StreamFacts, ...] = ()
@@ -111,7 +111,7 @@ class Row(Record, frozen=True):
     """Among the `inspect_k` best of a query."""
 
 
-class Hits(Record, frozen=True):
+class Hits(ToolResult, frozen=True):
     """Result of a search, best first."""
 
     evidence: tuple[Evidence, ...] = ()
@@ -151,7 +151,7 @@ class Finding(Record, frozen=True):
     """Pictures that were shown; of the others the inspector read notes."""
 
 
-class Inspected(Record, frozen=True):
+class Inspected(ToolResult, frozen=True):
     """Result of an inspection: the pictures as evidence, and the findings."""
 
     evidence: tuple[Evidence, ...] = ()
@@ -179,7 +179,7 @@ class Judgement(Record, frozen=True):
     reason: str = ""
 
 
-class Judged(Record, frozen=True):
+class Judged(ToolResult, frozen=True):
     """Result of an adjudication."""
 
     evidence: tuple[Evidence, ...] = ()
@@ -197,13 +197,11 @@ class WriteSummaries(_Action, frozen=True, tag="write_summaries"):
     structure: str = ""
 
 
-class Summaries(Record, frozen=True):
+class Summaries(ToolResult, frozen=True):
     """Result: the windows in the order of time, and the documents that whoever may write should keep."""
 
     evidence: tuple[Evidence, ...] = ()
     windows: tuple[Note, ...] = ()
-    documents: tuple[NewDocument, ...] = ()
-    """Passages without vectors: they are embedded when stored (`answer.written`)."""
     notes: tuple[str, ...] = ()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from edgemem.answer.retrieve import moment_evidence
+from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.tools import describe_moment
 from edgemem.clock import to_iso
 from edgemem.errors import ChatError, MemoryDirError
@@ -120,7 +121,7 @@ def _shared(group: Sequence[Target], action: Inspect, view: View) -> tuple[list[
     return shown, moments
 
 
-class InspectTool:
+class InspectTool(BaseTool):
     """Carries out `Inspect`: the inspector on each target, or on all of them together."""
 
     name = "visual_inspection"
@@ -186,7 +187,7 @@ def _by_notes(looks: Sequence[_Look], view: View) -> list[Finding]:
     return findings
 
 
-class AdjudicateTool:
+class AdjudicateTool(BaseTool):
     """Carries out `Adjudicate`: a verdict on each candidate. A verdict that cannot be read is no match."""
 
     name = "adjudicate"

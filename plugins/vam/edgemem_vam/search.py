@@ -11,6 +11,7 @@ from edgemem.answer.retrieve import Query as CoreQuery
 from edgemem.answer.retrieve import document_evidence, moment_evidence
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
+from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.tools import describe_moment
 from edgemem.answer.understand.words import content_words
 from edgemem.errors import MemoryDirError
@@ -49,7 +50,7 @@ class Found(Record, frozen=True):
     evidence: Evidence
 
 
-class HybridSearchTool:
+class HybridSearchTool(BaseTool):
     """Carries out `HybridSearch`. Score of a picture: what the recipe's joint space says; of a document: its best passage or its words."""
 
     name = "hybrid_search"

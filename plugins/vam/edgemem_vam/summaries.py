@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from edgemem.answer.retrieve import document_evidence
+from edgemem.answer.tool_base import BaseTool
 from edgemem.clock import now_us, offset_text, to_iso
 from edgemem.errors import ChatError
 from edgemem.records import US, Document, Evidence, Moment, Origin, Record, least_trusted
@@ -52,7 +53,7 @@ def structures(view: View) -> tuple[Structure, ...]:
     return tuple(sorted(made, key=lambda s: (-s.windows, s.name, s.granularity_s)))
 
 
-class SurveyTool:
+class SurveyTool(BaseTool):
     """Carries out `Survey`."""
 
     name = "survey"
@@ -88,7 +89,7 @@ class _Window(Record, frozen=True):
         return tuple(document_evidence(d, "speech" if d.kind == "utterance" else "event", 0.5, d.text) for d in self.documents)
 
 
-class SummaryTool:
+class SummaryTool(BaseTool):
     """Carries out `WriteSummaries`. A summary is found again by its key as long as nothing new is known of its window; else it is
     written anew and takes the old one's place. Where the model fails, the summary is put together from the documents and says so.
     """
