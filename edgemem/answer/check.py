@@ -20,7 +20,7 @@ class Check(Protocol):
     name: str
 
     def before_action(self, action: Action, session: Session) -> str:
-        """ "" to allow, else one line that says why not; the planner gets it back."""
+        """An empty text to allow, else one line that says why not; the planner gets it back."""
         ...
 
     def rewrite(self, action: Action, session: Session) -> Action:
