@@ -16,7 +16,7 @@ _WORDS = {
     "seven": 7.0, "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0, "twelve": 12.0, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0,
     "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "a couple of": 2.0, "a few": 3.0, "few": 3.0, "couple of": 2.0, "": 1.0,
 }  # fmt: skip
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": _DAY_S, "w": 7 * _DAY_S}
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": _DAY_S, "w": 7 * _DAY_S, "f": 14 * _DAY_S, "mo": 30 * _DAY_S, "y": 365 * _DAY_S}
 WEEKDAYS = [name.lower() for name in calendar.day_name]
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()}
@@ -25,9 +25,14 @@ PARTS = {
 }  # fmt: skip
 """Hours of the day; above 24 reaches into the next morning."""
 
+CALENDAR = frozenset((*WEEKDAYS, *(name for name in _MONTHS if len(name) > 3), *PARTS, "weekend", "tomorrow", "fortnight", "ago"))
+"""Words of the calendar."""
+
 _NUM = r"(?:\d+(?:\.\d+)?|half an?|an?(?! few| couple)|" + "|".join(sorted((w for w in _WORDS if len(w) > 2), key=len, reverse=True)) + r")"
-_UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|weeks?)"
+_UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|weeks?|fortnights?|months?|years?)"
 _DUR = rf"(?:{_NUM}[ -]?{_UNIT}\b(?:(?:,? and |,? ){_NUM}[ -]?{_UNIT}\b)*)"
+DURATION = rf"(?:{_DUR}|half an hour|(?:a )?few (?:minutes|hours|days)|an hour)"
+"""A length of time, as in "half an hour after"."""
 _AMPM = r"(?: ?(?:[ap]\.m\.|[ap]m\b)| in the (?:morning|afternoon|evening)| at night)"
 _CLOCK = (
     rf"(?:\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?{_AMPM}?|\d{{1,2}}h\d{{2}}\b|\d{{1,2}}(?: o'?clock{_AMPM}?|{_AMPM})"
@@ -104,7 +109,7 @@ def duration_s(text: str) -> float:
     """Seconds of "2 min 14 s", "half an hour", "90 seconds"."""
     if text == "half hour":
         return 1800.0
-    return sum(_number(m[1] or "") * _UNITS[m[2][0]] for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text))
+    return sum(_number(m[1] or "") * _UNITS[m[2][:2] if m[2].startswith("mo") else m[2][0]] for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text))
 
 
 def read_clock(text: str) -> Clock | None:
