@@ -132,6 +132,7 @@ MISSPELT = {
     "didnt": "didn't", "dont": "don't", "havent": "haven't", "wasnt": "wasn't", "isnt": "isn't", "doesnt": "doesn't", "hasnt": "hasn't",
     "im": "i'm", "ive": "i've", "u": "you", "ur": "your", "pls": "please", "plz": "please", "lok": "lock", "seing": "seeing", "sed": "said",
     "whn": "when", "whree": "where", "wehn": "when", "wehre": "where", "whcih": "which", "dose": "does", "seeen": "seen", "sine": "sign",
-    "metting": "meeting", "lasst": "last", "manny": "many", "meny": "many", "mny": "many", "wht": "what", "hom": "home", "yall": "y'all", "leav": "leave",
+    "metting": "meeting", "lasst": "last", "manny": "many", "meny": "many", "mny": "many", "wht": "what", "hom": "home",
+    "yall": "y'all", "leav": "leave",
 }  # fmt: skip
 """Slips in the words that decide what a question is; names of things are compared letter by letter later."""

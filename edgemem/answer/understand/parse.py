@@ -37,8 +37,8 @@ _LEAD = re.compile(
     r"|(?:do|can|could|would|d') ?(?:you|ya) (?:happen to )?(?:know|remember|recall|say)(?: out)?,? (?:if |whether )?"
     r"|i(?:'d| would)? (?:want|like|need|wish|am trying|love|wonder|was wondering|forgot|forget|don't (?:know|remember)|can't remember"
     r"|cannot remember)(?: (?:to (?:know|find out|see|remember|find|hear)))?,? (?:if |whether )?"
-    r"|(?:got )?any (?:idea|clue),? |(?:no (?:idea|clue)|not sure|wondering|(?:i'm )?trying to (?:remember|recall)|want to know|let me know),? "
-    r"(?:if |whether )?|remember[,:]? (?!that |my |this )|i (?:know|think) (?=w|h)|did i happen to (?=see)"
+    r"|(?:got )?any (?:idea|clue),? |(?:no (?:idea|clue)|not sure|wondering|(?:i'm )?trying to (?:remember|recall)|want to know"
+    r"|let me know),? (?:if |whether )?|remember[,:]? (?!that |my |this )|i (?:know|think) (?=w|h)|did i happen to (?=see)"
     r"|(?:can|could) you (?=see|find))"
 )
 _COMMAND = re.compile(
@@ -82,7 +82,8 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
                  r"|abouts)?\b"
                  r"|(?:the )?time (?=i )|my (?:first|earliest|last|latest)\b")),
     ("where", "", (r"where(?:abouts)?(?:'s|'d|'ve|'re)?\b|(?:in|at|on|to) (?:which|what) (?:place|room|location|spot|part|scene)|which way"
-                  r"|(?:what|which) (?:place|location|spot)\b|(?:have |has )?(?:you|y'all|anyone|anybody) seen (?:my|the)|(?:did )?(?:you )?(?:seen?|lost) my\b")),
+                  r"|(?:what|which) (?:place|location|spot)\b|(?:have |has )?(?:you|y'all|anyone|anybody) seen (?:my|the)"
+                   r"|(?:did )?(?:you )?(?:seen?|lost) my\b")),
     ("summary", "", (r"describe|summari[sz]e|recap|recount|sum up|(?:give me )?(?:a |an )?(?:summary|overview|recap|rundown)|tell me"
         r" (?:all )?about"
                     r"|what (?:happened|went on|has happened|did i miss|have i missed)\b|what(?:'s| has) been happening|walk me through"

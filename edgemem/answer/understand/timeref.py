@@ -109,7 +109,10 @@ def duration_s(text: str) -> float:
     """Seconds of "2 min 14 s", "half an hour", "90 seconds"."""
     if text == "half hour":
         return 1800.0
-    return sum(_number(m[1] or "") * _UNITS[m[2][:2] if m[2].startswith("mo") else m[2][0]] for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text))
+    return sum(
+        _number(m[1] or "") * _UNITS[m[2][:2] if m[2].startswith("mo") else m[2][0]]
+        for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text)
+    )
 
 
 def read_clock(text: str) -> Clock | None:
@@ -227,10 +230,16 @@ _RULES = _compile(
     (rf"\ba week ago (?:on )?({_WEEKDAY})\b", lambda m: {"day": f"{m[1]} before"}),
     (rf"\b({_HOW_MANY}) days? ago(?:,? (?:(?:early|late) )?(?:in the )?{_PART})?\b",
         lambda m: _day(f"{round(_number(m[1]))} days ago", m[2])),
+    (r"\b(?:in |during |over )?(?:the )?(this|last|past) month\b", lambda m: {"day": "this month" if m[1] == "this" else "last month"}),
+    (r"\b(?:on )?christmas eve\b", lambda _: {"day": "0000-12-24"}),
+    (r"\b(?:at|over|on) christmas(?: day)?\b", lambda _: {"day": "0000-12-25"}),
+    (r"\b(?:on )?boxing day\b", lambda _: {"day": "0000-12-26"}),
+    (r"\b(?:on )?new year's eve\b", lambda _: {"day": "0000-12-31"}),
+    (r"\b(?:on )?new year's day\b|\bat new year\b", lambda _: {"day": "0000-01-01"}),
     (rf"\b(?:in|since|during|last|this) ({_MON_FULL})\b(?! \d)", lambda m: {"day": f"month {_MONTHS[m[1]]}"}),
     (rf"\b(?:at |around |about |by |before |after |since )*({_BARE})[ -]?ish\b", lambda m: _bare_hour("at", m[1], 1800.0)),
     (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
-    (rf"\b(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
+    (rf"\b(?:(?:early|late|earlier|later|sometime|some time|this time) )*(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
         lambda m: _day(m[1], m[2])),
     (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
     (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
@@ -261,15 +270,15 @@ _RULES = _compile(
     (rf"\b({_DUR}) (?:ago|earlier|before now)\b", lambda m: {"ago_s": duration_s(m[1])}),
     (rf"\b(?:(?:in|during|within|over|for) )?(?:the |these )?(?:last|past|previous) ({_DUR}|half hour|hour|minute|second|day)\b",
         lambda m: {"last_s": duration_s(m[1])}),
-    (rf"\b(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
-    (rf"\b(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
+    (rf"\b(?:(?:just|right|shortly) )?(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
+    (rf"\b(?:(?:just|right|shortly|soon) )?(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
     (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
     (rf"\b(before|until|till|after|since|at|around|by) ({_BARE})(?=[?,.! ]*$|,)",
         lambda m: _bare_hour(_SIDES.get(m[1], "at"), m[2], 3600.0)),
     (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )",
         lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
     (rf"\bmy (day|week|{_PART[1:-1]})\b", lambda m: {"day": _MINE[m[1]]} if m[1] in _MINE else {"part": m[1]}),
-    (rf"\b(?:early |late |later )?this (?:early |late )?{_PART}\b", lambda m: {"day": "today", "part": m[1]}),
+    (rf"\b(?:early |late |later |earlier |first thing )?this (?:early |late )?{_PART}\b", lambda m: {"day": "today", "part": m[1]}),
     (rf"\b(?:early |late |later )?(?:that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
 )
 # fmt: on
