@@ -109,7 +109,7 @@ PLACE_WORDS = frozenset(
 )
 PREPOSITIONS = PLACE_WORDS | frozenset(spelt("of to from for with without by about over through across along around up down off out"
     " past during regarding towards toward like per"
-    " as than since until till among"))  # fmt: skip
+    " as than since until till among aloud loud"))  # fmt: skip
 FILLER = frozenset(spelt("please just really actually also too then now again ever never already still yet only even maybe perhaps"
     " quite very so well there here"
     " somewhere anywhere everywhere else exactly not how why when where who whom whose if whether because that which and or but as it's"

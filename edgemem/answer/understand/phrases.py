@@ -9,6 +9,7 @@ from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import DETERMINERS, PERSONS, PLACE_WORDS, STATES, STOP, VERBS
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.words import NUMBERS, spelt
+from edgemem.answer.understand.spelling import is_adjective
 from edgemem.infer.phrase import COLOUR_WORDS
 
 
@@ -60,15 +61,19 @@ class _Runs:
         self._run: list[str] = []
         self._where = ""
         self._verbed = False
+        self._named = False
+        self._either = "or" in words
         self._did = any(word in _DID for word in words)
         before = "many" if noun_first else ""
         for word, following in zip(words, (*words[1:], ""), strict=False):
             self._take(word, before, following)
             before = word
         self._close()
+        self.place = (" or " if self._either else " ").join(self.places)
 
     def _take(self, word: str, before: str, following: str) -> None:
         run = self._run
+        self._named = self._named if run else before in _ARTICLES
         if self._goes_on(word, before, following):
             run.append(word)
         elif run and run[-1] == "of" and word in DETERMINERS:
@@ -90,12 +95,14 @@ class _Runs:
         """Stop words inside a name: "cups of tea", "the tin can", "the first aid kit"."""
         if word == "of":
             return bool(self._run and following and not self._where) and before not in {"kind", "sort", "type", "lot", "out"}
-        return (word == "can" and bool(self._run)) or (word in {"first", "last"} and following in {"aid", "name", "class", "floor"})
+        return (word in {"can", "one"} and bool(self._run)) or (
+            word in {"first", "last"} and following in {"aid", "name", "class", "floor"}
+        )
 
     def _close(self) -> None:
         while self._run and self._run[-1] == "of":
             self._run.pop()
-        if self._run and not set(self._run) <= STATES:
+        if self._run and (self._named or not set(self._run) <= STATES):
             phrase = _bare(" ".join(self._run))
             if self._where:
                 self.places.append(f"{self._where} {phrase}")
@@ -104,6 +111,7 @@ class _Runs:
         self._run, self._where = [], ""
 
 
+_ARTICLES = frozenset(("the", "a", "an", "my", "our"))
 _DID = frozenset(("did", "do", "does", "will", "can", "could", "would", "should"))
 _DOERS = frozenset(("i", "we", "you", "he", "she", "they"))
 
@@ -111,7 +119,7 @@ _DOERS = frozenset(("i", "we", "you", "he", "she", "they"))
 def _phrases(words: Sequence[str], *, noun_first: bool = False) -> tuple[tuple[str, ...], str]:
     """Things and the place among them. `noun_first`: the first word is no verb ("how many books")."""
     runs = _Runs(words, noun_first=noun_first)
-    return tuple(dict.fromkeys(thing for thing in runs.things if thing)), " ".join(runs.places)
+    return tuple(dict.fromkeys(thing for thing in runs.things if thing)), runs.place
 
 
 def is_deed(word: str, before: str) -> bool:
@@ -168,6 +176,8 @@ def slots(rest: str, raw: str, kind: Kind) -> tuple[tuple[str, ...], str, str, s
     verb, particle = _main_verb(tokens, kind)
     things, place = _phrases(tokens, noun_first=kind in {"how_many", "which"} and tokens[:1] != ["of"] and not _is_past(tokens[:1]))
     names = _names(raw)
+    things = tuple(thing for thing in things if thing not in {"name", "surname"} or kind != "who")
+    things = tuple(thing for thing in things if thing != particle)
     people = [thing for thing in things if set(thing.split()) & names or thing.split()[-1] in PERSONS or thing.split()[0] in PERSONS]
     person = "; ".join(dict.fromkeys(_as_written(thing, raw) for thing in people))
     person = person or next((word for word in tokens if word in {"he", "she", "him", "her"} and kind != "where"), "")
@@ -202,7 +212,7 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
     did = any(word in _DID for word in tokens)
     for i, word in enumerate(tokens):
         before = tokens[i - 1] if i else ""
-        base = VERBS.get(word, word if is_deed(word, before) else "")
+        base = VERBS.get(word, word if is_deed(word, before) or _is_done(tokens, i) else "")
         if base == "do" and before in {"i", "we", "you"} and not found:
             return "do", ""
         noun = word in lexicon.AMBIGUOUS and before not in lexicon.PRONOUNS | {"to"} and (not did or before in STOP)
@@ -220,12 +230,23 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
         if not found and (subject or (before and before not in STOP and (did or word != base or kind == "who"))):
             found = base
             following = tokens[i + 1] if i + 1 < len(tokens) else ""
-            particle = following if following in _PARTICLES or (found in {"start", "stop", "finish", "keep"} and following in VERBS) else ""
+            particle = following if following in _PARTICLES or (following == "to" and found in _TOWARDS) or (found in {"start", "stop", "finish", "keep"} and following in VERBS) else ""
+            if not particle and tokens[-1] in _LAST and i < len(tokens) - 1:
+                particle = tokens[-1] if tokens[-1] != "on" or found in {"turn", "switch", "leave"} else ""
+            particle = "next to" if following == "next" and tokens[i + 2 : i + 3] == ["to"] else particle
             if found == "spend" and (doing := next((VERBS[w] for w in tokens[i + 1 :] if w.endswith("ing") and w in VERBS), "")):
                 found = doing
     return found, particle
 
 
+def _is_done(tokens: Sequence[str], i: int) -> bool:
+    """An unknown participle behind what it is said of: "is the bathroom furnished"."""
+    ends = i + 1 == len(tokens) or tokens[i + 1] in STOP
+    return ends and i > 0 and tokens[i].endswith("ed") and len(tokens[i]) > 4 and tokens[i - 1] not in STOP
+
+
+_TOWARDS = frozenset(("talk", "speak", "reply", "write", "listen", "belong"))
+_LAST = frozenset(("off", "on", "up", "down", "out", "away", "back", "over"))
 _PARTICLES = frozenset(("round", "by", "up", "off", "down", "out", "away", "over", "home"))
 
 
@@ -241,9 +262,32 @@ def predicate(kind: Kind, verb: str, particle: str, rest: str, detail: str) -> s
         return "doing" if "doing" in rest else "done"
     moved = verb in {"go", "come"} and kind in {"where", "what", "order", "which"} and not particle
     if verb and verb not in lexicon.SEEING | lexicon.SAYING | {"be", "have", "do", "get", "read"} and not moved:
-        return f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
+        deed = f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
+        return f"{deed} longer" if "longer" in rest.split() else deed
+    return _compared(rest, kind) or (_state(rest, kind) if kind in {"yes_no", "which", "how_many", "how_why", "what"} else "")
+
+
+_MORE = re.compile(r"\b(?:more|less) (?:often|\w+(?= than\b))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)")
+_RANK = re.compile(r"\b(?:came|come|comes|arrived?) (first|last)\b")
+_LIKE = re.compile(r"\b(\w{3,}er) (?:than\b|to the\b)|\b(?:is|was|are|were) (?!there)(\w{3,}er)\b|\b(same as)\b")
+
+
+def _compared(rest: str, kind: Kind) -> str:
+    """What things are compared by: "more often", "taller" (than), "came first"."""
+    if kind == "order" and (ranked := _RANK.search(rest)):
+        return f"came {ranked[1]}"
+    if kind in {"yes_no", "which"} and (more := _MORE.search(rest)):
+        return more[0] if more[0].split()[-1] == "often" else more[0].split()[0]
+    found = _LIKE.search(rest) if kind in {"yes_no", "which"} else None
+    return next((group for group in found.groups() if group and group not in PERSONS), "") if found else ""
+
+
+def _state(rest: str, kind: Kind) -> str:
+    """The state that a question names, or the adjective that it ends with."""
     tail = [word for word in tokens_of(rest) if word != ","]
     state = next((word for word in reversed(tail) if word in STATES and word != "same"), "")
-    if not state and tail and tail[-1] in {"on", "off"}:
-        state = tail[-1]
-    return state if kind in {"yes_no", "which", "how_many", "how_why", "what"} else ""
+    if state or not tail:
+        return state
+    last = tail[-1]
+    asserts = kind == "yes_no" and tail[0] in {"is", "was", "are", "were", "isn't", "wasn't", "aren't"} and len(tail) > 2
+    return last if last in {"on", "off"} or (asserts and last not in STOP and last not in COLOUR_WORDS and is_adjective(last)) else ""

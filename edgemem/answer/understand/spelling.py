@@ -1,7 +1,7 @@
 """Slips in spelling: an unknown word that is one slip away from a known one is taken for that one.
 
-The slips are those of Damerau (Communications of the ACM 7/3, 1964) without a consonant for another, which makes one thing another. Known are
-the words of grammar, of the labels with their explanations, and of LemmInflect's dictionary, whose words are never changed.
+The slips are those of Damerau (Communications of the ACM 7/3, 1964) without a consonant for another, which makes one thing
+another. Known are the words of grammar, of the labels with their explanations, and of LemmInflect's dictionary, whose words are never changed.
 """
 
 from __future__ import annotations
@@ -33,6 +33,13 @@ def _is_word(word: str) -> bool:
     from lemminflect import getAllLemmas  # 0.4 s with the first word
 
     return bool(getAllLemmas(word))
+
+
+def is_adjective(word: str) -> bool:
+    """The dictionary has it as an adjective and as nothing else: "muddy"."""
+    from lemminflect import getAllLemmas
+
+    return set(getAllLemmas(word)) == {"ADJ"}
 
 
 def _is_noun(word: str) -> bool:

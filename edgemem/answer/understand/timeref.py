@@ -239,7 +239,9 @@ _RULES = _compile(
     (rf"\b(?:in|since|during|last|this) ({_MON_FULL})\b(?! \d)", lambda m: {"day": f"month {_MONTHS[m[1]]}"}),
     (rf"\b(?:at |around |about |by |before |after |since )*({_BARE})[ -]?ish\b", lambda m: _bare_hour("at", m[1], 1800.0)),
     (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
-    (rf"\b(?:(?:early|late|earlier|later|sometime|some time|this time) )*(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
+    (rf"\b(?:(?:early|late|earlier|later|sometime|some time|this time) )*(?:on )?(?:the )?"
+     r"(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?"
+     rf"(?: {_PART}\b)?",
         lambda m: _day(m[1], m[2])),
     (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
     (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
