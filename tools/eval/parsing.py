@@ -16,7 +16,7 @@ from edgemem.answer.understand.lexicon import VERBS
 from edgemem.answer.understand.words import root, spelt, words
 
 SLOTS = ("kind", "things", "person", "place", "time", "predicate", "negated", "channel_hint")
-_SMALL = frozenset(spelt("the a an my our your his her their this that i in on at of to was is"))
+_SMALL = frozenset(spelt("the a an my our your his her their this that i in on at of to was is or"))
 
 
 def loose(text: str | None) -> frozenset[str]:
@@ -28,7 +28,9 @@ def read(parsed: Parsed) -> dict[str, Any]:
     """The slots in the form of the labels. The time of a question is its calendar time and the event it refers to."""
     said = parsed.time.said if parsed.time else ""
     beside = parsed.relation == "side"
-    named = (*parsed.things, *(parsed.choices if parsed.kind != "yes_no" else ()), *(parsed.anchors if parsed.kind == "order" else ()))
+    here = loose(parsed.place)
+    chosen = (choice for choice in parsed.choices if parsed.kind != "yes_no" and not loose(choice) <= here)
+    named = (*parsed.things, *chosen, *(parsed.anchors if parsed.kind == "order" else ()))
     return {
         "kind": parsed.kind, "things": frozenset(loose(thing) for thing in named), "person": loose(parsed.person),
         "place": loose(parsed.clause if beside else parsed.place), "time": loose(said if beside else f"{said} {parsed.clause}"),
@@ -67,12 +69,31 @@ def measure(labels: list[dict[str, Any]], *, show: bool = False) -> dict[str, fl
     return {**table, "ms": 1000 * (time.perf_counter() - begun) / len(labels)}
 
 
+def placed(parsed: Parsed) -> bool:
+    """Every content word of the question stands in a slot."""
+    time = parsed.time.said if parsed.time else ""
+    slots = (*parsed.things, *parsed.anchors, *parsed.choices, parsed.person, parsed.place, parsed.predicate, parsed.verb, parsed.clause, time)
+    return loose(" ".join(parsed.words)) <= loose(" ".join(slots))
+
+
+def coverage(questions: list[str]) -> dict[str, float]:
+    """Of questions without labels: shares whose kind is not the catch-all, and of those that have all content words in a slot."""
+    every = [understand(question) for question in questions]
+    known = [parsed for parsed in every if parsed.kind != "other"]
+    return {"kind known": 100 * len(known) / len(every), "all words placed": 100 * sum(map(placed, known)) / len(every)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("labels", type=Path)
     parser.add_argument("--half", choices=("even", "odd"), default="odd")
     parser.add_argument("--show", action="store_true", help="print what is wrong; only for the half that may be looked at")
+    parser.add_argument("--wordings", action="store_true", help="the file has no labels: print how much of its questions finds a place")
     args = parser.parse_args()
+    if args.wordings:
+        questions = [row["question"] for row in json.loads(args.labels.read_text())]
+        print(*(f"{name:32} {value:6.1f}" for name, value in coverage(questions).items()), sep="\n")
+        return
     rest = 0 if args.half == "even" else 1
     labels = [label for label in json.loads(args.labels.read_text()) if int(label["id"][1:]) % 2 == rest]
     for name, value in measure(labels, show=args.show and args.half == "even").items():

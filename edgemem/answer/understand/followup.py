@@ -14,7 +14,7 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
     step = re.search(r"\bone (before|after)\b|\b(?:any )?(earlier|later)\b", parsed.text)
-    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= set(COLOUR_WORDS))
+    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, "one"})
     attribute = " ".join(word for thing in parsed.things for word in thing.split() if word in COLOUR_WORDS)
     kept = things or tuple(f"{attribute} {thing}".strip() for thing in before.things)
     ordinal = parsed.ordinal or (({"before": -2, "earlier": -2, "after": 2, "later": 2}[step[1] or step[2]]) if step else 0)

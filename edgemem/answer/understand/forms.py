@@ -67,25 +67,23 @@ def form_of(kind: Kind, detail: str, text: str) -> Form:
     """What the answer must look like; "" where the question does not say or what it asks for was seen."""
     if detail == "price" and re.search(r"\b(?:knock|off|discount|reduc)", text):
         return "number"
-    if kind in {"yes_no", "how_many", "order", "summary", "list", "command", "how_why"}:
-        return "topic" if kind == "how_why" and text.startswith("why") else ""
-    if kind == "who":
-        return "name"
-    if kind == "how_long":
-        return "duration"
-    if kind == "where":
-        return "place"
-    if kind == "when" and re.search(
-        r"\b(?:did|was|were)\b.*\b(?:say|said|tell|told|mention\w*|reckon\w*|talk\w*|ask\w*|hear|heard)\b", text
-    ):
-        return ""
+    if kind in _FORM_OF_KIND:
+        return "topic" if kind == "how_why" and text.startswith("why") else _FORM_OF_KIND[kind]
     if kind == "when":
-        return "time" if re.search(r"\b(?:what|which) (?:time|hour)\b|\b(?:opens?|closes?|depart\w*|take off|leave)\b", text) else "date"
+        return next((form for form, pattern in _OF_WHEN if pattern.search(text)), "date")
     head = _HEAD.match(text)
     asked = head[0] if head else text
     return next((form for form, pattern in _ASKS if pattern.search(text if form in _ANYWHERE else asked)), "")
 
 
+_FORM_OF_KIND: dict[Kind, Form] = {
+    **dict.fromkeys(("yes_no", "how_many", "order", "summary", "list", "command", "how_why"), ""), "who": "name", "how_long": "duration",
+    "where": "place",
+}  # type: ignore[dict-item]  # fmt: skip
+_OF_WHEN: tuple[tuple[Form, re.Pattern[str]], ...] = (
+    ("", re.compile(r"\b(?:did|was|were)\b.*\b(?:say|said|tell|told|mention\w*|reckon\w*|talk\w*|ask\w*|hear|heard)\b")),
+    ("time", re.compile(r"\b(?:what|which) (?:time|hour)\b|\b(?:opens?|closes?|depart\w*|take off|leave)\b")),
+)
 _ANYWHERE = frozenset(("colour", "topic", "time", "place", "price"))
 _HEAD = re.compile(r"^(?:(?:at|on|in|by|to|from|of) )?(?:(?!\b(?:on|in|at|for|from|with|by|near|that|under|behind)\b)\S+\s*)+")
 """Up to the first preposition: what stands behind it is where, not what."""

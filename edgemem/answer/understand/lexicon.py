@@ -109,7 +109,7 @@ PLACE_WORDS = frozenset(
 )
 PREPOSITIONS = PLACE_WORDS | frozenset(spelt("of to from for with without by about over through across along around up down off out"
     " past during regarding towards toward like per"
-    " as than since until till"))  # fmt: skip
+    " as than since until till among aloud loud"))  # fmt: skip
 FILLER = frozenset(spelt("please just really actually also too then now again ever never already still yet only even maybe perhaps"
     " quite very so well there here"
     " somewhere anywhere everywhere else exactly not how why when where who whom whose if whether because that which and or but as it's"
@@ -132,6 +132,7 @@ MISSPELT = {
     "didnt": "didn't", "dont": "don't", "havent": "haven't", "wasnt": "wasn't", "isnt": "isn't", "doesnt": "doesn't", "hasnt": "hasn't",
     "im": "i'm", "ive": "i've", "u": "you", "ur": "your", "pls": "please", "plz": "please", "lok": "lock", "seing": "seeing", "sed": "said",
     "whn": "when", "whree": "where", "wehn": "when", "wehre": "where", "whcih": "which", "dose": "does", "seeen": "seen", "sine": "sign",
-    "metting": "meeting", "lasst": "last", "manny": "many", "meny": "many", "yall": "y'all", "leav": "leave",
+    "metting": "meeting", "lasst": "last", "manny": "many", "meny": "many", "mny": "many", "wht": "what", "hom": "home",
+    "yall": "y'all", "leav": "leave",
 }  # fmt: skip
 """Slips in the words that decide what a question is; names of things are compared letter by letter later."""

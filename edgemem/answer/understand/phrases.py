@@ -9,6 +9,7 @@ from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import DETERMINERS, PERSONS, PLACE_WORDS, STATES, STOP, VERBS
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.words import NUMBERS, spelt
+from edgemem.answer.understand.spelling import is_adjective
 from edgemem.infer.phrase import COLOUR_WORDS
 
 
@@ -51,74 +52,106 @@ def _is_silent(word: str) -> bool:
     }
 
 
-def _phrases(words: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Things and the place among them: runs of content words, joined over "of", cut at every stop word and verb."""
-    things: list[str] = []
-    place: list[str] = []
-    run: list[str] = []
-    where = ""
-    verbed = False
-    did = any(word in {"did", "do", "does", "will", "can", "could", "would", "should"} for word in words)
+class _Runs:
+    """Runs of content words, joined over "of", cut at every stop word and verb; those behind a preposition are the place."""
 
-    def close() -> None:
-        nonlocal where
-        if run and not set(run) <= STATES:
-            phrase = _bare(" ".join(run))
-            if where:
-                place.append(f"{where} {phrase}")
-            else:
-                things.append(phrase)
-        run.clear()
-        where = ""
+    def __init__(self, words: Sequence[str], *, noun_first: bool) -> None:
+        self.things: list[str] = []
+        self.places: list[str] = []
+        self._run: list[str] = []
+        self._where = ""
+        self._verbed = False
+        self._named = False
+        self._either = "or" in words
+        self._did = any(word in _DID for word in words)
+        before = "many" if noun_first else ""
+        for word, following in zip(words, (*words[1:], ""), strict=False):
+            self._take(word, before, following)
+            before = word
+        self._close()
+        self.place = (" or " if self._either else " ").join(self.places)
 
-    before = ""
-    for i, word in enumerate(words):
-        following = words[i + 1] if i + 1 < len(words) else ""
-        if word == "of" and run and following and not where and before not in {"kind", "sort", "type", "lot", "out"}:
+    def _take(self, word: str, before: str, following: str) -> None:
+        run = self._run
+        self._named = self._named if run else before in _ARTICLES
+        if self._goes_on(word, before, following):
             run.append(word)
         elif run and run[-1] == "of" and word in DETERMINERS:
             pass
         elif word in PLACE_WORDS and following and following not in PLACE_WORDS and VERBS.get(before, "") != "look":
-            close()
-            where = word
-        elif where and not run and word in DETERMINERS:
-            where = f"{where} {word}"
-        elif (word == "can" and run) or (word in {"first", "last"} and following in {"aid", "name", "class", "floor"}):
-            run.append(word)
+            self._close()
+            self._where = word
+        elif self._where and not run and word in DETERMINERS:
+            self._where = f"{self._where} {word}"
         elif word in STOP or word == "," or (word == "back" and before in VERBS):
-            close()
-        elif _is_verb(word, before, following, seen=verbed, run=run, did=did):
-            close()
-            verbed = True
+            self._close()
+        elif _is_verb(word, before, following, seen=self._verbed, run=run, did=self._did):
+            self._close()
+            self._verbed = True
         else:
             run.append(word)
-        before = word
-    while run and run[-1] == "of":
-        run.pop()
-    close()
-    return tuple(dict.fromkeys(thing for thing in things if thing)), " ".join(place)
+
+    def _goes_on(self, word: str, before: str, following: str) -> bool:
+        """Stop words inside a name: "cups of tea", "the tin can", "the first aid kit"."""
+        if word == "of":
+            return bool(self._run and following and not self._where) and before not in {"kind", "sort", "type", "lot", "out"}
+        return (word in {"can", "one"} and bool(self._run)) or (
+            word in {"first", "last"} and following in {"aid", "name", "class", "floor"}
+        )
+
+    def _close(self) -> None:
+        while self._run and self._run[-1] == "of":
+            self._run.pop()
+        if self._run and (self._named or not set(self._run) <= STATES):
+            phrase = _bare(" ".join(self._run))
+            if self._where:
+                self.places.append(f"{self._where} {phrase}")
+            else:
+                self.things.append(phrase)
+        self._run, self._where = [], ""
+
+
+_ARTICLES = frozenset(("the", "a", "an", "my", "our"))
+_DID = frozenset(("did", "do", "does", "will", "can", "could", "would", "should"))
+_DOERS = frozenset(("i", "we", "you", "he", "she", "they"))
+
+
+def _phrases(words: Sequence[str], *, noun_first: bool = False) -> tuple[tuple[str, ...], str]:
+    """Things and the place among them. `noun_first`: the first word is no verb ("how many books")."""
+    runs = _Runs(words, noun_first=noun_first)
+    return tuple(dict.fromkeys(thing for thing in runs.things if thing)), runs.place
+
+
+def is_deed(word: str, before: str) -> bool:
+    """Behind "I", "we" ... stands what was done, known or not: "where I chucked it"."""
+    return before in _DOERS and word not in STOP and word not in STATES and (word in VERBS or word.endswith("ed"))
 
 
 def _is_verb(word: str, before: str, following: str, *, seen: bool, run: Sequence[str], did: bool) -> bool:
     """A verb's form where a verb may stand: not behind an article, a preposition or in the middle of a name."""
-    if word not in VERBS and run and len(word) > 4 and word.endswith("ed") and following in STOP | {""}:
-        return not before.endswith(".")
-    if word not in VERBS or (seen and word == VERBS[word] and before not in {"i", "to", "we", "you"}):
-        return False
-    plural = word.endswith("s") and VERBS.get(word) in lexicon.AMBIGUOUS
-    if run and ((word == VERBS.get(word) and not did) or plural or before.endswith(".")):
-        return False
-    if word in lexicon.AMBIGUOUS and not (before in lexicon.PRONOUNS | {"to"} or (run and did and following in STOP | {""})):
-        return False
+    if is_deed(word, before):
+        return True
+    if word not in VERBS:
+        return bool(run) and len(word) > 4 and word.endswith("ed") and following in STOP | {""} and not before.endswith(".")
     if before in DETERMINERS or (before in lexicon.PREPOSITIONS and before != "to") or before in COLOUR_WORDS:
         return False
-    if (
-        word.endswith(("ed", "ing"))
-        and following
-        and following not in STOP
-        and before not in lexicon.PRONOUNS | lexicon.AUXILIARIES
-        and not run
-    ):
+    return not _is_named(word, before, following, seen=seen, run=run, did=did) and _may_act(word, before, following, run=run)
+
+
+def _is_named(word: str, before: str, following: str, *, seen: bool, run: Sequence[str], did: bool) -> bool:
+    """A verb's form that is a noun here: "the phone", "two iron bars"."""
+    base = VERBS[word]
+    if seen and word == base and before not in {"i", "to", "we", "you"}:
+        return True
+    plural = word.endswith("s") and base in lexicon.AMBIGUOUS
+    if run and ((word == base and not did) or plural or before.endswith(".")):
+        return True
+    return word in lexicon.AMBIGUOUS and not (before in lexicon.PRONOUNS | {"to"} or (bool(run) and did and following in STOP | {""}))
+
+
+def _may_act(word: str, before: str, following: str, *, run: Sequence[str]) -> bool:
+    leads = word.endswith(("ed", "ing")) and following and following not in STOP
+    if leads and before not in lexicon.PRONOUNS | lexicon.AUXILIARIES and not run:
         return before != ""
     return before in lexicon.PRONOUNS | lexicon.AUXILIARIES | lexicon.FILLER | {"", ",", "to"} or (bool(run) and before != "of")
 
@@ -141,12 +174,18 @@ def slots(rest: str, raw: str, kind: Kind) -> tuple[tuple[str, ...], str, str, s
     """Things, place, person, main verb and its particle."""
     tokens = tokens_of(rest)
     verb, particle = _main_verb(tokens, kind)
-    things, place = _phrases(tokens)
+    things, place = _phrases(tokens, noun_first=kind in {"how_many", "which"} and tokens[:1] != ["of"] and not _is_past(tokens[:1]))
     names = _names(raw)
+    things = tuple(thing for thing in things if thing not in {"name", "surname"} or kind != "who")
+    things = tuple(thing for thing in things if thing != particle)
     people = [thing for thing in things if set(thing.split()) & names or thing.split()[-1] in PERSONS or thing.split()[0] in PERSONS]
     person = "; ".join(dict.fromkeys(_as_written(thing, raw) for thing in people))
     person = person or next((word for word in tokens if word in {"he", "she", "him", "her"} and kind != "where"), "")
     return tuple(thing for thing in things if thing not in people), place, person, verb, particle
+
+
+def _is_past(first: Sequence[str]) -> bool:
+    return any(word in VERBS and word != VERBS[word] and not word.endswith("s") for word in first)
 
 
 def _names(raw: str) -> frozenset[str]:
@@ -170,10 +209,10 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
     """Base of the last verb that stands behind its subject, and a particle ("came round"); "" where only "to be" does."""
     found = ""
     particle = ""
-    did = any(word in {"did", "do", "does", "will", "can", "could", "would", "should"} for word in tokens)
+    did = any(word in _DID for word in tokens)
     for i, word in enumerate(tokens):
-        base = VERBS.get(word, "")
         before = tokens[i - 1] if i else ""
+        base = VERBS.get(word, word if is_deed(word, before) or _is_done(tokens, i) else "")
         if base == "do" and before in {"i", "we", "you"} and not found:
             return "do", ""
         noun = word in lexicon.AMBIGUOUS and before not in lexicon.PRONOUNS | {"to"} and (not did or before in STOP)
@@ -191,12 +230,23 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
         if not found and (subject or (before and before not in STOP and (did or word != base or kind == "who"))):
             found = base
             following = tokens[i + 1] if i + 1 < len(tokens) else ""
-            particle = following if following in _PARTICLES or (found in {"start", "stop", "finish", "keep"} and following in VERBS) else ""
+            particle = following if following in _PARTICLES or (following == "to" and found in _TOWARDS) or (found in {"start", "stop", "finish", "keep"} and following in VERBS) else ""
+            if not particle and tokens[-1] in _LAST and i < len(tokens) - 1:
+                particle = tokens[-1] if tokens[-1] != "on" or found in {"turn", "switch", "leave"} else ""
+            particle = "next to" if following == "next" and tokens[i + 2 : i + 3] == ["to"] else particle
             if found == "spend" and (doing := next((VERBS[w] for w in tokens[i + 1 :] if w.endswith("ing") and w in VERBS), "")):
                 found = doing
     return found, particle
 
 
+def _is_done(tokens: Sequence[str], i: int) -> bool:
+    """An unknown participle behind what it is said of: "is the bathroom furnished"."""
+    ends = i + 1 == len(tokens) or tokens[i + 1] in STOP
+    return ends and i > 0 and tokens[i].endswith("ed") and len(tokens[i]) > 4 and tokens[i - 1] not in STOP
+
+
+_TOWARDS = frozenset(("talk", "speak", "reply", "write", "listen", "belong"))
+_LAST = frozenset(("off", "on", "up", "down", "out", "away", "back", "over"))
 _PARTICLES = frozenset(("round", "by", "up", "off", "down", "out", "away", "over", "home"))
 
 
@@ -212,9 +262,32 @@ def predicate(kind: Kind, verb: str, particle: str, rest: str, detail: str) -> s
         return "doing" if "doing" in rest else "done"
     moved = verb in {"go", "come"} and kind in {"where", "what", "order", "which"} and not particle
     if verb and verb not in lexicon.SEEING | lexicon.SAYING | {"be", "have", "do", "get", "read"} and not moved:
-        return f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
+        deed = f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
+        return f"{deed} longer" if "longer" in rest.split() else deed
+    return _compared(rest, kind) or (_state(rest, kind) if kind in {"yes_no", "which", "how_many", "how_why", "what"} else "")
+
+
+_MORE = re.compile(r"\b(?:more|less) (?:often|\w+(?= than\b))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)")
+_RANK = re.compile(r"\b(?:came|come|comes|arrived?) (first|last)\b")
+_LIKE = re.compile(r"\b(\w{3,}er) (?:than\b|to the\b)|\b(?:is|was|are|were) (?!there)(\w{3,}er)\b|\b(same as)\b")
+
+
+def _compared(rest: str, kind: Kind) -> str:
+    """What things are compared by: "more often", "taller" (than), "came first"."""
+    if kind == "order" and (ranked := _RANK.search(rest)):
+        return f"came {ranked[1]}"
+    if kind in {"yes_no", "which"} and (more := _MORE.search(rest)):
+        return more[0] if more[0].split()[-1] == "often" else more[0].split()[0]
+    found = _LIKE.search(rest) if kind in {"yes_no", "which"} else None
+    return next((group for group in found.groups() if group and group not in PERSONS), "") if found else ""
+
+
+def _state(rest: str, kind: Kind) -> str:
+    """The state that a question names, or the adjective that it ends with."""
     tail = [word for word in tokens_of(rest) if word != ","]
     state = next((word for word in reversed(tail) if word in STATES and word != "same"), "")
-    if not state and tail and tail[-1] in {"on", "off"}:
-        state = tail[-1]
-    return state if kind in {"yes_no", "which", "how_many", "how_why", "what"} else ""
+    if state or not tail:
+        return state
+    last = tail[-1]
+    asserts = kind == "yes_no" and tail[0] in {"is", "was", "are", "were", "isn't", "wasn't", "aren't"} and len(tail) > 2
+    return last if last in {"on", "off"} or (asserts and last not in STOP and last not in COLOUR_WORDS and is_adjective(last)) else ""

@@ -16,7 +16,7 @@ _WORDS = {
     "seven": 7.0, "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0, "twelve": 12.0, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0,
     "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "a couple of": 2.0, "a few": 3.0, "few": 3.0, "couple of": 2.0, "": 1.0,
 }  # fmt: skip
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": _DAY_S, "w": 7 * _DAY_S}
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": _DAY_S, "w": 7 * _DAY_S, "f": 14 * _DAY_S, "mo": 30 * _DAY_S, "y": 365 * _DAY_S}
 WEEKDAYS = [name.lower() for name in calendar.day_name]
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()}
@@ -25,9 +25,14 @@ PARTS = {
 }  # fmt: skip
 """Hours of the day; above 24 reaches into the next morning."""
 
+CALENDAR = frozenset((*WEEKDAYS, *(name for name in _MONTHS if len(name) > 3), *PARTS, "weekend", "tomorrow", "fortnight", "ago"))
+"""Words of the calendar."""
+
 _NUM = r"(?:\d+(?:\.\d+)?|half an?|an?(?! few| couple)|" + "|".join(sorted((w for w in _WORDS if len(w) > 2), key=len, reverse=True)) + r")"
-_UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|weeks?)"
+_UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|weeks?|fortnights?|months?|years?)"
 _DUR = rf"(?:{_NUM}[ -]?{_UNIT}\b(?:(?:,? and |,? ){_NUM}[ -]?{_UNIT}\b)*)"
+DURATION = rf"(?:{_DUR}|half an hour|(?:a )?few (?:minutes|hours|days)|an hour)"
+"""A length of time, as in "half an hour after"."""
 _AMPM = r"(?: ?(?:[ap]\.m\.|[ap]m\b)| in the (?:morning|afternoon|evening)| at night)"
 _CLOCK = (
     rf"(?:\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?{_AMPM}?|\d{{1,2}}h\d{{2}}\b|\d{{1,2}}(?: o'?clock{_AMPM}?|{_AMPM})"
@@ -104,7 +109,10 @@ def duration_s(text: str) -> float:
     """Seconds of "2 min 14 s", "half an hour", "90 seconds"."""
     if text == "half hour":
         return 1800.0
-    return sum(_number(m[1] or "") * _UNITS[m[2][0]] for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text))
+    return sum(
+        _number(m[1] or "") * _UNITS[m[2][:2] if m[2].startswith("mo") else m[2][0]]
+        for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text)
+    )
 
 
 def read_clock(text: str) -> Clock | None:
@@ -222,10 +230,18 @@ _RULES = _compile(
     (rf"\ba week ago (?:on )?({_WEEKDAY})\b", lambda m: {"day": f"{m[1]} before"}),
     (rf"\b({_HOW_MANY}) days? ago(?:,? (?:(?:early|late) )?(?:in the )?{_PART})?\b",
         lambda m: _day(f"{round(_number(m[1]))} days ago", m[2])),
+    (r"\b(?:in |during |over )?(?:the )?(this|last|past) month\b", lambda m: {"day": "this month" if m[1] == "this" else "last month"}),
+    (r"\b(?:on )?christmas eve\b", lambda _: {"day": "0000-12-24"}),
+    (r"\b(?:at|over|on) christmas(?: day)?\b", lambda _: {"day": "0000-12-25"}),
+    (r"\b(?:on )?boxing day\b", lambda _: {"day": "0000-12-26"}),
+    (r"\b(?:on )?new year's eve\b", lambda _: {"day": "0000-12-31"}),
+    (r"\b(?:on )?new year's day\b|\bat new year\b", lambda _: {"day": "0000-01-01"}),
     (rf"\b(?:in|since|during|last|this) ({_MON_FULL})\b(?! \d)", lambda m: {"day": f"month {_MONTHS[m[1]]}"}),
     (rf"\b(?:at |around |about |by |before |after |since )*({_BARE})[ -]?ish\b", lambda m: _bare_hour("at", m[1], 1800.0)),
     (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
-    (rf"\b(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
+    (rf"\b(?:(?:early|late|earlier|later|sometime|some time|this time) )*(?:on )?(?:the )?"
+     r"(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?"
+     rf"(?: {_PART}\b)?",
         lambda m: _day(m[1], m[2])),
     (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
     (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
@@ -256,15 +272,15 @@ _RULES = _compile(
     (rf"\b({_DUR}) (?:ago|earlier|before now)\b", lambda m: {"ago_s": duration_s(m[1])}),
     (rf"\b(?:(?:in|during|within|over|for) )?(?:the |these )?(?:last|past|previous) ({_DUR}|half hour|hour|minute|second|day)\b",
         lambda m: {"last_s": duration_s(m[1])}),
-    (rf"\b(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
-    (rf"\b(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
+    (rf"\b(?:(?:just|right|shortly) )?(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
+    (rf"\b(?:(?:just|right|shortly|soon) )?(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
     (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
     (rf"\b(before|until|till|after|since|at|around|by) ({_BARE})(?=[?,.! ]*$|,)",
         lambda m: _bare_hour(_SIDES.get(m[1], "at"), m[2], 3600.0)),
     (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )",
         lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
     (rf"\bmy (day|week|{_PART[1:-1]})\b", lambda m: {"day": _MINE[m[1]]} if m[1] in _MINE else {"part": m[1]}),
-    (rf"\b(?:early |late |later )?this (?:early |late )?{_PART}\b", lambda m: {"day": "today", "part": m[1]}),
+    (rf"\b(?:early |late |later |earlier |first thing )?this (?:early |late )?{_PART}\b", lambda m: {"day": "today", "part": m[1]}),
     (rf"\b(?:early |late |later )?(?:that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
 )
 # fmt: on

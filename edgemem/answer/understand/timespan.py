@@ -136,35 +136,45 @@ def _local_us(day: date, day_s: float, tz: str) -> int:
 
 def _named_days(name: str, today: date) -> tuple[date, date]:
     """First day and the day after the last."""
-    one = timedelta(days=1)
-    if name in WEEKDAYS:
-        day = today - one * ((today.weekday() - WEEKDAYS.index(name)) % 7)
-        return day, day + one
-    back = {"today": 0, "yesterday": 1, "day before yesterday": 2}
-    if name in back or name.endswith(" days ago"):
-        day = today - one * (back[name] if name in back else int(name.split(maxsplit=1)[0]))
-        return day, day + one
     if name.endswith(" before"):
-        day = _named_days(name.removesuffix(" before"), today)[0] - 7 * one
-        return day, day + one
+        return _named_days(name.removesuffix(" before"), today - 7 * _ONE)
+    if name.endswith("month") or name.startswith("month "):
+        return _month(name, today)
     if name.endswith("weekend"):  # the one that has begun last; "last weekend" on a weekend is the one before
-        begun = today - one * ((today.weekday() - calendar.SATURDAY) % 7)
-        day = begun - 7 * one if name.startswith("last") and begun + 2 * one > today else begun
-        return day, day + 2 * one
-    if name.startswith("month "):
-        number = int(name.removeprefix("month "))
-        year = today.year if number <= today.month else today.year - 1
-        return date(year, number, 1), date(year + number // 12, number % 12 + 1, 1)
+        begun = today - _ONE * ((today.weekday() - calendar.SATURDAY) % 7)
+        day = begun - 7 * _ONE if name.startswith("last") and begun + 2 * _ONE > today else begun
+        return day, day + 2 * _ONE
     if name.endswith("week"):
-        monday = today - one * today.weekday()
-        return {"this week": (monday, monday + 7 * one), "last week": (monday - 7 * one, monday)}.get(name, (today - 7 * one, today + one))
+        monday = today - _ONE * today.weekday()
+        weeks = {"this week": (monday, monday + 7 * _ONE), "last week": (monday - 7 * _ONE, monday)}
+        return weeks.get(name, (today - 7 * _ONE, today + _ONE))
+    day = _named_day(name, today)
+    return day, day + _ONE
+
+
+_ONE = timedelta(days=1)
+_BACK = {"today": 0, "yesterday": 1, "day before yesterday": 2}
+
+
+def _month(name: str, today: date) -> tuple[date, date]:
+    """The month of that number which has begun last ("month 5"), this one or the last one."""
+    back = {"this month": 0, "last month": -1}
+    number = (today.month + back[name] - 1) % 12 + 1 if name in back else int(name.removeprefix("month "))
+    year = today.year if number <= today.month else today.year - 1
+    return date(year, number, 1), date(year + number // 12, number % 12 + 1, 1)
+
+
+def _named_day(name: str, today: date) -> date:
+    """A weekday, a day counted back, or a date; without a year the latest such date that is not in the future."""
+    if name in WEEKDAYS:
+        return today - _ONE * ((today.weekday() - WEEKDAYS.index(name)) % 7)
+    if name in _BACK or name.endswith(" days ago"):
+        return today - _ONE * (_BACK[name] if name in _BACK else int(name.split(maxsplit=1)[0]))
     year, month, number = (int(f) for f in name.split("-"))
     if year:
-        day = date(year, month, number)
-    else:  # no year was said: the latest such date that is not in the future
-        years = (y for y in range(today.year, today.year - 9, -1) if not (month == 2 and number == 29 and not calendar.isleap(y)))
-        day = next(d for d in (date(y, month, number) for y in years) if d <= today)
-    return day, day + one
+        return date(year, month, number)
+    years = (y for y in range(today.year, today.year - 9, -1) if not (month == 2 and number == 29 and not calendar.isleap(y)))
+    return next(d for d in (date(y, month, number) for y in years) if d <= today)
 
 
 def _days_back(view: TimeView, bounds: tuple[int, int], tz: str) -> Iterator[date]:

@@ -1,0 +1,83 @@
+"""Slips in spelling: an unknown word that is one slip away from a known one is taken for that one.
+
+The slips are those of Damerau (Communications of the ACM 7/3, 1964) without a consonant for another, which makes one thing
+another. Known are the words of grammar, of the labels with their explanations, and of LemmInflect's dictionary, whose words are never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from edgemem.answer.understand import lexicon
+from edgemem.answer.understand.timeref import CALENDAR
+from edgemem.answer.understand.words import NUMBERS
+from edgemem.infer.labels import read_table
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_VOWELS = "aeiouy"
+_SHORTEST = 5
+"""Shorter words have too many neighbours one letter away."""
+
+
+@lru_cache(maxsize=1)
+def _common() -> frozenset[str]:
+    """Words of grammar and of time, and the words of labels and their explanations."""
+    texts = (text for row in read_table() for text in (row.name, *row.synonyms, *row.hypernyms, row.gloss))
+    labels = frozenset(word for text in texts for word in re.findall(r"[a-z]{3,}", text.lower()))
+    return labels | lexicon.STOP | lexicon.STATES | lexicon.PERSONS | CALENDAR | lexicon.VERBS.keys() | NUMBERS.keys()
+
+
+def _is_word(word: str) -> bool:
+    from lemminflect import getAllLemmas  # 0.4 s with the first word
+
+    return bool(getAllLemmas(word))
+
+
+def is_adjective(word: str) -> bool:
+    """The dictionary has it as an adjective and as nothing else: "muddy"."""
+    from lemminflect import getAllLemmas
+
+    return set(getAllLemmas(word)) == {"ADJ"}
+
+
+def _is_noun(word: str) -> bool:
+    from lemminflect import getAllLemmas
+
+    return word in getAllLemmas(word).get("NOUN", ())
+
+
+def _slips(word: str) -> Iterator[str]:
+    """The commonest slips undone: two letters swapped, one doubled or not, a vowel for a vowel. The first letter stays."""
+    for i in range(1, len(word)):
+        head, letter, tail = word[:i], word[i], word[i + 1 :]
+        if tail:
+            yield f"{head}{tail[0]}{letter}{tail[1:]}"
+        if letter == head[-1]:
+            yield head + tail
+        if tail and letter in _VOWELS:
+            yield from (f"{head}{other}{tail}" for other in _VOWELS)
+        yield f"{head}{letter}{letter}{tail}"
+
+
+def _gaps(word: str) -> Iterator[str]:
+    """A letter left out or put in."""
+    for i in range(1, len(word) + 1):
+        yield word[:i] + word[i + 1 :]
+        yield from (f"{word[:i]}{letter}{word[i:]}" for letter in _LETTERS)
+
+
+@lru_cache(maxsize=4096)
+def repaired(word: str) -> str:
+    """The known word that a lower-case word is a slip of, else the word itself; a plural in "ys" becomes one in "ies"."""
+    if len(word) < _SHORTEST or not word.isalpha() or not word.isascii() or word in _common() or _is_word(word):
+        return word
+    found = next((other for other in _slips(word) if other in _common()), "")
+    if len(word) > _SHORTEST:
+        found = found or next((other for other in _gaps(word) if other in _common()), "")
+        found = found or next((other for other in _slips(word) if len(other) > _SHORTEST and _is_noun(other)), "")
+    if found or not word.endswith("s"):
+        return found or word
+    single = repaired(word[:-1])
+    return word if single == word[:-1] else f"{single[:-1]}ies" if single.endswith("ry") else f"{single}s"
