@@ -152,5 +152,5 @@ def takes_for_granted(p: Parsed) -> bool:
     return p.kind != "yes_no" and (p.kind != "where" or p.verb in SEEING)
 
 
-GRANTED, SURELY = 0.25, 0.5
+GRANTED, SURELY = 0.28, 0.5
 """Probabilities from which on it is said when a thing was there, and that it was there at all. Chosen on composed streams."""
