@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from edgemem.answer.retrieve import Episode
@@ -44,13 +45,21 @@ def quote(text: str, limit: int = 300) -> str:
     return f'"{flat if len(flat) <= limit else flat[: limit - 1] + "…"}"'
 
 
+_ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
+_OWNED = re.compile(r"^(?:my|your|his|her|its|our|their|this|that|these|those)\s", re.IGNORECASE)
+
+
 def the(phrase: str) -> str:
-    """The phrase with an article."""
-    return f"the {phrase}" if phrase else "that"
+    """The phrase with an article; one that it has already is taken off, and a word that stands for one is kept: "my keys"."""
+    bare = _ARTICLE.sub("", phrase)
+    return bare if _OWNED.match(bare) else f"the {bare}" if bare else "that"
 
 
 def a(phrase: str) -> str:
-    """The phrase with the article that fits."""
+    """The phrase with the article that fits, if it has none yet."""
+    phrase = _ARTICLE.sub("", phrase)
+    if _OWNED.match(phrase):
+        return phrase
     first, last = phrase.split()[:1], phrase.split()[-1:]
     if last and singular(last[0]) != last[0]:
         return phrase

@@ -79,12 +79,8 @@ class Lead(Record, frozen=True):
     basis: Literal["frame", "text", "event"] = "frame"
     firing: float = 1.0
     """How well the vocabulary covers the phrase: the largest probability that a label fires on a picture of it."""
-    by: float = 1.0
-    """The probability that the label it was recognised by fires on a picture of it."""
     named: bool = True
     """Its noun is a word that means something."""
-    agrees: bool = False
-    """Pictures and events point at the same time."""
 
 
 class Pool(ToolResult, frozen=True):
@@ -206,40 +202,30 @@ class GatherTool(BaseTool):
         ):
             lead = Lead(phrase=query.text, confidence=0.9 * text.confidence, episodes=tuple(episodes(view, text.evidence)), basis="text")
         elif frame.evidence:
-            agrees = event.confidence == 1 and any(e.t0_us <= frame.evidence[0].t0_us <= e.t1_us for e in event.evidence[:3])
             shown = tuple(episodes(view, frame.evidence))
-            lead = Lead(phrase=query.text, confidence=frame.confidence, episodes=shown, agrees=agrees)
-            lead = self._known(lead, frame.evidence[0], view)
+            lead = self._known(Lead(phrase=query.text, confidence=frame.confidence, episodes=shown))
         elif event.evidence:
             weight = _ONLY_EVENTS if "frame" in self._by_name and not frame.silent else 0.6
             found = tuple(episodes(view, event.evidence))
             lead = Lead(phrase=query.text, confidence=weight * event.confidence, episodes=found, basis="event")
         else:
-            lead = self._known(Lead(phrase=query.text), None, view)
+            lead = self._known(Lead(phrase=query.text))
         return lead, frame.silent
 
     def _hits(self, channel: str, query: Query, view: View) -> Hits:
         retriever = self._by_name.get(channel)  # type: ignore[call-overload]
         return retriever.retrieve(query, view, _SIGHTINGS) if retriever is not None and query.text.strip() else Hits()
 
-    def _known(self, lead: Lead, best: Evidence | None, view: View) -> Lead:
-        """How well the labels cover the phrase, whether its noun is a word, and how the label that shows it was seen in the best picture.
-
-        A dual encoder knows no labels: it covers everything.
-        """
+    def _known(self, lead: Lead) -> Lead:
+        """How well the labels cover the phrase, and whether its noun is a word. A dual encoder knows no labels: it covers everything."""
         if self._engines is None or self._engines.missing("embed_joint"):
             return lead
         joint = self._engines.role("embed_joint")
         if not isinstance(joint, NamesLabels):
             return lead
         wanted = joint.match_labels(_shape(lead.phrase))
-        fires = {**wanted.objects, **wanted.labels}
-        known = msgspec.structs.replace(
-            lead, firing=max(fires.values(), default=0.0), named=max(fires.values(), default=0.0) >= _FIRES or _is_noun(_shape(lead.phrase))
-        )
-        seen = view.observations([int(best.id[1:])]).get(int(best.id[1:]), ()) if best is not None else ()
-        own = [(fires.get(o.name, 0.0) * o.score, fires.get(o.name, 0.0)) for o in seen if o.kind in {"label", "object"}]
-        return msgspec.structs.replace(known, by=max(own)[1]) if own and max(own)[1] else known
+        firing = max((*wanted.objects.values(), *wanted.labels.values()), default=0.0)
+        return msgspec.structs.replace(lead, firing=firing, named=firing >= _FIRES or _is_noun(_shape(lead.phrase)))
 
 
 CARRIED = f"{' '.join(sorted(CARRIERS))} written write read say said show shown stand stood display displayed print printed call called"

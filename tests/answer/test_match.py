@@ -146,3 +146,14 @@ def test_a_weak_sighting_does_not_make_an_appearance_longer() -> None:
     episode = _episode([sighting(1, 0.1), sighting(5, 0.6), sighting(9, 0.9), sighting(20, 0.2)])
     assert (episode.t0_us, episode.t1_us, episode.offset_us) == (5_000_000, 9_000_000, 5_000_000)
     assert [e.id for e in episode.evidence] == ["m9", "m5", "m20", "m1"]
+
+
+def test_what_only_the_detector_knows_is_told_by_its_objects():
+    query = LabelQuery(labels={"groom": 0.01}, objects={"person": 0.5})
+    seen = [posting(1, "person", 0.9, kind="object"), posting(1, "groom", 0.3)]
+    found = features(query, seen, score_moments(query, seen, 10))
+    assert (found.firing, found.support) == (0.5, 0.9)
+    both = LabelQuery(labels={"cup": 0.23}, objects={"cup": 0.66})
+    seen = [posting(1, "cup", 0.9, kind="object"), posting(1, "cup", 0.3)]
+    found = features(both, seen, score_moments(both, seen, 10))
+    assert (found.firing, found.support) == (0.23, 0.3)

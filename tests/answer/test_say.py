@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from edgemem.answer import weigh
+from edgemem.answer.compose import a, the
 from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import Episode
@@ -190,7 +191,7 @@ def test_more_of_a_feature_never_speaks_against_the_evidence() -> None:
     assert weigh.stated(p, weak) < weigh.stated(p, words)
     assert weigh.stated(p, candidate("x", 0.9, 0.1, 0.5)) < weigh.stated(p, near)
     assert weigh.stated(p, near) > 0.5
-    for model in (weigh.weights().words, weigh.weights().letters, weigh.weights().pictures):
+    for model in (weigh.weights().words, weigh.weights().letters):
         assert all((weight <= 0) == (name in weigh.AGAINST) or weight == 0 for name, weight in model.weights.items())
 
 
@@ -204,10 +205,12 @@ def test_pictures_answer_what_a_picture_can_show() -> None:
 
 
 def test_whether_it_was_there_at_all_needs_more_than_when() -> None:
-    lead = Lead(phrase="mug", confidence=0.3, episodes=(episode(0, 0.3),), firing=0.5, by=0.5)
-    assert weigh.weights().pictures.least < weigh.shown(understand("When did I see the mug?"), lead) < weigh.SURELY
-    assert weigh.is_shown(understand("When did I see the mug?"), lead)
-    assert not weigh.is_shown(understand("Did I see the mug?"), lead)
+    for confidence, granted, sure in ((0.2, False, False), (0.3, True, False), (0.45, True, False), (0.55, True, True)):
+        lead = Lead(phrase="mug", confidence=confidence, episodes=(episode(0, confidence),))
+        for question in ("When did I see the mug?", "How many times did I see the mug?", "Where did I see the mug?"):
+            assert weigh.is_shown(understand(question), lead) is granted
+        for question in ("Did I see the mug?", "Where is my mug?"):
+            assert weigh.is_shown(understand(question), lead) is sure
 
 
 @pytest.mark.parametrize(
@@ -242,17 +245,10 @@ def test_what_is_asked_of_words_is_looked_for_at_all_times() -> None:
         assert weigh.stated_prior(understand(question)) < 0.5
 
 
-def test_a_sure_or_a_hopeless_channel_is_no_certainty() -> None:
-    p = understand("When did I see the mug?")
-    for confidence in (0.0, 1.0):
-        lead = Lead(phrase="mug", confidence=confidence, episodes=(episode(0, 0.9),), firing=0.0, by=0.0)
-        assert 0.0 < weigh.shown(p, lead) < 1.0
-    assert weigh.picture_features(Lead(phrase="mug", confidence=0.5, firing=0.005, by=1.0)) == {
-        "sure": 5.0,
-        "firing": 0.0,
-        "by": 1.0,
-        "agrees": 0.0,
-    }
+def test_pictures_are_as_sure_as_their_matcher() -> None:
+    lead = Lead(phrase="mug", confidence=0.37, episodes=(episode(0, 0.9),), firing=0.1)
+    assert weigh.shown(understand("When did I see the mug?"), lead) == 0.37
+    assert weigh.shown(understand("When did I see the mug?"), Lead(phrase="mug", confidence=0.37)) == 0.0
 
 
 def test_two_things_that_fit_as_well_are_told_as_two() -> None:
@@ -283,6 +279,19 @@ def test_appearances_are_tracks_of_what_is_close_and_clear() -> None:
     tracks = strong(lead)
     assert [(t.t0_us // US, t.t1_us // US, t.score) for t in tracks] == [(0, 15, 0.9), (100, 100, 0.4), (110, 110, 0.8)]
     assert [e.score for e in tracks[0].evidence] == [0.9, 0.5]
+
+
+def test_an_unsure_sighting_is_no_first_appearance() -> None:
+    lead = Lead(phrase="cat", episodes=(episode(0, 0.5), episode(100, 0.9), episode(200, 0.6)))
+    assert [t.t0_us // US for t in strong(lead)] == [0, 100, 200]
+    assert [t.t0_us // US for t in strong(lead, 1)] == [t.t0_us // US for t in strong(lead, -1)] == [100, 200]
+
+
+def test_what_has_an_article_gets_no_second_one() -> None:
+    assert [the(x) for x in ("mug", "the mug", "a mug", "The mug", "my mug", "theatre", "")] == [
+        "the mug", "the mug", "the mug", "the mug", "my mug", "the theatre", "that",
+    ]  # fmt: skip
+    assert [a(x) for x in ("mug", "the apple", "an apple", "my mug", "apples")] == ["a mug", "an apple", "an apple", "my mug", "apples"]
 
 
 def test_the_nth_appearance_is_counted_from_either_end() -> None:

@@ -1,16 +1,16 @@
 """Fit how evidence is weighed: `fit.py --on facts,composed --report lifelogs --work DIR [--write]`.
 
 Material: stated facts with questions that they answer and questions that nothing answers (`facts.tsv`, answered from random small
-memories made of them), composed streams and life logs. Features of the likeliest candidates and leads of every question are collected,
-monotone logistic models fitted on some kinds of material and judged on the others: area under the curve and Brier score.
-Nothing is fitted on what it is reported for.
+memories made of them), composed streams and life logs. Features of the likeliest candidates of every question are collected, monotone
+logistic models fitted on some kinds of material and judged on the others: area under the curve and Brier score. Pictures have no model of
+their own: the confidence of the matcher is judged as it is. Nothing is fitted on what it is reported for.
 """
 
 import argparse
 import csv
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,8 @@ from edgemem.remember.view import View
 
 Array = npt.NDArray[np.float64]
 NEAR_S = 5.0
-LEAST = {"words": 0.06, "letters": 0.3, "pictures": 0.12}
-"""Probabilities from which on an answer is given; chosen on composed streams by `sweep.py`."""
+LEAST = {"words": 0.06, "letters": 0.3}
+"""Probabilities from which on words are an answer; chosen on composed streams."""
 SHOWN = 2
 """Appearances among which the right one counts as found."""
 TOP = 4
@@ -120,7 +120,7 @@ def streams(source: str, memory: Path, questions: Sequence[dict[str, Any]], kit:
                 if lead.basis == "frame" and lead.episodes:
                     best = sorted(lead.episodes, key=lambda e: -e.score)[:SHOWN]
                     right = not question["unanswerable"] and any(_near(e.best, spans) for e in best)
-                    yield Example(source, group, "pictures", weigh.picture_features(lead), right, asked.text, lead.phrase)
+                    yield Example(source, group, "pictures", {"confidence": lead.confidence}, right, asked.text, lead.phrase)
 
 
 def _gathered(session: Session, tool: GatherTool, view: View) -> Pool:
@@ -155,9 +155,9 @@ def fit(examples: Sequence[Example], names: Sequence[str], least: float, l2: flo
     return weigh.Model(least=least, constant=round(b, 3), weights={name: round(float(v), 3) for name, v in zip(names, w, strict=True)})
 
 
-def judged(model: weigh.Model, examples: Sequence[Example]) -> dict[str, float]:
+def judged(probability: Callable[[Mapping[str, float]], float], examples: Sequence[Example]) -> dict[str, float]:
     """Area under the curve, Brier score, and how many there are."""
-    p = np.array([model.probability(one.features) for one in examples])
+    p = np.array([probability(one.features) for one in examples])
     y = np.array([one.right for one in examples])
     pos, neg = p[y], p[~y]
     auc = float(np.mean((pos[:, None] > neg[None, :]) + 0.5 * (pos[:, None] == neg[None, :]))) if len(pos) and len(neg) else float("nan")
@@ -208,6 +208,22 @@ def seen_questions(shown: dict[str, list[list[float]]], never: Sequence[str]) ->
     return made + [{"question": f"When did I see the {name}?", "spans": [], "channel": "frame", "unanswerable": True} for name in never]
 
 
+def collected(material: Path, cache: Path | None) -> list[Example]:
+    """Examples of all material, from the cache where it is there."""
+    if cache and cache.exists():
+        return msgspec.json.decode(cache.read_bytes(), type=list[Example])
+    kit = make_kit()
+    examples = list(facts(Path(__file__).with_name("facts.tsv"), Meaning(kit.engines)))
+    for source, rows in json.loads(material.read_text()).items():
+        for memory, folder, natural in rows:
+            home = Path(folder)
+            asked = composed_questions(home) if source == "composed" else lifelog_questions(home, Path(natural) if natural else None)
+            examples += streams(source, Path(memory), asked, kit)
+    if cache:
+        cache.write_bytes(msgspec.json.encode(examples))
+    return examples
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -217,27 +233,12 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write edgemem/answer/weights.json")
     parser.add_argument("--cache", type=Path, help="keep the examples here")
     args = parser.parse_args()
-    if args.cache and args.cache.exists():
-        examples = msgspec.json.decode(args.cache.read_bytes(), type=list[Example])
-    else:
-        kit = make_kit()
-        examples = list(facts(Path(__file__).with_name("facts.tsv"), Meaning(kit.engines)))
-        for source, rows in json.loads(args.material.read_text()).items():
-            for memory, folder, natural in rows:
-                asked = (
-                    composed_questions(Path(folder))
-                    if source == "composed"
-                    else lifelog_questions(Path(folder), Path(natural) if natural else None)
-                )
-                examples += streams(source, Path(memory), asked, kit)
-        if args.cache:
-            args.cache.write_bytes(msgspec.json.encode(examples))
+    examples = collected(args.material, args.cache)
     on = set(args.on.split(","))
     fitted = {}
     for model, kind, names in (
         ("words", "words", weigh.WORDS),
         ("letters", "words", weigh.LETTERS),
-        ("pictures", "pictures", weigh.PICTURES),
     ):
         own = [one for one in examples if one.kind == kind and one.source in on]
         fitted[model] = fit(own, names, LEAST[model])
@@ -245,12 +246,14 @@ def main() -> None:
         for source in sorted({one.source for one in examples}):
             there = [one for one in examples if one.kind == kind and one.source == source]
             if there:
-                print(f"  {source:10}", "fitted on" if source in on else "", judged(fitted[model], there))
+                print(f"  {source:10}", "fitted on" if source in on else "", judged(fitted[model].probability, there))
+    print("pictures, as the matcher says")
+    for source in sorted({one.source for one in examples}):
+        if there := [one for one in examples if one.kind == "pictures" and one.source == source]:
+            print(f"  {source:10}", judged(lambda features: features["confidence"], there))
     if args.write:
         path = Path(weigh.__file__).with_name("weights.json")
-        made = weigh.Weights(
-            words=fitted["words"], letters=fitted["letters"], pictures=fitted["pictures"], source=f"tools/eval/fit.py --on {args.on}"
-        )
+        made = weigh.Weights(words=fitted["words"], letters=fitted["letters"], source=f"tools/eval/fit.py --on {args.on}")
         path.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
 
 

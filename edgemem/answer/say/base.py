@@ -20,6 +20,8 @@ Window = tuple[int | None, int | None]
 
 STRONG = 0.4
 """An appearance counts when its score is at least this share of the best one's; .35 to .45 did equally well on composed streams."""
+CLEAR = 0.6
+"""The share from which on it counts as the first, the last or the n-th."""
 SAME_TRACK_US = 20 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
@@ -41,11 +43,14 @@ def look_for(phrase: str, window: Window = (None, None)) -> Steps[Lead]:
     return pool.leads[0] if pool.leads else Lead(phrase=phrase)
 
 
-def strong(lead: Lead) -> list[Episode]:
-    """Its appearances as tracks, oldest first: those not much weaker than the best, what is close together as one."""
-    best = best_score(lead)
+def strong(lead: Lead, ordinal: int = 0) -> list[Episode]:
+    """Its appearances as tracks, oldest first: those not much weaker than the best, what is close together as one.
+
+    Where the first, last or n-th is asked for, an unsure one in front shifts all others: only those near the best count.
+    """
+    least = (CLEAR if ordinal else STRONG) * best_score(lead)
     kept: list[Episode] = []
-    for episode in (e for e in lead.episodes if e.score >= STRONG * best):
+    for episode in (e for e in lead.episodes if e.score >= least):
         if kept and kept[-1].stream == episode.stream and episode.t0_us - kept[-1].t1_us < SAME_TRACK_US:
             kept[-1] = joined(kept[-1], episode)
         else:
@@ -142,7 +147,7 @@ def abstain(text: str, *notes: str, evidence: tuple[str, ...] = (), unverified: 
 
 
 def answered(
-    text: str, confidence: float, evidence: tuple[str, ...], option: int | None = None, notes: tuple[str, ...] = (),
+    text: str, confidence: float, evidence: tuple[str, ...], option: int | None = None, *, notes: tuple[str, ...] = (),
     alternatives: tuple[str, ...] = (), unverified: tuple[str, ...] = (),
 ) -> Reply:  # fmt: skip
     """An answer with its evidence."""

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from edgemem.answer.compose import at, the
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode
@@ -114,7 +116,7 @@ def _neighbour(s: Session) -> Plan:
     if not pool.leads:
         return not_seen(s)
     anchor = pool.leads[0]
-    anchors = [e for e in [pick(strong(anchor), ordinal)] if e] if ordinal else list(anchor.episodes)
+    anchors = [e for e in [pick(strong(anchor, ordinal), ordinal)] if e] if ordinal else list(anchor.episodes)
     leads = yield from _looked_up(s, window_of(s))
     near = [[(_pair(s, one, other), other) for one in anchors for other in lead.episodes] for lead in leads]
     scores = [max((score for score, _ in pairs), default=0.0) for pairs in near]
@@ -163,10 +165,10 @@ def _order(s: Session, pool: Pool) -> Plan:
         return _best_option(s, leads, [lead.confidence for lead in leads])
     seen = [i for i, lead in enumerate(leads) if is_shown(p, lead)]
     if len(seen) == 1:
-        last = p.ordinal == -1
-        end = pick(strong(leads[seen[0]]), -1 if last else 1) or best_of(leads[seen[0]])
-        text = f"{s.question.options[seen[0]].strip()} came {'last' if last else 'first'}, {at(end, s.question.tz)}."
-        return answered(text, 0.6 * shown(p, leads[seen[0]]), cite([end]), seen[0])
+        end = -1 if p.ordinal == -1 else 1
+        chosen = pick(strong(leads[seen[0]], end), end) or best_of(leads[seen[0]])
+        text = f"{s.question.options[seen[0]].strip()} came {'last' if end == -1 else 'first'}, {at(chosen, s.question.tz)}."
+        return answered(text, 0.6 * shown(p, leads[seen[0]]), cite([chosen]), seen[0])
     reply, best = in_order(s, leads, [option.strip() for option in s.question.options], pool)
     return with_option(reply, best)
 
@@ -175,14 +177,14 @@ def with_option(reply: Reply, option: int | None) -> Reply:
     """The reply with the option that it means."""
     if reply.status != "answered" or option is None:
         return reply
-    return answered(reply.text, reply.confidence, reply.evidence, option, reply.notes, reply.alternatives, reply.unverified)
+    return msgspec.structs.replace(reply, option=option)
 
 
 def _target(s: Session) -> Steps[tuple[Lead, Episode | None]]:
     place = yield from relate(s)
     pool = yield from gather((s.parsed.target,), place.window)
     lead = pool.leads[0] if pool.leads else Lead(phrase=s.parsed.target)
-    return lead, (pick(strong(lead), s.parsed.ordinal) or best_of(lead)) if is_shown(s.parsed, lead) else None
+    return lead, (pick(strong(lead, s.parsed.ordinal), s.parsed.ordinal) or best_of(lead)) if is_shown(s.parsed, lead) else None
 
 
 def _colour(s: Session) -> Plan:

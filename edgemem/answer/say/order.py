@@ -58,7 +58,7 @@ def relate(s: Session) -> Steps[Place]:
         lead = yield from look_for(phrase, (from_us, to_us))
         if not is_shown(p, lead):
             return Place(window=(from_us, to_us), anchors=tuple(anchors), missing=lead)
-        anchors.append((lead, pick(strong(lead), ordinal) or best_of(lead)))
+        anchors.append((lead, pick(strong(lead, ordinal), ordinal) or best_of(lead)))
     if not anchors:
         return Place(window=(from_us, to_us))
     first = anchors[0][1]
@@ -82,7 +82,8 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     missing = next((lead for i, lead in enumerate(leads) if i not in seen), None)
     if len(leads) < 2 or len(seen) < min(2, len(leads)):
         return not_seen(s, missing, pool=pool), None
-    ends = {i: pick(strong(leads[i]), -1 if last else 1) or best_of(leads[i]) for i in seen}
+    end = -1 if last else 1
+    ends = {i: pick(strong(leads[i], end), end) or best_of(leads[i]) for i in seen}
     ordered = sorted(seen, key=lambda i: ends[i].t0_us, reverse=last)
     sure = min(shown(p, leads[i]) for i in seen) * (1.0 if len(seen) == len(leads) else 0.8)
     proof, more = cite([ends[i] for i in ordered]), others(pool, *ends.values())

@@ -142,7 +142,9 @@ def _ends(s: Session, asked: Asked, rows: Sequence[Row], notes: tuple[str, ...])
     said = listed(f"{person_text(item.name)} ({times_text(item, s)})" for item in items[:6])
     verb = {"who": "talked to" if asked.source else "talked"}.get(asked.wanted, "")
     lead = _lead(asked, verb)
-    return answered(f"{lead}{said}{time_said(s)}.", sure_of(rows), ids_of(item.proofs[-1] for item in items), option_of(s, items), notes)
+    return answered(
+        f"{lead}{said}{time_said(s)}.", sure_of(rows), ids_of(item.proofs[-1] for item in items), option_of(s, items), notes=notes
+    )
 
 
 def _heard_nearby(s: Session, asked: Asked) -> Maybe:
@@ -157,7 +159,7 @@ def _heard_nearby(s: Session, asked: Asked) -> Maybe:
     notes = ("no relations are kept; this is who was heard",)
     text = f"{listed(names)} spoke near you{time_said(s)}, last at {time_text(last.t0_us, s.question.tz)}: {quote(last.text, 160)}."
     items = [Item(name=n, confidence=0.5, proofs=tuple(o.evidence for o in ones), t0_us=ones[0].t0_us) for n, ones in names.items()]
-    return answered(text, 0.5, ids_of([last.evidence, *(ones[-1].evidence for ones in names.values())]), option_of(s, items), notes)
+    return answered(text, 0.5, ids_of([last.evidence, *(ones[-1].evidence for ones in names.values())]), option_of(s, items), notes=notes)
 
 
 def _open_end(row: Row, asked: Asked) -> str:

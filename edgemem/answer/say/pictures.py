@@ -41,7 +41,8 @@ _ORDINAL_TEXT = {1: "first ", -1: "last "}
 
 def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
-    p, tracks = s.parsed, strong(lead)
+    p = s.parsed
+    tracks = strong(lead, p.ordinal)
     placed = yield from _placed(s, tracks)
     there = [track for track, ok in zip(tracks, placed, strict=True) if ok]
     if not is_seen(p) or (p.place and not there and p.kind == "yes_no"):

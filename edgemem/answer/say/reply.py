@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -16,21 +17,16 @@ from edgemem.answer.say.pictures import describe, from_pictures
 from edgemem.answer.say.statements import ranked, refuse, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
+from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.weigh import fits_pictures, is_shown, is_stated, shown, stated_prior
 
 
 def reply(s: Session) -> Plan:
     """The whole way of one question."""
+    if (without := _unread(s)) is not None:
+        return without
     p = s.parsed
-    if s.empty:
-        return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
-    if p.command:
-        return refuse(s)
-    if p.language != "en":
-        return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
-    if p.follows and not (p.things or p.person or p.words):
-        return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
         return with_option(known, same_option(s, known)) if s.question.options and known.option is None else known
@@ -40,6 +36,20 @@ def reply(s: Session) -> Plan:
         return abstain(s.span.problem)
     free = _free(s, pool)
     return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
+
+
+def _unread(s: Session) -> Reply | None:
+    """What is said without looking: to an empty memory, a command, another language, half a question; None for all others."""
+    p = s.parsed
+    if s.empty:
+        return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
+    if p.command:
+        return refuse(s)
+    if p.language != "en":
+        return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
+    if p.follows and not (p.things or p.person or p.words):
+        return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
+    return None
 
 
 def everything(s: Session) -> Steps[Pool]:
@@ -73,34 +83,34 @@ def _nothing() -> Steps[Pool]:
 def _free(s: Session, pool: Pool) -> Plan:
     """Without options: words or pictures, whichever is likelier to answer it; neither where none is likely."""
     p = s.parsed
-    words = ranked(p, pool)
-    sure = words[0][0] if words else 0.0
-    stated = bool(words) and is_stated(p, words[0][1])
     if p.kind == "order":
         return (yield from _order(s, pool))
-    if p.relation and p.kind in {"what", "which", "list", "where", "summary"} and p.anchors and not p.things and not stated:
-        return (yield from neighbours(s))
-    if (
-        not p.things
-        and not p.person
-        and not p.quote
-        and not stated
-        and p.kind in {"summary", "list", "what", "yes_no", "which", "where", "other"}
-    ):
-        return (yield from _scene(s))
+    words = ranked(p, pool)
+    stated = bool(words) and is_stated(p, words[0][1])
+    if not stated and (plan := _of_scenes(p)) is not None:
+        return (yield from plan(s))
     lead, missing = yield from _lead(s, pool)
+    if stated and words[0][0] >= shown(p, lead):
+        sure = p.kind != "yes_no" or words[0][1].held > _ALL_HELD
+        return tell(s, words, others(pool, *words[0][1].evidence[:1])) if sure else _perhaps(s, pool)
     if missing is not None and not stated:
         return not_seen(s, missing, pool=pool)
-    seen = shown(p, lead)
-    if stated and sure >= seen:
-        return (
-            tell(s, words, others(pool, *words[0][1].evidence[:1])) if p.kind != "yes_no" or words[0][1].held > 0.99 else _perhaps(s, pool)
-        )
     if not is_shown(p, lead):
         return _unknown(s, pool, lead)
-    if p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors:
-        return (yield from happened_before(s, lead))
-    return (yield from from_pictures(s, pool, lead))
+    before = p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors
+    return (yield from happened_before(s, lead) if before else from_pictures(s, pool, lead))
+
+
+_ALL_HELD = 0.99
+"""Yes and no are taken from words only where they hold every word of the question."""
+
+
+def _of_scenes(p: Parsed) -> Callable[[Session], Plan] | None:
+    """How a question that names no thing is answered from pictures: by what is beside its anchor, or by all that was there."""
+    if p.relation and p.kind in {"what", "which", "list", "where", "summary"} and p.anchors and not p.things:
+        return neighbours
+    named = p.things or p.person or p.quote
+    return _scene if not named and p.kind in {"summary", "list", "what", "yes_no", "which", "where", "other"} else None
 
 
 def _lead(s: Session, pool: Pool) -> Steps[tuple[Lead, Lead | None]]:
