@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import DETERMINERS, PERSONS, PLACE_WORDS, STATES, STOP, VERBS
 from edgemem.answer.understand.record import Kind
-from edgemem.answer.understand.words import NUMBERS, spelt
 from edgemem.answer.understand.spelling import is_adjective
+from edgemem.answer.understand.words import NUMBERS, spelt
 from edgemem.infer.phrase import COLOUR_WORDS
 
 
@@ -230,7 +230,13 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
         if not found and (subject or (before and before not in STOP and (did or word != base or kind == "who"))):
             found = base
             following = tokens[i + 1] if i + 1 < len(tokens) else ""
-            particle = following if following in _PARTICLES or (following == "to" and found in _TOWARDS) or (found in {"start", "stop", "finish", "keep"} and following in VERBS) else ""
+            particle = (
+                following
+                if following in _PARTICLES
+                or (following == "to" and found in _TOWARDS)
+                or (found in {"start", "stop", "finish", "keep"} and following in VERBS)
+                else ""
+            )
             if not particle and tokens[-1] in _LAST and i < len(tokens) - 1:
                 particle = tokens[-1] if tokens[-1] != "on" or found in {"turn", "switch", "leave"} else ""
             particle = "next to" if following == "next" and tokens[i + 2 : i + 3] == ["to"] else particle
