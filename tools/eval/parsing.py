@@ -72,7 +72,17 @@ def measure(labels: list[dict[str, Any]], *, show: bool = False) -> dict[str, fl
 def placed(parsed: Parsed) -> bool:
     """Every content word of the question stands in a slot."""
     time = parsed.time.said if parsed.time else ""
-    slots = (*parsed.things, *parsed.anchors, *parsed.choices, parsed.person, parsed.place, parsed.predicate, parsed.verb, parsed.clause, time)
+    slots = (
+        *parsed.things,
+        *parsed.anchors,
+        *parsed.choices,
+        parsed.person,
+        parsed.place,
+        parsed.predicate,
+        parsed.verb,
+        parsed.clause,
+        time,
+    )
     return loose(" ".join(parsed.words)) <= loose(" ".join(slots))
 
 

@@ -79,7 +79,7 @@ def form_of(kind: Kind, detail: str, text: str) -> Form:
 _FORM_OF_KIND: dict[Kind, Form] = {
     **dict.fromkeys(("yes_no", "how_many", "order", "summary", "list", "command", "how_why"), ""), "who": "name", "how_long": "duration",
     "where": "place",
-}  # type: ignore[dict-item]  # fmt: skip
+}  # fmt: skip
 _OF_WHEN: tuple[tuple[Form, re.Pattern[str]], ...] = (
     ("", re.compile(r"\b(?:did|was|were)\b.*\b(?:say|said|tell|told|mention\w*|reckon\w*|talk\w*|ask\w*|hear|heard)\b")),
     ("time", re.compile(r"\b(?:what|which) (?:time|hour)\b|\b(?:opens?|closes?|depart\w*|take off|leave)\b")),

@@ -59,6 +59,7 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
         r"|arrive[ds]?)\b"
                   r".*\b(?:first|last|earlier|later|sooner)\b[,:]? .*\bor\b")),
     ("what", "", r"(?:was|is|were|are) there .+,? and what (?:did|does) (?:it|they) say|read (?:me |out )?(?=the|my|that|what)"),
+    ("which", "", r"what (?:is|was|are|were) \w+er, .*\bor\b"),
     ("order", "", r"which (?:one |of ).*\b(?:came?|appeared) (?:first|last)$"),
     ("order", "", (r".*\bbefore or (?:was it )?after\b|.*\bafter or before\b|(?:in )?(?:what|which) order\b|.*\bwhich (?:one )?(?:was"
         r"|came) "
@@ -88,7 +89,8 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
     ("summary", "", (r"describe|summari[sz]e|recap|recount|sum up|(?:give me )?(?:a |an )?(?:summary|overview|recap|rundown)|tell me"
         r" (?:all )?about"
                     r"|what (?:happened|went on|has happened|did i miss|have i missed)\b|what(?:'s| has) been happening|walk me through"
-                    r"|talk me through|(?:run|take) me through|(?:brief|update) me|wrap up|catch me up|(?:what (?:were|are) )?(?:the |my )?(?:high ?lights"
+                    r"|talk me through|(?:run|take) me through|(?:brief|update) me|wrap up|catch me up"
+                    r"|(?:what (?:were|are) )?(?:the |my )?(?:high ?lights"
                     r"|key"
                     r" moments|gist)"
                     r"|how (?:was|did|has) (?:my|the|our) (?:day|morning|afternoon|evening|week|trip|walk|visit|party)\b"
@@ -141,7 +143,8 @@ _SEEN = re.compile(
 )
 _READ = re.compile(
     r"\b(?:signs?|timetable|expir\w+|instructions|recipe|newspaper|invoice|registration|envelope|ticket"
-    r"|(?:number|name|price|date|title) (?:of|on) (?:the|that|my)|text|words? (?:was|were)|letters? (?:was|were)|poster|label|badge|screen|headline|written|printed|menu|signed|read"
+    r"|(?:number|name|price|date|title) (?:of|on) (?:the|that|my)"
+    r"|text|words? (?:was|were)|letters? (?:was|were)|poster|label|badge|screen|headline|written|printed|menu|signed|read"
     r"|price|page (?:was|am|were)|dosage|number plate|licen[cs]e plate"
     r"|notice|banner|board|receipt|title|caption|house number|display(?:ed)?|posted|slogan|stood on|say on|spelt|spelled)\b|^how much is\b"
 )
@@ -218,6 +221,9 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     time, timeless = take_time(body)
     if topic and time is None:
         time, topic = take_time(topic)
+    if time is not None and re.search(r"\b(?:than|as)\b", timeless):
+        other, timeless = take_time(timeless)
+        time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
         topic = topic if content(topic) else ""
     timeless = re.sub(r"(?:^|\b)(?:at|on|in|of|around)$", "", timeless.strip(" ,;:-'")).strip()
     timeless = timeless or ("" if _FOLLOWS.search(plain) else "what did i see")
@@ -241,16 +247,20 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     if topic and kind != "order":
         *_, verb, particle = slots(rest.removeprefix(f"{topic} , "), raw, kind)
     place = place or (deictic[1] if (deictic := _DEICTIC.search(rest)) else "")
-    claim = predicate(kind, verb, particle, rest, detail)
+    claim = predicate(kind, verb, particle, timeless if order else rest, detail)
     if (asked_of := _asked_of(timeless, kind)) and not quote:
         claim = claim or asked_of
         things = tuple(thing.removeprefix(f"{asked_of} of ") for thing in things if thing != asked_of)
+    things = tuple(
+        thing.removesuffix(f" {claim}") for thing in things if thing not in claim.split() or (len(things) == 1 and kind != "yes_no")
+    )
     form = form_of(kind, detail, timeless if not topic else f"{topic} {timeless}")
     return Parsed(
         kind=kind, text=plain, form=form, things=things, person=person, place=place, predicate=claim, verb=verb,
         negated=_negated(timeless), hint=_hint(f"{topic} {timeless}"), ordinal=ordinal, relation=relation, anchors=anchors, choices=choices,
         quote=quote, counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
-        time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(timeless if not topic else f"{topic} {timeless}", kind),
+        time=time, clause=" ".join(filter(None, (clause, vague))),
+        words=wanted_words(timeless if not topic else f"{topic} {timeless}", kind),
         follows=_FOLLOWS.search(plain.rstrip(" ?!.")) is not None, asked=None if quote else read_asked(_without_lead(timeless)),
     )  # fmt: skip
 
@@ -263,6 +273,7 @@ _ADJECTIVE = re.compile(r"how ((?!many|much|long|often|come|did|do|does|was|is|a
 _ATTRIBUTE = re.compile(
     r"(?:what|which)(?:'s| is| was| are| were)? (?:the )?(?:\w+ )?(price|number|name|title|brand|size|weight|height|length|age|shape|date"
     r"|temperature|flavour|make|model|dosage|address) (?:of|on) (?:the|my|that|this|our|his|her)\b"
+    r"|(?:what|which) (shape|material|size|condition|state|age|height|weight|length|make|flavour|temperature) (?:is|was|are|were)\b"
 )
 
 
@@ -271,7 +282,7 @@ def _asked_of(body: str, kind: Kind) -> str:
     if kind == "who" and re.search(r"\bname of\b|\bcalled$", body):
         return "named"
     found = (_ADJECTIVE.match(body) or _ATTRIBUTE.match(body)) if kind in {"what", "which"} else None
-    return found[1] if found else ""
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def _normalise(text: str) -> tuple[str, tuple[str, ...]]:
@@ -346,7 +357,9 @@ def _main_clause(body: str) -> tuple[str, str]:
     starts = [next((i for i, part in enumerate(parts) if re.match(pattern, part.strip(" '"))), None) for pattern in asking]
     first = next((start for start in starts if start is not None), 0)
     if (
-        re.match(r"(?:when|while|after|before|once|if|what) (?!did|do|does|was|is|were|are|has|have|'s|colou?r|time)", parts[0])
+        re.match(
+            r"(?:as soon as|since|when|while|after|before|once|if|what) (?!did|do|does|was|is|were|are|has|have|'s|colou?r|time)", parts[0]
+        )
         and len(parts) > 1
     ):
         later = next((i for i, part in enumerate(parts) if i and re.match(_ASKING, part)), 0)
