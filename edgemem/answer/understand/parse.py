@@ -245,7 +245,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things = (quote,) if quote or (named and (quote := named[1].strip())) else things
     things = tuple(thing for thing in things if thing not in anchors)
     if topic and kind != "order":
-        *_, verb, particle = slots(rest.removeprefix(f"{topic} , "), raw, kind)
+        *_, main, after = slots(rest.removeprefix(f"{topic} , "), raw, kind)
+        verb, particle = (main, after) if main else (verb, particle)
     place = place or (deictic[1] if (deictic := _DEICTIC.search(rest)) else "")
     claim = predicate(kind, verb, particle, timeless if order else rest, detail)
     if (asked_of := _asked_of(timeless, kind)) and not quote:
@@ -467,12 +468,12 @@ def _anchor(text: str) -> str:
 
 def _hint(body: str) -> Hint:
     """What "says" something without being somebody is read; "called" is no saying."""
-    if _SAID.search(body) and not _SAYS_TEXT.search(body):
+    if _SAID.search(body) and not _SAYS_TEXT.search(body) and not re.search(r"\bthey (?:\w+ ){0,3}say\b|\bcalled\b", body):
         return "said"
     return "read" if _READ.search(body) or _SAYS_TEXT.search(body) else "seen" if _SEEN.search(body) else "none"
 
 
-_SAYS_TEXT = re.compile(rf"\b(?:{'|'.join(sorted(CARRIERS - {'word', 'words'}))}|it|they|list|message|letter|e-?mail|sms|card|map|clock)s?"
+_SAYS_TEXT = re.compile(rf"\b(?:{'|'.join(sorted(CARRIERS - {'word', 'words'}))}|it|list|message|letter|e-?mail|sms|card|map|clock)s?"
                         r" (?:\w+ ){0,4}?(?:say|said|read|mention|show)\b")  # fmt: skip
 
 

@@ -266,9 +266,16 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
 def _is_done(tokens: Sequence[str], i: int) -> bool:
     """An unknown participle behind what it is said of: "is the bathroom furnished"."""
     ends = i + 1 == len(tokens) or tokens[i + 1] in STOP
-    return ends and i > 0 and tokens[i].endswith(("ed", "ing")) and len(tokens[i]) > 4 and tokens[i - 1] not in STOP
+    return (
+        ends
+        and i > 0
+        and tokens[i].endswith(("ed", "ing") if tokens[0] in _BEING else "ed")
+        and len(tokens[i]) > 4
+        and tokens[i - 1] not in STOP
+    )
 
 
+_BEING = frozenset(("is", "was", "are", "were", "isn't", "wasn't", "aren't"))
 _TALKING = frozenset(("talk", "speak", "call", "answer", "promise", "agree"))
 _TOWARDS = frozenset(("talk", "speak", "reply", "write", "listen", "belong"))
 _LAST = frozenset(("off", "on", "up", "down", "out", "away", "back", "over"))
@@ -315,5 +322,5 @@ def _state(rest: str, kind: Kind) -> str:
     if state or not tail:
         return state
     last = tail[-1]
-    asserts = kind == "yes_no" and tail[0] in {"is", "was", "are", "were", "isn't", "wasn't", "aren't"} and len(tail) > 2
+    asserts = kind == "yes_no" and tail[0] in _BEING and len(tail) > 2
     return last if last in {"on", "off"} or (asserts and last not in STOP and last not in COLOUR_WORDS and is_adjective(last)) else ""
