@@ -7,11 +7,9 @@ against spaCy the dependency parser was worth no more than the rules.
 from __future__ import annotations
 
 import re
-import unicodedata
 
 import msgspec
 
-from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.followup import followed
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
@@ -19,13 +17,9 @@ from edgemem.answer.understand.lexicon import PERSONS, VERBS
 from edgemem.answer.understand.people import read_asked
 from edgemem.answer.understand.phrases import content, noun_phrase, predicate, slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
-from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.tidy import normalise, take_quote, take_vague
 from edgemem.answer.understand.timeref import DURATION, take_time
 from edgemem.answer.understand.words import CARRIERS, spelt
-from edgemem.errors import UsageError
-
-LIMIT_CHARS = 600
-"""Longer questions are cut to their last sentence with a question mark, else to this many characters."""
 
 # fmt: off
 _LEAD = re.compile(
@@ -117,8 +111,6 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
 # fmt: on
 _COMPILED = tuple((kind, detail, re.compile(pattern)) for kind, detail, pattern in _HEADS)
 
-_MARKS = r"\"\u201c\u201d\u00ab\u00bb"
-_QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
 _NAMED_TEXT = re.compile(r"\b(?:the )?(?:words?|inscription) ([a-z0-9][\w' -]{0,60})$")
 _ORDINAL_WORDS = {
     "first": 1, "1st": 1, "earliest": 1, "initial": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "fifth": 5,
@@ -179,11 +171,11 @@ _MEDIUM = re.compile(
 
 def understand(text: str, before: Parsed | None = None) -> Parsed:
     """The one way in. `before` is the question that this one may go on about. Raises UsageError when nothing is asked."""
-    plain, notes = _normalise(text)
+    plain, notes = normalise(text)
     language = language_of(text)
     if language != "en":
         return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)), notes=notes)
-    plain, quote = _take_quote(plain)
+    plain, quote = take_quote(plain)
     body = _without_lead(plain.rstrip(" ?!."))
     if (command := _COMMAND.match(body) or _imperative(body)) is not None:
         time, rest = take_time(body[command.end() :])
@@ -217,7 +209,7 @@ def _imperative(body: str) -> re.Match[str] | None:
 
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     topic, body = _main_clause(body)
-    body, vague = _take_vague(body)
+    body, vague = take_vague(body)
     time, timeless = take_time(body)
     if topic and time is None:
         time, topic = take_time(topic)
@@ -284,64 +276,6 @@ def _asked_of(body: str, kind: Kind) -> str:
         return "named"
     found = (_ADJECTIVE.match(body) or _ATTRIBUTE.match(body)) if kind in {"what", "which"} else None
     return next(filter(None, found.groups()), "") if found else ""
-
-
-def _normalise(text: str) -> tuple[str, tuple[str, ...]]:
-    notes: tuple[str, ...] = ()
-    text = " ".join(unicodedata.normalize("NFKC", text[:100_000]).replace("\u2019", "'").replace("\x00", " ").split())
-    if not re.search(r"\w", text):
-        raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
-    if len(text) > LIMIT_CHARS:
-        asked = [sentence for sentence in re.findall(r"[^.?!]*\?", text) if re.search(r"\w", sentence)]
-        text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
-        notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
-    quoted = _QUOTED.search(text) is not None
-    made = " ".join(_respelt(word, first=not i, quoted=quoted) for i, word in enumerate(text.split(" ")))
-    for pattern, plain in _SPOKEN:
-        made = pattern.sub(plain, made)
-    return made.strip() or text.lower(), notes
-
-
-def _respelt(word: str, *, first: bool, quoted: bool) -> str:
-    """In lower case, without slips; names (a capital inside the sentence) and what is quoted stay as they are."""
-    core = word.strip('?!.,;:"()')
-    named = quoted or (core != core.lower() and not first)
-    other = lexicon.MISSPELT.get(core.lower(), "") or ("" if named else repaired(core.lower()))
-    return word.replace(core, other).lower() if other else word.lower()
-
-
-_SPOKEN = tuple((re.compile(pattern), plain) for pattern, plain in (
-    (r"\b(wh\w+|how)'d (?!been|better|like|rather|got)", r"\1 did "),
-    (r"\bgimme\b", "give me"), (r"\blemme\b", "let me"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "have to"), (r"\bain't\b", "isn't"),
-    (r"\bya\b", "you"), (r"\bd'you\b", "do you"), (r"\bdunno\b", "don't know"), (r"\b(?:cos|cuz)\b", "because"),
-    (r"(?<![\w'])(?:u+m+|u+h+|erm?|hm+|y'know|basically|literally|honestly|kinda|sorta|bloody|flipping)(?![\w']),? ?", ""),
-    (r"(?<=\b[a-z] )like,? (?=(?:put|go|went|get|got|leave|left|take|took|see|saw|say|said|do|did|have|had|come|came|make|made)\b)", ""),
-    (r"^(so|and|but|ok|hey),? like\b,?", r"\1"),
-    (r" in (?:a few|\w+) (?:sentences?|words|lines|bullet points)(?=[ ?!.]*$)", ""),
-    (r"(?<=\w),? (?:or (?:what|not|something)|innit|mate|at all|eh|huh|though|any (?:clue|idea)|yeah|i mean)(?=[ ?!.]*$)", ""),
-))  # fmt: skip
-"""What is said by the way, and words that are run together."""
-
-
-_VAGUE = re.compile(r"\b(?:just now|right now|the other day|earlier on|earlier than that|lately|(?:quite )?a while (?:ago|back)|so far"
-                    r"|(?<=\w )next(?=$))(?=\W|$)")  # fmt: skip
-
-
-def _take_vague(body: str) -> tuple[str, str]:
-    """A time that is no interval ("just now", "the other day"), cut out."""
-    match = _VAGUE.search(body)
-    if match is None:
-        return body, ""
-    return f"{body[: match.start()]} {body[match.end() :]}".strip() or body, match[0]
-
-
-def _take_quote(text: str) -> tuple[str, str]:
-    """Words in quotation marks are what was read; they stay in the text as plain words."""
-    match = _QUOTED.search(text)
-    if match is None:
-        return text.replace('"', " "), ""
-    quote = (match[1] or match[2] or "").strip(" .,!?")
-    return f"{text[: match.start()]}{quote}{text[match.end() :]}".replace('"', " "), quote
 
 
 def _without_lead(body: str) -> str:
