@@ -89,6 +89,22 @@ _HEAD = re.compile(r"^(?:(?:at|on|in|by|to|from|of) )?(?:(?!\b(?:on|in|at|for|fr
 """Up to the first preposition: what stands behind it is where, not what."""
 
 
+_ADJECTIVE = re.compile(r"how ((?!many|much|long|often|come|did|do|does|was|is|are|were|about|else)\w+) (?:is|was|are|were)\b")
+_ATTRIBUTE = re.compile(
+    r"(?:what|which)(?:'s| is| was| are| were)? (?:the )?(?:\w+ )?(price|number|name|title|brand|size|weight|height|length|age|shape|date"
+    r"|temperature|flavour|make|model|dosage|address) (?:of|on) (?:the|my|that|this|our|his|her)\b"
+    r"|(?:what|which) (shape|material|size|condition|state|age|height|weight|length|make|flavour|temperature) (?:is|was|are|were)\b"
+)
+
+
+def asked_of(body: str, kind: Kind) -> str:
+    """The attribute that is asked for: "how full" is "full", "what was the number of the house" is "number"; of persons "named"."""
+    if kind == "who" and re.search(r"\bname of\b|\bcalled$", body):
+        return "named"
+    found = (_ADJECTIVE.match(body) or _ATTRIBUTE.match(body)) if kind in {"what", "which"} else None
+    return next(filter(None, found.groups()), "") if found else ""
+
+
 def fits(form: Form, text: str) -> bool:
     """Whether words have the form that is asked for."""
     if form in {"name", "person"}:

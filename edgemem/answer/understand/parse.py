@@ -11,7 +11,7 @@ import re
 import msgspec
 
 from edgemem.answer.understand.followup import followed
-from edgemem.answer.understand.forms import form_of
+from edgemem.answer.understand.forms import asked_of, form_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PERSONS, VERBS
 from edgemem.answer.understand.people import read_asked
@@ -241,9 +241,9 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         verb, particle = (main, after) if main else (verb, particle)
     place = place or (deictic[1] if (deictic := _DEICTIC.search(rest)) else "")
     claim = predicate(kind, verb, particle, timeless if order else rest, detail)
-    if (asked_of := _asked_of(timeless, kind)) and not quote:
-        claim = claim or asked_of
-        things = tuple(thing.removeprefix(f"{asked_of} of ") for thing in things if thing != asked_of)
+    if (attribute := asked_of(timeless, kind)) and not quote:
+        claim = claim or attribute
+        things = tuple(thing.removeprefix(f"{attribute} of ") for thing in things if thing != attribute)
     things = tuple(
         thing.removesuffix(f" {claim}") for thing in things if thing not in claim.split() or (len(things) == 1 and kind != "yes_no")
     )
@@ -262,20 +262,6 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
 
 
 _DEICTIC = re.compile(r"(?<!\bis )(?<!was )(?<!\bare )(?<!were )(?<!n't )(?<!\bbe )(?<=\w )(here|there)(?: as well| too)?$")
-_ADJECTIVE = re.compile(r"how ((?!many|much|long|often|come|did|do|does|was|is|are|were|about|else)\w+) (?:is|was|are|were)\b")
-_ATTRIBUTE = re.compile(
-    r"(?:what|which)(?:'s| is| was| are| were)? (?:the )?(?:\w+ )?(price|number|name|title|brand|size|weight|height|length|age|shape|date"
-    r"|temperature|flavour|make|model|dosage|address) (?:of|on) (?:the|my|that|this|our|his|her)\b"
-    r"|(?:what|which) (shape|material|size|condition|state|age|height|weight|length|make|flavour|temperature) (?:is|was|are|were)\b"
-)
-
-
-def _asked_of(body: str, kind: Kind) -> str:
-    """The attribute that is asked for: "how full" is "full", "what was the number of the house" is "number"; of persons "named"."""
-    if kind == "who" and re.search(r"\bname of\b|\bcalled$", body):
-        return "named"
-    found = (_ADJECTIVE.match(body) or _ATTRIBUTE.match(body)) if kind in {"what", "which"} else None
-    return next(filter(None, found.groups()), "") if found else ""
 
 
 def _without_lead(body: str) -> str:
