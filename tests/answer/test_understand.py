@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand import understand as parse
-from edgemem.answer.understand.parse import LIMIT_CHARS
+from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.tidy import LIMIT_CHARS
 from edgemem.errors import UsageError
 
 CASES: list[tuple[str, dict[str, object]]] = [
@@ -141,6 +142,52 @@ SLOTS: list[tuple[str, dict[str, object]]] = [
     ("List everything I bought this week", {"kind": "list", "predicate": "bought"}),
     ("What did the sign at the ferry say?", {"hint": "read"}),
     ("When did someone say that it was funny?", {"hint": "said", "form": ""}),
+    # slips in spelling, and what is said by the way
+    ("whre is my pasport", {"kind": "where", "things": ("passport",)}),
+    ("have i seen a squirel today", {"things": ("squirrel",)}),
+    ("did i lok the frunt door", {"things": ("front door",), "predicate": "locked"}),
+    ("did I recieve the baterys", {"things": ("batteries",), "predicate": "received"}),
+    ("Where did I see Sadle?", {"person": "Sadle"}),
+    ('Did I see the word "pasport"?', {"quote": "pasport"}),
+    ("um where did i like put my headphones, any idea", {"kind": "where", "things": ("headphones",)}),
+    ("yo what'd Maria want from the store", {"person": "Maria", "place": "from the store", "predicate": "wanted"}),
+    ("d'you know where I chucked my gloves", {"kind": "where", "things": ("gloves",), "predicate": "chucked"}),
+    ("ain't there any milk left or what", {"kind": "yes_no", "things": ("milk",)}),
+    ("tell me about my day in three sentences", {"kind": "summary", "place": ""}),
+    # times
+    ("where did I park an hour before the concert", {"things": (), "clause": "an hour before the concert", "anchors": ("concert",)}),
+    ("two days ago, late evening, which jacket did I wear?", {"kind": "which", "things": ("jacket",)}),
+    ("When was the last time before Christmas that I wore the scarf?", {"things": ("scarf",), "clause": "before christmas"}),
+    ("what did he say just now", {"clause": "just now", "hint": "said"}),
+    ("When did the phone ring while I was cooking?", {"things": ("phone",), "clause": "while i was cooking"}),
+    ("Did I drink more coffee this week than last week?", {"things": ("coffee",)}),
+    # comparing
+    ("wich came frist the tram or the taxi", {"kind": "order", "predicate": "came first"}),
+    ("Do I see Mark more often than Julia?", {"predicate": "more often", "person": "Mark; Julia"}),
+    ("was the red car bigger than the blue one", {"things": ("red car", "blue one"), "predicate": "bigger"}),
+    ("Do I have more socks in the drawer or on the line?", {"predicate": "more", "place": "in the drawer or on the line"}),
+    ("What is heavier, the red box or the black one?", {"kind": "which", "predicate": "heavier"}),
+    # what is asked of a thing or a person
+    ("how full is the petrol tank", {"things": ("petrol tank",), "predicate": "full"}),
+    ("what was the title of the book", {"things": ("book",), "predicate": "title"}),
+    ("what shape is the table", {"things": ("table",), "predicate": "shape"}),
+    ("what was the name of the woman", {"kind": "who", "person": "woman", "predicate": "named"}),
+    ("Is the bathroom furnished?", {"things": ("bathroom",), "predicate": "furnished"}),
+    ("was the path muddy", {"things": ("path",), "predicate": "muddy"}),
+    ("was the window still open when I left", {"verb": ""}),
+    ("Did my brother bring the drill back?", {"predicate": "brought back"}),
+    ("What was I reading on the train?", {"predicate": "read"}),
+    ("was the nurse here today", {"place": "here"}),
+    ("was there a nurse", {"place": ""}),
+    ("Is there anything on top of the fridge?", {"things": (), "place": "on top of the fridge"}),
+    ("did I get a letter from Anna", {"things": ("letter",), "person": "Anna", "place": ""}),
+    ("Describe the flat", {"things": ("flat",)}),
+    ("how many books are on the shelf", {"things": ("books",)}),
+    ("on which shelf is the flour", {"kind": "which", "things": ("shelf", "flour")}),
+    ("what does my shopping list say", {"hint": "read"}),
+    ("What about the blue one?", {"kind": "other", "things": ("blue one",)}),
+    ("don't record in the bedroom", {"kind": "command", "predicate": "record", "negated": True}),
+    ("stop recording", {"kind": "command", "predicate": "stop recording"}),
 ]
 
 
@@ -230,3 +277,19 @@ def test_any_text_is_parsed_or_refused_as_empty(text: str) -> None:
         assert not any(character.isalnum() for character in text)
     else:
         assert isinstance(parsed, Parsed)
+
+
+MADE_UP = "blicket flumph zorple quibnar snerd glorp frindle wumble zindor pesko hulon grifta tibbet"
+
+
+@pytest.mark.parametrize("word", [*MADE_UP.split(), "brolly", "loft", "scissors", "among", "fridge", "mugs", "form"])
+def test_a_word_that_is_no_slip_of_another_stays(word: str) -> None:
+    assert repaired(word) == word
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [("pakage", "package"), ("medecine", "medicine"), ("nieghbours", "neighbours"), ("yestrday", "yesterday"), ("suitcaes", "suitcase")],
+)
+def test_a_slip_is_put_right(slip: str, meant: str) -> None:
+    assert repaired(slip) == meant

@@ -79,7 +79,7 @@ def form_of(kind: Kind, detail: str, text: str) -> Form:
 _FORM_OF_KIND: dict[Kind, Form] = {
     **dict.fromkeys(("yes_no", "how_many", "order", "summary", "list", "command", "how_why"), ""), "who": "name", "how_long": "duration",
     "where": "place",
-}  # type: ignore[dict-item]  # fmt: skip
+}  # fmt: skip
 _OF_WHEN: tuple[tuple[Form, re.Pattern[str]], ...] = (
     ("", re.compile(r"\b(?:did|was|were)\b.*\b(?:say|said|tell|told|mention\w*|reckon\w*|talk\w*|ask\w*|hear|heard)\b")),
     ("time", re.compile(r"\b(?:what|which) (?:time|hour)\b|\b(?:opens?|closes?|depart\w*|take off|leave)\b")),
@@ -87,6 +87,22 @@ _OF_WHEN: tuple[tuple[Form, re.Pattern[str]], ...] = (
 _ANYWHERE = frozenset(("colour", "topic", "time", "place", "price"))
 _HEAD = re.compile(r"^(?:(?:at|on|in|by|to|from|of) )?(?:(?!\b(?:on|in|at|for|from|with|by|near|that|under|behind)\b)\S+\s*)+")
 """Up to the first preposition: what stands behind it is where, not what."""
+
+
+_ADJECTIVE = re.compile(r"how ((?!many|much|long|often|come|did|do|does|was|is|are|were|about|else)\w+) (?:is|was|are|were)\b")
+_ATTRIBUTE = re.compile(
+    r"(?:what|which)(?:'s| is| was| are| were)? (?:the )?(?:\w+ )?(price|number|name|title|brand|size|weight|height|length|age|shape|date"
+    r"|temperature|flavour|make|model|dosage|address) (?:of|on) (?:the|my|that|this|our|his|her)\b"
+    r"|(?:what|which) (shape|material|size|condition|state|age|height|weight|length|make|flavour|temperature) (?:is|was|are|were)\b"
+)
+
+
+def asked_of(body: str, kind: Kind) -> str:
+    """The attribute that is asked for: "how full" is "full", "what was the number of the house" is "number"; of persons "named"."""
+    if kind == "who" and re.search(r"\bname of\b|\bcalled$", body):
+        return "named"
+    found = (_ADJECTIVE.match(body) or _ATTRIBUTE.match(body)) if kind in {"what", "which"} else None
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def fits(form: Form, text: str) -> bool:

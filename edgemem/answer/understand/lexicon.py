@@ -29,10 +29,10 @@ _REGULAR = spelt(
     " fry peel chop stir taste smoke shower shave brush comb dress dry fold tidy dust vacuum mop scrub polish damage scratch bump crash"
     " injure attack bark chase jump land crawl dance travel board depart miss cancel book rent hire earn save count weigh measure press"
     " push"
-    " pull lift lean point wave nod kiss hug marry name cover wrap glue drill screw type swap exchange copy share"
+    " pull lift lean pop emerge point wave nod kiss hug marry name cover wrap glue drill screw type swap exchange copy share"
     " download delete erase export blur show clap rain snow reckon say tip fetch feature"
 )
-_DOUBLED = frozenset(spelt("stop drop chop spot wrap mop nod hug swap plan ship grab tip pat dip clap"))
+_DOUBLED = frozenset(spelt("stop drop chop spot wrap mop nod hug swap plan ship grab tip pat dip clap pop"))
 
 
 def _regular(verb: str) -> tuple[str, str, str]:
@@ -68,7 +68,10 @@ AMBIGUOUS = frozenset(spelt(
 ))  # fmt: skip
 """Verbs whose base form is a noun as well: verbs only behind who does it."""
 SEEING = frozenset(
-    spelt("see look watch spot notice view appear show pass happen catch meet observe witness encounter film record remember recall find")
+    spelt(
+        "see look watch spot notice view appear pop emerge show pass happen catch"
+        " meet observe witness encounter film record remember recall find"
+    )
 )
 """What a camera does: these deeds are checked by the picture itself."""
 HAVING = frozenset(

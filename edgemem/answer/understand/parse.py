@@ -7,25 +7,19 @@ against spaCy the dependency parser was worth no more than the rules.
 from __future__ import annotations
 
 import re
-import unicodedata
 
 import msgspec
 
-from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.followup import followed
-from edgemem.answer.understand.forms import form_of
+from edgemem.answer.understand.forms import asked_of, form_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PERSONS, VERBS
 from edgemem.answer.understand.people import read_asked
 from edgemem.answer.understand.phrases import content, noun_phrase, predicate, slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
-from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.tidy import normalise, take_quote, take_vague
 from edgemem.answer.understand.timeref import DURATION, take_time
 from edgemem.answer.understand.words import CARRIERS, spelt
-from edgemem.errors import UsageError
-
-LIMIT_CHARS = 600
-"""Longer questions are cut to their last sentence with a question mark, else to this many characters."""
 
 # fmt: off
 _LEAD = re.compile(
@@ -59,6 +53,7 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
         r"|arrive[ds]?)\b"
                   r".*\b(?:first|last|earlier|later|sooner)\b[,:]? .*\bor\b")),
     ("what", "", r"(?:was|is|were|are) there .+,? and what (?:did|does) (?:it|they) say|read (?:me |out )?(?=the|my|that|what)"),
+    ("which", "", r"what (?:is|was|are|were) \w+er, .*\bor\b"),
     ("order", "", r"which (?:one |of ).*\b(?:came?|appeared) (?:first|last)$"),
     ("order", "", (r".*\bbefore or (?:was it )?after\b|.*\bafter or before\b|(?:in )?(?:what|which) order\b|.*\bwhich (?:one )?(?:was"
         r"|came) "
@@ -88,7 +83,8 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
     ("summary", "", (r"describe|summari[sz]e|recap|recount|sum up|(?:give me )?(?:a |an )?(?:summary|overview|recap|rundown)|tell me"
         r" (?:all )?about"
                     r"|what (?:happened|went on|has happened|did i miss|have i missed)\b|what(?:'s| has) been happening|walk me through"
-                    r"|talk me through|(?:run|take) me through|(?:brief|update) me|wrap up|catch me up|(?:what (?:were|are) )?(?:the |my )?(?:high ?lights"
+                    r"|talk me through|(?:run|take) me through|(?:brief|update) me|wrap up|catch me up"
+                    r"|(?:what (?:were|are) )?(?:the |my )?(?:high ?lights"
                     r"|key"
                     r" moments|gist)"
                     r"|how (?:was|did|has) (?:my|the|our) (?:day|morning|afternoon|evening|week|trip|walk|visit|party)\b"
@@ -115,8 +111,6 @@ _HEADS: tuple[tuple[Kind, str, str], ...] = (
 # fmt: on
 _COMPILED = tuple((kind, detail, re.compile(pattern)) for kind, detail, pattern in _HEADS)
 
-_MARKS = r"\"\u201c\u201d\u00ab\u00bb"
-_QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
 _NAMED_TEXT = re.compile(r"\b(?:the )?(?:words?|inscription) ([a-z0-9][\w' -]{0,60})$")
 _ORDINAL_WORDS = {
     "first": 1, "1st": 1, "earliest": 1, "initial": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "fifth": 5,
@@ -141,7 +135,8 @@ _SEEN = re.compile(
 )
 _READ = re.compile(
     r"\b(?:signs?|timetable|expir\w+|instructions|recipe|newspaper|invoice|registration|envelope|ticket"
-    r"|(?:number|name|price|date|title) (?:of|on) (?:the|that|my)|text|words? (?:was|were)|letters? (?:was|were)|poster|label|badge|screen|headline|written|printed|menu|signed|read"
+    r"|(?:number|name|price|date|title) (?:of|on) (?:the|that|my)"
+    r"|text|words? (?:was|were)|letters? (?:was|were)|poster|label|badge|screen|headline|written|printed|menu|signed|read"
     r"|price|page (?:was|am|were)|dosage|number plate|licen[cs]e plate"
     r"|notice|banner|board|receipt|title|caption|house number|display(?:ed)?|posted|slogan|stood on|say on|spelt|spelled)\b|^how much is\b"
 )
@@ -176,11 +171,11 @@ _MEDIUM = re.compile(
 
 def understand(text: str, before: Parsed | None = None) -> Parsed:
     """The one way in. `before` is the question that this one may go on about. Raises UsageError when nothing is asked."""
-    plain, notes = _normalise(text)
+    plain, notes = normalise(text)
     language = language_of(text)
     if language != "en":
         return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)), notes=notes)
-    plain, quote = _take_quote(plain)
+    plain, quote = take_quote(plain)
     body = _without_lead(plain.rstrip(" ?!."))
     if (command := _COMMAND.match(body) or _imperative(body)) is not None:
         time, rest = take_time(body[command.end() :])
@@ -214,10 +209,13 @@ def _imperative(body: str) -> re.Match[str] | None:
 
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     topic, body = _main_clause(body)
-    body, vague = _take_vague(body)
+    body, vague = take_vague(body)
     time, timeless = take_time(body)
     if topic and time is None:
         time, topic = take_time(topic)
+    if time is not None and re.search(r"\b(?:than|as)\b", timeless):
+        other, timeless = take_time(timeless)
+        time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
         topic = topic if content(topic) else ""
     timeless = re.sub(r"(?:^|\b)(?:at|on|in|of|around)$", "", timeless.strip(" ,;:-'")).strip()
     timeless = timeless or ("" if _FOLLOWS.search(plain) else "what did i see")
@@ -239,18 +237,23 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things = (quote,) if quote or (named and (quote := named[1].strip())) else things
     things = tuple(thing for thing in things if thing not in anchors)
     if topic and kind != "order":
-        *_, verb, particle = slots(rest.removeprefix(f"{topic} , "), raw, kind)
+        *_, main, after = slots(rest.removeprefix(f"{topic} , "), raw, kind)
+        verb, particle = (main, after) if main else (verb, particle)
     place = place or (deictic[1] if (deictic := _DEICTIC.search(rest)) else "")
-    claim = predicate(kind, verb, particle, rest, detail)
-    if (asked_of := _asked_of(timeless, kind)) and not quote:
-        claim = claim or asked_of
-        things = tuple(thing.removeprefix(f"{asked_of} of ") for thing in things if thing != asked_of)
+    claim = predicate(kind, verb, particle, timeless if order else rest, detail)
+    if (attribute := asked_of(timeless, kind)) and not quote:
+        claim = claim or attribute
+        things = tuple(thing.removeprefix(f"{attribute} of ") for thing in things if thing != attribute)
+    things = tuple(
+        thing.removesuffix(f" {claim}") for thing in things if thing not in claim.split() or (len(things) == 1 and kind != "yes_no")
+    )
     form = form_of(kind, detail, timeless if not topic else f"{topic} {timeless}")
     return Parsed(
         kind=kind, text=plain, form=form, things=things, person=person, place=place, predicate=claim, verb=verb,
         negated=_negated(timeless), hint=_hint(f"{topic} {timeless}"), ordinal=ordinal, relation=relation, anchors=anchors, choices=choices,
         quote=quote, counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
-        time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(timeless if not topic else f"{topic} {timeless}", kind),
+        time=time, clause=" ".join(filter(None, (clause, vague))),
+        words=wanted_words(timeless if not topic else f"{topic} {timeless}", kind),
         follows=_FOLLOWS.search(plain.rstrip(" ?!.")) is not None, asked=None if quote else read_asked(_without_lead(timeless)),
     )  # fmt: skip
 
@@ -259,77 +262,6 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
 
 
 _DEICTIC = re.compile(r"(?<!\bis )(?<!was )(?<!\bare )(?<!were )(?<!n't )(?<!\bbe )(?<=\w )(here|there)(?: as well| too)?$")
-_ADJECTIVE = re.compile(r"how ((?!many|much|long|often|come|did|do|does|was|is|are|were|about|else)\w+) (?:is|was|are|were)\b")
-_ATTRIBUTE = re.compile(
-    r"(?:what|which)(?:'s| is| was| are| were)? (?:the )?(?:\w+ )?(price|number|name|title|brand|size|weight|height|length|age|shape|date"
-    r"|temperature|flavour|make|model|dosage|address) (?:of|on) (?:the|my|that|this|our|his|her)\b"
-)
-
-
-def _asked_of(body: str, kind: Kind) -> str:
-    """The attribute that is asked for: "how full" is "full", "what was the number of the house" is "number"; of persons "named"."""
-    if kind == "who" and re.search(r"\bname of\b|\bcalled$", body):
-        return "named"
-    found = (_ADJECTIVE.match(body) or _ATTRIBUTE.match(body)) if kind in {"what", "which"} else None
-    return found[1] if found else ""
-
-
-def _normalise(text: str) -> tuple[str, tuple[str, ...]]:
-    notes: tuple[str, ...] = ()
-    text = " ".join(unicodedata.normalize("NFKC", text[:100_000]).replace("\u2019", "'").replace("\x00", " ").split())
-    if not re.search(r"\w", text):
-        raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
-    if len(text) > LIMIT_CHARS:
-        asked = [sentence for sentence in re.findall(r"[^.?!]*\?", text) if re.search(r"\w", sentence)]
-        text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
-        notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
-    quoted = _QUOTED.search(text) is not None
-    made = " ".join(_respelt(word, first=not i, quoted=quoted) for i, word in enumerate(text.split(" ")))
-    for pattern, plain in _SPOKEN:
-        made = pattern.sub(plain, made)
-    return made.strip() or text.lower(), notes
-
-
-def _respelt(word: str, *, first: bool, quoted: bool) -> str:
-    """In lower case, without slips; names (a capital inside the sentence) and what is quoted stay as they are."""
-    core = word.strip('?!.,;:"()')
-    named = quoted or (core != core.lower() and not first)
-    other = lexicon.MISSPELT.get(core.lower(), "") or ("" if named else repaired(core.lower()))
-    return word.replace(core, other).lower() if other else word.lower()
-
-
-_SPOKEN = tuple((re.compile(pattern), plain) for pattern, plain in (
-    (r"\b(wh\w+|how)'d (?!been|better|like|rather|got)", r"\1 did "),
-    (r"\bgimme\b", "give me"), (r"\blemme\b", "let me"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "have to"), (r"\bain't\b", "isn't"),
-    (r"\bya\b", "you"), (r"\bd'you\b", "do you"), (r"\bdunno\b", "don't know"), (r"\b(?:cos|cuz)\b", "because"),
-    (r"(?<![\w'])(?:u+m+|u+h+|erm?|hm+|y'know|basically|literally|honestly|kinda|sorta|bloody|flipping)(?![\w']),? ?", ""),
-    (r"(?<=\b[a-z] )like,? (?=(?:put|go|went|get|got|leave|left|take|took|see|saw|say|said|do|did|have|had|come|came|make|made)\b)", ""),
-    (r"^(so|and|but|ok|hey),? like\b,?", r"\1"),
-    (r" in (?:a few|\w+) (?:sentences?|words|lines|bullet points)(?=[ ?!.]*$)", ""),
-    (r"(?<=\w),? (?:or (?:what|not|something)|innit|mate|at all|eh|huh|though|any (?:clue|idea)|yeah|i mean)(?=[ ?!.]*$)", ""),
-))  # fmt: skip
-"""What is said by the way, and words that are run together."""
-
-
-_VAGUE = re.compile(r"\b(?:just now|right now|the other day|earlier on|earlier than that|lately|(?:quite )?a while (?:ago|back)|so far"
-                    r"|(?<=\w )next(?=$))(?=\W|$)")  # fmt: skip
-
-
-def _take_vague(body: str) -> tuple[str, str]:
-    """A time that is no interval ("just now", "the other day"), cut out."""
-    match = _VAGUE.search(body)
-    if match is None:
-        return body, ""
-    return f"{body[: match.start()]} {body[match.end() :]}".strip() or body, match[0]
-
-
-def _take_quote(text: str) -> tuple[str, str]:
-    """Words in quotation marks are what was read; they stay in the text as plain words."""
-    match = _QUOTED.search(text)
-    if match is None:
-        return text.replace('"', " "), ""
-    quote = (match[1] or match[2] or "").strip(" .,!?")
-    return f"{text[: match.start()]}{quote}{text[match.end() :]}".replace('"', " "), quote
 
 
 def _without_lead(body: str) -> str:
@@ -346,7 +278,9 @@ def _main_clause(body: str) -> tuple[str, str]:
     starts = [next((i for i, part in enumerate(parts) if re.match(pattern, part.strip(" '"))), None) for pattern in asking]
     first = next((start for start in starts if start is not None), 0)
     if (
-        re.match(r"(?:when|while|after|before|once|if|what) (?!did|do|does|was|is|were|are|has|have|'s|colou?r|time)", parts[0])
+        re.match(
+            r"(?:as soon as|since|when|while|after|before|once|if|what) (?!did|do|does|was|is|were|are|has|have|'s|colou?r|time)", parts[0]
+        )
         and len(parts) > 1
     ):
         later = next((i for i, part in enumerate(parts) if i and re.match(_ASKING, part)), 0)
@@ -454,12 +388,12 @@ def _anchor(text: str) -> str:
 
 def _hint(body: str) -> Hint:
     """What "says" something without being somebody is read; "called" is no saying."""
-    if _SAID.search(body) and not _SAYS_TEXT.search(body):
+    if _SAID.search(body) and not _SAYS_TEXT.search(body) and not re.search(r"\bthey (?:\w+ ){0,3}say\b|\bcalled\b", body):
         return "said"
     return "read" if _READ.search(body) or _SAYS_TEXT.search(body) else "seen" if _SEEN.search(body) else "none"
 
 
-_SAYS_TEXT = re.compile(rf"\b(?:{'|'.join(sorted(CARRIERS - {'word', 'words'}))}|it|they|list|message|letter|e-?mail|sms|card|map|clock)s?"
+_SAYS_TEXT = re.compile(rf"\b(?:{'|'.join(sorted(CARRIERS - {'word', 'words'}))}|it|list|message|letter|e-?mail|sms|card|map|clock)s?"
                         r" (?:\w+ ){0,4}?(?:say|said|read|mention|show)\b")  # fmt: skip
 
 

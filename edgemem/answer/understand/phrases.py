@@ -78,7 +78,7 @@ class _Runs:
             run.append(word)
         elif run and run[-1] == "of" and word in DETERMINERS:
             pass
-        elif word in PLACE_WORDS and following and following not in PLACE_WORDS and VERBS.get(before, "") != "look":
+        elif (word in PLACE_WORDS or "&" in word) and following and following not in PLACE_WORDS and VERBS.get(before, "") != "look":
             self._close()
             self._where = word
         elif self._where and not run and word in DETERMINERS:
@@ -172,16 +172,28 @@ _MEASURE = re.compile(r"^(?:pairs?|bunch|piece|bits?|heap|set|copy|lots?) of ")
 
 def slots(rest: str, raw: str, kind: Kind) -> tuple[tuple[str, ...], str, str, str, str]:
     """Things, place, person, main verb and its particle."""
-    tokens = tokens_of(rest)
+    tokens = tokens_of(_COMPOUND.sub(lambda match: match[0].replace(" ", "&"), rest))
     verb, particle = _main_verb(tokens, kind)
     things, place = _phrases(tokens, noun_first=kind in {"how_many", "which"} and tokens[:1] != ["of"] and not _is_past(tokens[:1]))
     names = _names(raw)
     things = tuple(thing for thing in things if thing not in {"name", "surname"} or kind != "who")
+    things = tuple(thing.removeprefix("name of ") for thing in things) if kind == "who" else things
     things = tuple(thing for thing in things if thing != particle)
     people = [thing for thing in things if set(thing.split()) & names or thing.split()[-1] in PERSONS or thing.split()[0] in PERSONS]
+    place = place.replace("&", " ")
+    if (
+        place
+        and (held := place.partition(" ")[2])
+        and (held in names or held.split()[-1] in PERSONS)
+        and " " not in held.removeprefix("my ")
+    ):
+        people, place = [*people, held.removeprefix("my ")], ""
     person = "; ".join(dict.fromkeys(_as_written(thing, raw) for thing in people))
     person = person or next((word for word in tokens if word in {"he", "she", "him", "her"} and kind != "where"), "")
     return tuple(thing for thing in things if thing not in people), place, person, verb, particle
+
+
+_COMPOUND = re.compile(r"\b(?:on top of|in front of|out of|to the (?:left|right) of|at the (?:back|bottom|top|end|side) of)\b")
 
 
 def _is_past(first: Sequence[str]) -> bool:
@@ -215,19 +227,23 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
         base = VERBS.get(word, word if is_deed(word, before) or _is_done(tokens, i) else "")
         if base == "do" and before in {"i", "we", "you"} and not found:
             return "do", ""
-        noun = word in lexicon.AMBIGUOUS and before not in lexicon.PRONOUNS | {"to"} and (not did or before in STOP)
+        noun = (
+            (word in lexicon.AMBIGUOUS or (word == f"{base}s" and base in lexicon.AMBIGUOUS and kind == "how_many"))
+            and before not in lexicon.PRONOUNS | {"to"}
+            and (not did or before in STOP)
+        )
         if (
             not base
             or noun
             or (base in {"be", "have", "do"} and i < len(tokens) - 1)
-            or before in DETERMINERS
-            or before in lexicon.PLACE_WORDS
+            or before in DETERMINERS | lexicon.PLACE_WORDS
+            or (word == base and word in STATES and not did and before not in _DOERS)
         ):
             continue
         subject = before in lexicon.PRONOUNS | lexicon.AUXILIARIES | lexicon.FILLER | {"to", ","} or (
             i == 0 and kind in {"who", "what", "which", "where", "how_many"}
         )
-        if not found and (subject or (before and before not in STOP and (did or word != base or kind == "who"))):
+        if not found and (subject or (before and before not in STOP and (did or word != base or kind == "who" or word not in VERBS))):
             found = base
             following = tokens[i + 1] if i + 1 < len(tokens) else ""
             particle = (
@@ -240,6 +256,8 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
             if not particle and tokens[-1] in _LAST and i < len(tokens) - 1:
                 particle = tokens[-1] if tokens[-1] != "on" or found in {"turn", "switch", "leave"} else ""
             particle = "next to" if following == "next" and tokens[i + 2 : i + 3] == ["to"] else particle
+            if found == "go" and following in VERBS and following.endswith("ing"):
+                found = VERBS[following]
             if found == "spend" and (doing := next((VERBS[w] for w in tokens[i + 1 :] if w.endswith("ing") and w in VERBS), "")):
                 found = doing
     return found, particle
@@ -248,9 +266,17 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
 def _is_done(tokens: Sequence[str], i: int) -> bool:
     """An unknown participle behind what it is said of: "is the bathroom furnished"."""
     ends = i + 1 == len(tokens) or tokens[i + 1] in STOP
-    return ends and i > 0 and tokens[i].endswith("ed") and len(tokens[i]) > 4 and tokens[i - 1] not in STOP
+    return (
+        ends
+        and i > 0
+        and tokens[i].endswith(("ed", "ing") if tokens[0] in _BEING else "ed")
+        and len(tokens[i]) > 4
+        and tokens[i - 1] not in STOP
+    )
 
 
+_BEING = frozenset(("is", "was", "are", "were", "isn't", "wasn't", "aren't"))
+_TALKING = frozenset(("talk", "speak", "call", "answer", "promise", "agree"))
 _TOWARDS = frozenset(("talk", "speak", "reply", "write", "listen", "belong"))
 _LAST = frozenset(("off", "on", "up", "down", "out", "away", "back", "over"))
 _PARTICLES = frozenset(("round", "by", "up", "off", "down", "out", "away", "over", "home"))
@@ -267,7 +293,8 @@ def predicate(kind: Kind, verb: str, particle: str, rest: str, detail: str) -> s
     if verb == "do" and kind in {"what", "how_many"}:
         return "doing" if "doing" in rest else "done"
     moved = verb in {"go", "come"} and kind in {"where", "what", "order", "which"} and not particle
-    if verb and verb not in lexicon.SEEING | lexicon.SAYING | {"be", "have", "do", "get", "read"} and not moved:
+    silent = verb == "read" and not re.search(r"\b(?:i|we)\b", rest)
+    if verb and not silent and verb not in lexicon.SEEING | (lexicon.SAYING - _TALKING) | {"be", "have", "do", "get"} and not moved:
         deed = f"{lexicon.PARTICIPLES.get(verb, verb)} {particle}".strip() if verb != "come" or not particle else f"came {particle}"
         return f"{deed} longer" if "longer" in rest.split() else deed
     return _compared(rest, kind) or (_state(rest, kind) if kind in {"yes_no", "which", "how_many", "how_why", "what"} else "")
@@ -295,5 +322,5 @@ def _state(rest: str, kind: Kind) -> str:
     if state or not tail:
         return state
     last = tail[-1]
-    asserts = kind == "yes_no" and tail[0] in {"is", "was", "are", "were", "isn't", "wasn't", "aren't"} and len(tail) > 2
+    asserts = kind == "yes_no" and tail[0] in _BEING and len(tail) > 2
     return last if last in {"on", "off"} or (asserts and last not in STOP and last not in COLOUR_WORDS and is_adjective(last)) else ""

@@ -1,7 +1,8 @@
 """Slips in spelling: an unknown word that is one slip away from a known one is taken for that one.
 
-The slips are those of Damerau (Communications of the ACM 7/3, 1964) without a consonant for another, which makes one thing
-another. Known are the words of grammar, of the labels with their explanations, and of LemmInflect's dictionary, whose words are never changed.
+The slips are those of Damerau (Communications of the ACM 7/3, 1964) but for a consonant in place of another, which makes one thing
+another. Known are the words of grammar, of the labels with their explanations, and of LemmInflect's dictionary, whose words are never
+changed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SHORTEST = 5
 def _common() -> frozenset[str]:
     """Words of grammar and of time, and the words of labels and their explanations."""
     texts = (text for row in read_table() for text in (row.name, *row.synonyms, *row.hypernyms, row.gloss))
-    labels = frozenset(word for text in texts for word in re.findall(r"[a-z]{3,}", text.lower()))
+    labels = frozenset(word for text in texts for word in re.findall(r"\b[a-z]{3,}\b", text))
     return labels | lexicon.STOP | lexicon.STATES | lexicon.PERSONS | CALENDAR | lexicon.VERBS.keys() | NUMBERS.keys()
 
 
@@ -36,10 +37,11 @@ def _is_word(word: str) -> bool:
 
 
 def is_adjective(word: str) -> bool:
-    """The dictionary has it as an adjective and as nothing else: "muddy"."""
+    """The dictionary has it as an adjective and as no noun: "muddy"."""
     from lemminflect import getAllLemmas
 
-    return set(getAllLemmas(word)) == {"ADJ"}
+    kinds = getAllLemmas(word)
+    return "ADJ" in kinds and "NOUN" not in kinds
 
 
 def _is_noun(word: str) -> bool:
@@ -71,7 +73,9 @@ def _gaps(word: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def repaired(word: str) -> str:
     """The known word that a lower-case word is a slip of, else the word itself; a plural in "ys" becomes one in "ies"."""
-    if len(word) < _SHORTEST or not word.isalpha() or not word.isascii() or word in _common() or _is_word(word):
+    if len(word) < _SHORTEST or not (word.isalpha() and word.isascii()) or word in lexicon.STOP or word in lexicon.VERBS:
+        return word
+    if {word, word.removesuffix("s"), word.removesuffix("es")} & _common() or _is_word(word):
         return word
     found = next((other for other in _slips(word) if other in _common()), "")
     if len(word) > _SHORTEST:

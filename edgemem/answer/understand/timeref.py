@@ -217,6 +217,7 @@ class _Reader(Protocol):
 # fmt: off
 _MEDIUM = r"the (?:video|stream|recording|clip|film|footage|memory)"
 _PART = r"(morning|noon|afternoon|evening|night)"
+_ROUGHLY = r"(?:(?:early|late|earlier|later|sometime|some time|this time) )*"
 _MINE = {"day": "today", "week": "this week"}
 _WEEKDAY = "|".join(WEEKDAYS)
 _BARE = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -239,9 +240,7 @@ _RULES = _compile(
     (rf"\b(?:in|since|during|last|this) ({_MON_FULL})\b(?! \d)", lambda m: {"day": f"month {_MONTHS[m[1]]}"}),
     (rf"\b(?:at |around |about |by |before |after |since )*({_BARE})[ -]?ish\b", lambda m: _bare_hour("at", m[1], 1800.0)),
     (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
-    (rf"\b(?:(?:early|late|earlier|later|sometime|some time|this time) )*(?:on )?(?:the )?"
-     r"(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?"
-     rf"(?: {_PART}\b)?",
+    (rf"\b{_ROUGHLY}(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
         lambda m: _day(m[1], m[2])),
     (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
     (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
@@ -281,6 +280,7 @@ _RULES = _compile(
         lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
     (rf"\bmy (day|week|{_PART[1:-1]})\b", lambda m: {"day": _MINE[m[1]]} if m[1] in _MINE else {"part": m[1]}),
     (rf"\b(?:early |late |later |earlier |first thing )?this (?:early |late )?{_PART}\b", lambda m: {"day": "today", "part": m[1]}),
+    (rf"\b(?:early|late) {_PART}\b", lambda m: {"part": m[1]}),
     (rf"\b(?:early |late |later )?(?:that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
 )
 # fmt: on

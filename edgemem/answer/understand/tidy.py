@@ -1,0 +1,74 @@
+"""The text of a question before it is read: in lower case, without slips, fillers, quotation marks and times that are no interval."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from edgemem.answer.understand import lexicon
+from edgemem.answer.understand.spelling import repaired
+from edgemem.errors import UsageError
+
+LIMIT_CHARS = 600
+"""Longer questions are cut to their last sentence with a question mark, else to this many characters."""
+
+_MARKS = r"\"\u201c\u201d\u00ab\u00bb"
+_QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
+
+
+def normalise(text: str) -> tuple[str, tuple[str, ...]]:
+    notes: tuple[str, ...] = ()
+    text = " ".join(unicodedata.normalize("NFKC", text[:100_000]).replace("\u2019", "'").replace("\x00", " ").split())
+    if not re.search(r"\w", text):
+        raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
+    if len(text) > LIMIT_CHARS:
+        asked = [sentence for sentence in re.findall(r"[^.?!]*\?", text) if re.search(r"\w", sentence)]
+        text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
+        notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
+    quoted = _QUOTED.search(text) is not None
+    made = " ".join(_respelt(word, first=not i, quoted=quoted) for i, word in enumerate(text.split(" ")))
+    for pattern, plain in _SPOKEN:
+        made = pattern.sub(plain, made)
+    return made.strip() or text.lower(), notes
+
+
+def _respelt(word: str, *, first: bool, quoted: bool) -> str:
+    """In lower case, without slips; names (a capital inside the sentence) and what is quoted stay as they are."""
+    core = word.strip('?!.,;:"()')
+    named = quoted or (core != core.lower() and not first)
+    other = lexicon.MISSPELT.get(core.lower(), "") or ("" if named else repaired(core.lower()))
+    return word.replace(core, other).lower() if other else word.lower()
+
+
+_SPOKEN = tuple((re.compile(pattern), plain) for pattern, plain in (
+    (r"\b(wh\w+|how)'d (?!been|better|like|rather|got)", r"\1 did "),
+    (r"\bgimme\b", "give me"), (r"\blemme\b", "let me"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "have to"), (r"\bain't\b", "isn't"),
+    (r"\bya\b", "you"), (r"\bd'you\b", "do you"), (r"\bdunno\b", "don't know"), (r"\b(?:cos|cuz)\b", "because"),
+    (r"(?<![\w'])(?:u+m+|u+h+|erm?|hm+|y'know|basically|literally|honestly|kinda|sorta|bloody|flipping)(?![\w']),? ?", ""),
+    (r"(?<=\b[a-z] )like,? (?=(?:put|go|went|get|got|leave|left|take|took|see|saw|say|said|do|did|have|had|come|came|make|made)\b)", ""),
+    (r"^(so|and|but|ok|hey),? like\b,?", r"\1"),
+    (r" in (?:a few|\w+) (?:sentences?|words|lines|bullet points)(?=[ ?!.]*$)", ""),
+    (r"(?<=\w),? (?:or (?:what|not|something)|innit|mate|at all|eh|huh|though|any (?:clue|idea)|yeah|i mean)(?=[ ?!.]*$)", ""),
+))  # fmt: skip
+"""What is said by the way, and words that are run together."""
+
+
+_VAGUE = re.compile(r"\b(?:just now|right now|the other day|earlier on|earlier than that|lately|(?:quite )?a while (?:ago|back)|so far"
+                    r"|(?<=\w )next(?=$))(?=\W|$)")  # fmt: skip
+
+
+def take_vague(body: str) -> tuple[str, str]:
+    """A time that is no interval ("just now", "the other day"), cut out."""
+    match = _VAGUE.search(body)
+    if match is None:
+        return body, ""
+    return f"{body[: match.start()]} {body[match.end() :]}".strip() or body, match[0]
+
+
+def take_quote(text: str) -> tuple[str, str]:
+    """Words in quotation marks are what was read; they stay in the text as plain words."""
+    match = _QUOTED.search(text)
+    if match is None:
+        return text.replace('"', " "), ""
+    quote = (match[1] or match[2] or "").strip(" .,!?")
+    return f"{text[: match.start()]}{quote}{text[match.end() :]}".replace('"', " "), quote
