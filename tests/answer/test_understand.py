@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand import understand as parse
+from edgemem.answer.understand.normal import LIMIT_CHARS
 from edgemem.answer.understand.spelling import repaired
-from edgemem.answer.understand.tidy import LIMIT_CHARS
 from edgemem.errors import UsageError
 
 CASES: list[tuple[str, dict[str, object]]] = [

@@ -14,10 +14,10 @@ from edgemem.answer.understand.followup import followed
 from edgemem.answer.understand.forms import asked_of, form_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PERSONS, VERBS
+from edgemem.answer.understand.normal import normalise, take_quote, take_vague
 from edgemem.answer.understand.people import read_asked
 from edgemem.answer.understand.phrases import content, noun_phrase, predicate, slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
-from edgemem.answer.understand.tidy import normalise, take_quote, take_vague
 from edgemem.answer.understand.timeref import DURATION, take_time
 from edgemem.answer.understand.words import CARRIERS, spelt
 
