@@ -127,7 +127,7 @@ def features(query: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ra
     """Of a whole query in one memory. `ranked` are its moments, best first; `beside`: whether a moment was kept within an appearance's
     time of the best one, so that the thing could have been seen there a second time.
     """
-    kind, names = _telling(query)
+    kind, names = _informative(query)
     firing = max(names.values(), default=0.0)
     if firing <= 0 or not ranked:
         return Features()
@@ -140,7 +140,7 @@ def features(query: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ra
     return Features(firing=firing, support=support, again=again, likeness=query.likeness)
 
 
-def _telling(query: LabelQuery) -> tuple[str, dict[str, float]]:
+def _informative(query: LabelQuery) -> tuple[str, dict[str, float]]:
     """Labels tell whether a thing is there; the detector's objects do where no label knows it, as for people."""
     only_object = max(query.objects.values(), default=0.0) > OBJECT_ALONE * max(query.labels.values(), default=0.0)
     return ("object", query.objects) if only_object else ("label", query.labels)

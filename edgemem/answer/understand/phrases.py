@@ -122,14 +122,14 @@ def _phrases(words: Sequence[str], *, noun_first: bool = False) -> tuple[tuple[s
     return tuple(dict.fromkeys(thing for thing in runs.things if thing)), runs.place
 
 
-def is_deed(word: str, before: str) -> bool:
+def is_action(word: str, before: str) -> bool:
     """Behind "I", "we" ... stands what was done, known or not: "where I chucked it"."""
     return before in _DOERS and word not in STOP and word not in STATES and (word in VERBS or word.endswith("ed"))
 
 
 def _is_verb(word: str, before: str, following: str, *, seen: bool, run: Sequence[str], did: bool) -> bool:
     """A verb's form where a verb may stand: not behind an article, a preposition or in the middle of a name."""
-    if is_deed(word, before):
+    if is_action(word, before):
         return True
     if word not in VERBS:
         return bool(run) and len(word) > 4 and word.endswith("ed") and following in STOP | {""} and not before.endswith(".")
@@ -224,7 +224,7 @@ def _main_verb(tokens: Sequence[str], kind: Kind) -> tuple[str, str]:
     did = any(word in _DID for word in tokens)
     for i, word in enumerate(tokens):
         before = tokens[i - 1] if i else ""
-        base = VERBS.get(word, word if is_deed(word, before) or _is_done(tokens, i) else "")
+        base = VERBS.get(word, word if is_action(word, before) or _is_done(tokens, i) else "")
         if base == "do" and before in {"i", "we", "you"} and not found:
             return "do", ""
         noun = (

@@ -24,7 +24,7 @@ class Parsed(Record, frozen=True):
 
     kind: Kind
     text: str = ""
-    """The question, tidied."""
+    """The question in its normal form."""
     form: Form = ""
     things: tuple[str, ...] = ()
     """What it is about, with attributes, without articles: "red mug"."""
