@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json
 from edgemem.cli.evidence import print_evidence
 from edgemem.records import Answer
+
+if TYPE_CHECKING:
+    from edgemem.serve.memory import Asked
 
 
 @click.command()
@@ -37,25 +41,32 @@ def ask(
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
-    from edgemem.serve.rendering import answer_json
-
     asked = environment.memory(memory).ask_traced(
         question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace
     )
+    try:
+        _print(asked, environment.settings.timezone, trace=trace, as_json=as_json)
+    finally:  # also where the reader of our output has seen enough: a later question may go on about this one
+        not_logged = asked.log()
+    if not_logged and trace:
+        note(f"note: this trace was not stored: {not_logged}")
+    if asked.answer.status != "answered":
+        raise click.exceptions.Exit(3)
+
+
+def _print(asked: Asked, tz: str, *, trace: bool, as_json: bool) -> None:
+    """The answer, its trace where that was asked for, and the notes."""
+    from edgemem.serve.rendering import answer_json
+
     if as_json:
         print_json(answer_json(asked.answer))
     else:
-        _print_answer(asked.answer, environment.settings.timezone)
+        _print_answer(asked.answer, tz)
     if trace:
         click.echo(asked.trace, err=as_json)
     for text in (*asked.answer.notes, *asked.notes):
         note(f"note: {text}")
     sys.stdout.flush()
-    not_logged = asked.log()
-    if not_logged and trace:
-        note(f"note: this trace was not stored: {not_logged}")
-    if asked.answer.status != "answered":
-        raise click.exceptions.Exit(3)
 
 
 def _print_answer(answer: Answer, tz: str) -> None:

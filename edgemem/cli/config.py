@@ -6,7 +6,8 @@ import click
 import msgspec
 
 from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json
-from edgemem.config import Settings, dump
+from edgemem.config import Settings, dump, parse_bytes
+from edgemem.errors import BudgetError, UsageError
 
 
 @click.group()
@@ -23,8 +24,13 @@ def check(environment: CommandContext) -> None:
     A recording that is not there is a warning: the daemon waits for it.
     """
     from edgemem.device.agent import check_sources
+    from edgemem.remember.disk.page_budget import BudgetShares
 
     environment.recipe()
+    try:
+        BudgetShares.of(parse_bytes(environment.settings.budget.disk))
+    except BudgetError as error:
+        raise UsageError(f"settings: {error}") from None
     for missing in check_sources(environment):
         note(f"warning: {missing}")
     environment.services()

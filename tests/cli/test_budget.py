@@ -58,3 +58,10 @@ def test_a_budget_too_small_to_remember_anything_is_refused_in_one_line(
     assert code == 1
     assert err == "edgemem: budget.disk is 63.0MiB: set it to 64MiB or more\n"
     assert not (tmp_path / "m").exists()
+
+
+def test_a_check_of_the_settings_refuses_what_a_run_would(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    assert home.name == "home"
+    code, _, err = ran(capsys, "config", "check", "--set", "budget.disk=63MiB")
+    assert (code, err) == (2, "edgemem: settings: budget.disk is 63.0MiB: set it to 64MiB or more\n")
+    assert ran(capsys, "config", "check", "--set", "budget.disk=64MiB")[0] == 0
