@@ -86,7 +86,7 @@ def ask(view: View, question: Question, kit: AnswerKit, before: str = "") -> tup
         parsed = understand(question.text, understand(before) if before else None)
         return parsed, resolve(parsed.time, question, view)
 
-    session = Session(question, understood, empty=view.bounds() is None)
+    session = Session(question, understood, empty=view.bounds() is None, picture=view.picture)
     with kit.models.answering(session):
         reply = _run(view, session, kit)
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session

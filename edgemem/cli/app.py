@@ -77,6 +77,19 @@ _COMMON = (
     ),
 )  # fmt: skip
 
+
+def with_common_options(command: click.Command) -> click.Command:
+    """A plugin's command with the common options that it does not have itself; those of a group get them too."""
+    if isinstance(command, click.Group):
+        for part in command.commands.values():
+            with_common_options(part)
+        return command
+    own = {parameter.name for parameter in command.params}
+    common = click.command()(common_options(lambda: None)).params
+    command.params += [parameter for parameter in common if parameter.name not in own]
+    return command
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 memory_option = click.option("--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory.")
 
