@@ -1,4 +1,4 @@
-"""Storing what is heard in the stream of one run: utterances, their speakers, and where a later run continues."""
+"""Stores what is heard in the stream of one run: utterances, their speakers, and where a later run continues."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from edgemem.remember.store import Store, Transaction
 
 _AT_ONCE = 32
-"""Utterances in one transaction: about 20 pages each, half of what a transaction may touch under the smallest budget."""
+"""Most utterances in one transaction: about 20 pages each, half of what a transaction may change under the smallest budget."""
 
 
 class Progress(NamedTuple):
-    """How far hearing came."""
+    """How far the sound was heard."""
 
     until_us: int
     """Offset in the stream before which no further utterance will begin."""
@@ -49,11 +49,11 @@ class SoundSource(Protocol):
 
 
 HearingFactory = Callable[[SoundSource, Stamps, "Store", Callable[[], bool]], "Hearing"]
-"""(source, stamps, store, whether the memory is paused) -> what hears this source."""
+"""(source, stamps, store, whether the memory is paused) -> the hearing of this source."""
 
 
 def by_recogniser(recogniser: SpeechRecogniser, embedder: TextEmbedder | None) -> HearingFactory:
-    """Hearing by a speech recogniser; utterances get a vector each from the `embedder`."""
+    """Hearing by a speech recogniser. The `embedder` makes one vector per utterance."""
 
     def make(source: SoundSource, stamps: Stamps, store: Store, paused: Callable[[], bool]) -> Hearing:
         listener = Listener(source.sounds, recogniser, live=source.live, paused=paused)
@@ -63,7 +63,7 @@ def by_recogniser(recogniser: SpeechRecogniser, embedder: TextEmbedder | None) -
 
 
 def by_subtitles(subtitles: Subtitles, embedder: TextEmbedder | None) -> HearingFactory:
-    """Utterances from a subtitle file in place of the sound."""
+    """Utterances from a subtitle file instead of the sound."""
 
     def make(_source: SoundSource, stamps: Stamps, store: Store, _paused: Callable[[], bool]) -> Hearing:
         return Hearing(subtitles.name, subtitles, store, stamps, embedder)
@@ -75,7 +75,7 @@ class Hearing:
     """Stores the utterances of one track. A source without sound has none."""
 
     def __init__(self, name: str, track: Track, store: Store, stamps: Stamps, embedder: TextEmbedder | None) -> None:
-        """`name` is of the recogniser: voices are saved under it."""
+        """`name`: of the recogniser; its voices are saved under this name."""
         self._state_key = f"hear/{name}"
         self._track, self._store, self._stamps, self._embedder = track, store, stamps, embedder
         self._queue: deque[Heard] = deque()
@@ -84,13 +84,13 @@ class Hearing:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines for a person."""
+        """Messages for a person."""
         lost = (f"{self._too_long} utterances are too long for budget.disk and were left out",) if self._too_long else ()
         return (*self._track.notes, *lost)
 
     @property
     def waiting(self) -> bool:
-        """Utterances are left for the next `write`."""
+        """Whether utterances are left for the next `write`."""
         return bool(self._queue)
 
     def start(self, position_us: int) -> None:
@@ -99,11 +99,11 @@ class Hearing:
         self._track.start()
 
     def seen(self, offset_us: int) -> None:
-        """Frames were handled up to this offset of the stream."""
+        """Note that frames were handled up to this offset of the stream."""
         self._track.seen(offset_us - self._stamps.stamp(0, 0)[1])
 
     def finish(self, commit: Callable[[], object], stopped: Callable[[], bool]) -> None:
-        """There are no more frames: hear a recording to its end, or only what was said so far once `stopped()`."""
+        """There are no more frames: hear a recording to its end. Once `stopped()` is true, hear only what was said so far."""
 
         def progress() -> None:
             if stopped():
@@ -116,7 +116,10 @@ class Hearing:
     def write(self, tx: Transaction, stored: Callable[[Spoken], object]) -> Progress:
         """Store what was heard, at most `_AT_ONCE` utterances, and where a later run continues."""
         self._queue.extend(self._track.take())
-        last_us, count = None, 0  # what begins at one time is stored together: a later run could not tell which of it was stored
+        last_us, count = (
+            None,
+            0,
+        )  # utterances that begin at the same time are stored together
         while self._queue and (count < _AT_ONCE or self._queue[0].offset_us == last_us):
             heard = self._queue.popleft()
             last_us, count = heard.offset_us, count + 1

@@ -78,7 +78,7 @@ def test_broken_subtitles_beside_a_film_are_left_out_and_those_that_were_asked_f
     given = ("ingest", str(film), "--memory", str(tmp_path / "m"), "--recipe", recipe)
     code, _, err = run(*given, "--subtitles", str(broken))
     assert (code, err.count("\n")) == (1, 1)
-    assert "walk.srt: holds no subtitles" in err
+    assert "walk.srt: contains no subtitles" in err
     assert not (tmp_path / "m").exists()
     code, _, err = run(*given)
     assert code == 0, err

@@ -119,7 +119,7 @@ def test_live_sound_that_cannot_be_heard_in_time_is_dropped_oldest_first_and_sai
     heard = texts(listener.take())
     assert heard[-1] == str((count - 3) // 4)
     assert len(heard) <= QUEUE_S / 2 + 2
-    assert any("were not heard" in line for line in listener.notes)
+    assert any("were not recognised" in line for line in listener.notes)
 
 
 def test_an_ear_that_fails_costs_its_sound_and_is_said():
@@ -194,7 +194,7 @@ def test_an_old_state_that_the_ear_does_not_know_is_said():
     listener.start()
     assert listener.finish(20)
     assert len(listener.take()) == 1
-    assert "voices start afresh" in listener.notes[0]
+    assert "known voices could not be restored" in listener.notes[0]
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 5), st.floats(0.01, 10)), min_size=1, max_size=200), st.floats(0.05, 2))

@@ -162,7 +162,7 @@ def test_a_live_stream_leaves_a_slow_writer_behind_and_says_so(tmp_path):
             yield from Minutes.write(self, closing)
 
     report = run(tmp_path, Live(200.0), Counting(), Chain(windows(1.0), [Stuck()]))
-    assert any("slow_minutes is behind the stream" in line for line in report.notes)
+    assert any("slow_minutes is slower than the stream" in line for line in report.notes)
 
 
 def test_a_stopped_run_goes_on_without_losing_or_repeating_a_word(tmp_path):

@@ -121,7 +121,7 @@ def test_a_microphone_that_is_not_there_is_said_without_its_password():
 
 def test_a_microphone_goes_with_a_camera_only(tmp_path):
     film = beeps(tmp_path / "a.mp4", [1.0])
-    with pytest.raises(SourceError, match="goes with a camera"):
+    with pytest.raises(SourceError, match="can only be added to a camera"):
         open_source(f"{film}+alsa:default", rate_fps=1)
 
 
