@@ -1,7 +1,7 @@
 # ruff: noqa: F401 - the imports for type checkers are the public names
-"""The contract with plugins. A plugin needs nothing but what can be imported from here (and numpy and msgspec).
+"""The contract with plugins. A plugin needs only the names that can be imported from here (and numpy and msgspec).
 
-Names are imported when they are first used, so that `edgemem --help` loads none of the rooms behind them.
+Names are imported when they are first used, so that `edgemem --help` does not load their modules.
 """
 
 from importlib import import_module
@@ -125,7 +125,7 @@ _HOMES = {
     "edgemem.see.select": ("BaseSelector", "Candidate", "Decision", "Evict", "Keep", "Pin", "Replace", "Selector", "Unpin"),
     "edgemem.see.sources.base": ("BaseSource", "Source", "SourceContext"),
 }  # fmt: skip
-"""Where the public names come from."""
+"""The modules of the public names."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["Component", "NoSettings", "SettingsTable", "hookimpl", *_HOME_OF]  # noqa: PLE0604 - strings

@@ -93,7 +93,7 @@ def test_a_film_that_is_in_the_memory_already_is_not_taken_twice_unless_asked(ru
     kept = json.loads(out)["moments_kept"]
     code, out, err = run(*given)
     assert (code, err.count("\n")) == (0, 1)
-    assert f'already, as "walk": {kept} moments since 2026-05-04 08:00:00; to take it a second time, add --again' in err
+    assert f'already, as "walk": {kept} moments since 2026-05-04 08:00:00; to ingest it a second time, add --again' in err
     again = json.loads(out)
     assert (again["stream"], again["frames_seen"], again["moments_kept"]) == ("walk", 0, 0)
     code, out, err = run(*given, "--again")

@@ -83,7 +83,7 @@ def test_a_key_that_others_can_read_or_that_is_none_is_refused(run, memory, key_
     assert "edgemem memory encrypt" in said(key_file)  # the memory is plain
     assert "does not exist" in said(tmp_path / "nowhere")
     key_file.write_text("short\n")
-    assert "holds no key" in said(key_file)
+    assert "contains no key" in said(key_file)
     code, _, err = run("memory", "keygen", key_file)
     assert (code, "exists" in err) == (2, True)
 
@@ -147,7 +147,7 @@ def test_a_tpm_gives_out_the_key(run, recipe, pictures, home, tmp_path, monkeypa
             assert done.returncode == 0, (command, done.stderr)
         option = ("--memory", tmp_path / "memory", "--set", "store.key_tpm=0x81010001")
         code, _, err = run("ingest", pictures, "--recipe", recipe, *option)
-        assert (code, err.count("\n"), "does not give out the key" in err) == (2, 1, True), err
+        assert (code, err.count("\n"), "does not release the key" in err) == (2, 1, True), err
         assert not (tmp_path / "memory" / "memory.db").exists()
         code, _, err = run("ingest", pictures, "--recipe", recipe, *option, "--set", "store.key_tpm_auth=password")
         assert code == 0, err

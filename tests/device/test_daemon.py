@@ -78,7 +78,7 @@ def test_a_camera_that_is_not_there_yet_or_no_more_is_said_and_waited_for(start:
             text=True,
             check=False,
         )
-        assert "note: yard sees nothing just now: " in asked.stderr
+        assert "note: yard sees nothing now: " in asked.stderr
         assert "secret" not in asked.stderr
         there.set()
         wait_until(lambda: "yard: sees again" in daemon.said)

@@ -294,7 +294,7 @@ def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeyp
         with store.view() as view:
             view._connection.execute("BEGIN")
             view.moments()
-            with pytest.raises(BudgetError, match="a reader keeps the log"):
+            with pytest.raises(BudgetError, match="a reader has prevented a cut of the log"):
                 deque(writing, maxlen=0)
             assert used(store.directory) <= SMALL_CAP
             view._connection.execute("COMMIT")

@@ -175,7 +175,7 @@ def test_a_memory_that_cannot_be_written_stops_the_sources_that_follow(memory: M
     (memory.directory / "letter.txt").write_text("dear diary")
     tried: list[str] = []
     results = list(memory.ingest_all([walk, tmp_path / "absent.mp4"], progress=lambda source, *_: tried.append(source)))
-    assert "not taken in: the memory cannot be written" in results[1].error
+    assert "not ingested: the memory cannot be written" in results[1].error
     assert not tried
 
 
