@@ -1,4 +1,4 @@
-"""`edgemem doctor`: what this machine can do, and what is missing."""
+"""`edgemem doctor`: shows what this machine can do, and what is missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 @common_options
 @pass_environment
 def doctor(environment: CommandContext, as_json: bool) -> None:
-    """Say what this machine can do, what is missing, and how to get it. Exit code 1: edgemem cannot work here."""
+    """Show what this machine can do, what is missing, and how to get it. Exit code 1: edgemem cannot work here."""
     findings = [
         *_machine(),
         *_vectors(),
@@ -57,7 +57,7 @@ def _machine() -> list[Finding]:
 
 
 def _transports(environment: CommandContext) -> list[Finding]:
-    """What an outbox could leave this device by."""
+    """The transports for an outbox."""
     return [Finding("ok", "transport", f"{name}: {part.summary}") for name, part in environment.plugins.components("transports").items()]
 
 
@@ -70,7 +70,7 @@ def _vectors() -> list[Finding]:
 
 
 def _runtimes(environment: CommandContext) -> list[Finding]:
-    """In the order in which they are tried. One that cannot be used is missing only when no other can."""
+    """Runtimes in the order in which they are tried. One that cannot be used counts as missing only if no other can be used."""
     runtimes = environment.engines.runtimes.describe()
     failing = "note" if any(not problem for _, _, problem in runtimes) else "missing"
     return [Finding(failing if problem else "ok", "runtime", f"{name}: {about or problem}") for name, about, problem in runtimes]
@@ -82,7 +82,7 @@ def _roles(environment: CommandContext) -> list[Finding]:
 
 
 def _role(environment: CommandContext, role: str) -> list[Finding]:
-    """Who plays a role, and what it is without."""
+    """The card of a role, and its optional parts that are missing."""
     problem = environment.engines.missing(role)
     if problem:
         return [Finding("missing", role, problem)]
@@ -91,26 +91,26 @@ def _role(environment: CommandContext, role: str) -> list[Finding]:
 
 
 def _played_by(environment: CommandContext, role: str) -> str:
-    """The card, and the runtime that its models are loaded with."""
+    """The card, and the runtime of its models."""
     card = environment.engines.card(role)
     return f"{card.name} on {environment.engines.runtimes.first(card)}" if card.models else card.name
 
 
 def _chat(environment: CommandContext) -> Finding:
-    """Which language model would reason; without one the local planner answers."""
+    """The language model in use; without one the local planner answers."""
     known = sorted(environment.plugins.components("chats"))
     try:
         models = environment.context.models
     except EdgememError as error:
         return Finding("missing", "language model", str(error))
     if models.there:
-        return Finding("ok", "language model", f"{models.name}; not asked yet whether it answers, and whether it sees")
-    how = f"configure one of: {', '.join(known)}, such as --set openai.base_url=..." if known else "no plugin brings one"
+        return Finding("ok", "language model", f"{models.name}; not checked yet whether it answers and accepts pictures")
+    how = f"configure one of: {', '.join(known)}, such as --set openai.base_url=..." if known else "no plugin has one"
     return Finding("note", "language model", f"none: the local planner answers; {how}")
 
 
 def _encryption() -> Finding:
-    """Whether memories can be encrypted here, and whether a configured key can be had."""
+    """Whether memories can be encrypted here, and whether a configured key can be read."""
     from edgemem.remember.disk import keys
 
     try:

@@ -100,7 +100,7 @@ def test_a_memory_is_encrypted_rekeyed_backed_up_exported_and_decrypted(run, mem
     assert run("memory", "encrypt", *first)[0] == 1 or run("memory", "check", *first)[0] == 0
     assert run("memory", "rekey", *first, "--new-key-file", second)[0] == 0
     assert run("memory", "check", *first)[0] == 2
-    assert run("memory", "check", *now)[1] == "the memory is sound\n"
+    assert run("memory", "check", *now)[1] == "the memory has no errors\n"
     code, out, err = run("memory", "export", tmp_path / "out", *now)
     assert (code, "--plain" in err, (tmp_path / "out").exists()) == (2, True, False)
     assert run("memory", "export", tmp_path / "out", "--plain", *now)[0] == 0

@@ -92,7 +92,7 @@ def test_a_changed_file_is_refused_and_not_kept(tmp_path):
 
 
 def test_a_wrong_address_says_so(tmp_path):
-    with mirror(WEIGHTS) as (url, _), pytest.raises(FetchError, match=r"answered 404.*correct url"):
+    with mirror(WEIGHTS) as (url, _), pytest.raises(FetchError, match=r"replied 404.*correct url"):
         fetch_archive(WeightSource(kind="hub", url=f"{url}/missing"), tmp_path)
 
 
