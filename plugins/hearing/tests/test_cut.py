@@ -106,7 +106,7 @@ def test_a_short_utterance_makes_nobody_new():
 
 def test_voices_of_another_embedder_are_refused():
     voices = Voices(RecogniserSettings(), "s")
-    with pytest.raises(ValueError, match="told apart by s"):
+    with pytest.raises(ValueError, match="in the space s"):
         Voices(RecogniserSettings(), "t").restore(voices.state())
 
 

@@ -33,7 +33,7 @@ def test_the_server_may_be_named_by_the_environment(ask, monkeypatch):
 def test_a_misspelt_task_is_refused_with_the_nearest(ask):
     code, _, said = ask(QUESTION, "openai.base_url=http://127.0.0.1:9/v1", "openai.roles.planer.model=m")
     assert code == 2
-    assert 'nothing asks a language model for "planer" (did you mean "planner"?)' in said
+    assert 'no plugin has a task "planer" for a language model (did you mean "planner"?)' in said
 
 
 def test_a_model_that_sees_is_shown_pictures_and_one_that_may_not_is_not(ask):

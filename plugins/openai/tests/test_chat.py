@@ -186,7 +186,7 @@ def test_retry_after_is_kept(make_chat, asking):
         (ScriptedReply.failing(400, "request (9031 tokens) exceeds the available context size"), "prompt is too long"),
         (ScriptedReply.failing(400, "bad luck"), "answers 400: bad luck"),
         (ScriptedReply(status=429, body=b'{"error": {"message": "pay", "code": "insufficient_quota"}}'), "no credit is left"),
-        (ScriptedReply(status=307, headers={"Location": "http://127.0.0.1:9/v1"}), "sends the request on to http://127.0.0.1:9/v1"),
+        (ScriptedReply(status=307, headers={"Location": "http://127.0.0.1:9/v1"}), "redirects the request to http://127.0.0.1:9/v1"),
         (ScriptedReply(body=b"<html>log in</html>", content_type="text/html; charset=utf-8"), "web page"),
         (ScriptedReply(body=b"data: {oops\n\n", content_type="text/event-stream"), "no completion"),
         (ScriptedReply(body=b'{"choices": "many"}'), "no completion"),
@@ -223,9 +223,9 @@ def test_a_silent_server_ends_at_the_stall(make_chat, asking):
 
 def test_a_stream_that_falls_silent_ends_at_the_stall(make_chat, asking):
     with ScriptedServer([ScriptedReply("one two", pause_s=0.3)]) as server:
-        fails(make_chat(server), asking(silence_s=0.1), "said nothing in time")
+        fails(make_chat(server), asking(silence_s=0.1), "sent nothing in time")
     with ScriptedServer([ScriptedReply(body=FIRST, headers={"Content-Length": "99999"}, content_type="text/event-stream")]) as server:
-        fails(make_chat(server), asking(silence_s=0.5), "broke in the middle")
+        fails(make_chat(server), asking(silence_s=0.5), "was lost in the middle")
 
 
 def test_a_server_that_is_gone_is_left_alone_for_a_while(make_chat, asking):

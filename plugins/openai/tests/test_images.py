@@ -85,7 +85,7 @@ def test_a_model_that_refuses_a_picture_is_shown_no_other(make_chat, asking, tmp
     with ScriptedServer(["words"], rejects={"images"}) as server:
         chat = make_chat(server)
         assert chat.sees("inspector")
-        with pytest.raises(ChatError, match="choose a model that sees"):
+        with pytest.raises(ChatError, match="choose a model that accepts pictures"):
             chat.complete(prompt)
         assert len(server.rejected) == 1
         assert not chat.sees("inspector")
@@ -107,7 +107,7 @@ def test_servers_say_in_many_ways_that_they_see_nothing(make_chat, asking, statu
     prompt = asking(messages=(ChatMessage(role="user", text="?", images=(noise(30, 40),)),))
     with ScriptedServer([ScriptedReply.failing(*status_and_words)]) as server:
         chat = make_chat(server)
-        with pytest.raises(ChatError, match="choose a model that sees"):
+        with pytest.raises(ChatError, match="choose a model that accepts pictures"):
             chat.complete(prompt)
         assert not chat.sees("planner")
 

@@ -30,7 +30,7 @@ def ledger(tmp_path, clock):
 def test_a_cap_holds_from_the_worst_case_on_and_gives_back_what_was_not_used(ledger):
     first = ledger.reserve(WORST, 250, 0)
     ledger.reserve(WORST, 250, 0)
-    with pytest.raises(ChatError, match=r"openai\.tokens_per_day = 250 leaves no room \(200 tokens today\).*00:00 UTC"):
+    with pytest.raises(ChatError, match=r"openai\.tokens_per_day = 250 is reached \(200 tokens today\).*00:00 UTC"):
         ledger.reserve(WORST, 250, 0)
     ledger.settle(first, 10, 5, 0.1)
     ledger.reserve(WORST, 250, 0)
