@@ -1,4 +1,4 @@
-"""Whatever a user gives, one clear line comes back with the right exit code, and nothing is lost."""
+"""For every wrong input there is one clear line with the right exit code, and nothing is lost."""
 
 from __future__ import annotations
 

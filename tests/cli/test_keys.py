@@ -1,4 +1,4 @@
-"""Keys on the command line: made, found, refused, changed, in one line each and with the exit code that says whose turn it is."""
+"""Keys on the command line: created, found, refused, changed; each with one line and the right exit code."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_memory_is_encrypted_rekeyed_backed_up_exported_and_decrypted(run, mem
 
 
 def test_a_tpm_gives_out_the_key(run, recipe, pictures, home, tmp_path, monkeypatch):
-    """A software TPM stands in for the chip: the same programs talk to it."""
+    """A software TPM instead of the chip, used by the same programs."""
     if not all(map(shutil.which, ("swtpm", "tpm2_unseal", "tpm2_create"))):
         pytest.skip("needs a software TPM and its programs: apt-get install swtpm tpm2-tools")
     assert home.parent == tmp_path

@@ -1,4 +1,4 @@
-"""Giving a voice a name and taking it back."""
+"""Naming a voice and removing its name."""
 
 from __future__ import annotations
 

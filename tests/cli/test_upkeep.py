@@ -1,4 +1,4 @@
-"""Forgetting and looking after a memory from the command line."""
+"""Forgetting and managing a memory from the command line."""
 
 from __future__ import annotations
 

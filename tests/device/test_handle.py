@@ -1,4 +1,4 @@
-"""What services get of the agent: the same answers as everybody, logged, with a note on what is blind."""
+"""The agent's interface for services: the same answers as for others, logged, with a note on streams that see nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from edgemem.serve.session_log import SessionLogger
 
 
 class Streams:
-    """In place of the agent: one stream is blind."""
+    """Instead of the agent: one stream sees nothing."""
 
     def streams(self) -> tuple[StreamStatus, ...]:
         return (StreamStatus(stream="yard", state="blind", blind="the camera is gone"), StreamStatus(stream="door", state="seeing"))

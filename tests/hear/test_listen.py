@@ -1,4 +1,4 @@
-"""Listening beside seeing: nothing waits for the ear, nothing is lost or heard twice, and what was left out is said."""
+"""Listening beside seeing: nothing waits for the recogniser, nothing is lost or heard twice, and what was left out is reported."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_stopping_gives_up_the_rest_and_says_where_to_go_on():
 @given(st.lists(st.integers(0, 60), max_size=4))
 @settings(max_examples=15, deadline=None)
 def test_killed_at_any_time_every_utterance_is_heard_once(kills):
-    """What `take` gave is saved with the position and the ear's state; everything else dies with the process."""
+    """The result of `take` is saved with the position and the recogniser's state; everything else is lost with the process."""
     saved, position_us, state = [], BEFORE_START_US, b""
     for kill in [*sorted(kills), None]:
         ear = EveryFourth()

@@ -1,4 +1,4 @@
-"""Subtitle files as people have them."""
+"""Subtitle files in their usual forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching: what is verified, what is resumed, what is said when something is missing. Nothing here needs a network."""
+"""Fetching: what is verified, what is resumed, and the messages when something is missing. No test needs a network."""
 
 from __future__ import annotations
 

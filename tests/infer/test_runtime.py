@@ -1,4 +1,4 @@
-"""Roles: which card plays one, what is said when none can, and a dual encoder that comes by a card alone."""
+"""Roles: which card is used, the messages when there is none, and a dual encoder that needs only a card."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLOURS = ("blue", "green", "red")  # BGR, as pictures are stored
 
 
 def dual_encoder(folder):
-    """A real dual encoder, small enough to write down: a picture's vector is its mean colour, a text's the colours it names."""
+    """A real but tiny dual encoder: a picture's vector is its mean colour, a text's vector the colours that it names."""
     image = Graph("image")
     pixels = image.input("pixel_values", ["batch", 3, 32, 32])
     mean = image.op("ReduceMean", [image.op("Add", [pixels, image.floats(1)]), image.ints(2, 3)], keepdims=0)

@@ -1,6 +1,6 @@
-"""Several runtimes: the order in which they are tried, their own settings, what they build, and who is said to have served.
+"""Several runtimes: the order in which they are tried, their own settings, what they build, and which one is reported as used.
 
-The second runtime is real: `onnx.reference` executes the same files in numpy. It loads nothing but the copy that it built.
+The second runtime is real: `onnx.reference` executes the same files in numpy. It loads only the copy that it built.
 """
 
 from __future__ import annotations

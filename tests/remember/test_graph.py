@@ -1,4 +1,4 @@
-"""Who did what with what: merges that can be taken back, and searches from strict to relaxed."""
+"""Relations: merges that can be reversed, and searches from strict to relaxed."""
 
 from __future__ import annotations
 

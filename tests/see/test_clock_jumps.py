@@ -1,4 +1,4 @@
-"""A camera whose clock is set while it looks: order is kept, nothing fades, and times are right once the clock is."""
+"""A camera whose clock is set while it sees: the order is kept, nothing fades, and times are correct as soon as the clock is."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def see(directory, camera):
 
 @pytest.fixture(autouse=True)
 def _every_frame(monkeypatch):
-    """A live source drops what nobody takes in time; here every frame is to be seen."""
+    """A live source drops frames that are not read in time; here every frame must be seen."""
     monkeypatch.setattr("edgemem.see.frame_slot.FrameSlot.frames", lambda self: self._source.frames())
 
 

@@ -1,4 +1,4 @@
-"""Off means off: paused, masked or without consent, not a byte is written."""
+"""Paused, masked or without consent, nothing is written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def files(directory):
 
 
 class PausedCamera(SyntheticCamera):
-    """Somebody pauses the memory in the middle, and resumes it later or not at all."""
+    """The memory is paused during a run, and resumed later or not at all."""
 
     def __init__(self, directory, *, resumes):
         super().__init__(30.0)
@@ -84,7 +84,7 @@ def test_a_mask_is_black_in_what_is_stored_and_all_else_is_seen(tmp_path):
 
 
 class Room:
-    """Says where the camera is: in the bath in every second half of its pictures."""
+    """Names the place of the camera: the bathroom in the second half of the pictures."""
 
     def __init__(self):
         self._times = 0

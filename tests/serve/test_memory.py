@@ -1,4 +1,4 @@
-"""The front door for programs: everything that the command line does, typed, in one object."""
+"""The interface for programs: everything that the command line does, typed, in one object."""
 
 from __future__ import annotations
 

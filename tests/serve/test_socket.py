@@ -1,4 +1,4 @@
-"""The agent's socket: for one user, bounded in every direction, and no request harms the next one."""
+"""The agent's socket: for one user, with limits, and no request affects the next one."""
 
 from __future__ import annotations
 

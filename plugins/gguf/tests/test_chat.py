@@ -1,4 +1,4 @@
-"""A language model without a network, and every way in which it may be missing."""
+"""A language model without a network, and all cases in which it is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole question on the command line, with a language model behind it: one that works, one that goes away, one that is small and real."""
+"""A complete question on the command line with a language model: one that works, one that disappears, one that is small and real."""
 
 from __future__ import annotations
 

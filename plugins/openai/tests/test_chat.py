@@ -1,4 +1,4 @@
-"""The chat over real HTTP: what a user meets when the server behaves, and when it does not."""
+"""The chat over real HTTP: results and errors with correct and with faulty servers."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_what_may_pass_is_tried_again(make_chat, asking, status):
 def test_tries_are_limited_and_a_wait_that_is_too_long_is_not_waited(make_chat, asking):
     with ScriptedServer([ScriptedReply.failing(500, "out of memory")] * 3 + [ScriptedReply.failing(429, retry_after_s=600)]) as server:
         chat = make_chat(server)
-        fails(chat, asking(), "answers 500: out of memory (3 tries)")
+        fails(chat, asking(), "replies 500: out of memory (3 tries)")
         fails(chat, asking(), "asks to wait 600 s")
     assert len(server.asked) == 4
 
@@ -184,14 +184,14 @@ def test_retry_after_is_kept(make_chat, asking):
         (ScriptedReply.failing(401, "Incorrect API key provided: top-secret"), "openai.api_key_file or OPENAI_API_KEY"),
         (ScriptedReply.failing(404, "model not found"), "check openai.model"),
         (ScriptedReply.failing(400, "request (9031 tokens) exceeds the available context size"), "prompt is too long"),
-        (ScriptedReply.failing(400, "bad luck"), "answers 400: bad luck"),
+        (ScriptedReply.failing(400, "bad luck"), "replies 400: bad luck"),
         (ScriptedReply(status=429, body=b'{"error": {"message": "pay", "code": "insufficient_quota"}}'), "no credit is left"),
         (ScriptedReply(status=307, headers={"Location": "http://127.0.0.1:9/v1"}), "redirects the request to http://127.0.0.1:9/v1"),
         (ScriptedReply(body=b"<html>log in</html>", content_type="text/html; charset=utf-8"), "web page"),
         (ScriptedReply(body=b"data: {oops\n\n", content_type="text/event-stream"), "no completion"),
         (ScriptedReply(body=b'{"choices": "many"}'), "no completion"),
         (ScriptedReply(body=b'data: {"error": {"message": "overloaded"}}\n\n', content_type="text/event-stream"), "overloaded"),
-        (ScriptedReply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "broke off"),
+        (ScriptedReply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "ended early"),
         (ScriptedReply("one two three four", cut_after=2), "broke"),
         (ScriptedReply(status=400, body=NO_ROOM), "prompt is too long"),
     ],

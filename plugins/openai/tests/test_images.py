@@ -1,4 +1,4 @@
-"""What is sent is within the limits, whatever the picture."""
+"""Every picture that is sent is within the limits."""
 
 from __future__ import annotations
 

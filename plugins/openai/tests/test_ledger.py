@@ -1,4 +1,4 @@
-"""Caps hold over processes and crashes, and days begin at midnight UTC."""
+"""Limits apply across processes and crashes, and days begin at midnight UTC."""
 
 from __future__ import annotations
 
