@@ -137,7 +137,7 @@ class KeepRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("keep_days must not be negative")
 
 
-class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What may be stored. It is checked before anything is written."""
 
     streams: list[str] = msgspec.field(default_factory=lambda: ["*"])
@@ -188,7 +188,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recipes_dirs: list[str] = []
     budget: Budget = Budget()
     store: StoreSettings = StoreSettings()
-    privacy: Privacy = Privacy()
+    privacy: PrivacySettings = PrivacySettings()
     retention: list[KeepRule] = []
     """Rules in addition to the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
     engines: EngineSettings = EngineSettings()

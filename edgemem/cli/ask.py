@@ -13,7 +13,7 @@ from edgemem.cli.evidence import print_evidence
 from edgemem.records import Answer
 
 if TYPE_CHECKING:
-    from edgemem.serve.memory import Asked
+    from edgemem.serve.memory import TracedAnswer
 
 
 @click.command()
@@ -54,7 +54,7 @@ def ask(
         raise click.exceptions.Exit(3)
 
 
-def _print(asked: Asked, tz: str, *, trace: bool, as_json: bool) -> None:
+def _print(asked: TracedAnswer, tz: str, *, trace: bool, as_json: bool) -> None:
     """Print the answer, its trace if requested, and the notes."""
     from edgemem.serve.rendering import answer_json
 

@@ -25,7 +25,7 @@ START = "2026-05-04T08:00:00Z"
 
 
 @dataclass(frozen=True)
-class Asked:
+class DemoQuestion:
     """A question of the demo."""
 
     text: str
@@ -33,11 +33,11 @@ class Asked:
 
 
 QUESTIONS = (
-    Asked("When did I last see the cup of coffee?"),
-    Asked("What did the sign with the room number say?"),
-    Asked("Which of these did I see first?", ("the motorbike", "the rocket", "the cup of coffee")),
-    Asked("How many times did I see a cat?"),
-    Asked("Did I ever see an elephant?"),
+    DemoQuestion("When did I last see the cup of coffee?"),
+    DemoQuestion("What did the sign with the room number say?"),
+    DemoQuestion("Which of these did I see first?", ("the motorbike", "the rocket", "the cup of coffee")),
+    DemoQuestion("How many times did I see a cat?"),
+    DemoQuestion("Did I ever see an elephant?"),
 )
 
 
@@ -107,7 +107,7 @@ def _remember(memory: Memory, film: Path, show: Show) -> None:
     )
 
 
-def _asked(memory: Memory, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
+def _asked(memory: Memory, asked: DemoQuestion, folder: Path, number: int) -> tuple[Answer, Path | None]:
     """The answer and the file of its best picture. The time of the question is the evening of the film's day, so that "today" is that
     day.
     """
@@ -120,7 +120,7 @@ def _asked(memory: Memory, asked: Asked, folder: Path, number: int) -> tuple[Ans
     return answer, picture
 
 
-def _show_answer(number: int, asked: Asked, answer: Answer, picture: Path | None, show: Show) -> None:
+def _show_answer(number: int, asked: DemoQuestion, answer: Answer, picture: Path | None, show: Show) -> None:
     show(f"\n   {number}. {asked.text}" + (f" ({' / '.join(asked.options)})" if asked.options else ""))
     show(f"      {answer.answer}")
     if picture is None:

@@ -42,7 +42,7 @@ _OPENCV_DOC = WeightSource(
 
 
 @dataclass(frozen=True)
-class Scene:
+class FilmScene:
     """A part of the film: `media` names a clip or photograph; `sign` is a text drawn over it."""
 
     media: str
@@ -51,20 +51,20 @@ class Scene:
 
 
 SCENES = (
-    Scene("bikes", 10),
-    Scene("coffee", 9),
-    Scene("brick", 8, ("ROOM 214", "MEETING AT 15:30")),
-    Scene("chelsea", 10),
-    Scene("carphone_pristine", 4),
-    Scene("vtest", 30),
-    Scene("motorcycle_left", 9),
-    Scene("cup", 8),
-    Scene("brick", 8, ("PLATFORM 7", "NIGHT TRAIN TO VIENNA")),
-    Scene("astronaut", 9),
-    Scene("bigbuckbunny", 5),
-    Scene("rocket", 9),
-    Scene("coffee", 8),
-    Scene("chelsea", 8),
+    FilmScene("bikes", 10),
+    FilmScene("coffee", 9),
+    FilmScene("brick", 8, ("ROOM 214", "MEETING AT 15:30")),
+    FilmScene("chelsea", 10),
+    FilmScene("carphone_pristine", 4),
+    FilmScene("vtest", 30),
+    FilmScene("motorcycle_left", 9),
+    FilmScene("cup", 8),
+    FilmScene("brick", 8, ("PLATFORM 7", "NIGHT TRAIN TO VIENNA")),
+    FilmScene("astronaut", 9),
+    FilmScene("bigbuckbunny", 5),
+    FilmScene("rocket", 9),
+    FilmScene("coffee", 8),
+    FilmScene("chelsea", 8),
 )
 
 
@@ -97,8 +97,8 @@ def _unpacked(path: Path) -> Path:
 
 
 def write_film(
-    media: dict[str, Path], out: Path, advance: Callable[[int], None] = lambda _done: None, scenes: Sequence[Scene] = SCENES
-) -> list[tuple[float, Scene]]:
+    media: dict[str, Path], out: Path, advance: Callable[[int], None] = lambda _done: None, scenes: Sequence[FilmScene] = SCENES
+) -> list[tuple[float, FilmScene]]:
     """Write the film with every scene whose media exist; returns (start in seconds, scene). `advance(n)`: n scenes are done."""
     import av
 
@@ -118,7 +118,7 @@ def write_film(
     return placed
 
 
-def _pictures(path: Path, scene: Scene) -> Iterator[Image]:
+def _pictures(path: Path, scene: FilmScene) -> Iterator[Image]:
     frames = round(scene.seconds * FPS)
     if path.suffix in {".mp4", ".avi"}:
         yield from _clip(path, frames)

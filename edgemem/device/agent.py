@@ -36,7 +36,7 @@ from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRe
 from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
-from edgemem.serve.socket_server import Server
+from edgemem.serve.socket_server import SocketServer
 
 if TYPE_CHECKING:
     from edgemem.extend.environment import Environment
@@ -167,7 +167,7 @@ class Agent:
         self._open_socket(stack, dispatcher)
 
     def _open_socket(self, stack: ExitStack, dispatcher: Dispatcher) -> None:
-        server = Server(self._memory, dispatcher.reply)
+        server = SocketServer(self._memory, dispatcher.reply)
         try:
             server.open()
         except OSError as error:

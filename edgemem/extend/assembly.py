@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgemem.errors import EngineError, UsageError, nearest
 from edgemem.extend.context import PluginContext
-from edgemem.extend.recipe import ChainPart, Part, Recipe, Recipes
+from edgemem.extend.recipe import ChainPart, Recipe, RecipePart, Recipes
 from edgemem.records import Segment
 
 if TYPE_CHECKING:
@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from edgemem.see.parts import PipelineParts
     from edgemem.see.perceive import Perceiver
 
-DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "entity"}, {"use": "event"})
-DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_question"}, {"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
+DEFAULT_RETRIEVERS: tuple[RecipePart, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "entity"}, {"use": "event"})
+DEFAULT_CHECKS: tuple[RecipePart, ...] = (
+    {"use": "within_question"},
+    {"use": "within_as_of"},
+    {"use": "cites_evidence"},
+    {"use": "valid_option"},
+)
 
 
 def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engines | None = None) -> PluginContext:

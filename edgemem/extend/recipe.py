@@ -15,20 +15,20 @@ from edgemem.errors import UsageError, nearest
 from edgemem.extend.context import PluginContext
 from edgemem.extend.plugins import Plugins
 
-Part = dict[str, Any]
+RecipePart = dict[str, Any]
 """`use` names a component, or a list from which the first installed one is used; the other keys are its parameters.
 
 With `optional = true` a component that is not installed is left out instead of refused.
 """
 
-_EMPTY: Part = {}
+_EMPTY: RecipePart = {}
 
 
 class ChainPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A segmenter, and the writers for its segments."""
 
-    segment: Part
-    write: list[Part] = []
+    segment: RecipePart
+    write: list[RecipePart] = []
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -40,24 +40,24 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Frames per second that are processed."""
     embed_text: bool = True
     """Whether to embed passages of documents and utterances, so that they are found by meaning too."""
-    source: dict[str, Part] = {}
+    source: dict[str, RecipePart] = {}
     """Settings of sources by their name, such as `[source.camera]`."""
-    gate: list[Part] = []
-    select: Part = msgspec.field(default_factory=lambda: {"use": "keep_all"})
-    perceive: list[Part] = []
+    gate: list[RecipePart] = []
+    select: RecipePart = msgspec.field(default_factory=lambda: {"use": "keep_all"})
+    perceive: list[RecipePart] = []
     """Perceivers of kept moments; without any, frames are found only by time and by speech."""
-    segment: Part = msgspec.field(default_factory=lambda: {"use": "fixed_window"})
-    write: list[Part] = []
+    segment: RecipePart = msgspec.field(default_factory=lambda: {"use": "fixed_window"})
+    write: list[RecipePart] = []
     chain: list[ChainPart] = []
     """Further segmenters in addition to `segment` and `write`, each with its own writers."""
-    hear: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
+    hear: RecipePart = msgspec.field(default_factory=lambda: dict(_EMPTY))
     """The speech recogniser."""
-    retain: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
-    retrieve: list[Part] = []
-    tools: list[Part] = []
+    retain: RecipePart = msgspec.field(default_factory=lambda: dict(_EMPTY))
+    retrieve: list[RecipePart] = []
+    tools: list[RecipePart] = []
     """Tools for the planner in addition to those of the core."""
-    plan: Part = msgspec.field(default_factory=lambda: {"use": "local"})
-    check: list[Part] = []
+    plan: RecipePart = msgspec.field(default_factory=lambda: {"use": "local"})
+    check: list[RecipePart] = []
 
 
 class Recipes:
@@ -93,7 +93,7 @@ class Recipes:
             raise UsageError(f"recipe {path}: rate_fps must be above 0")
         return recipe
 
-    def make(self, recipe: Recipe, place: str, part: Part, context: PluginContext) -> Any:
+    def make(self, recipe: Recipe, place: str, part: RecipePart, context: PluginContext) -> Any:
         """The object of one place; None if the part is empty, or if it is optional and none of its alternatives is installed."""
         if not part:
             return None
@@ -112,6 +112,6 @@ class Recipes:
             parameters |= own
         return self.plugins.make(place, chosen, parameters, context, where)
 
-    def make_all(self, recipe: Recipe, place: str, parts: Iterable[Part], context: PluginContext) -> list[Any]:
+    def make_all(self, recipe: Recipe, place: str, parts: Iterable[RecipePart], context: PluginContext) -> list[Any]:
         """The objects of a place with several parts, in order, without optional ones that are not installed."""
         return [made for part in parts if (made := self.make(recipe, place, part, context)) is not None]

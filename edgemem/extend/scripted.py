@@ -14,9 +14,9 @@ from edgemem.answer.calls import Call, recorded
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
 
-Line = str | Mapping[str, Any] | Completion | Exception
+ScriptLine = str | Mapping[str, Any] | Completion | Exception
 """The reply to one prompt: a text, an object that becomes JSON, a whole completion, or an error that is raised."""
-Script = Sequence[Line | Callable[[Prompt], Line]] | Callable[[Prompt], Line]
+Script = Sequence[ScriptLine | Callable[[Prompt], ScriptLine]] | Callable[[Prompt], ScriptLine]
 
 
 class ScriptedChat:

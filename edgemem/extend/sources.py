@@ -13,13 +13,13 @@ from edgemem.see.sources.spec import ANY_FILE, scheme_of, suffix_of
 if TYPE_CHECKING:
     from edgemem.see.sources.base import Source
 
-Settings = Mapping[str, Mapping[str, Any]]
+SourceSettings = Mapping[str, Mapping[str, Any]]
 """Settings of sources by the name of the component: a recipe's `[source.NAME]`."""
 
 
 def open_source(
     spec: str, *, rate_fps: float, plugins: Plugins | None = None, stream: str = "", start_us: int | None = None, side_px: int = SIDE_PX,
-    settings: Settings | None = None,
+    settings: SourceSettings | None = None,
 ) -> Source:  # fmt: skip
     """The source that `spec` names: a video file, a folder of pictures, one picture, a recording of sound, a camera (`0`, `/dev/video0`),
     an address (`rtsp://...`), a microphone (`alsa:default`), a camera with a microphone (`0+alsa:default`), or a source of a plugin.

@@ -86,7 +86,7 @@ class SpeechRecogniser(Protocol):
         ...
 
 
-class Track(Protocol):
+class UtteranceStream(Protocol):
     """The utterances of one stream as they become known: a `Listener`, or subtitles.
 
     Order of use: `restore` (after a restart), `start`, then `seen` and `take` with every commit, `finish` (or `stop` and `finish`) and a
@@ -184,7 +184,7 @@ class _Queue:
 
 
 class Listener:
-    """Recognises the speech of one source while another thread handles its frames; it implements the protocol `Track`.
+    """Recognises the speech of one source while another thread handles its frames; it implements the protocol `UtteranceStream`.
 
     `sounds(after_us)` yields the sound later than an offset. If the recogniser fails, that sound is lost, counted and reported.
     """

@@ -132,7 +132,7 @@ def _is_name(name: str, following: str) -> bool:
 
 
 class Subtitles:
-    """Implements the protocol `hear.listen.Track` without a recogniser: returns each cue when the frames have reached its beginning."""
+    """Implements `hear.listen.UtteranceStream` without a recogniser: returns each cue when the frames have reached its beginning."""
 
     name = "subtitles"
 

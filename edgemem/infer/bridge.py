@@ -16,7 +16,7 @@ import numpy as np
 from edgemem.infer.colour import ColourMap
 from edgemem.infer.labels import describe
 from edgemem.infer.phrase import LabelQuery, PhraseMatcher, with_article
-from edgemem.infer.roles import Classifier, Detector, Sight, Space, TextEmbedder
+from edgemem.infer.roles import Classifier, Detector, ImageAnalysis, Space, TextEmbedder
 from edgemem.records import Box, Image, Matrix, Observation, Vector
 
 FULL = Box(0.0, 0.0, 1.0, 1.0)
@@ -103,7 +103,7 @@ class LabelBridge:
             else np.zeros((0, self.space.dim), np.float32)
         )
 
-    def look(self, image: Image) -> Sight:
+    def look(self, image: Image) -> ImageAnalysis:
         """Uses all crops, the detector and the colours. Observations of kind `label` and `object`, the most probable first."""
         detected = self._detector.detect(image) if self._detector else []
         fixed = crop_boxes(image.shape[1], image.shape[0])
@@ -112,7 +112,7 @@ class LabelBridge:
         probabilities = np.concatenate([coarse, self._classifier.classify([cut(image, box) for box in fine])]) if fine else coarse
         colours = ColourMap(image)
         seen = [*self._label_observations((*fixed[:COARSE], *fine), probabilities, colours), *_objects(detected, colours)]
-        return Sight(vector=self._vector(coarse.max(axis=0)), observations=tuple(seen))
+        return ImageAnalysis(vector=self._vector(coarse.max(axis=0)), observations=tuple(seen))
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         """Vectors of queries in the same space, as "a photo of ...": float32 [n, dim], unit length."""

@@ -146,7 +146,7 @@ class Engines:
         """Every card that is available for `role`, the preferred first. If the settings name a card, only that one."""
         return [card.name for card in self._candidates(role) if not self._problem(card, ())]
 
-    def play(self, name: str) -> Any:
+    def of_card(self, name: str) -> Any:
         """The object of one card, as `ready` names it."""
         with self._lock:
             return self._object(self.cards[name])

@@ -107,7 +107,7 @@ class Reader(Protocol):
         ...
 
 
-class Sight(Record, frozen=True):
+class ImageAnalysis(Record, frozen=True):
     """Result of a joint embedder for one picture: its vector and, if the embedder can name things, observations."""
 
     vector: Vector
@@ -123,7 +123,7 @@ class JointEmbedder(Protocol):
         """Fast whole-picture vectors, for deduplication and segmentation: float32 [n, dim], unit length."""
         ...
 
-    def look(self, image: Image) -> Sight:
+    def look(self, image: Image) -> ImageAnalysis:
         """The slow, detailed analysis of a picture that is kept."""
         ...
 

@@ -45,7 +45,7 @@ class PassageHit(Record, frozen=True):
     score: float
 
 
-class Part(Record, frozen=True):
+class StoredPart(Record, frozen=True):
     """A part of a moment or of a document: an object, a face, a voice. `entity` is None while it is unknown."""
 
     id: int
@@ -63,7 +63,7 @@ class Part(Record, frozen=True):
 class PartHit(Record, frozen=True):
     """A part that a vector search found. `score` is the exact cosine."""
 
-    part: Part
+    part: StoredPart
     score: float
 
 

@@ -85,7 +85,7 @@ class Store(Maintenance, RetentionReading):
         self._synced_s = time.monotonic()
         self._redate_due, self._redating = anchor.is_due(connection), False
         self._note_budget()
-        self.make_room()
+        self.free_space()
 
     @classmethod
     def open(
@@ -156,7 +156,7 @@ class Store(Maintenance, RetentionReading):
         before this returns. Raises BudgetError if no space can be made free.
         """
         self._redate()  # an error, such as a full disk, may have left some
-        self.make_room()
+        self.free_space()
         with self.unbounded() as tx:
             yield tx
         self._redate()

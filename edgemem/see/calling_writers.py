@@ -77,7 +77,7 @@ class WriterCalls:
             self._carry_out(tx, key, writer, occasion, written)
         return True
 
-    def make_room(self, *, live: bool) -> None:
+    def limit_backlog(self, *, live: bool) -> None:
         """Call it outside a transaction. A recording waits for slow writers that are behind; a live stream skips their newest calls."""
         behind = len(self._pending) - _SLOW_WAITING
         if not live:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Transaction
 
-Step = Callable[["Transaction"], int]
+WriteStep = Callable[["Transaction"], int]
 """Carries out one operation; returns how many documents it wrote."""
 
 
@@ -44,7 +44,7 @@ class Postponed(Record, frozen=True, array_like=True):
     shown: tuple[Origin, ...]
 
 
-def steps(writer: str, occasion: Occasion, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> Iterator[Step]:
+def steps(writer: str, occasion: Occasion, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> Iterator[WriteStep]:
     """One step for each operation of the named writer, in order.
 
     Nothing becomes known before the time of the occasion. A document gets the least trusted origin of all that its writer has read,
@@ -127,13 +127,15 @@ class _CarryingOut:
         return tx.add_entity(NewEntity(kind=node.kind, name=node.name, known_us=self._occasion.known_us))
 
 
-def describing(writers_of: Callable[[str], Sequence[Writer]], embedder: TextEmbedder | None = None) -> Callable[..., Iterator[Step]]:
+def describing(writers_of: Callable[[str], Sequence[Writer]], embedder: TextEmbedder | None = None) -> Callable[..., Iterator[WriteStep]]:
     """Makes a `remember.forget.Describer`: after part of a segment was forgotten, it describes again what is left.
 
     `writers_of` gives the writers for the segments of a segmenter, by its name. The memory has the vector space of the `embedder`.
     """
 
-    def describe(segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]) -> Iterator[Step]:
+    def describe(
+        segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]
+    ) -> Iterator[WriteStep]:
         closed = SegmentClosed(segment=segment, moments=tuple(moments), observations=observations, utterances=tuple(utterances))
         for writer in writers_of(segment.segmenter):
             if "segment_closed" in writer.triggers:

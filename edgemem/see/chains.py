@@ -50,7 +50,7 @@ class _Waiting(Record, frozen=True, array_like=True):
         return Cut(marks=tuple(mark.mark() for mark in self.marks), representative_id=self.representative_id, level=self.level)
 
 
-class Since(msgspec.Struct):
+class SegmentBacklog(msgspec.Struct):
     """Segments of the lowest level since a writer with the trigger "every_n" was called for them, and the origins of their words."""
 
     segments: list[Segment] = []
@@ -66,13 +66,13 @@ class _State(msgspec.Struct):
 
     segmenter: bytes
     waiting: list[_Waiting]
-    told_us: int
+    used_us: int = msgspec.field(name="told_us")
     """Offset of the last utterance that is in a segment of the lowest level."""
-    told_above_us: list[int] = []
+    used_above_us: list[int] = msgspec.field(name="told_above_us", default_factory=list)
     """The same for the levels above."""
     orphans: list[Segment] = []
     writers: dict[str, bytes] = {}
-    since: dict[str, Since] = {}
+    since: dict[str, SegmentBacklog] = {}
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Chain:
     """Offset of the last moment."""
     orphans: list[Segment] = field(default_factory=list, init=False)
     """Segments without a parent; a later segment of a higher level may become it."""
-    since: dict[str, Since] = field(default_factory=dict, init=False)
+    since: dict[str, SegmentBacklog] = field(default_factory=dict, init=False)
     """By name of the writers that are called every n segments."""
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ class Chains:
         chain.segmenter.restore(saved.segmenter)
         chain.waiting.extend(waiting.cut() for waiting in saved.waiting)
         chain.orphans, chain.since = saved.orphans, saved.since
-        chain.used_us[:] = [saved.told_us, *saved.told_above_us, *chain.used_us][: len(chain.used_us)]
+        chain.used_us[:] = [saved.used_us, *saved.used_above_us, *chain.used_us][: len(chain.used_us)]
         for key, writer in self._writers(chain):
             self.calls.restore(key, writer, saved.writers.get(writer.name, b""))
         with self._store.view() as view:
@@ -240,7 +240,7 @@ class Chains:
         """Call the writers when the stream was seen and heard to its end."""
         for chain in self._chains:
             for key, writer in self._writers(chain, "ended"):
-                since = chain.since.pop(writer.name, Since())
+                since = chain.since.pop(writer.name, SegmentBacklog())
                 occasion = StreamEnded(
                     stream=self._stream, t_us=t_us, segments=tuple(since.segments), shown=frozenset(since.shown), open_view=self._store.view
                 )
@@ -299,7 +299,7 @@ class Chains:
         for key, writer in self._writers(chain, "segment_closed"):
             self.calls.call(tx, key, writer, closed)
         for key, writer in self._writers(chain, "every_n") if segment.level == 0 else ():
-            since = chain.since.setdefault(writer.name, Since())
+            since = chain.since.setdefault(writer.name, SegmentBacklog())
             since.segments.append(segment)
             since.shown |= closed.origins
             if len(since.segments) >= max(1, writer.every_n):

@@ -123,7 +123,7 @@ class Committer:
         `encode_state(last)` gives the state to save; `last` is True when no further transaction follows. One transaction is enough unless
         many moments, segments or utterances come at once.
         """
-        self.chains.calls.make_room(live=self._run.live)
+        self.chains.calls.limit_backlog(live=self._run.live)
         if self.full:
             self.store_waiting()
         self._to_flush = ending

@@ -20,7 +20,7 @@ PAUSED = "paused"
 class Privacy:
     """The privacy settings of one memory and one stream."""
 
-    def __init__(self, settings: config.Privacy, rules: Sequence[config.KeepRule], directory: Path, stream: str) -> None:
+    def __init__(self, settings: config.PrivacySettings, rules: Sequence[config.KeepRule], directory: Path, stream: str) -> None:
         self._directory = directory
         self._consent = any(fnmatchcase(stream, pattern) for pattern in settings.streams)
         self._boxes = [box for pattern, boxes in settings.masks.items() if fnmatchcase(stream, pattern) for box in boxes]

@@ -62,7 +62,7 @@ SEARCH_WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class TracedAnswer:
     """An answer, its trace and its notes."""
 
     answer: Answer
@@ -204,8 +204,8 @@ class Memory:
         planner: str = "",
         session: str = "",
         trace: bool = True,
-    ) -> Asked:
-        """Like `ask`, with a text that shows step by step how the answer was found. `Asked.log` stores it."""
+    ) -> TracedAnswer:
+        """Like `ask`, with a text that shows step by step how the answer was found. `TracedAnswer.log` stores it."""
         if not question.strip():
             raise UsageError('the question is empty; ask something, such as "where did I leave my keys?"')
         as_of_us = self._us(as_of)
@@ -222,7 +222,7 @@ class Memory:
         )
         reply, unlogged = self._answered(request)
         cut = [f"only the first {MAX_QUESTION_CHARS} characters of the question were read"] if len(question) > MAX_QUESTION_CHARS else []
-        return Asked(reply.answer, reply.trace, (*cut, *reply.notes), self.directory, unlogged)
+        return TracedAnswer(reply.answer, reply.trace, (*cut, *reply.notes), self.directory, unlogged)
 
     def search(
         self,
@@ -345,7 +345,7 @@ class Memory:
     def _span(self, from_: Time | None, to: Time | None) -> tuple[int | None, int | None]:
         from_us, to_us = self._us(from_), self._us(to)
         if from_us is not None and to_us is not None and from_us > to_us:
-            raise UsageError("the beginning is later than the end; exchange them")
+            raise UsageError("the beginning is later than the end; swap them")
         return from_us, to_us
 
 

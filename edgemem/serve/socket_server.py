@@ -40,7 +40,7 @@ _STOP_S = 2.0
 """How long a stop waits for requests that are being answered."""
 
 
-class Server:
+class SocketServer:
     """Listens at `agent.sock` in the memory's directory. The caller must hold the memory's writer lock, so an existing socket is stale.
 
     `reply` is called in several threads at the same time and must not raise. `uid`: the only user who is served (default: our own).

@@ -23,7 +23,7 @@ from edgemem.see.select import KeepAll
 def see(directory, source, reader=None, **settings):
     rules = settings.pop("rules", [])
     with Store.open(directory) as store:
-        privacy = Privacy(config.Privacy(**settings), rules, directory, source.name)
+        privacy = Privacy(config.PrivacySettings(**settings), rules, directory, source.name)
         perceivers = [TextPerceiver(reader)] if reader is not None else []
         parts = PipelineParts(selector=KeepAll(), chains=[Chain(FixedWindow())], perceivers=perceivers, privacy=privacy)
         return Pipeline(source, parts, store).run()
@@ -107,7 +107,7 @@ def test_a_place_that_is_never_kept_is_not_even_in_a_saved_state(tmp_path):
 
 def test_what_may_not_be_seen_is_refused_before_anything_is_written(tmp_path):
     def privacy(rules=(), **settings):
-        return Privacy(config.Privacy(**settings), rules, tmp_path / "memory", "door")
+        return Privacy(config.PrivacySettings(**settings), rules, tmp_path / "memory", "door")
 
     privacy().require()
     privacy(streams=["d*"]).require()

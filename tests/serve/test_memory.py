@@ -113,7 +113,7 @@ def test_search_and_forget_are_typed_and_say_what_is_wrong(memory: Memory) -> No
     for wrong, says in (
         ({}, "in one way"),
         ({"stream": "signs", "entity": "Anna"}, "in one way"),
-        ({"from_": 0}, "belong together"),
+        ({"from_": 0}, "give both from_ and to"),
         ({"from_": 2, "to": 1}, "swap"),
         ({"stream": "singns"}, 'did you mean "signs"'),
     ):

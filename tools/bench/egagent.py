@@ -82,7 +82,7 @@ def speak(directory: Path, megabytes: float) -> tuple[int, list[str]]:
     return number, vocabulary
 
 
-def told(what: str, call: Callable[[int], object], rounds: int) -> None:
+def print_times(what: str, call: Callable[[int], object], rounds: int) -> None:
     """Print the median wall time and the lower quartile of the CPU time of a call."""
     wall, cpu = zip(*(timed(partial(call, i)) for i in range(rounds)), strict=True)
     print(f"{what}: p50 {statistics.median(wall):.1f} ms, CPU {sorted(cpu)[len(cpu) // 4]:.1f} ms", flush=True)
@@ -113,9 +113,9 @@ def main() -> None:
         print(f"{args.frames} frames of {args.dim} dimensions: {sizes}", flush=True)
         with View.open(seen) as view:
             retriever.retrieve(Query(text="0"), view, 10)
-            told("50 best of one query", lambda i: view.vector_search(SPACE, retriever.queries[4 * i], 50), args.rounds)
+            print_times("50 best of one query", lambda i: view.vector_search(SPACE, retriever.queries[4 * i], 50), args.rounds)
             three = [VisualSearch(queries=tuple(str(4 * i + j) for j in range(3))) for i in range(args.rounds)]
-            told("visual_search, 3 queries, 100 each, fused, as evidence", lambda i: tool.run(three[i], view), args.rounds)
+            print_times("visual_search, 3 queries, 100 each, fused, as evidence", lambda i: tool.run(three[i], view), args.rounds)
         number, vocabulary = speak(heard, args.megabytes)
         rng = np.random.default_rng(6)
         rare = [[str(w) for w in rng.choice(vocabulary[200:], 3, replace=False)] for _ in range(args.rounds)]
@@ -123,11 +123,11 @@ def main() -> None:
         print(f"{number} utterances, {args.megabytes:g} MB", flush=True)
         with View.open(heard) as view:
             view.search_text(vocabulary[300], 10, kinds=("utterance",))
-            told(
+            print_times(
                 "full text, two words, 100 best", lambda i: view.search_text(" ".join(rare[i][:2]), 100, kinds=("utterance",)), args.rounds
             )
             two = [TranscriptSearch(queries=(words_[0], " ".join(words_[1:]))) for words_ in rare]
-            told("transcript_search, 2 queries with speakers, as evidence", lambda i: transcript.run(two[i], view), args.rounds)
+            print_times("transcript_search, 2 queries with speakers, as evidence", lambda i: transcript.run(two[i], view), args.rounds)
 
 
 if __name__ == "__main__":

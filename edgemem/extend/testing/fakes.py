@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgemem.infer.roles import Sight, Space
+from edgemem.infer.roles import ImageAnalysis, Space
 from edgemem.records import US, Frame, Image, Matrix, Observation, Vector
 from edgemem.see.sources.base import BaseSource
 
@@ -134,10 +134,10 @@ class FakeJointEmbedder:
         """Colour histograms of 4 x 4 x 4 bins, unit length."""
         return np.stack([_unit(np.histogramdd(image.reshape(-1, 3), bins=(4, 4, 4), range=[(0, 256)] * 3)[0].ravel()) for image in images])
 
-    def look(self, image: Image) -> Sight:
+    def look(self, image: Image) -> ImageAnalysis:
         """The same vector, and the picture's brightness as its only label."""
         name = "bright" if float(image.mean()) > 127 else "dark"
-        return Sight(vector=self.glance([image])[0], observations=(Observation(kind="label", name=name, score=0.9),))
+        return ImageAnalysis(vector=self.glance([image])[0], observations=(Observation(kind="label", name=name, score=0.9),))
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         """Bags of letters, unit length."""

@@ -40,7 +40,7 @@ class Maintenance:
     _granted_pages = 0
     _synced_s = 0.0
 
-    def make_room(self) -> None:
+    def free_space(self) -> None:
         """Evict old data until a whole transaction fits under the cap. Every transaction begins with this. It does nothing without a
         budget.
 
@@ -54,7 +54,7 @@ class Maintenance:
             with translated_errors(self.directory):
                 hard = False
                 self._cut_log()
-                while not self.has_room():
+                while not self.has_space():
                     if not eviction.step(hard=hard):
                         if hard:
                             raise BudgetError(
@@ -67,7 +67,7 @@ class Maintenance:
         finally:
             self._making_room = False
 
-    def has_room(self, halves: int = 2) -> bool:
+    def has_space(self, halves: int = 2) -> bool:
         """Whether enough pages are free for `halves` halves of a transaction."""
         if self._division is None:
             return True

@@ -51,7 +51,7 @@ def rewrite(directory: Path, old: Key | None, new: Key | None, change: Callable[
         schema.configure(connection)
         schema.version_of(connection, directory)  # raises an error if it is no memory
         _keep_out(connection, directory)
-        _require_room(database)
+        _require_space(database)
         try:
             copy_into(connection, part, new, change)
             _verify(part, new)
@@ -105,7 +105,7 @@ def _keep_out(connection: sqlite3.Connection, directory: Path) -> None:
         raise MemoryDirError(f"memory {directory} is in use: end what asks or searches in it, then try again")
 
 
-def _require_room(database: Path) -> None:
+def _require_space(database: Path) -> None:
     needed, free = database.stat().st_size + _SPARE_BYTES, shutil.disk_usage(database.parent).free
     if free < needed:
         raise MemoryDirError(

@@ -18,7 +18,7 @@ from edgemem.remember.rows.reading import FOREVER_US, KNOWN, SOONEST_US, ids_lis
 
 UTTERANCE = "utterance"
 """Kind of documents that were said."""
-_GENEROUS = (4, 64)
+_OVERSAMPLING = (4, 64)
 """How many passages per requested one are read first; only if too few pass the filters, the filters are evaluated first."""
 
 
@@ -189,7 +189,7 @@ class DocumentReading(GraphTableReading, PartReading):
         where, values = self._documents_where(kinds, from_us, to_us, stream)
         stream_id = None if stream is None else self._stream_id(stream)
         latest_us = FOREVER_US if to_us is None else to_us
-        for wanted in (*(k * times for times in _GENEROUS), None):
+        for wanted in (*(k * times for times in _OVERSAMPLING), None):
             # A passage begins with its document. When that was known and when it ends is only in SQLite.
             among = self._passage_ids(where, values) if wanted is None else None
             limit = k if wanted is None else wanted

@@ -44,7 +44,7 @@ class Ladder(Record, frozen=True):
     relations: tuple[Relation, ...] = ()
 
 
-class _Wanted(NamedTuple):
+class _Conditions(NamedTuple):
     """The conditions of one level: ids and types, None = any."""
 
     sources: tuple[int, ...] | None
@@ -74,7 +74,7 @@ class LadderReading(GraphReading):
         None = any. If no level has so many, the level with the most is used. EGAgent's code needs 4, its paper any number.
         """
         best = Ladder(step=None)
-        seen: dict[_Wanted, list[int]] = {}
+        seen: dict[_Conditions, list[int]] = {}
         for step, wanted in self._levels(source, target, type, from_us, to_us):
             if wanted not in seen:
                 seen[wanted] = self._newest(wanted, limit)
@@ -87,21 +87,21 @@ class LadderReading(GraphReading):
 
     def _levels(
         self, source: str | None, target: str | None, kind: str | None, from_us: int | None, to_us: int | None
-    ) -> Iterator[tuple[RelaxationLevel, _Wanted]]:
+    ) -> Iterator[tuple[RelaxationLevel, _Conditions]]:
         sources, targets = self._exactly(source), self._exactly(target)
         types = None if kind is None else tuple(row[0] for row in self._all(_TYPES) if row[0].casefold() == kind.casefold())
         low = SOONEST_US if from_us is None else from_us
         high = self.as_of_us if to_us is None else min(to_us, self.as_of_us)
-        yield "a", _Wanted(sources, targets, types, low, high)
+        yield "a", _Conditions(sources, targets, types, low, high)
         low = low if from_us is None else low // _DAY_US * _DAY_US
         high = high if to_us is None else min(high // _DAY_US * _DAY_US + _DAY_US - 1, self.as_of_us)
-        yield "b", _Wanted(sources, targets, types, low, high)
-        yield "c", _Wanted(sources, targets, types, SOONEST_US, self.as_of_us)
+        yield "b", _Conditions(sources, targets, types, low, high)
+        yield "c", _Conditions(sources, targets, types, SOONEST_US, self.as_of_us)
         sources, targets = self._alike(source), self._alike(target)
-        yield "d", _Wanted(sources, targets, types, SOONEST_US, self.as_of_us)
-        yield "e", _Wanted(sources, targets, None, SOONEST_US, self.as_of_us)
+        yield "d", _Conditions(sources, targets, types, SOONEST_US, self.as_of_us)
+        yield "e", _Conditions(sources, targets, None, SOONEST_US, self.as_of_us)
         if target is not None:
-            yield "target", _Wanted(None, targets, None, SOONEST_US, self.as_of_us)
+            yield "target", _Conditions(None, targets, None, SOONEST_US, self.as_of_us)
 
     def _exactly(self, name: str | None) -> tuple[int, ...] | None:
         return None if name is None else self._all_of(self._called(name))
@@ -121,7 +121,7 @@ class LadderReading(GraphReading):
     def _all_of(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(sorted({member for key in ids for member in self._cluster(key)}))
 
-    def _newest(self, wanted: _Wanted, limit: int) -> list[int]:
+    def _newest(self, wanted: _Conditions, limit: int) -> list[int]:
         """Ids of the newest relations that satisfy the conditions."""
         if () in (wanted.sources, wanted.targets, wanted.types):
             return []
@@ -147,7 +147,7 @@ class LadderReading(GraphReading):
     def _types(self) -> tuple[str, ...]:
         return tuple(row[0] for row in self._all(_TYPES))
 
-    def _scans(self, wanted: _Wanted) -> list[tuple[str, str]]:
+    def _scans(self, wanted: _Conditions) -> list[tuple[str, str]]:
         """Index and condition of each index scan; each scan is in time order."""
         typed = [f"r.type = :type{i} AND" for i in range(len(wanted.types or self._types()))]
         if wanted.sources is not None and wanted.targets is not None:

@@ -17,7 +17,7 @@ from edgemem.remember.rows.parts import PartWriting
 from edgemem.remember.rows.terms import TermWriting
 
 
-class _Shown(NamedTuple):
+class _StoredPicture(NamedTuple):
     """The picture of a moment, and the space that its deletion frees: none while another moment has the same picture."""
 
     blob_id: int | None
@@ -172,7 +172,7 @@ class MomentWriting(PartWriting, TermWriting):
         with self._ledger.changing(found.blob_id, pinned=found.pinned):
             self.connection.execute("UPDATE moment SET tier = ? WHERE id = ?", (tier, moment_id))
 
-    def _shown(self, moment_id: int) -> _Shown | None:
+    def _shown(self, moment_id: int) -> _StoredPicture | None:
         """The picture of a moment; None if the moment is gone."""
         found = self.connection.execute(
             "SELECT m.blob_id, ifnull(length(b.data), 0), ifnull(b.refs, 0), m.pinned"
@@ -182,7 +182,7 @@ class MomentWriting(PartWriting, TermWriting):
         if found is None:
             return None
         blob_id, size_bytes, refs, pinned = found
-        return _Shown(blob_id, size_bytes if refs == 1 else 0, pinned == 1)
+        return _StoredPicture(blob_id, size_bytes if refs == 1 else 0, pinned == 1)
 
     def _blob(self, data: bytes, *, generation: int) -> tuple[int, bool]:
         """Store a picture (equal ones once): its id, and whether it is new."""

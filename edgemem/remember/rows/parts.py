@@ -10,7 +10,7 @@ from edgemem.records import Box, Entity, Vector
 from edgemem.remember.disk import page_budget
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.entries import NewPart
-from edgemem.remember.results import EntityHit, Part, PartHit
+from edgemem.remember.results import EntityHit, PartHit, StoredPart
 from edgemem.remember.rows.appending import Appending
 from edgemem.remember.rows.graph import GraphReading
 from edgemem.remember.rows.reading import FOREVER_US, KNOWN, SOONEST_US, ids_list
@@ -18,7 +18,7 @@ from edgemem.remember.vectors.search import Holds, SpaceReader
 
 _BOX = struct.Struct(">4H")
 _U16 = 65535
-_GENEROUS = (4, 64)
+_OVERSAMPLING = (4, 64)
 """How many vectors per requested one are read first; only if too few are known at the cut-off, all known ones are listed first."""
 _STREAM = "ifnull(m.stream_id, d.stream_id)"
 _BEGINS = "ifnull(m.t_us, d.t0_us) + p.start_us"
@@ -107,7 +107,7 @@ class PartReading(GraphReading):
         to_us: int | None = None,
         stream: str | None = None,
         limit: int | None = None,
-    ) -> list[Part]:
+    ) -> list[StoredPart]:
         """Parts known at the cut-off in time order: of a moment, of a document, of an entity (all its names), or all."""
         where = f"{_BEGINS} <= :to_us AND {_ENDS} >= :from_us"
         where += "" if moment_id is None else " AND p.moment_id = :moment_id"
@@ -147,7 +147,7 @@ class PartReading(GraphReading):
         of_kind = "" if kind is None else "AND p.kind = :kind"
         in_range = f"{_BEGINS} BETWEEN :low AND :high" + ("" if stream is None else f" AND {_STREAM} = :stream_id")
         bound = {"kind": kind, "low": low_us, "high": high_us, "stream_id": stream_id}
-        for wanted in (*(k * times for times in _GENEROUS), None):
+        for wanted in (*(k * times for times in _OVERSAMPLING), None):
             sql = f"SELECT p.id {_FROM} WHERE {_PART_KNOWN} AND {in_range} {of_kind}"
             among = [row[0] for row in self._all(sql, **bound)] if wanted is None else None
             limit = k if wanted is None else wanted
@@ -167,7 +167,7 @@ class PartReading(GraphReading):
         reader = self._space_of("entity", space)
         if reader is None or k <= 0:
             return []
-        for wanted in (*(k * times for times in _GENEROUS), None):
+        for wanted in (*(k * times for times in _OVERSAMPLING), None):
             known = "SELECT id FROM entity WHERE known_us <= :as_of"
             among = [row[0] for row in self._all(known)] if wanted is None else None
             limit = len(among) if among is not None else wanted or k
@@ -182,7 +182,7 @@ class PartReading(GraphReading):
                 break
         return list(hits.values())[:k]
 
-    def _parts(self, where: str, **values: object) -> list[Part]:
+    def _parts(self, where: str, **values: object) -> list[StoredPart]:
         rows = self._all(
             f"SELECT p.id, p.kind, p.moment_id, p.document_id, {_STREAM}, {_BEGINS}, {_ENDS}, p.score, p.box,"
             f" p.entity_id {_FROM} WHERE {_PART_KNOWN} AND {where}",
@@ -196,8 +196,8 @@ class PartReading(GraphReading):
         return reader if reader is not None and reader.space.holds == holds else None
 
 
-def _part(row: tuple[Any, ...], stream: str, entity: Entity | None) -> Part:
-    return Part(
+def _part(row: tuple[Any, ...], stream: str, entity: Entity | None) -> StoredPart:
+    return StoredPart(
         id=row[0],
         kind=row[1],
         moment_id=row[2],

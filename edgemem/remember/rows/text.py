@@ -45,7 +45,7 @@ class TextReader(NamedTuple):
     """Whether it also counts for documents that an earlier form found."""
 
 
-def readings(query: str) -> list[TextReader]:
+def query_forms(query: str) -> list[TextReader]:
     """The forms of a query: word stems; neighbouring words joined, which rarely match by chance; words without spaces; word beginnings."""
     spoken = words(query)
     content = (list(dict.fromkeys(word for word in spoken if word not in _STOP)) or list(dict.fromkeys(spoken)))[:_MOST_WORDS]
@@ -98,7 +98,7 @@ def ranked(connection: sqlite3.Connection, query: str, k: int, where: str, value
     documents have gets almost no weight.
     """
     ranks: dict[int, float] = {}
-    for table, expression, weight, adds in readings(query):
+    for table, expression, weight, adds in query_forms(query):
         if not adds and len(ranks) >= k:
             break
         found = connection.execute(

@@ -86,7 +86,9 @@ class Transaction(MomentWriting, DocumentWriting, GraphWriting, SessionWriting, 
         among = ids_list(segment_ids)
         sql = f"SELECT 1 FROM segment WHERE id IN {among} AND level >= ifnull((SELECT level FROM segment WHERE id = ?), level)"  # noqa: S608
         if self.connection.execute(sql, (parent_id,)).fetchone():
-            raise UsageError(f"segment s{parent_id} cannot be the parent of any of {among}: it does not exist, or its level is not higher")
+            raise UsageError(
+                f"segment s{parent_id} cannot be the parent of any of {among}: it does not exist, or it is not of a higher level"
+            )
         self.connection.execute(f"UPDATE segment SET parent_id = ? WHERE id IN {among}", (parent_id,))  # noqa: S608 - integers
 
     def drop_segment(self, segment_id: int) -> None:

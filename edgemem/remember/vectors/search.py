@@ -27,7 +27,7 @@ from edgemem.remember.vectors.kernels import (
     scan_some,
     signs,
 )
-from edgemem.remember.vectors.sidecar import ROW, Columns, Header, Mapped, Rows, Sidecar
+from edgemem.remember.vectors.sidecar import ROW, Columns, Header, Mapped, RowArray, Sidecar
 
 _FETCH_ROWS = 1024
 _FETCH_KEYS = 16
@@ -109,7 +109,7 @@ def fetch(connection: sqlite3.Connection, space_id: int, dim: int, moment_ids: S
     return present, np.frombuffer(data, np.float16).reshape(-1, dim).astype(np.float32)
 
 
-def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0) -> tuple[Rows, Int8]:
+def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0) -> tuple[RowArray, Int8]:
     """Rows in time order and their int8 matrix, from SQLite. Ids up to `after_id` are left out."""
     connection.execute("BEGIN")  # rows and vectors as of one instant, whatever the writer does in between
     try:
@@ -118,7 +118,7 @@ def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0)
         connection.execute("COMMIT")
 
 
-def _read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int) -> tuple[Rows, Int8]:
+def _read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int) -> tuple[RowArray, Int8]:
     places = connection.execute(
         f"{_PLACES[space.holds]} WHERE o.id > ?"  # noqa: S608
         f" AND EXISTS (SELECT 1 FROM vec v WHERE v.id = (o.id << {SPACE_BITS}) + ?) ORDER BY o.id",

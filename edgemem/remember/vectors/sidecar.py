@@ -27,7 +27,7 @@ import numpy.typing as npt
 from edgemem.remember.vectors.kernels import Int8, Signs, scan, signs
 
 ROW = np.dtype([("t_us", "<i8"), ("moment_id", "<i8"), ("stream_id", "<i4"), ("scale", "<f4"), ("check", "<i4")])
-Rows = npt.NDArray[Any]
+RowArray = npt.NDArray[Any]
 """Structured array of `ROW`. `moment_id` 0 = a row that was erased."""
 _HEADER = struct.Struct("<8s16sIqqqqqI")
 _MAGIC = b"EDGEMEM3"
@@ -96,7 +96,7 @@ class Columns:
     signs: Signs
 
     @classmethod
-    def of(cls, rows: Rows, matrix: Int8) -> Columns:
+    def of(cls, rows: RowArray, matrix: Int8) -> Columns:
         t_us, moment_id, stream_id, scale = (np.ascontiguousarray(rows[name]) for name in ("t_us", "moment_id", "stream_id", "scale"))
         return cls(t_us, moment_id, stream_id, scale, matrix, signs(matrix))
 
@@ -123,7 +123,7 @@ def checks(matrix: Int8, bits: Signs) -> npt.NDArray[np.int32]:
     return scan(matrix, pattern).astype(np.int32) + scan(bits.view(np.int8), pattern[: bits.shape[1]]).astype(np.int32)
 
 
-def total(rows: Rows, positions: npt.NDArray[np.integer[Any]]) -> int:
+def total(rows: RowArray, positions: npt.NDArray[np.integer[Any]]) -> int:
     """Checksum of rows at these positions. It allows a row to change without reading the others.
 
     The sum, modulo 2^32, over all 32-bit words, each times an odd factor of its column and one of its row. An odd factor has an inverse
@@ -214,7 +214,7 @@ class Sidecar:
                 raise
         return self._open
 
-    def append(self, rows: Rows, matrix: Int8, header: Header) -> Header:
+    def append(self, rows: RowArray, matrix: Int8, header: Header) -> Header:
         """Add rows after those that `header` counts. The header is written last: until then no reader sees them."""
         bits = signs(matrix)
         rows["check"] = checks(matrix, bits)
@@ -257,7 +257,7 @@ class Sidecar:
             file.write(header.encode())
         return header
 
-    def rewrite(self, rows: Rows, matrix: Int8, epoch: int) -> Header:
+    def rewrite(self, rows: RowArray, matrix: Int8, epoch: int) -> Header:
         """Replace all files by these rows, which are in time order. Readers use the old ones until their next check."""
         bits = signs(matrix)
         rows["check"] = checks(matrix, bits)

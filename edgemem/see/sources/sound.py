@@ -39,7 +39,7 @@ _WAIT_S = 5.0
 """Time between attempts to open a lost microphone or network stream."""
 
 
-class _Cutter:
+class _Chunker:
     """Makes chunks with correct offsets from decoded sound. Small errors of the times are ignored; gaps and overlaps are not.
 
     Sound that overlaps with earlier sound is removed, so that offsets never go back.
@@ -137,7 +137,7 @@ class SoundTrack:
         if self.track is None:
             return
         self._skip_to(after_us)
-        cutter, resampler = _Cutter(), _Resampler()
+        cutter, resampler = _Chunker(), _Resampler()
         for frame in self._frames():
             offset_us = self._offset_us(frame)
             yield from self._later(cutter.add(offset_us, resampler.samples(frame)), after_us)
@@ -261,7 +261,7 @@ class Microphone(BaseSource):
         """Sound until the device or stream fails. Its times come from the time of arrival and the number of samples."""
         import av
 
-        cutter, resampler = _Cutter(_LIVE_LATE_US, _LIVE_EARLY_US), _Resampler()
+        cutter, resampler = _Chunker(_LIVE_LATE_US, _LIVE_EARLY_US), _Resampler()
         try:
             for frame in self._container.decode(audio=0):
                 samples = resampler.samples(frame)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SAME_US = 60_000
 """Sound that begins within this time of the end of the last sound continues it."""
-_BREATH_S = 0.1
+_QUIET_S = 0.1
 """Length of the interval that is compared to find the quietest point of a long utterance."""
 
 
@@ -96,16 +96,16 @@ class Cutter:
         if quiet >= self._pause:
             yield from self._close(len(self._speech) - quiet)
         elif len(self._speech) >= self._longest:
-            yield from self._close(self._breath())
+            yield from self._close(self._quietest_point())
 
     def _quiet(self) -> int:
         """Windows at the end of the open piece that were all silent."""
         loud = (back for back, probability in enumerate(reversed(self._speech)) if probability >= self._settings.silence)
         return next(loud, len(self._speech))
 
-    def _breath(self) -> int:
+    def _quietest_point(self) -> int:
         """Where to cut a piece that is too long: in the quietest tenth of a second of its second half, else at its end."""
-        width = max(1, round(_BREATH_S * SOUND_RATE_HZ / self._size))
+        width = max(1, round(_QUIET_S * SOUND_RATE_HZ / self._size))
         half = len(self._speech) // 2
         means = np.convolve(self._speech[half:], np.ones(width) / width, "valid")
         at = int(np.argmin(means))

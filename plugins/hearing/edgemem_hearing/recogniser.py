@@ -106,7 +106,7 @@ class WhisperRecogniser:
         started = self._clock()
         try:
             phrase = transcriber.transcribe(sound.samples, language=self._settings.language, words=self._settings.words)
-            text = believable(phrase, piece.speech, self._last_text, self._settings)
+            text = accepted_text(phrase, piece.speech, self._last_text, self._settings)
             if not text:
                 return None
             self._last_text = text
@@ -141,7 +141,7 @@ class WhisperRecogniser:
     def _transcriber(self, index: int) -> Transcriber:
         name, transcriber, took_s = self._transcribers[index]
         if transcriber is None:
-            transcriber = self._engines.play(name)
+            transcriber = self._engines.of_card(name)
             self._transcribers[index] = (name, transcriber, took_s)
         return transcriber
 
@@ -154,7 +154,7 @@ class WhisperRecogniser:
         self.notes[line] = self.notes.get(line, 0) + 1
 
 
-def believable(phrase: Phrase, speech: float, before: str, settings: RecogniserSettings) -> str:
+def accepted_text(phrase: Phrase, speech: float, before: str, settings: RecogniserSettings) -> str:
     """The text of a phrase without marks of noises, or "" if it is probably invented. `speech`: mean probability of speech in the piece."""
     text = " ".join(_NOISES.sub(" ", phrase.text).split())
     plain = re.sub(r"[^\w ]", "", text).strip().lower()

@@ -10,7 +10,7 @@ import msgspec
 _SIGHT = frozenset({"image", "images", "vision", "multimodal"})
 
 
-def tells_vision(listed: bytes, props: bytes, model: str) -> bool | None:
+def reports_vision(listed: bytes, props: bytes, model: str) -> bool | None:
     """What a server reports about `model` in `/v1/models` (first) and in llama.cpp's `/props`; None if it reports nothing.
 
     Known forms: `architecture.input_modalities` (OpenRouter), `input_modalities` and `modalities` lists, `capabilities` as a list

@@ -15,7 +15,7 @@ from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
 from edgemem_openai import wire
-from edgemem_openai.capabilities import tells_vision
+from edgemem_openai.capabilities import reports_vision
 from edgemem_openai.connection import Connections
 from edgemem_openai.failures import Unsupported
 from edgemem_openai.learnt import LearntDialects
@@ -77,7 +77,7 @@ class OpenAIChat:
     def _counted(self, server: Server, prompt: Prompt, start: float) -> Completion:
         """Ask within the limits of the day, and count the tokens even if the reply was incomplete."""
         deadline = start + self._settings.call_s
-        self._connections.refuse_resting(server)
+        self._connections.raise_while_paused(server)
         model = self._model(server, deadline)
         expected, most = _prompt_tokens(prompt), prompt.max_tokens + prompt.thinking_tokens
         worst = UsageLine(
@@ -162,21 +162,21 @@ class OpenAIChat:
         import httpx2
         import openai
 
-        self._connections.refuse_resting(server)
+        self._connections.raise_while_paused(server)
         deadline = time.monotonic() + LISTING_S
         try:
             listed = self._listed(server, deadline)
         except ChatError:
-            self._connections.refuse_resting(server)
+            self._connections.raise_while_paused(server)
             listed = b""  # it has no such list
-        if (told := tells_vision(listed, b"", model)) is not None:
+        if (told := reports_vision(listed, b"", model)) is not None:
             return told
         root = server.base_url.removesuffix("/v1")
         try:
             props = self._connections.client(server, deadline, LISTING_S).get(f"{root}/props", cast_to=httpx2.Response)
         except (openai.OpenAIError, httpx2.HTTPError, OSError):
             return None
-        return tells_vision(b"", props.content, model)
+        return reports_vision(b"", props.content, model)
 
 
 def _read(events: Any, reply: Reply, server: Server) -> None:

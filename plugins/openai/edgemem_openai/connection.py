@@ -71,7 +71,7 @@ class Connections:
             elif not (isinstance(failure, Unsupported) and adapt(failure)):
                 raise ChatError(failure.text)
 
-    def refuse_resting(self, server: Server) -> None:
+    def raise_while_paused(self, server: Server) -> None:
         """Raise ChatError during the pause after a server could not be reached."""
         until, why = self._resting.get(server.base_url, (0.0, ""))
         if time.monotonic() < until:

@@ -16,7 +16,7 @@ from edgemem_openai.ledger import UsageLedger
 LEARNT_DAYS = 7
 """After this time all parameters are tried again, because the server may have been updated."""
 
-Key = tuple[str, str]
+ServerModel = tuple[str, str]
 """Base URL and model."""
 
 
@@ -25,10 +25,10 @@ class LearntDialects:
 
     def __init__(self, ledger: UsageLedger) -> None:
         self._ledger = ledger
-        self._dialects: dict[Key, Dialect] = {}
-        self._refused: dict[tuple[Key, bytes], Structured] = {}
+        self._dialects: dict[ServerModel, Dialect] = {}
+        self._refused: dict[tuple[ServerModel, bytes], Structured] = {}
 
-    def dialect(self, key: Key, schema: dict[str, Any] | None = None) -> Dialect:
+    def dialect(self, key: ServerModel, schema: dict[str, Any] | None = None) -> Dialect:
         """The dialect for a request with this schema."""
         if key not in self._dialects:
             known = self._ledger.dialect(*key, LEARNT_DAYS)
@@ -36,7 +36,7 @@ class LearntDialects:
         weaker = self._refused.get((key, _digest(schema)))
         return self._dialects[key] if weaker is None else msgspec.structs.replace(self._dialects[key], structured=weaker)
 
-    def learn(self, key: Key, prompt: Prompt, complaint: str) -> bool:
+    def learn(self, key: ServerModel, prompt: Prompt, complaint: str) -> bool:
         """Learn from an error message. False if it names nothing that can be left out, so that asking again does not help."""
         now, schema = self.dialect(key, prompt.schema), (key, _digest(prompt.schema))
         images = any(message.images for message in prompt.messages)

@@ -158,7 +158,7 @@ class ScriptedServer:
         """Every completion request that got a reply of the script, in order."""
         self.rejected: list[str] = []
         """Why requests were rejected before the script."""
-        self.hung_up = 0
+        self.disconnects = 0
         """How often the client closed the connection before the reply was complete."""
         handler = type("_ScriptedHandler", (_Handler,), {"scripted": self})
         self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
@@ -190,7 +190,7 @@ class ScriptedServer:
             self._http.server_close()
             self._thread.join()
 
-    def play(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply:
+    def reply_to(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply:
         """The reply to one request. Called by the handler."""
         with self._lock:
             why = self._refusal(body, headers)
@@ -249,15 +249,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(ScriptedReply.failing(404, f"no {self.path}"))
             return
         body = json.loads(raw)
-        reply = self.scripted.play(body, {name.lower(): value for name, value in self.headers.items()})
+        reply = self.scripted.reply_to(body, {name.lower(): value for name, value in self.headers.items()})
         self.scripted.stopping.wait(reply.wait_s)
         try:
             if reply.body is None and body.get("stream"):
-                self._stream(reply, _Wanted.of(body))
+                self._stream(reply, _Requested.of(body))
             else:
-                self._send(reply if reply.body is not None else replace(reply, body=_completion(reply, _Wanted.of(body))))
+                self._send(reply if reply.body is not None else replace(reply, body=_completion(reply, _Requested.of(body))))
         except (ConnectionError, TimeoutError):
-            self.scripted.hung_up += 1
+            self.scripted.disconnects += 1
 
     def _head(self, reply: ScriptedReply, content_type: str, extra: Mapping[str, str]) -> None:
         self.send_response(reply.status)
@@ -276,7 +276,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[: len(body) // 2])
             self._cut()
 
-    def _stream(self, reply: ScriptedReply, wanted: _Wanted) -> None:
+    def _stream(self, reply: ScriptedReply, wanted: _Requested) -> None:
         self._head(reply, "text/event-stream", {"Transfer-Encoding": "chunked"})
         for number, event in enumerate(_events(reply, wanted)):
             if number == reply.cut_after:
@@ -296,19 +296,19 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Requested:
     """What a request asks for in addition to the text."""
 
     usage: bool
     logprobs: int
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> _Wanted:
+    def of(cls, body: Mapping[str, Any]) -> _Requested:
         usage = bool(body.get("stream_options", {}).get("include_usage"))
         return cls(usage, int(body.get("top_logprobs", 0)) if body.get("logprobs") else 0)
 
 
-def _events(reply: ScriptedReply, wanted: _Wanted) -> Iterator[bytes]:
+def _events(reply: ScriptedReply, wanted: _Requested) -> Iterator[bytes]:
     """The events of a stream: one per piece, the end with its reason, the usage if requested, and the end mark."""
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> bytes:
@@ -334,7 +334,7 @@ def _content(reply: ScriptedReply, text: str) -> Any:
     return [{"type": "text", "text": text}] if reply.parts else text
 
 
-def _logprobs(reply: ScriptedReply, wanted: _Wanted, tokens: Sequence[str]) -> dict[str, Any]:
+def _logprobs(reply: ScriptedReply, wanted: _Requested, tokens: Sequence[str]) -> dict[str, Any]:
     """Every token has probability 1/2, each alternative half of the one before."""
     if not wanted.logprobs or not reply.logprobs:
         return {}
@@ -343,7 +343,7 @@ def _logprobs(reply: ScriptedReply, wanted: _Wanted, tokens: Sequence[str]) -> d
     return {"logprobs": {"content": [{**one, "top_logprobs": [one, *others]} for one in own]}}
 
 
-def _completion(reply: ScriptedReply, wanted: _Wanted) -> bytes:
+def _completion(reply: ScriptedReply, wanted: _Requested) -> bytes:
     message = {"role": "assistant", "content": None if reply.refusal else _content(reply, reply.text), "refusal": reply.refusal or None}
     thoughts = {"reasoning_content": reply.thinking} if reply.thinking else {}
     choice = {"index": 0, "message": message | thoughts, "finish_reason": reply.finish, **_logprobs(reply, wanted, _pieces(reply.text))}

@@ -150,10 +150,10 @@ def test_a_server_that_does_not_count_is_stopped(make_chat, asking):
         assert completion.finish == "length"
         assert len(completion.text) < 400
         for _ in range(200):
-            if server.hung_up:
+            if server.disconnects:
                 break
             time.sleep(0.02)
-        assert server.hung_up == 1, "it is not left talking"
+        assert server.disconnects == 1, "it is not left talking"
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

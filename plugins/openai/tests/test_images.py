@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simplejpeg
-from edgemem_openai.capabilities import tells_vision
+from edgemem_openai.capabilities import reports_vision
 from edgemem_openai.images import fit_jpeg
 from edgemem_openai.testing import ScriptedReply, ScriptedServer
 from hypothesis import given, settings
@@ -127,4 +127,4 @@ def test_servers_say_in_many_ways_that_they_see_nothing(make_chat, asking, statu
     ],
 )
 def test_what_servers_tell_of_their_models(listed, props, told):
-    assert tells_vision(listed, props, "m") is told
+    assert reports_vision(listed, props, "m") is told

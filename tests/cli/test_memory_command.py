@@ -77,7 +77,7 @@ def test_forgetting_by_time(memory: Path, run: Run) -> None:
     [
         ((), "in one way"),
         (("--stream", "cam", "--entity", "Anna"), "in one way"),
-        (("--from", "1970-01-01"), "belong together"),
+        (("--from", "1970-01-01"), "give both --from and --to"),
         (("--from", "1970-01-02", "--to", "1970-01-01"), "swap"),
         (("--stream", "camm"), 'did you mean "cam"'),
         (("--evidence", "m77"), "no m77"),
