@@ -158,8 +158,8 @@ def kill_one(directory: Path, budget: int | None, seconds: float, jpegs: list[by
         os.waitpid(reader, 0)
     os.close(said)
     os.close(silent)
-    assert os.WIFSIGNALED(status), "the writer ended by itself"
-    assert not done, f"the reader ended by itself ({reading})"
+    assert os.WIFSIGNALED(status), "the writer ended on its own"
+    assert not done, f"the reader ended on its own ({reading})"
     return int.from_bytes(spoken[len(spoken) // 8 * 8 - 8 :][:8], "big")
 
 

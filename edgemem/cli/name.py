@@ -69,4 +69,4 @@ def _require(view: View, own_name: str, memory: Path) -> None:
         return
     known = [entity.name for entity in view.entities(kind="voice", limit=50)]
     heard = known or view.utterances(limit=1)
-    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if heard else ": nobody was heard yet"}')
+    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if heard else ": no voice was heard yet"}')

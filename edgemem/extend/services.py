@@ -72,7 +72,7 @@ class ServiceRunner:
         self._threads: dict[str, threading.Thread] = {}
 
     def start(self) -> None:
-        """Start each service in a thread of its own. Returns at once."""
+        """Start each service in a separate thread. Returns at once."""
         for name, service in self._services.items():
             start = partial(service.start, self._agent)
             self._threads[name] = run_thread(f"edgemem-service-{name}", start, partial(self._failed, name))

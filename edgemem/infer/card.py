@@ -164,7 +164,7 @@ def with_parts(card: EngineCard, cards: Mapping[str, EngineCard]) -> list[Engine
 
     def visit(one: EngineCard, path: tuple[str, ...]) -> None:
         if one.name in path:
-            raise UsageError(f"{one.origin}: uses goes round in a circle: {' -> '.join((*path, one.name))}")
+            raise UsageError(f"{one.origin}: uses contains a cycle: {' -> '.join((*path, one.name))}")
         for role, name in (*one.uses.items(), *one.may_use.items()):
             named = [cards[name]] if name else [other for other in cards.values() if other.role == role and other.name != one.name]
             for part in named:

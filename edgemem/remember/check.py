@@ -64,7 +64,7 @@ _COUNTS = (
     ),
     ("jobs that were given up and still have a payload", "SELECT count(*) FROM job WHERE given_up AND length(payload) > 0"),
     (
-        "passages that lie outside of their document",
+        "passages outside their document",
         (
             "SELECT count(*) FROM passage p JOIN document d ON d.id = p.document_id WHERE p.text IS NULL"
             " AND (p.start < 0 OR p.length < 0 OR p.start + p.length > length(CAST(d.text AS BLOB)))"

@@ -40,7 +40,7 @@ def _log_odds(score: float) -> float:
 
 
 def sure_names(kind: Literal["label", "object"], seen: Sequence[Iterable[Observation]], least: float = LEAST_PROBABILITY) -> list[str]:
-    """Names of labels or objects that are probably right, the surest first. `seen`: the observations of each moment of a segment."""
+    """Names of labels or objects that are probably right, the most probable first. `seen`: the observations of each moment of a segment."""
     scores: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * len(seen))
     for number, observations in enumerate(seen):
         for one in (o for o in observations if o.kind == kind):
@@ -104,7 +104,7 @@ class EventDocument(BaseWriter):
         ]
 
     def _labels(self, seen: Sequence[Iterable[Observation]]) -> list[str]:
-        """Scene labels that are probably right, the surest first."""
+        """Scene labels that are probably right, the most probable first."""
         return sure_names("label", seen, self._settings.min_probability)[: self._settings.max_labels]
 
     def _objects(self, seen: Sequence[Iterable[Observation]]) -> list[str]:

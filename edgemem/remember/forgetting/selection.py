@@ -196,7 +196,7 @@ class _Selecting:
             known = {
                 row[0] for row in self._rows("SELECT name FROM entity UNION SELECT name FROM term WHERE moments > 0 AND kind <> 'text'")
             }
-            raise UsageError(f'this memory knows nothing called "{name}"{nearest(name, known) if known else ""}')
+            raise UsageError(f'this memory has nothing called "{name}"{nearest(name, known) if known else ""}')
 
     def _evidence(self, evidence: str) -> None:
         """An id and its evidence: the picture of a text, the moments of an event."""

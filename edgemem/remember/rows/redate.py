@@ -142,7 +142,7 @@ def _move_run(run: Run, tx: Transaction, due: Note) -> bool:
 
 
 def _next(connection: sqlite3.Connection, due: Note, run: Run) -> list[tuple[int, int, int]]:
-    """Time, place in `_BEGINS` and id of what comes next. What moved stands beyond it, so none is met twice."""
+    """Time, position in `_BEGINS` and id of the next rows. Rows that moved are beyond the current position, so none is moved twice."""
     grows = run.by_us > 0
     way, beyond = ("DESC", "<") if grows else ("ASC", ">")
     at_us, place, row_id = due.after or ((run.high_us + 1, 0, 0) if grows else (run.low_us - 1, 0, 0))

@@ -78,7 +78,7 @@ def _array(tensor: _Tensor, storages: dict[str, Array]) -> Array:
     storage = storages[tensor.storage.key]
     end = tensor.offset + 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
     if 0 in tensor.shape or tensor.offset < 0 or min(tensor.strides, default=0) < 0 or end > len(storage):
-        raise ValueError("a tensor lies outside its storage")
+        raise ValueError("a tensor is outside its storage")
     strides = tuple(stride * storage.itemsize for stride in tensor.strides)
     placed: Array = np.lib.stride_tricks.as_strided(storage[tensor.offset :], tensor.shape, strides)
     return np.array(placed)
