@@ -141,7 +141,7 @@ def test_a_reply_cut_by_its_token_limit_says_so(make_chat, asking):
         chat = make_chat(server)
         assert chat.complete(asking()).finish == "length"
         assert (chat.complete(asking()).text, chat.complete(asking()).finish) == ("", "length"), "whoever asked may give it more room"
-        fails(chat, asking(), "said nothing")
+        fails(chat, asking(), "returned nothing")
 
 
 def test_a_server_that_does_not_count_is_stopped(make_chat, asking):
