@@ -10,7 +10,7 @@ import time
 
 import pytest
 from edgemem_openai.settings import OpenAISettings, server_for, with_environment
-from edgemem_openai.testing import ScriptedReply, ScriptedServer, _completion, _Wanted
+from edgemem_openai.testing import ScriptedReply, ScriptedServer, _completion, _Requested
 
 from edgemem.errors import ChatError, UsageError
 from edgemem.infer.chat import ChatMessage
@@ -348,7 +348,7 @@ def test_further_keys_go_as_they_are_and_unknown_ones_of_ours_are_left_out(make_
 def test_log_probabilities_come_back_for_every_token(make_chat, asking, stream):
     reply = ScriptedReply("on the desk")
     if not stream:
-        reply = ScriptedReply(body=_completion(reply, _Wanted(usage=True, logprobs=3)))
+        reply = ScriptedReply(body=_completion(reply, _Requested(usage=True, logprobs=3)))
     with ScriptedServer([reply, "plain"]) as server:
         chat = make_chat(server)
         completion = chat.complete(asking(logprobs=3))
