@@ -91,10 +91,10 @@ def _role(environment: CommandContext, role: str) -> list[ReportLine]:
     if problem:
         return [ReportLine("missing", role, problem)]
     notes = [ReportLine("note", role, note) for note in environment.engines.notes(role)]
-    return [ReportLine("ok", role, _played_by(environment, role)), *notes]
+    return [ReportLine("ok", role, _card_and_runtime(environment, role)), *notes]
 
 
-def _played_by(environment: CommandContext, role: str) -> str:
+def _card_and_runtime(environment: CommandContext, role: str) -> str:
     """The card, and the runtime of its models."""
     card = environment.engines.card(role)
     return f"{card.name} on {environment.engines.runtimes.first(card)}" if card.models else card.name
