@@ -139,8 +139,9 @@ def test_every_kind_of_exception_is_caught_in_fault_isolation_alone() -> None:
 
 IMAGES = frozenset(
     {
-        "breath", "care", "clerk", "deed", "deeds", "desk", "ear", "ears", "eye", "eyes", "fader", "fares", "handover", "hands", "housekeeping",
-        "keeping", "lent", "play", "played", "reception", "rung", "rungs", "shop", "sight", "telling", "tidy", "told", "upkeep", "workshop", "worth",
+        "breath", "care", "clerk", "deed", "deeds", "desk", "ear", "ears", "eye", "eyes", "fader", "fares", "handover", "hands",
+        "housekeeping", "keeping", "lent", "play", "played", "reception", "rung", "rungs", "shop", "sight", "telling", "tidy", "told",
+        "upkeep", "workshop", "worth",
     }
 )  # fmt: skip
 """Images that were once names here: they do not say what a thing is."""
