@@ -76,7 +76,7 @@ def test_a_server_that_goes_away_in_the_middle_leaves_the_rest_to_the_local_plan
     [
         (ScriptedReply.failing(401, "bad key"), "refuses the key"),
         (ScriptedReply(refusal="I will not look at that."), "refused: I will not look at that."),
-        (ScriptedReply("word " * 99, cut_after=3), "broke"),
+        (ScriptedReply("word " * 99, cut_after=3), "was lost"),
     ],
 )
 def test_a_model_that_does_not_answer_is_done_without(ask, line, said):
