@@ -192,7 +192,7 @@ def test_retry_after_is_kept(make_chat, asking):
         (ScriptedReply(body=b'{"choices": "many"}'), "no completion"),
         (ScriptedReply(body=b'data: {"error": {"message": "overloaded"}}\n\n', content_type="text/event-stream"), "overloaded"),
         (ScriptedReply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "ended early"),
-        (ScriptedReply("one two three four", cut_after=2), "broke"),
+        (ScriptedReply("one two three four", cut_after=2), "was lost"),
         (ScriptedReply(status=400, body=NO_ROOM), "prompt is too long"),
     ],
 )

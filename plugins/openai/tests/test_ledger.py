@@ -102,7 +102,7 @@ def test_the_day_ends_for_every_chat_of_the_home(make_chat, asking):
 
 
 def test_a_reply_that_broke_off_is_counted_as_far_as_it_came(make_chat, asking, tmp_path):
-    with ScriptedServer([ScriptedReply("one two three four", cut_after=3)]) as server, pytest.raises(ChatError, match="broke"):
+    with ScriptedServer([ScriptedReply("one two three four", cut_after=3)]) as server, pytest.raises(ChatError, match="was lost"):
         make_chat(server).complete(asking())
     (line,) = UsageLedger(tmp_path / "openai.db").lines(1)
     assert (line.calls, line.tokens_out >= 3, line.tokens_in > 0) == (1, True, True)
