@@ -8,6 +8,7 @@ import msgspec
 from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json
 from edgemem.config import Settings, dump, parse_bytes
 from edgemem.errors import BudgetError, UsageError
+from edgemem.secret import schema_of_secret
 
 
 @click.group()
@@ -65,7 +66,7 @@ def schema(environment: CommandContext) -> None:
     claimed = environment.plugins.claimed_tables()
     runtimes = {name: runtime.settings for name, runtime in environment.plugins.components("runtimes").items()}
     kinds = [Settings, *claimed.values(), *runtimes.values()]
-    (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}", schema_hook=schema_of_secret)
     properties = parts[own["$ref"].rpartition("/")[2]]["properties"]
     del properties["tables"]
     properties |= dict(zip(claimed, others, strict=False))

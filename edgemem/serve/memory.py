@@ -25,6 +25,7 @@ from edgemem.remember.forgetting.selection import Receipt, Wanted
 from edgemem.remember.results import Stats
 from edgemem.remember.store import Store
 from edgemem.remember.view import FOREVER_US
+from edgemem.secret import address
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Progress
 from edgemem.serve import admin, ingest, lookup
 from edgemem.serve.client import AgentUnavailable, call
@@ -142,7 +143,7 @@ class Memory:
         """
         start_us = self._us(start)
         request = ingest.IngestRequest(
-            source=str(source), recipe=recipe, start_us=start_us, stream=stream, subtitles=subtitles, again=again
+            source=address(source), recipe=recipe, start_us=start_us, stream=stream, subtitles=subtitles, again=again
         )
         return ingest.ingest(self.environment, self.directory, request, self.feed, progress)
 
@@ -161,19 +162,19 @@ class Memory:
         """
         self.environment.recipe(recipe)
         stopped = ""
-        for source in map(str, sources):
+        for source in map(address, sources):
             if stopped:
-                yield Ingested(source=source, error=f"{source}: not taken in: {stopped}")
+                yield Ingested(source=str(source), error=f"{source}: not taken in: {stopped}")
                 continue
             advance = None if progress is None else _named(progress, source)
             try:
                 report = self.ingest(source, recipe=recipe, again=again, progress=advance)
             except EdgememError as error:
                 stopped = "the memory cannot be written" if isinstance(error, MemoryDirError) else ""
-                yield Ingested(source=source, error=str(error))
+                yield Ingested(source=str(source), error=str(error))
             else:
                 stopped = "interrupted" if {INTERRUPTED, STOPPED} & set(report.notes) else ""
-                yield Ingested(source=source, report=report)
+                yield Ingested(source=str(source), report=report)
 
     def ask(
         self,

@@ -6,6 +6,8 @@ import hashlib
 import os
 from typing import Any
 
+from edgemem.secret import Secret, reveal
+
 
 def open_container(url: str, **options: Any) -> Any:
     """`av.open` that never stumbles over text in a file's metadata: before PyAV 19 that had to be asked for, since then it cannot be."""
@@ -13,11 +15,19 @@ def open_container(url: str, **options: Any) -> Any:
 
     if int(av.__version__.split(".")[0]) < 19:
         options["metadata_errors"] = "ignore"
-    return av.open(url, **options)
+    return av.open(reveal(url), **options)
 
 
-def identity_of(path: str) -> str:
-    """Size and hash of both ends: enough to know a file again without reading gigabytes."""
+def reason(error: Exception, url: str) -> str:
+    """Why a container cannot be opened or read, without what is secret in its address."""
+    why = str(getattr(error, "strerror", None) or error)
+    return why.replace(reveal(url), str(url)) if reveal(url) else why
+
+
+def identity_of(path: str, length_us: int | None = None) -> str:
+    """Size and hash of both ends: enough to know a file again without reading gigabytes. An address stands for itself, without what is
+    secret in it: where that is all that tells two recordings apart, their lengths do.
+    """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - may be a URL
             size = os.fstat(file.fileno()).st_size
@@ -25,5 +35,5 @@ def identity_of(path: str) -> str:
             file.seek(max(0, size - 65536))
             digest.update(file.read(65536))
     except OSError:
-        return path
+        return f"{path} {length_us}" if isinstance(path, Secret) else path
     return f"{size}-{digest.hexdigest()[:16]}"

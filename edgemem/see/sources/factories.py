@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from edgemem.errors import SourceError
+from edgemem.secret import split_last
 from edgemem.see.sources.base import Source, SourceContext
 from edgemem.see.sources.camera import Camera
 from edgemem.see.sources.camera_with_sound import CameraWithSound
@@ -38,8 +39,8 @@ def network(settings: CameraSettings, context: SourceContext) -> Source:
 
 def microphone(settings: CameraSettings, context: SourceContext) -> Source:
     """A microphone (`alsa:default`), or a camera with one (`0+alsa:default`)."""
-    seen, plus, heard = context.spec.rpartition("+alsa:")
-    if not plus:
+    seen, heard = split_last(context.spec, "+alsa:")
+    if not seen:
         return Microphone(context.spec, stream=context.stream or "microphone")
     if not (seen.isdecimal() or seen.startswith("/dev/") or "://" in seen):
         raise SourceError(f"{context.spec}: a microphone goes with a camera, such as 0+alsa:default")
