@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, json_text, note, pass_environment, print_json, print_line
 from edgemem.config import Settings, dump, parse_bytes
 from edgemem.errors import BudgetError, UsageError
 from edgemem.secret import schema_of_secret
@@ -35,7 +35,7 @@ def check(environment: CommandContext) -> None:
     for missing in check_sources(environment):
         note(f"warning: {missing}")
     environment.services()
-    click.echo("settings, plugins and recipe are in order")
+    print_line("settings, plugins and recipe are in order")
 
 
 @config.command()
@@ -49,7 +49,7 @@ def show(environment: CommandContext, as_json: bool) -> None:
         print_json(data)
         return
     for key, value in _flat(data):
-        click.echo(f"{key} = {msgspec.json.encode(value).decode()}")
+        print_line(f"{key} = {json_text(value)}")
 
 
 def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:

@@ -6,7 +6,18 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, short, table
+from edgemem.cli.app import (
+    CommandContext,
+    common_options,
+    json_option,
+    memory_option,
+    pass_environment,
+    print_json,
+    print_line,
+    print_lines,
+    short,
+    table,
+)
 from edgemem.clock import to_local
 from edgemem.errors import UsageError
 
@@ -41,7 +52,7 @@ def list_(environment: CommandContext, memory: Path, limit: int, as_json: bool) 
     if rows:
         table(rows, ("session", "asked", "planner", "status", "question", "answer"))
     else:
-        click.echo("nothing was asked yet, or it was forgotten")
+        print_line("nothing was asked yet, or it was forgotten")
 
 
 @sessions.command()
@@ -63,4 +74,4 @@ def show(environment: CommandContext, number: int, memory: Path, as_json: bool) 
     if as_json:
         print_json(session_json(log))
     else:
-        click.echo(trace_text(log, environment.settings.timezone))
+        print_lines(trace_text(log, environment.settings.timezone))

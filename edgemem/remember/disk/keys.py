@@ -142,10 +142,10 @@ def unseal(name: str, auth: Secret) -> Key:
     `auth` is what `tpm2_unseal -p` takes: a password, or a policy such as pcr:sha256:0,7. Once a process: a TPM takes its time.
     Raises MemoryKeyError when tpm2-tools are missing or the TPM refuses, for instance because the board was started in another way.
     """
-    shown, told = _told_apart(reveal(auth))
+    shown, given = _argument_and_input(reveal(auth))
     command = ["tpm2_unseal", "-c", name, *(["-p", shown] if shown else [])]
     try:
-        done = subprocess.run(command, input=told.encode(), capture_output=True, check=False, timeout=_TPM_PATIENCE_S)
+        done = subprocess.run(command, input=given.encode(), capture_output=True, check=False, timeout=_TPM_PATIENCE_S)
     except OSError:
         raise MemoryKeyError("store.key_tpm needs the program tpm2_unseal: install tpm2-tools (apt-get install tpm2-tools)") from None
     except subprocess.TimeoutExpired:
@@ -153,12 +153,12 @@ def unseal(name: str, auth: Secret) -> Key:
     if done.returncode:
         lines = [line for line in done.stderr.decode(errors="replace").splitlines() if "ERROR" in line]
         reason = lines[0].removeprefix("ERROR: ") if lines else f"exit code {done.returncode}"
-        reason = reason.replace(told, STARS) if told else reason
+        reason = reason.replace(given, STARS) if given else reason
         raise MemoryKeyError(f"store.key_tpm {name}: the TPM does not give out the key ({reason}); try `{' '.join(command)}`")
     return _parse(done.stdout.decode(errors="replace"), f"store.key_tpm {name}")
 
 
-def _told_apart(auth: str) -> tuple[str, str]:
+def _argument_and_input(auth: str) -> tuple[str, str]:
     """(what may stand among a program's arguments, where every process of the machine reads it, and what it is told on its input).
 
     A policy names registers and a file is named by its path; a password is secret, with a session, too (tpm2-tools, lib/tpm2_auth_util.c:
