@@ -83,6 +83,9 @@ _COMMON = (
     ),
 )  # fmt: skip
 
+COUNT = click.IntRange(1, (1 << 63) - 1)
+"""A number of something, as far as a memory counts."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 memory_option = click.option("--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory.")
 

@@ -27,7 +27,11 @@ def check(environment: CommandContext) -> None:
     from edgemem.device.agent import check_sources
     from edgemem.remember.disk.page_budget import BudgetShares
 
-    environment.recipe()
+    for name in dict.fromkeys(["", *(source.recipe for source in environment.settings.run.sources)]):
+        recipe = environment.recipe(name)
+        environment.recipes.check(recipe)
+        environment.chains(recipe)
+        environment.kit(name)
     try:
         BudgetShares.of(parse_bytes(environment.settings.budget.disk))
     except BudgetError as error:

@@ -101,6 +101,8 @@ def main(arguments: list[str] | None = None) -> None:
         code = error.exit_code
     except BrokenPipeError:
         code = 0  # the reader of our output has seen enough
+    except OSError as error:  # a name that is too long, a disk that is full, a place that may not be read
+        code = fail(EdgememError(f"{str(error.filename or 'the file system')[:200]}: {error.strerror or error}"))
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from edgemem.cli.app import (
+    COUNT,
     CommandContext,
     common_options,
     json_option,
@@ -29,7 +30,7 @@ def sessions() -> None:
 
 @sessions.command("list")
 @memory_option
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, the newest first.")
+@click.option("--limit", type=COUNT, default=20, show_default=True, help="How many, the newest first.")
 @json_option
 @common_options
 @pass_environment
@@ -56,7 +57,7 @@ def list_(environment: CommandContext, memory: Path, limit: int, as_json: bool) 
 
 
 @sessions.command()
-@click.argument("number", type=click.IntRange(1))
+@click.argument("number", type=COUNT)
 @memory_option
 @json_option
 @common_options

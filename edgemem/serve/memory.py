@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
+from edgemem.characters import storable
 from edgemem.clock import from_iso, now_us
 from edgemem.config import parse_bytes
 from edgemem.errors import EdgememError, MemoryDirError, UsageError
@@ -208,6 +209,7 @@ class Memory:
         trace: bool = True,
     ) -> Asked:
         """Like `ask`, with a text that says step by step how the answer was found. It is stored when `Asked.log` is called."""
+        question, options = storable(question), [storable(option) for option in options]
         if not question.strip():
             raise UsageError('the question is empty; ask something, such as "where did I leave my keys?"')
         as_of_us = self._us(as_of)
@@ -237,6 +239,7 @@ class Memory:
         recipe: str = "",
     ) -> tuple[Evidence, ...]:
         """Moments, events and text that match, best first: at most `top_k` (1 to 200). Raises UsageError, MemoryDirError."""
+        query = storable(query)
         if not query.strip():
             raise UsageError('the query is empty; search for something, such as "red mug"')
         if not 1 <= top_k <= 200:
@@ -257,7 +260,7 @@ class Memory:
     def timeline(self, *, from_: Time | None = None, to: Time | None = None, stream: str | None = None) -> tuple[TimelineEntry, ...]:
         """The segments of that time in order, with what was written about each. Raises MemoryDirError."""
         with open_view(self.directory) as view:
-            return lookup.timeline(view, self._us(from_), self._us(to), stream)
+            return lookup.timeline(view, self._us(from_), self._us(to), None if stream is None else storable(stream))
 
     def forget(
         self,
@@ -280,6 +283,7 @@ class Memory:
         if (from_ is None) != (to is None):
             raise UsageError("from_ and to belong together: give both ends of what to forget")
         from_us, to_us = self._span(from_, to)
+        entity, stream, evidence = storable(entity), storable(stream), [storable(one) for one in evidence]
         wanted = Wanted(from_us=from_us, to_us=to_us, entity=entity, stream=stream, evidence=tuple(evidence))
         request = ForgetRequest(wanted=wanted, recipe=recipe or self.environment.settings.recipe)
         if dry_run:
@@ -291,7 +295,7 @@ class Memory:
 
     def name_voice(self, number: int, name: str) -> int:
         """Say that the voice "speaker <number>" is `name`, "" to take that back; returns how many utterances it has. Raises UsageError."""
-        request = NameRequest(number=number, known_us=now_us(), name=name)
+        request = NameRequest(number=number, known_us=now_us(), name=storable(name))
         reply = self._called(request, NameReply, NAME_WAIT_S, "")
         if reply is None:
             settings = self.environment.settings

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from edgemem.characters import storable
 from edgemem.errors import SourceError
 from edgemem.secret import split_last
 from edgemem.see.sources.base import Source, SourceContext
@@ -79,4 +80,4 @@ def _video(context: SourceContext, path: str, name: str) -> Source:
 
 
 def _name(context: SourceContext) -> str:
-    return context.stream or Path(context.spec).expanduser().resolve().stem or "pictures"
+    return context.stream or storable(Path(context.spec).expanduser().resolve().stem) or "pictures"
