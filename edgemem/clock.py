@@ -15,6 +15,8 @@ from edgemem.errors import UsageError
 from edgemem.records import US
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_FIRST_US, _LAST_US = -62_135_500_000 * US, 253_402_200_000 * US
+"""About a day after the year 1 began and before the year 9999 ends, so that every zone has them."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -149,11 +151,11 @@ def from_iso(text: str, tz: str = "UTC") -> int:
         cleaned = cleaned[:-1] + "+00:00"
     try:
         moment = datetime.fromisoformat(cleaned)
-    except ValueError:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone(tz))
+        return (moment - _EPOCH) // timedelta(microseconds=1)
+    except (ValueError, OverflowError):
         raise UsageError(f'"{text[:60]}" is not an ISO 8601 time; write it like 2026-05-04T08:00:00Z') from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=zone(tz))
-    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def zone(name: str) -> ZoneInfo:
@@ -165,8 +167,8 @@ def zone(name: str) -> ZoneInfo:
 
 
 def to_local(t_us: int, tz: str = "UTC") -> datetime:
-    """The same instant as an aware datetime in `tz`."""
-    return (_EPOCH + timedelta(microseconds=t_us)).astimezone(zone(tz))
+    """The same instant as an aware datetime in `tz`. Times that no calendar holds in every zone are clamped to years 1..9999."""
+    return (_EPOCH + timedelta(microseconds=max(_FIRST_US, min(t_us, _LAST_US)))).astimezone(zone(tz))
 
 
 def offset_text(offset_us: int) -> str:

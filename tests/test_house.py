@@ -137,6 +137,18 @@ def test_every_kind_of_exception_is_caught_in_fault_isolation_alone() -> None:
     assert set(broad) == FAULT_ISOLATION, broad
 
 
+def test_the_command_line_prints_in_one_place() -> None:
+    """What others wrote is made harmless there; nothing else writes to the terminal."""
+    calls = {"click.echo", "click.secho", "click.echo_via_pager", "print", "sys.stdout.write", "sys.stderr.write"}
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in calls
+    }
+    assert found == {"edgemem/cli/app.py"}
+
+
 IMAGES = frozenset(
     {
         "breath", "care", "clerk", "deed", "deeds", "desk", "ear", "ears", "eye", "eyes", "fader", "fares", "handover", "hands",

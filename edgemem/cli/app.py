@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
+from edgemem.characters import storable, visible, visible_json
 from edgemem.config import load
 from edgemem.errors import EdgememError
 from edgemem.extend.environment import Environment
@@ -77,13 +83,45 @@ _COMMON = (
     ),
 )  # fmt: skip
 
+COUNT = click.IntRange(1, (1 << 63) - 1)
+"""A number of something, as far as a memory counts."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 memory_option = click.option("--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory.")
 
 
+def print_line(text: str = "", *, err: bool = False) -> None:
+    """One line, whatever the text holds: line breaks, control and direction characters of it show as their escapes."""
+    click.echo(visible(text), err=err)
+
+
+def print_lines(text: str, indent: str = "", *, err: bool = False) -> None:
+    """A text with lines of its own. All but the first begin with `indent`, so that none of them passes for a line of ours."""
+    first, *others = text.split("\n")
+    for line in (first, *(f"{indent}{other}" for other in others)):
+        print_line(line, err=err)
+
+
 def print_json(data: Any) -> None:
-    """Print one JSON object on stdout, with its keys in their order."""
-    click.echo(msgspec.json.encode(data, order=None).decode())
+    """One JSON object on stdout, in the order it was built."""
+    click.echo(json_text(data))
+
+
+def json_text(data: Any) -> str:
+    """JSON on one line, as a terminal may print it."""
+    try:
+        encoded = msgspec.json.encode(data, order=None)
+    except UnicodeEncodeError:  # the name of a file that is no UTF-8
+        encoded = msgspec.json.encode(_storable(msgspec.to_builtins(data)), order=None)
+    return visible_json(encoded.decode())
+
+
+def _storable(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {_storable(key): _storable(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_storable(value) for value in data]
+    return storable(data) if isinstance(data, str) else data
 
 
 class ProgressBars:
@@ -102,9 +140,9 @@ class ProgressBars:
             return
         if self._bar is None or what != self._what:
             self.end()
-            self._what, self._bar = what, _bar(what, total)
+            self._what, self._bar = what, _bar(visible(what), total)
         if total is None:
-            self._bar.label = f"{what} {self._position(done)}"
+            self._bar.label = f"{visible(what)} {self._position(done)}"
             self._bar.render_progress()
         else:
             self._bar.update(max(0, min(done, max(total, 1)) - self._bar.pos))
@@ -134,16 +172,16 @@ def progress(position: Callable[[int], str] = str) -> Iterator[ProgressBars]:
 
 
 def note(text: str) -> None:
-    """Print one line for a person on stderr; stdout is for results."""
-    click.echo(text, err=True)
+    """One line for the person at the terminal; stdout stays for results."""
+    print_line(" ".join(text.split()), err=True)
 
 
 def table(rows: Iterable[tuple[str, ...]], header: tuple[str, ...]) -> None:
-    """Print rows in aligned columns."""
-    lines = [header, *rows]
+    """Rows in aligned columns."""
+    lines = [header, *(tuple(map(visible, row)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        print_line("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def short(text: str, limit: int) -> str:
@@ -154,5 +192,27 @@ def short(text: str, limit: int) -> str:
 
 def fail(error: EdgememError) -> int:
     """Print an error as one line on stderr; returns its exit code."""
-    click.echo(f"edgemem: {' '.join(str(error).split())}", err=True)
+    note(f"edgemem: {error}")
     return error.exit_code
+
+
+def guard_terminal() -> None:
+    """From now on nothing that this process prints by itself drives the terminal or fails on its encoding: neither logs nor tracebacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    logging.lastResort = _LogLines(logging.WARNING)
+    sys.excepthook = _print_traceback
+    threading.excepthook = lambda failed: _print_traceback(failed.exc_type, failed.exc_value, failed.exc_traceback)
+
+
+class _LogLines(logging.Handler):
+    """Prints each record as a note: it takes the place of what Python does where nobody configured logging."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(self.format(record))
+
+
+def _print_traceback(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    for part in traceback.format_exception(kind, error, trace):
+        print_lines(part.rstrip("\n"), "  ", err=True)

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json
+from edgemem.cli.app import (
+    CommandContext,
+    common_options,
+    json_option,
+    memory_option,
+    note,
+    pass_environment,
+    print_json,
+    print_line,
+    print_lines,
+)
 from edgemem.cli.evidence import print_evidence
 from edgemem.records import Answer
 
@@ -63,15 +73,15 @@ def _print(asked: TracedAnswer, tz: str, *, trace: bool, as_json: bool) -> None:
     else:
         _print_answer(asked.answer, tz)
     if trace:
-        click.echo(asked.trace, err=as_json)
+        print_lines(asked.trace, err=as_json)
     for text in (*asked.answer.notes, *asked.notes):
         note(f"note: {text}")
     sys.stdout.flush()
 
 
 def _print_answer(answer: Answer, tz: str) -> None:
-    click.echo(answer.answer)
+    print_lines(answer.answer, "  ")
     if answer.option is not None:
-        click.echo(f"option {answer.option}")
-    click.echo(f"{answer.status}, confidence {answer.confidence:.2f}, {answer.steps} steps, {answer.usage.ms:.0f} ms")
+        print_line(f"option {answer.option}")
+    print_line(f"{answer.status}, confidence {answer.confidence:.2f}, {answer.steps} steps, {answer.usage.ms:.0f} ms")
     print_evidence(answer.evidence, tz)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, json_text, note, pass_environment, print_json, print_line
 from edgemem.config import Settings, dump, parse_bytes
 from edgemem.errors import BudgetError, UsageError
+from edgemem.secret import schema_of_secret
 
 
 @click.group()
@@ -26,7 +27,11 @@ def check(environment: CommandContext) -> None:
     from edgemem.device.agent import check_sources
     from edgemem.remember.disk.page_budget import BudgetShares
 
-    environment.recipe()
+    for name in dict.fromkeys(["", *(source.recipe for source in environment.settings.run.sources)]):
+        recipe = environment.recipe(name)
+        environment.recipes.check(recipe)
+        environment.chains(recipe)
+        environment.kit(name)
     try:
         BudgetShares.of(parse_bytes(environment.settings.budget.disk))
     except BudgetError as error:
@@ -34,7 +39,7 @@ def check(environment: CommandContext) -> None:
     for missing in check_sources(environment):
         note(f"warning: {missing}")
     environment.services()
-    click.echo("settings, plugins and recipe are correct")
+    print_line("settings, plugins and recipe are correct")
 
 
 @config.command()
@@ -48,7 +53,7 @@ def show(environment: CommandContext, as_json: bool) -> None:
         print_json(data)
         return
     for key, value in _flat(data):
-        click.echo(f"{key} = {msgspec.json.encode(value).decode()}")
+        print_line(f"{key} = {json_text(value)}")
 
 
 def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
@@ -65,7 +70,7 @@ def schema(environment: CommandContext) -> None:
     claimed = environment.plugins.claimed_tables()
     runtimes = {name: runtime.settings for name, runtime in environment.plugins.components("runtimes").items()}
     kinds = [Settings, *claimed.values(), *runtimes.values()]
-    (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}", schema_hook=schema_of_secret)
     properties = parts[own["$ref"].rpartition("/")[2]]["properties"]
     del properties["tables"]
     properties |= dict(zip(claimed, others, strict=False))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, progress
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line, progress
 from edgemem.clock import offset_text
 from edgemem.records import US, Answer
 
@@ -56,7 +56,7 @@ def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
     from edgemem.cli.sheet import draw_sheet
 
     began = time.monotonic()
-    show: Show = (lambda _text: None) if as_json else click.echo
+    show: Show = (lambda _text: None) if as_json else print_line
     folder = out or environment.home / "demo"
     show("1. weights and clips, fetched once")
     fetch_all(environment)
@@ -121,7 +121,8 @@ def _asked(memory: Memory, asked: DemoQuestion, folder: Path, number: int) -> tu
 
 
 def _show_answer(number: int, asked: DemoQuestion, answer: Answer, picture: Path | None, show: Show) -> None:
-    show(f"\n   {number}. {asked.text}" + (f" ({' / '.join(asked.options)})" if asked.options else ""))
+    show("")
+    show(f"   {number}. {asked.text}" + (f" ({' / '.join(asked.options)})" if asked.options else ""))
     show(f"      {answer.answer}")
     if picture is None:
         show(f"      {answer.status}, confidence {answer.confidence:.2f}")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from edgemem import __version__
-from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json, print_line
 from edgemem.errors import EdgememError
 
 
@@ -42,7 +42,7 @@ def doctor(environment: CommandContext, as_json: bool) -> None:
         print_json({"version": __version__, "findings": [finding._asdict() for finding in findings]})
     else:
         for finding in findings:
-            click.echo(f"{finding.level:8}{finding.what:16}{finding.detail}")
+            print_line(f"{finding.level:8}{finding.what:16}{finding.detail}")
     if any(finding.level == "missing" and finding.what in {"runtime", "data directory"} for finding in findings):
         raise click.exceptions.Exit(1)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, progress, table
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line, progress, table
 from edgemem.errors import EdgememError, FetchError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def check(environment: CommandContext, names: tuple[str, ...], as_json: bool) ->
     if as_json:
         print_json({"checked": checked, "problems": problems})
     else:
-        click.echo(f"{len(checked)} engines checked, {len(problems)} problems")
+        print_line(f"{len(checked)} engines checked, {len(problems)} problems")
         for problem in problems:
             note(f"edgemem: {problem}")
     if problems:

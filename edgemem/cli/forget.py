@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json, print_line
 from edgemem.cli.evidence import print_evidence
 from edgemem.errors import UsageError
 from edgemem.remember.forgetting.selection import Receipt
@@ -96,4 +96,4 @@ def _print_receipt(receipt: Receipt, *, dry_run: bool, as_json: bool) -> None:
         print_json(receipt_json(receipt, dry_run=dry_run))
         return
     what = f"{receipt.moments} moments, {receipt.documents} documents, {receipt.relations} relations, {receipt.bytes / 2**20:.1f} MiB"
-    click.echo(f"would forget {what}" if dry_run else f"forgot {what}; receipt {receipt.id or 'none'}")
+    print_line(f"would forget {what}" if dry_run else f"forgot {what}; receipt {receipt.id or 'none'}")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, progress
+from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line, progress
 from edgemem.clock import offset_text
 from edgemem.errors import UsageError
+from edgemem.secret import address
 
 if TYPE_CHECKING:
     from edgemem.serve.results import Ingested, IngestReport
@@ -65,10 +66,11 @@ def _ingest_one(
 ) -> None:  # fmt: skip
     from edgemem.serve.rendering import ingest_json
 
+    shown = str(address(source))
     with progress(_watching) as advance:
         report = environment.memory(memory).ingest(
             source, recipe=recipe, start=start, stream=stream, subtitles=subtitles, again=again,
-            progress=lambda done_us, total_us: advance(source, done_us, total_us),
+            progress=lambda done_us, total_us: advance(shown, done_us, total_us),
         )  # fmt: skip
     _print_notes(report)
     if as_json:
@@ -86,7 +88,7 @@ def _ingest_all(environment: CommandContext, sources: tuple[str, ...], memory: P
             results.append(result)
             advance.end()
             if result.report is None:
-                note(f"edgemem: {' '.join(result.error.split())}")
+                note(f"edgemem: {result.error}")
                 continue
             _print_notes(result.report)
             if not as_json:
@@ -107,12 +109,12 @@ def _print_notes(report: IngestReport) -> None:
 
 
 def _print_report(report: IngestReport) -> None:
-    click.echo(
+    print_line(
         f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept, "
         f"{report.segments} segments, {report.documents} documents; "
         f"{report.seconds_of_video:.1f} s of video in {report.seconds_spent:.1f} s; {report.disk_bytes / 2**20:.1f} MiB on disk"
     )
     if report.dropped:
-        click.echo(
+        print_line(
             "dropped: " + ", ".join(f"{reason} {count}" for reason, count in sorted(report.dropped.items(), key=lambda item: -item[1]))
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json, print_line
 from edgemem.errors import MemoryKeyError
 
 _CONFIGURE = "configure one with --set store.key_file=FILE, EDGEMEM_KEY_FILE or EDGEMEM_KEY (`edgemem memory keygen FILE` creates one)"
@@ -87,4 +87,4 @@ def _print_result(as_json: bool, facts: dict[str, object], text: str) -> None:
     if as_json:
         print_json(facts)
     else:
-        click.echo(text)
+        print_line(text)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from edgemem import __version__
-from edgemem.cli.app import CommandContext, fail
+from edgemem.cli.app import CommandContext, fail, guard_terminal, note
 from edgemem.errors import EdgememError
 
 # command -> (module, attribute, one line of help). The help texts are here so that `edgemem --help` imports no command.
@@ -88,6 +88,7 @@ def cli(ctx: click.Context, config: Path | None, overrides: tuple[str, ...], plu
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 no answer."""
+    guard_terminal()
     try:
         code: Any = cli.main(args=arguments, prog_name="edgemem", standalone_mode=False)
     except EdgememError as error:
@@ -96,10 +97,12 @@ def main(arguments: list[str] | None = None) -> None:
         code = 130  # interrupted at the keyboard; the code is that of shells
     except click.ClickException as error:
         hint = f" (see: {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
-        click.echo(f"edgemem: {error.format_message()}{hint}", err=True)
+        note(f"edgemem: {error.format_message()}{hint}")
         code = error.exit_code
     except BrokenPipeError:
-        code = 0  # the reader of our output ended early
+        code = 0  # the reader of our output has seen enough
+    except OSError as error:  # a name that is too long, a disk that is full, a place that may not be read
+        code = fail(EdgememError(f"{str(error.filename or 'the file system')[:200]}: {error.strerror or error}"))
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, progress
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, print_line, progress
 from edgemem.cli.keys import decrypt, encrypt, keygen, rekey
 from edgemem.config import parse_bytes
 from edgemem.errors import UsageError
@@ -37,9 +37,9 @@ def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
         print_json(facts)
         return
     for key, value in facts.items():
-        click.echo(f"{key}: {value if not isinstance(value, dict) else ', '.join(f'{k} {v}' for k, v in value.items()) or 'none'}")
+        print_line(f"{key}: {value if not isinstance(value, dict) else ', '.join(f'{k} {v}' for k, v in value.items()) or 'none'}")
     with open_view(memory) as view:
-        click.echo(f"encrypted: {'yes' if view.encrypted else 'no'}")
+        print_line(f"encrypted: {'yes' if view.encrypted else 'no'}")
 
 
 @memory.command()
@@ -55,7 +55,8 @@ def check(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     if as_json:
         print_json({"ok": not problems, "problems": problems})
     else:
-        click.echo("\n".join(problems) or "the memory has no errors")
+        for line in problems or ["the memory has no errors"]:
+            print_line(line)
     if problems:
         raise click.exceptions.Exit(1)
 
@@ -82,7 +83,7 @@ def backup(_environment: CommandContext, file: Path, memory: Path, key_file: Pat
     if as_json:
         print_json({"file": str(file), "bytes": size})
     else:
-        click.echo(f"{file}: {size / 2**20:.1f} MiB")
+        print_line(f"{file}: {size / 2**20:.1f} MiB")
 
 
 @memory.command()
@@ -105,7 +106,7 @@ def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool
     if as_json:
         print_json({"directory": str(folder), "moments": moments})
     else:
-        click.echo(f"{folder}: {moments} moments")
+        print_line(f"{folder}: {moments} moments")
 
 
 @memory.command("import")
@@ -131,7 +132,7 @@ def import_(environment: CommandContext, source: Path, memory: Path, as_json: bo
     if as_json:
         print_json({"memory": str(memory), "moments": moments})
     else:
-        click.echo(f"{memory}: {moments} moments imported")
+        print_line(f"{memory}: {moments} moments imported")
 
 
 @memory.command()
@@ -151,7 +152,7 @@ def compact(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     if as_json:
         print_json({"bytes_before": before, "bytes_after": after})
     else:
-        click.echo(f"{before / 2**20:.1f} MiB before, {after / 2**20:.1f} MiB now")
+        print_line(f"{before / 2**20:.1f} MiB before, {after / 2**20:.1f} MiB now")
 
 
 @memory.command()
@@ -183,4 +184,4 @@ def _set_paused(memory: Path, *, as_json: bool, paused: bool) -> None:
     if as_json:
         print_json({"paused": paused})
     else:
-        click.echo("paused: nothing is written until `edgemem memory resume`" if paused else "seeing again")
+        print_line("paused: nothing is written until `edgemem memory resume`" if paused else "seeing again")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, print_line
 from edgemem.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def name(environment: CommandContext, voice: str, name: str | None, memory: Path
     if as_json:
         print_json(named_json(number, wanted, number_of))
     elif wanted:
-        click.echo(f"{own_name} is {wanted}: {count}; undo this with: edgemem name speaker:{number} --undo --memory {memory}")
+        print_line(f"{own_name} is {wanted}: {count}; undo this with: edgemem name speaker:{number} --undo --memory {memory}")
     else:
-        click.echo(f"{own_name} is a number again: {count}")
+        print_line(f"{own_name} is a number again: {count}")
 
 
 def _number(voice: str) -> int:

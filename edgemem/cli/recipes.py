@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json, print_lines, table
 
 
 @click.command()
@@ -21,7 +21,7 @@ def recipes(environment: CommandContext, name: str | None, as_json: bool) -> Non
         if as_json:
             print_json(msgspec.to_builtins(recipe))
         else:
-            click.echo(found.path(name).read_text(encoding="utf-8"))
+            print_lines(found.path(name).read_text(encoding="utf-8").expandtabs(4))
         return
     read = [(environment.recipe(known), found.files[known]) for known in found.names()]
     if as_json:

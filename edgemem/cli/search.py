@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, print_line
 from edgemem.cli.evidence import print_evidence
 
 if TYPE_CHECKING:
@@ -47,4 +47,4 @@ def search(
     elif hits:
         print_evidence(hits, environment.settings.timezone)
     else:
-        click.echo("nothing found")
+        print_line("nothing found")

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgemem.characters import visible
 from edgemem.config import RunSource, parse_bytes
 from edgemem.device import notify
 from edgemem.device.handle import Handle
@@ -224,7 +225,8 @@ class Agent:
         limit_s = notify.watchdog_s()
         if limit_s is None or all(worker.responsive(limit_s / 2) for worker in self._workers):
             blind = [f"{worker.label} is blind" for worker in self._workers if worker.blind]
-            notify.send(f"WATCHDOG=1\nSTATUS={'; '.join(blind) or 'sees ' + ', '.join(self._setups)}")
+            status = "; ".join(blind) or "sees " + ", ".join(self._setups)
+            notify.send(f"WATCHDOG=1\nSTATUS={visible(status)}")  # a name must not make a line of its own
 
     def _end_workers(self) -> None:
         """Stop all streams, and wait until everything seen is committed."""

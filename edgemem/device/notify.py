@@ -15,7 +15,7 @@ def send(state: str) -> None:
     if address.startswith("@"):  # in Linux's abstract name space
         address = "\0" + address[1:]
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager:
-        manager.sendto(state.encode(), socket.MSG_DONTWAIT, address)
+        manager.sendto(state.encode("utf-8", "backslashreplace"), socket.MSG_DONTWAIT, address)
 
 
 def watchdog_s() -> float | None:

@@ -162,14 +162,18 @@ class Plugins:
 
         Raises UsageError, which names `where` and the nearest valid name or key.
         """
-        if not self.has(place, name):
-            raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._of(place))}')
-        component, plugin = self._of(place)[name]
-        settings = convert(dict(parameters), component.settings, f'{where}: {place[:-1]} "{name}" of plugin "{plugin}"')
+        settings, component = self.settings_for(place, name, parameters, where), self._of(place)[name][0]
         made, guard = component.factory(settings, context), self._guard(place, name)
         if place == "planners":  # its own tools are part of the plugin too
             made.tools = tuple(guarded(tool, guard) for tool in made.tools)
         return None if made is None else guarded(made, guard)
+
+    def settings_for(self, place: str, name: str, parameters: Mapping[str, Any], where: str) -> msgspec.Struct:
+        """The checked parameters of a component. Raises UsageError naming `where` and the nearest valid name or key."""
+        if not self.has(place, name):
+            raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._of(place))}')
+        component, plugin = self._of(place)[name]
+        return convert(dict(parameters), component.settings, f'{where}: {place[:-1]} "{name}" of plugin "{plugin}"')
 
     def claimed_tables(self) -> dict[str, type[msgspec.Struct]]:
         """The settings tables that plugins declare, by name. Raises PluginError if two use one name, or that of a core table."""

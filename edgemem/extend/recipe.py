@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from edgemem.characters import is_storable
 from edgemem.config import convert, read_toml
 from edgemem.errors import UsageError, nearest
 from edgemem.extend.context import PluginContext
@@ -22,6 +23,7 @@ With `optional = true` a component that is not installed is left out instead of 
 """
 
 _EMPTY: RecipePart = {}
+SLOWEST_FPS, FASTEST_FPS = 0.0001, 1000
 
 
 class ChainPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -89,12 +91,28 @@ class Recipes:
         data = read_toml(path)
         data.setdefault("name", path.stem)
         recipe = convert(data, Recipe, f"recipe {path}")
-        if recipe.rate_fps <= 0:
-            raise UsageError(f"recipe {path}: rate_fps must be above 0")
+        if not SLOWEST_FPS <= recipe.rate_fps <= FASTEST_FPS:
+            raise UsageError(f"recipe {path}: rate_fps must be above 0: from {SLOWEST_FPS} (a frame in three hours) to {FASTEST_FPS}")
+        if not is_storable(recipe.name):
+            raise UsageError(f"recipe {path}: its name is not UTF-8")
         return recipe
 
+    def check(self, recipe: Recipe) -> None:
+        """Refuse what no installed plugin has and parameters that it does not take, without making anything. Raises UsageError."""
+        for place, part in _parts_of(recipe):
+            chosen = self._chosen(recipe, place, part)
+            if chosen is not None:
+                self.plugins.settings_for(place, *chosen, f'recipe "{recipe.name}"')
+        for name, parameters in recipe.source.items():
+            self.plugins.settings_for("sources", name, parameters, f'recipe "{recipe.name}"')
+
     def make(self, recipe: Recipe, place: str, part: RecipePart, context: PluginContext) -> Any:
-        """The object of one place; None if the part is empty, or if it is optional and none of its alternatives is installed."""
+        """The object of one place, or None where the part is empty or all its alternatives are optional and absent."""
+        chosen = self._chosen(recipe, place, part)
+        return None if chosen is None else self.plugins.make(place, *chosen, context, f'recipe "{recipe.name}"')
+
+    def _chosen(self, recipe: Recipe, place: str, part: RecipePart) -> tuple[str, RecipePart] | None:
+        """The component that a part names, and its parameters; None where nothing is to be made."""
         if not part:
             return None
         where = f'recipe "{recipe.name}"'
@@ -110,8 +128,25 @@ class Recipes:
         parameters = {key: value for key, value in part.items() if key not in {"use", "optional", *names}}
         if isinstance(own, dict):
             parameters |= own
-        return self.plugins.make(place, chosen, parameters, context, where)
+        return chosen, parameters
 
     def make_all(self, recipe: Recipe, place: str, parts: Iterable[RecipePart], context: PluginContext) -> list[Any]:
         """The objects of a place with several parts, in order, without optional ones that are not installed."""
         return [made for part in parts if (made := self.make(recipe, place, part, context)) is not None]
+
+
+def _parts_of(recipe: Recipe) -> Iterator[tuple[str, RecipePart]]:
+    """Every part of a recipe with its place."""
+    single = {
+        "selectors": recipe.select, "segmenters": recipe.segment, "ears": recipe.hear, "retainers": recipe.retain, "planners": recipe.plan,
+    }  # fmt: skip
+    several = {
+        "gates": recipe.gate, "perceivers": recipe.perceive, "writers": recipe.write, "retrievers": recipe.retrieve, "tools": recipe.tools,
+        "checks": recipe.check,
+    }  # fmt: skip
+    yield from single.items()
+    for place, parts in several.items():
+        yield from ((place, part) for part in parts)
+    for chain in recipe.chain:
+        yield "segmenters", chain.segment
+        yield from (("writers", part) for part in chain.write)

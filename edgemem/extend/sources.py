@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgemem.errors import PluginError, SourceError, nearest
 from edgemem.extend.plugins import Plugins
+from edgemem.secret import address, reveal
 from edgemem.see.sources.base import SIDE_PX, SourceContext
 from edgemem.see.sources.spec import ANY_FILE, scheme_of, suffix_of
 
@@ -27,7 +28,7 @@ def open_source(
     `plugins`: those whose sources are used (default: the built-in ones). `rate_fps` is the highest number of frames per second; `start_us`
     is the wall time of a recording's first frame. Raises SourceError with one line about the problem with `spec`.
     """
-    plugins = plugins or Plugins.builtin()
+    plugins, spec = plugins or Plugins.builtin(), address(spec)
     name = source_for(spec, plugins)
     context = SourceContext(spec=spec, stream=stream, rate_fps=rate_fps, start_us=start_us, side_px=side_px)
     opened: Source = plugins.make("sources", name, (settings or {}).get(name, {}), context, f"source {spec}")
@@ -37,7 +38,7 @@ def open_source(
 def source_for(spec: str, plugins: Plugins) -> str:
     """The component that opens `spec`. Raises SourceError if there is none, and for a recording that does not exist."""
     schemes, suffixes = _claimed(plugins, "schemes"), _claimed(plugins, "suffixes")
-    scheme = scheme_of(spec, schemes)
+    scheme = scheme_of(reveal(spec), schemes)
     if scheme and scheme not in schemes:
         raise SourceError(f'{spec}: no source opens "{scheme}:" addresses{nearest(scheme, schemes)}')
     if scheme:

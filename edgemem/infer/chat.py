@@ -14,11 +14,19 @@ class ChatMessage(Record, frozen=True):
     """One turn of a conversation."""
 
     role: Literal["system", "user", "assistant"]
-    text: str
+    text: str = ""
+    data: Any = None
+    """Records and plain data that follow the text as JSON. Whatever was seen, heard or named by others belongs here: it stays quoted, and
+    its strings are redacted before they are encoded. A chat never gets any: it stands in the text by then."""
     images: tuple[bytes, ...] = ()
     """JPEG files, in the order in which the text mentions them."""
     image_ids: tuple[str, ...] = ()
     """Evidence id of each picture, such as "m12": the record of the call contains these ids and no pictures."""
+
+    @property
+    def chars(self) -> int:
+        """Length of the text, with the data in it."""
+        return len(self.text) + (0 if self.data is None else len(msgspec.json.encode(self.data).decode()))
 
 
 class Prompt(Record, frozen=True):

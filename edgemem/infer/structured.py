@@ -7,6 +7,7 @@ no further keys, no discriminators and no defaults. An optional key becomes a ke
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ WRAPPED = "reply"
 
 _DROPPED = frozenset({"discriminator", "default", "examples"})
 _NULL = {"type": "null"}
+
+_VALUES = re.compile(r"((?:[Ii]nvalid (?:enum )?value|unknown field)) (.*?)(?= - at `\$[\w.\[\]]*`$|$)", re.DOTALL)
+_WORD = re.compile(r"['`]?\w{1,40}['`]?")
 
 Schema = Mapping[str, Any]
 
@@ -46,6 +50,13 @@ def read_reply(text: str, schema: Schema) -> str:
     whole = found[WRAPPED] if is_wrapped(schema) and set(found) == {WRAPPED} else found
     meant = _without_nulls(whole, _nullable_keys(schema))
     return text if meant == found and text.startswith("{") and text.endswith("}") else json.dumps(meant, ensure_ascii=False)
+
+
+def complaint(error: Exception) -> str:
+    """What is wrong with a reply, to be said to the model. Of values that it wrote only single words are repeated: what a picture
+    told it to write must not come back as words of ours.
+    """
+    return _VALUES.sub(lambda found: found[0] if _WORD.fullmatch(found[2]) else f"{found[1]} ...", str(error))
 
 
 def find_object(text: str) -> dict[str, Any] | None:

@@ -57,7 +57,7 @@ def call(directory: Path, request: Request, kind: type[R], timeout_s: float) -> 
         raise AgentUnavailable("it does not respond") from None
     except OSError:
         raise AgentUnavailable("it ended in the middle of the question") from None
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, msgspec.DecodeError, RecursionError):
         raise AgentUnavailable("its reply cannot be read") from None
     if isinstance(reply, Failed):
         raise _error(reply)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
+from edgemem.characters import storable
 from edgemem.clock import from_iso, now_us
 from edgemem.config import parse_bytes
 from edgemem.errors import EdgememError, MemoryDirError, UsageError
@@ -25,6 +26,7 @@ from edgemem.remember.forgetting.selection import Receipt, Wanted
 from edgemem.remember.results import Stats
 from edgemem.remember.store import Store
 from edgemem.remember.view import FOREVER_US
+from edgemem.secret import address
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Progress
 from edgemem.serve import admin, ingest, lookup
 from edgemem.serve.client import AgentUnavailable, call
@@ -142,7 +144,7 @@ class Memory:
         """
         start_us = self._us(start)
         request = ingest.IngestRequest(
-            source=str(source), recipe=recipe, start_us=start_us, stream=stream, subtitles=subtitles, again=again
+            source=address(source), recipe=recipe, start_us=start_us, stream=stream, subtitles=subtitles, again=again
         )
         return ingest.ingest(self.environment, self.directory, request, self.feed, progress)
 
@@ -161,19 +163,19 @@ class Memory:
         """
         self.environment.recipe(recipe)
         stopped = ""
-        for source in map(str, sources):
+        for source in map(address, sources):
             if stopped:
-                yield Ingested(source=source, error=f"{source}: not ingested: {stopped}")
+                yield Ingested(source=str(source), error=f"{source}: not taken in: {stopped}")
                 continue
             advance = None if progress is None else _named(progress, source)
             try:
                 report = self.ingest(source, recipe=recipe, again=again, progress=advance)
             except EdgememError as error:
                 stopped = "the memory cannot be written" if isinstance(error, MemoryDirError) else ""
-                yield Ingested(source=source, error=str(error))
+                yield Ingested(source=str(source), error=str(error))
             else:
                 stopped = "interrupted" if {INTERRUPTED, STOPPED} & set(report.notes) else ""
-                yield Ingested(source=source, report=report)
+                yield Ingested(source=str(source), report=report)
 
     def ask(
         self,
@@ -205,7 +207,8 @@ class Memory:
         session: str = "",
         trace: bool = True,
     ) -> TracedAnswer:
-        """Like `ask`, with a text that shows step by step how the answer was found. `TracedAnswer.log` stores it."""
+        """Like `ask`, with a text that says step by step how the answer was found. It is stored when `TracedAnswer.log` is called."""
+        question, options = storable(question), [storable(option) for option in options]
         if not question.strip():
             raise UsageError('the question is empty; ask something, such as "where did I leave my keys?"')
         as_of_us = self._us(as_of)
@@ -235,6 +238,7 @@ class Memory:
         recipe: str = "",
     ) -> tuple[Evidence, ...]:
         """Moments, events and text that match, best first: at most `top_k` (1 to 200). Raises UsageError, MemoryDirError."""
+        query = storable(query)
         if not query.strip():
             raise UsageError('the query is empty; search for something, such as "red mug"')
         if not 1 <= top_k <= 200:
@@ -255,7 +259,7 @@ class Memory:
     def timeline(self, *, from_: Time | None = None, to: Time | None = None, stream: str | None = None) -> tuple[TimelineEntry, ...]:
         """The segments of that time in order, with the text about each. Raises MemoryDirError."""
         with open_view(self.directory) as view:
-            return lookup.timeline(view, self._us(from_), self._us(to), stream)
+            return lookup.timeline(view, self._us(from_), self._us(to), None if stream is None else storable(stream))
 
     def forget(
         self,
@@ -278,6 +282,7 @@ class Memory:
         if (from_ is None) != (to is None):
             raise UsageError("give both from_ and to: the two ends of the time range to forget")
         from_us, to_us = self._span(from_, to)
+        entity, stream, evidence = storable(entity), storable(stream), [storable(one) for one in evidence]
         wanted = Wanted(from_us=from_us, to_us=to_us, entity=entity, stream=stream, evidence=tuple(evidence))
         request = ForgetRequest(wanted=wanted, recipe=recipe or self.environment.settings.recipe)
         if dry_run:
@@ -288,8 +293,8 @@ class Memory:
         return (reply or admin.forget(self.directory, request, self.environment)).receipt
 
     def name_voice(self, number: int, name: str) -> int:
-        """Name the voice "speaker <number>" `name`; "" removes the name. Returns how many utterances it has. Raises UsageError."""
-        request = NameRequest(number=number, known_us=now_us(), name=name)
+        """Say that the voice "speaker <number>" is `name`, "" to take that back; returns how many utterances it has. Raises UsageError."""
+        request = NameRequest(number=number, known_us=now_us(), name=storable(name))
         reply = self._called(request, NameReply, NAME_WAIT_S, "")
         if reply is None:
             settings = self.environment.settings

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from edgemem.answer.written import persist, written
 from edgemem.errors import EdgememError
 from edgemem.remember.administration import open_view
+from edgemem.remember.disk.database import errors
 from edgemem.remember.disk.directory import is_paused
+from edgemem.remember.disk.error_translation import explain
 from edgemem.remember.store import Store
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ def keep_if_free(memory: Path, trace: Trace) -> str:
             keep(store, trace)
     except EdgememError as error:
         return str(error)
+    except errors() as error:  # damaged tables
+        return str(explain(memory, error))
     return ""
 
 
@@ -87,5 +91,5 @@ class SessionLogger:
                 continue
             try:
                 keep(self._store, trace)
-            except EdgememError as error:
-                _log.warning("the trace of a question is not stored: %s", error)
+            except errors() + (EdgememError,) as error:  # noqa: RUF005 - mypy knows this form
+                _log.warning("the trace of a question is not kept: %s", error)

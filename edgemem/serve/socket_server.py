@@ -141,7 +141,7 @@ class SocketServer:
             if data is None:
                 return False
             request = decode_request(data)
-        except (ValueError, msgspec.DecodeError) as error:  # too long, no JSON, unknown keys
+        except (ValueError, msgspec.DecodeError, RecursionError) as error:  # too long, no JSON, unknown keys, nested without end
             line.write(Declined(why=f"it does not understand the request ({str(error)[:200]})"), self._timeout_s)
             return False
         with self._changed:

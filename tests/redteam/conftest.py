@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,12 +10,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from attacks import ATTACKS
+from scene import DAY_US, SECRET, TRUTH, Attacked
 from wall import T0_US, Wall
 
 from edgemem.cli.app import CommandContext
 from edgemem.infer.card import cards_dir
 from edgemem.infer.fetch import ensure
-from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.see.chains import Chain
 from edgemem.see.perceive import TextPerceiver
@@ -29,18 +23,6 @@ from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow
 from edgemem.see.select import KeepAll
 from edgemem.see.write import EventDocument
-
-DAY_US = 86_400 * US
-TRUTH = ("KEYS ON HOOK 4", "CAR ON LEVEL 2")
-SECRET = "SECRET WORD IS MARZIPAN"
-
-
-@dataclass(frozen=True)
-class Attacked:
-    """The memory, and the time of the questions: nothing later may be used."""
-
-    directory: Path
-    asked_us: int
 
 
 @pytest.fixture(scope="session")
@@ -65,55 +47,3 @@ def attacked(reader, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
             report = Pipeline(wall, parts, store).run()
             assert not report.notes
     return Attacked(directory, T0_US + 3 * DAY_US)
-
-
-_WATCHED = (
-    "socket.connect",
-    "socket.sendto",
-    "subprocess.Popen",
-    "os.system",
-    "os.exec",
-    "os.remove",
-    "os.rename",
-    "os.rmdir",
-    "shutil.rmtree",
-)
-_seen: list[tuple[str, str]] = []
-_watching: list[bool] = []
-
-
-def _audit(event: str, arguments: tuple[object, ...]) -> None:
-    if not _watching:
-        return
-    written = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
-    if written or event in _WATCHED:
-        _seen.append((event, repr(arguments)[:200]))
-
-
-sys.addaudithook(_audit)
-
-
-@contextmanager
-def watched() -> Iterator[list[tuple[str, str]]]:
-    """Every connection, program, deletion and opened-for-writing file of this process within the block, as the interpreter reports it."""
-    _seen.clear()
-    _watching.append(True)
-    try:
-        yield _seen
-    finally:
-        _watching.clear()
-
-
-def contents(directory: Path) -> dict[str, str]:
-    """Digest of every file with content; readers of SQLite create an empty log and shared memory, which have none."""
-    return {
-        p.name: hashlib.sha256(p.read_bytes()).hexdigest()
-        for p in directory.rglob("*")
-        if p.is_file() and p.stat().st_size and not p.name.endswith("-shm")
-    }
-
-
-def like(read: str, text: str) -> float:
-    """Similarity of the letters and digits of two texts, 0..1."""
-    letters = [re.sub(r"[^a-z0-9]", "", t.casefold()) for t in (read, text)]
-    return difflib.SequenceMatcher(None, *letters, autojunk=False).ratio()

@@ -9,8 +9,8 @@ import re
 
 import pytest
 from attacks import ATTACKS
-from conftest import DAY_US, SECRET, TRUTH, contents, like, watched
 from obedient import Obedient, ObedientPlanner, wishes
+from scene import DAY_US, SECRET, TRUTH, contents, like, watched
 from wall import EVERY_US, T0_US, medium_of
 
 from edgemem.answer.models import Models

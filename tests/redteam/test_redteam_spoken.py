@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attacks import ATTACKS, COLLECTOR
-from conftest import DAY_US, Attacked, contents, like, watched
 from obedient import Obedient, ObedientPlanner
+from scene import DAY_US, Attacked, contents, like, watched
 from wall import T0_US
 
 from edgemem.answer.models import Models

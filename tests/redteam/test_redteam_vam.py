@@ -7,9 +7,9 @@ import platform
 
 import pytest
 from attacks import ATTACKS, COLLECTOR
-from conftest import DAY_US, TRUTH, contents, watched
 from edgemem_openai.testing import ScriptedCall, ScriptedServer
 from obedient import wishes
+from scene import DAY_US, TRUTH, contents, watched
 from wall import EVERY_US, T0_US
 
 from edgemem.answer.planner import AnswerKit, ask

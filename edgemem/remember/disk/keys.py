@@ -14,12 +14,13 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from edgemem.config import StoreSettings
 from edgemem.errors import MemoryKeyError, UsageError
+from edgemem.secret import STARS, Secret, reveal
 
 ENVIRONMENT_KEY = "EDGEMEM_KEY"
 ENVIRONMENT_KEY_FILE = "EDGEMEM_KEY_FILE"
@@ -34,22 +35,26 @@ _FEWEST_CHARS = 8
 
 @dataclass(frozen=True)
 class Key:
-    """A secret, and a text that says where it came from. Its text form never shows the secret."""
+    """A secret, and the words that tell the user where it came from."""
 
-    secret: str = field(repr=False)
+    secret: str
     source: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "secret", Secret(reveal(self.secret)))
 
     @property
     def is_raw(self) -> bool:
         """Whether it is 256 bits already."""
-        return len(self.secret) == 2 * _KEY_BYTES and not set(self.secret.lower()) - set("0123456789abcdef")
+        text = reveal(self.secret)
+        return len(text) == 2 * _KEY_BYTES and not set(text.lower()) - set("0123456789abcdef")
 
     def pragma(self, salt: bytes) -> str:
         """The value of SQLCipher's `key` for a database that begins with `salt`: key and salt as one blob literal.
 
         Without a salt, which is possible only for a raw key, SQLCipher uses that of the file or makes one.
         """
-        bits = self.secret if self.is_raw else _derive(self.secret, salt)
+        bits = reveal(self.secret) if self.is_raw else _derive(self.secret, salt)
         return f"x'{bits}{salt.hex()}'"
 
 
@@ -133,15 +138,16 @@ def generate(file: Path) -> None:
 
 
 @lru_cache(maxsize=4)
-def unseal(name: str, auth: str = "") -> Key:
-    """The key that the TPM releases for `name`: the context file of a sealed object, or a persistent handle such as 0x81010001.
+def unseal(name: str, auth: Secret) -> Key:
+    """What the TPM gives out for `name`, a sealed object's context file or persistent handle such as 0x81010001.
 
     `auth` is the value for `tpm2_unseal -p`: a password, or a policy such as pcr:sha256:0,7. Called once per process, because a TPM is
     slow. Raises MemoryKeyError if tpm2-tools are missing or the TPM refuses, for example because the board was started in another way.
     """
-    command = ["tpm2_unseal", "-c", name, *(["-p", auth] if auth else [])]
+    shown, given = _argument_and_input(reveal(auth))
+    command = ["tpm2_unseal", "-c", name, *(["-p", shown] if shown else [])]
     try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=_TPM_PATIENCE_S)
+        done = subprocess.run(command, input=given.encode(), capture_output=True, check=False, timeout=_TPM_PATIENCE_S)
     except OSError:
         raise MemoryKeyError("store.key_tpm needs the program tpm2_unseal: install tpm2-tools (apt-get install tpm2-tools)") from None
     except subprocess.TimeoutExpired:
@@ -149,8 +155,23 @@ def unseal(name: str, auth: str = "") -> Key:
     if done.returncode:
         lines = [line for line in done.stderr.decode(errors="replace").splitlines() if "ERROR" in line]
         reason = lines[0].removeprefix("ERROR: ") if lines else f"exit code {done.returncode}"
-        raise MemoryKeyError(f"store.key_tpm {name}: the TPM does not release the key ({reason}); try `{' '.join(command)}`")
+        reason = reason.replace(given, STARS) if given else reason
+        raise MemoryKeyError(f"store.key_tpm {name}: the TPM does not give out the key ({reason}); try `{' '.join(command)}`")
     return _parse(done.stdout.decode(errors="replace"), f"store.key_tpm {name}")
+
+
+def _argument_and_input(auth: str) -> tuple[str, str]:
+    """(what may stand among a program's arguments, where every process of the machine reads it, and what it is told on its input).
+
+    A policy names registers and a file is named by its path; a password is secret, with a session, too (tpm2-tools, lib/tpm2_auth_util.c:
+    "file:-" reads it from the input, wherever a password may stand).
+    """
+    if not auth or auth.startswith(("pcr:", "file:")):
+        return auth, ""
+    session, plus, password = auth.partition("+") if auth.startswith("session:") else ("", "", auth)
+    if auth.startswith("session:") and (not password or password.startswith("file:")):
+        return auth, ""
+    return f"{session}{plus}file:-", password
 
 
 def new_salt() -> bytes:
@@ -167,4 +188,4 @@ def _parse(text: str, source: str) -> Key:
 
 @lru_cache(maxsize=16)
 def _derive(passphrase: str, salt: bytes) -> str:
-    return hashlib.pbkdf2_hmac("sha512", passphrase.encode(), salt, _KDF_ROUNDS, _KEY_BYTES).hex()
+    return hashlib.pbkdf2_hmac("sha512", reveal(passphrase).encode(), salt, _KDF_ROUNDS, _KEY_BYTES).hex()

@@ -15,7 +15,8 @@ class SourceContext(Record, frozen=True):
     """Input of the factory of a source, together with its settings."""
 
     spec: str
-    """The source as the user wrote it: a path, `0`, `rtsp://host/path`, `alsa:default` ..."""
+    """What the user named: a path, `0`, `rtsp://host/path`, `alsa:default` ... Of an address it shows no user, password or query: whoever
+    opens it calls `edgemem.secret.reveal` then."""
     stream: str
     """Name of the stream; "" = the source chooses one."""
     rate_fps: float

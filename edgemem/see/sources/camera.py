@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from edgemem import clock
 from edgemem.errors import SourceError
 from edgemem.records import BEFORE_START_US, US, Frame, Image, Sound
+from edgemem.secret import address
 from edgemem.see import pixels
 from edgemem.see.sources.base import SIDE_PX, BaseSource
 
@@ -44,8 +44,8 @@ class Camera(BaseSource):
         self.name = stream
         self.dropped: dict[str, int] = {}
         self.blind = "not opened yet"
-        self._spec = spec
-        self._label = re.sub(r"//[^/@]*@", "//", spec)  # no password in a message
+        self._spec = address(spec)
+        self._label = str(self._spec)
         self.has_sound = "://" in spec
         self.set_rate(rate_fps)
         self._side_px = side_px
@@ -167,14 +167,14 @@ class _Url:
     def __init__(self, url: str) -> None:
         import av
 
-        from edgemem.see.sources.container import open_container
+        from edgemem.see.sources.container import open_container, reason
 
-        label = re.sub(r"//[^/@]*@", "//", url)
+        label = str(url)
         options = {"rtsp_transport": "tcp"} if url.lower().startswith("rtsp") else {}
         try:
             self._container = open_container(url, options=options, timeout=_TIMEOUT_S)
         except (av.error.FFmpegError, OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
+            why = reason(error, url)
             raise SourceError(f"{label}: cannot be opened ({why}); check the address and that the camera is on") from None
         if not self._container.streams.video:
             raise SourceError(f"{label}: sends no pictures")

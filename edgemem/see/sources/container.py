@@ -6,6 +6,8 @@ import hashlib
 import os
 from typing import Any
 
+from edgemem.secret import Secret, reveal
+
 
 def open_container(url: str, **options: Any) -> Any:
     """`av.open` that does not fail on bad text in the metadata of a file. Before PyAV 19 this needs an argument; since then the argument
@@ -15,11 +17,19 @@ def open_container(url: str, **options: Any) -> Any:
 
     if int(av.__version__.split(".")[0]) < 19:
         options["metadata_errors"] = "ignore"
-    return av.open(url, **options)
+    return av.open(reveal(url), **options)
 
 
-def identity_of(path: str) -> str:
-    """Size of the file and hash of its beginning and end: enough to recognise a file without reading all of it."""
+def reason(error: Exception, url: str) -> str:
+    """Why a container cannot be opened or read, without what is secret in its address."""
+    why = str(getattr(error, "strerror", None) or error)
+    return why.replace(reveal(url), str(url)) if reveal(url) else why
+
+
+def identity_of(path: str, length_us: int | None = None) -> str:
+    """Size and hash of both ends: enough to know a file again without reading gigabytes. An address stands for itself, without what is
+    secret in it: where that is all that tells two recordings apart, their lengths do.
+    """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - may be a URL
             size = os.fstat(file.fileno()).st_size
@@ -27,5 +37,5 @@ def identity_of(path: str) -> str:
             file.seek(max(0, size - 65536))
             digest.update(file.read(65536))
     except OSError:
-        return path
+        return f"{path} {length_us}" if isinstance(path, Secret) else path
     return f"{size}-{digest.hexdigest()[:16]}"

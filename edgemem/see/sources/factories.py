@@ -7,7 +7,9 @@ from pathlib import Path
 
 import msgspec
 
+from edgemem.characters import storable
 from edgemem.errors import SourceError
+from edgemem.secret import split_last
 from edgemem.see.sources.base import Source, SourceContext
 from edgemem.see.sources.camera import Camera
 from edgemem.see.sources.camera_with_sound import CameraWithSound
@@ -38,8 +40,8 @@ def network(settings: CameraSettings, context: SourceContext) -> Source:
 
 def microphone(settings: CameraSettings, context: SourceContext) -> Source:
     """A microphone (`alsa:default`), or a camera with one (`0+alsa:default`)."""
-    seen, plus, heard = context.spec.rpartition("+alsa:")
-    if not plus:
+    seen, heard = split_last(context.spec, "+alsa:")
+    if not seen:
         return Microphone(context.spec, stream=context.stream or "microphone")
     if not (seen.isdecimal() or seen.startswith("/dev/") or "://" in seen):
         raise SourceError(f"{context.spec}: a microphone can only be added to a camera, such as 0+alsa:default")
@@ -78,4 +80,4 @@ def _video(context: SourceContext, path: str, name: str) -> Source:
 
 
 def _name(context: SourceContext) -> str:
-    return context.stream or Path(context.spec).expanduser().resolve().stem or "pictures"
+    return context.stream or storable(Path(context.spec).expanduser().resolve().stem) or "pictures"

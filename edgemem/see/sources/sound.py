@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,8 +17,9 @@ import numpy as np
 from edgemem import clock
 from edgemem.errors import SourceError
 from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US, Frame, Samples, Sound
+from edgemem.secret import address
 from edgemem.see.sources.base import BaseSource
-from edgemem.see.sources.container import identity_of, open_container
+from edgemem.see.sources.container import identity_of, open_container, reason
 
 _SAME_US = 60_000
 """Containers round times (MP4 up to a millisecond, MP3 to a frame of 26 ms). If a time differs by less than this, the sound is taken as
@@ -116,10 +116,11 @@ class SoundTrack:
 
         self.lost = 0
         """Packets that could not be decoded."""
+        path = address(path)
         try:
             self._container = open_container(path)
         except (av.error.FFmpegError, OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
+            why = reason(error, path)
             raise SourceError(f"{path}: its sound cannot be read ({why}); give another file, or repair it with ffmpeg") from None
         self.track = next(iter(self._container.streams.audio), None)
         """None if there is no sound track."""
@@ -192,13 +193,13 @@ class SoundFile(BaseSource):
     def __init__(self, path: str, *, stream: str, start_us: int | None = None) -> None:
         self.name = stream
         self.dropped: dict[str, int] = {}
-        self._path = path
+        self._path = path = address(path)
         track = SoundTrack(path)
         if track.track is None:
             raise SourceError(f"{path}: has neither pictures nor sound; give a video, a recording of sound, pictures, a camera or a URL")
         self.duration_us = track.duration_us
         self.t0_us = start_us if start_us is not None else clock.now_us() - (self.duration_us or 0)
-        self.identity = identity_of(path)
+        self.identity = identity_of(path, self.duration_us)
 
     def frames(self) -> Iterator[Frame]:
         """None."""
@@ -229,8 +230,8 @@ class Microphone(BaseSource):
         self.name = stream
         self.dropped: dict[str, int] = {}
         self.deaf = ""
-        self._spec = spec
-        self._label = re.sub(r"//[^/@]*@", "//", spec)  # no password in a message
+        self._spec = address(spec)
+        self._label = str(self._spec)
         self._opener = opener or _open_live
         self._closed = threading.Event()
         self._clock = clock.SteadyClock()
@@ -270,7 +271,7 @@ class Microphone(BaseSource):
                 if self._closed.is_set():
                     break
         except (av.error.FFmpegError, OSError) as error:
-            self.deaf = getattr(error, "strerror", None) or str(error)
+            self.deaf = reason(error, self._spec)
         yield from map(self._sound, cutter.rest())
 
     def _sound(self, chunk: tuple[int, Samples]) -> Sound:
@@ -285,7 +286,7 @@ class Microphone(BaseSource):
         try:
             container = self._opener(self._spec)
         except (av.error.FFmpegError, OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
+            why = reason(error, self._spec)
             raise SourceError(
                 f"{self._label}: cannot be opened ({why}); check the name (arecord -L) and that this user is in group audio"
             ) from None

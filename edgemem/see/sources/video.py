@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from edgemem.clock import now_us
 from edgemem.errors import SourceError
 from edgemem.records import BEFORE_START_US, US, Frame, Sound
+from edgemem.secret import address
 from edgemem.see import pixels
 from edgemem.see.sources.base import SIDE_PX, BaseSource
-from edgemem.see.sources.container import identity_of, open_container
+from edgemem.see.sources.container import identity_of, open_container, reason
 
 if TYPE_CHECKING:
     from edgemem.records import Image
@@ -58,7 +59,7 @@ class VideoFile(BaseSource):
     def __init__(self, path: str, *, rate_fps: float, stream: str, start_us: int | None = None, side_px: int = SIDE_PX) -> None:
         self.name = stream
         self.dropped: dict[str, int] = {}
-        self._path = path
+        self._path = path = address(path)
         self.set_rate(rate_fps)
         self._side_px = side_px
         self._container, self._video = _open(path)
@@ -66,7 +67,7 @@ class VideoFile(BaseSource):
         self._reformatter: Any = None
         self.duration_us = self._length_us()
         self.t0_us = start_us if start_us is not None else now_us() - (self.duration_us or 0)
-        self.identity = identity_of(path)
+        self.identity = identity_of(path, self.duration_us)
         self._after_us = -1
         self._frame_us = round(US / (self._video.average_rate or 25))
         self._head = next(self._stretch(), None)
@@ -258,7 +259,7 @@ def _open(path: str) -> tuple[Any, Any]:
     try:
         container = open_container(path)
     except (av.error.FFmpegError, OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+        why = reason(error, path)
         raise SourceError(f"{path}: not a video that can be read ({why}); give another file, or repair it with ffmpeg") from None
     if not container.streams.video:
         container.close()

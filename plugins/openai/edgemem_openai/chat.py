@@ -14,6 +14,7 @@ import msgspec
 from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
+from edgemem.secret import STARS, reveal
 from edgemem_openai import wire
 from edgemem_openai.capabilities import reports_vision
 from edgemem_openai.connection import Connections
@@ -67,8 +68,8 @@ class OpenAIChat:
         try:
             return self._counted(server, prompt, start)
         except ChatError as error:
-            text = str(error)
-            raise ChatError(text.replace(server.api_key, "***") if server.api_key else text) from None
+            text, key = str(error), reveal(server.api_key)
+            raise ChatError(text.replace(key, STARS) if key else text) from None
 
     def close(self) -> None:
         """Close the connections."""

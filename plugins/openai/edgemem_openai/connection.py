@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from edgemem.errors import ChatError
+from edgemem.secret import Secret, reveal
 from edgemem_openai.failures import Retryable, Unsupported, failure_of
 from edgemem_openai.settings import OpenAISettings, Server
 
@@ -28,7 +29,7 @@ class Connections:
     def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._clients: dict[tuple[str, str], openai.OpenAI] = {}
+        self._clients: dict[tuple[str, Secret], openai.OpenAI] = {}
         self._resting: dict[str, tuple[float, str]] = {}
 
     def client(self, server: Server, deadline: float, silence_s: float) -> openai.OpenAI:
@@ -101,7 +102,7 @@ class Connections:
                     follow_redirects=False, trust_env=not server.local, event_hooks={"request": [_without_telemetry]}
                 )
                 self._clients[key] = openai.OpenAI(
-                    api_key=server.api_key or "none", base_url=server.base_url, max_retries=0, http_client=http
+                    api_key=reveal(server.api_key) or "none", base_url=server.base_url, max_retries=0, http_client=http
                 )
             return self._clients[key]
 

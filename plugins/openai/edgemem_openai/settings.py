@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from edgemem.errors import ChatError, UsageError
+from edgemem.secret import Secret
 
 OFFICIAL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -27,7 +28,7 @@ class RoleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     base_url: str | None = None
-    api_key: str | None = None
+    api_key: Secret | None = None
     api_key_file: str | None = None
     model: str | None = None
     vision: bool | None = None
@@ -42,9 +43,9 @@ class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Nothing is sent unless `base_url` or a `model` is set: a key in the environment alone has no effect."""
 
     base_url: str = ""
-    """Such as http://127.0.0.1:8080/v1; empty with a model set = OpenAI's own server."""
-    api_key: str = ""
-    """It is safer in a file or in the environment (OPENAI_API_KEY). Local servers need none."""
+    """Such as http://127.0.0.1:8080/v1; empty with a model named = OpenAI's own."""
+    api_key: Secret = msgspec.field(default_factory=Secret)
+    """Better kept in a file or in the environment (OPENAI_API_KEY). Local servers need none."""
     api_key_file: str = ""
     model: str = ""
     """Empty = the only model of the server."""
@@ -95,7 +96,7 @@ class Server(msgspec.Struct, frozen=True):
     """The server of a task, and its prices."""
 
     base_url: str
-    api_key: str
+    api_key: Secret
     model: str
     vision: bool | None
     usd_per_million_in: float
@@ -129,7 +130,7 @@ def server_for(task: str, settings: OpenAISettings, environment: Mapping[str, st
     own = role.base_url is not None and role.base_url.rstrip("/") != settings.base_url.rstrip("/")
     key = role.api_key or _key_in(role.api_key_file, where)
     if not key and not own:
-        key = settings.api_key or _key_in(settings.api_key_file, "openai") or environment.get(KEY_VARIABLE, "").strip()
+        key = settings.api_key or _key_in(settings.api_key_file, "openai") or Secret(environment.get(KEY_VARIABLE, "").strip())
     return Server(
         base_url=base_url.rstrip("/"),
         api_key=key,
@@ -151,7 +152,9 @@ def with_environment(settings: OpenAISettings, environment: Mapping[str, str]) -
     roles = {task: dict[str, str]() for task in settings.roles}
     for variable, value in environment.items():
         if (found := _VARIABLE.fullmatch(variable)) and value.strip():
-            (changed if found["task"] is None else roles.setdefault(found["task"].lower(), {}))[found["key"].lower()] = value.strip()
+            own_key, given = found["key"].lower(), value.strip()
+            table = changed if found["task"] is None else roles.setdefault(found["task"].lower(), {})
+            table[own_key] = Secret(given) if own_key == "api_key" else given
     try:
         own = {task: _filled(settings.roles.get(task, RoleSettings()), values) for task, values in roles.items()}
         return msgspec.structs.replace(_filled(settings, changed), roles=own)
@@ -169,11 +172,11 @@ def _first(*values: T | None) -> T:
     return next(value for value in values if value is not None)
 
 
-def _key_in(path: str | None, where: str) -> str:
+def _key_in(path: str | None, where: str) -> Secret:
     if not path:
-        return ""
+        return Secret()
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8").strip()
+        return Secret(Path(path).expanduser().read_text(encoding="utf-8").strip())
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ChatError(f"{where}.api_key_file: {path} cannot be read ({reason})") from None
@@ -184,4 +187,6 @@ def _check_url(url: str) -> None:
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
         raise ValueError("base_url must start with http:// or https://, such as http://127.0.0.1:8080/v1")
     if parts.username or parts.password:
-        raise ValueError("base_url must not contain a password: set it with api_key_file")
+        raise ValueError("base_url must not hold a password: give it as api_key_file")
+    if parts.query or parts.fragment:
+        raise ValueError("base_url must have nothing behind a ? or #: a key belongs into api_key_file")

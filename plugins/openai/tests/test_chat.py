@@ -15,6 +15,7 @@ from edgemem_openai.testing import ScriptedReply, ScriptedServer, _completion, _
 from edgemem.errors import ChatError, UsageError
 from edgemem.infer.chat import ChatMessage
 from edgemem.infer.structured import read_reply
+from edgemem.secret import reveal
 
 SCHEMA = {
     "type": "object",
@@ -269,12 +270,12 @@ def test_what_the_settings_leave_open_comes_from_edgemems_own_variables():
     }  # fmt: skip
     settings = with_environment(OpenAISettings(model="own"), environment)
     served = {task: server_for(task, settings, environment) for task in ("router", "planner", "event_writer")}
-    assert [(s.base_url, s.model, s.api_key) for s in served.values()] == [
+    assert [(s.base_url, s.model, reveal(s.api_key)) for s in served.values()] == [
         ("http://hub/v1", "own", "k"), ("http://hub/v1", "big", "k"), ("http://board/v1", "", ""),
     ]  # fmt: skip
     assert not with_environment(OpenAISettings(), {"OPENAI_BASE_URL": "http://elsewhere/v1", "OPENAI_API_KEY": "k"}).configured
     kept = with_environment(OpenAISettings(api_key_file="/run/key"), environment)
-    assert kept.api_key == "", "a key that was put into a file is read from there"
+    assert not kept.api_key, "a key that was put into a file is read from there"
     with pytest.raises(UsageError, match="must start with http"):
         with_environment(OpenAISettings(), {"EDGEMEM_OPENAI_BASE_URL": "hub:8000"})
 
