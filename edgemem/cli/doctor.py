@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from edgemem import __version__
+from edgemem import __version__, files
 from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json
 from edgemem.errors import EdgememError
 
@@ -128,7 +128,7 @@ def _encryption() -> Finding:
 
 def _home(environment: CommandContext) -> Finding:
     try:
-        environment.home.mkdir(parents=True, exist_ok=True)
+        files.make_directory(environment.home)
     except OSError as error:
         return Finding("missing", "data directory", f"{environment.home}: {error.strerror}; set EDGEMEM_HOME to a directory you may write")
     if not os.access(environment.home, os.W_OK):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from edgemem import files
 from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json
 from edgemem.errors import UsageError
 
@@ -37,7 +38,7 @@ def show(environment: CommandContext, evidence_id: str, memory: Path, out: Path 
 
 def _written(picture: bytes, path: Path) -> Path:
     try:
-        path.write_bytes(picture)
+        files.write(path, picture)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror}); choose another place with --out") from None
     return path

@@ -25,7 +25,8 @@ from edgemem.remember.budget.eviction import Eviction
 from edgemem.remember.budget.maintenance import Maintenance
 from edgemem.remember.budget.retention import RetentionReading
 from edgemem.remember.disk import database, keys, page_budget, schema
-from edgemem.remember.disk.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
+from edgemem.remember.disk.contents import remove_part, remove_vectors
+from edgemem.remember.disk.directory import PATIENCE_S, WriterLock, disk_bytes, prepare
 from edgemem.remember.disk.error_translation import explain, translated_errors
 from edgemem.remember.disk.log import Log
 from edgemem.remember.entries import Job, NewDocument, NewMoment, NewSegment, Retainable

@@ -13,13 +13,14 @@ import pytest
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Box, Observation, Quote
-from edgemem.remember.administration import backup, compact, restore
+from edgemem.remember.administration import backup, compact
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk.directory import disk_bytes
 from edgemem.remember.entries import NewCall, NewEntity, NewMention, NewPart, NewPassage, NewRelation, NewSession, NewStep
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
+from edgemem.remember.restore import restore
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
@@ -29,6 +30,7 @@ from pathlib import Path
 import numpy as np
 from edgemem.infer.roles import Space
 from edgemem.records import US
+from edgemem.remember.restore import restore
 from edgemem.remember.store import NewMoment, Store
 
 with Store.open(Path(sys.argv[1])) as store:

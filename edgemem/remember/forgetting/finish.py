@@ -12,8 +12,9 @@ from pathlib import Path
 
 from edgemem.errors import MemoryDirError
 from edgemem.remember.disk import keys, page_budget, schema
+from edgemem.remember.disk.contents import remove_vectors
 from edgemem.remember.disk.database import connect
-from edgemem.remember.disk.directory import disk_bytes, remove_vectors
+from edgemem.remember.disk.directory import disk_bytes
 from edgemem.remember.disk.rewrite import rewrite
 from edgemem.remember.forgetting.wipe import wipe
 

@@ -40,7 +40,7 @@ def wipe_pages(database: Path) -> int:
         page_bytes = connection.execute("PRAGMA page_size").fetchone()[0]
         pending = [1, *(row[0] for row in connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0"))]
     changed = 0
-    file = os.open(database, os.O_RDWR | os.O_CLOEXEC)
+    file = os.open(database, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         while pending:
             number = pending.pop()
