@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
+from edgemem import files
 from edgemem.errors import UsageError, nearest
 
 if sys.version_info >= (3, 11):
@@ -19,6 +20,9 @@ else:
     import tomli as tomllib
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+MOST_FILE_BYTES = 1 << 20
+"""Largest settings file or recipe that is read."""
 
 SECRET = ("_key", "_auth")
 """How the names of keys end whose values are never shown."""
@@ -226,11 +230,12 @@ def parse_bytes(text: str) -> int:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dict. Raises UsageError naming the file and the line."""
     try:
-        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        return dict(tomllib.loads(files.read(path, MOST_FILE_BYTES).decode("utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read ({error})") from None
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise UsageError(f"{path}: cannot be read ({why})") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML ({error})") from None
 

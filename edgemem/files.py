@@ -103,12 +103,16 @@ def write(path: Path, data: bytes | memoryview) -> None:
         raise
 
 
-def read(path: Path, most_bytes: int) -> bytes:
-    """All of a file. Raises OSError with a plain reason where it is a pipe, a device or a directory, or has more than `most_bytes`."""
+def read_along(path: Path) -> BinaryIO:
+    """A file that the user named, open for reading, also through a link. Raises OSError where it is a pipe, a device or a directory."""
     require_file(path.stat(), path)  # before it is opened: opening a device may do something
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+    return _only_a_file(os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb"), path)
+
+
+def read(path: Path, most_bytes: int) -> bytes:
+    """All of a file. Raises OSError as `read_along`, and where it has more than `most_bytes`."""
+    with read_along(path) as file:
         status = os.fstat(file.fileno())
-        require_file(status, path)
         data = file.read(most_bytes + 1) if status.st_size <= most_bytes else b""
     if status.st_size > most_bytes or len(data) > most_bytes:
         raise OSError(errno.EFBIG, f"it has more than {size_text(most_bytes)}", str(path))

@@ -32,6 +32,7 @@ from edgemem.remember.disk.log import Log
 from edgemem.remember.entries import Job, NewDocument, NewMoment, NewSegment, Retainable
 from edgemem.remember.forgetting import finish
 from edgemem.remember.forgetting.erase import erasing
+from edgemem.remember.possible import MOST_DIM
 from edgemem.remember.rows import anchor, ledger, text
 from edgemem.remember.rows.jobs import due_job
 from edgemem.remember.rows.redate import Redating
@@ -114,7 +115,7 @@ class Store(Maintenance, RetentionReading):
                 connection = _connect(directory)
                 if finish.is_due(connection):
                     connection.close()
-                    _end_wiping(directory)
+                    _end_wiping(directory, lock)
                     connection = _connect(directory)
                 try:
                     connection.execute(f"PRAGMA synchronous={durability}")
@@ -200,6 +201,8 @@ class Store(Maintenance, RetentionReading):
 
     def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:
         """Make the vector space if it is new. Raises EngineError when the memory holds one of that name with another dimension or use."""
+        if not 1 <= space.dim <= MOST_DIM:
+            raise EngineError(f'vector space "{space.name}" has {space.dim} dimensions: 1 to {MOST_DIM} are possible')
         with translated_errors(self.directory):
             known = space_row(self._connection, space.name)
             calibration = msgspec.json.encode(dict(space.calibration)).decode()
@@ -318,9 +321,9 @@ def _connect(directory: Path) -> sqlite3.Connection:
     return connection
 
 
-def _end_wiping(directory: Path) -> None:
+def _end_wiping(directory: Path, lock: WriterLock) -> None:
     """Wipe what an interrupted forgetting left to be wiped. What is in the way is said, and no reason not to open."""
     try:
-        finish.wipe_files(directory, cap_in_force(directory), patience_s=0.2)
+        finish.wipe_files(directory, lock, cap_in_force(directory), patience_s=0.2)
     except MemoryDirError as error:
         _log.warning("%s", error)

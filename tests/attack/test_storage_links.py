@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+import simplejpeg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ NAMES = (
     "memory.db", "memory.db-wal", "memory.db-shm", "memory.db-journal", "memory.db-part", "memory.db-part-journal", "lock", "pause",
     "vectors", "vectors/space.i8", "vectors/space.rows", "vectors/space.b1", "vectors/space.rows.new", "vectors/other.i8", "README",
 )  # fmt: skip
+JPEG = simplejpeg.encode_jpeg(np.zeros((16, 16, 3), np.uint8), 90, "BGR")
 KINDS = ("to a file", "to nothing", "to a directory", "hard")
 
 
@@ -45,7 +47,7 @@ def fill(memory):
                 tx.add_moment(
                     NewMoment(
                         stream="cam", seq=number, t_us=number * US, offset_us=number * US, width_px=1, height_px=1, sharpness=1.0,
-                        jpeg=bytes([number]) * 3000, vectors={"space": np.eye(8, dtype=np.float32)[number]},
+                        jpeg=JPEG + bytes([number]), vectors={"space": np.eye(8, dtype=np.float32)[number]},
                     )
                 )  # fmt: skip
 

@@ -144,7 +144,6 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from test_encryption import fill
 from conftest import Making
-from edgemem.remember.restore import restore
 from edgemem.remember.store import Store
 store = Store.open(Path(sys.argv[1]), budget_bytes=64 << 20)
 store.ensure_space(Making.space)

@@ -88,9 +88,13 @@ def require_only_own(directory: Path) -> None:
 
 
 def remove_memory(directory: Path) -> None:
-    """Remove a memory with its directory; nothing where there is none. Raises UsageError where anything else lies in it, OSError."""
+    """Remove a memory with its directory; nothing where there is none.
+
+    Raises UsageError where anything else lies in it, MemoryDirError where there are links, OSError.
+    """
     if not directory.is_dir():
         return
+    protect(directory)
     require_only_own(directory)
     remove_vectors(directory)
     for name, _ in list(_entries(directory)):

@@ -81,6 +81,11 @@ class WriterLock:
         holders = [_user_of(process) for process in _holders(os.fstat(self._file).st_ino)]
         return bool(holders) and all(user is not None and user not in trusted for user in holders)
 
+    @property
+    def descriptor(self) -> int:
+        """Of the lock file: a process that inherits it holds the lock too."""
+        return self._file
+
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
