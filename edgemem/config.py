@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
+from edgemem import files
 from edgemem.characters import is_storable
 from edgemem.clock import zone
 from edgemem.errors import UsageError, nearest
@@ -25,6 +26,8 @@ else:
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+MOST_FILE_BYTES = 1 << 20
+"""Largest settings file or recipe that is read."""
 _SECRET_NAME = re.compile(r"(^|.*[_-])(key|auth|authorization|token|secret|password|passphrase|credentials?)", re.IGNORECASE)
 """Names of keys in plugins' tables whose values are never shown, whatever type the plugin gave them."""
 _DEEPEST = 64
@@ -228,11 +231,12 @@ def parse_bytes(size: str | int) -> int:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dict. Raises UsageError, which names the file and the line."""
     try:
-        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        return dict(tomllib.loads(files.read(path, MOST_FILE_BYTES).decode("utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read ({error})") from None
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise UsageError(f"{path}: cannot be read ({why})") from None
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not valid TOML ({error})") from None
 

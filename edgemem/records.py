@@ -28,6 +28,8 @@ else:
 
 US = 1_000_000
 """Microseconds in a second."""
+MOST_PIXELS = 40_000_000
+"""Most pixels of a picture that are decoded at once, 120 MB: 8K video has 33 million."""
 SOUND_RATE_HZ = 16_000
 """Sample rate of all sound, as speech models need it."""
 BEFORE_START_US, AFTER_END_US = -(1 << 62), 1 << 62

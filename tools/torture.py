@@ -1,11 +1,15 @@
-"""Kill the writer at random times under load, and check that no acknowledged data is lost.
+"""Kill what writes at random moments, and look whether anything that was acknowledged is lost.
 
-    python tools/torture.py [--cycles 300] [--seed 0] [--dir DIR]
+    python tools/torture.py [--cycles 300] [--seed 0] [--dir DIR] [--only write,forget,...]
 
-Two memories are used in turns. One has no budget and a writer that drops by a known rule, so that its exact content is known. The other is
-kept at the smallest budget: eviction, vacuum, checkpoints and rewriting of vector files run all the time, and sometimes data is forgotten.
-Readers search both at the same time. After each kill -9: acknowledged data exists, `PRAGMA integrity_check` and `edgemem memory check` find
-no error, vector files are complete again, and the open segment continues. With EDGEMEM_KEY both memories are encrypted.
+Cycles are dealt out in turn: every second one to a writer under load, the others to the commands of `torture_commands.py` (ingest, forget,
+encrypt, compact, import, backup, the daemon and others).
+
+The writer has two memories by turns. One has no budget and a writer that drops by a known rule, so that its exact content is known. The
+other is kept at the smallest budget: fading, vacuum, checkpoints and rewriting of vector files go on all the time, and now and then
+something is forgotten. Readers search both meanwhile. After each kill -9: what was acknowledged is there, `PRAGMA integrity_check` and
+`edgemem memory check` find nothing, vector files are whole again, and the open segment goes on where it was. With EDGEMEM_KEY both
+memories are encrypted, and only the writer is run.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import simplejpeg
+from torture_commands import COMMANDS, Killed
 
 from edgemem.errors import MemoryDirError
 from edgemem.infer.roles import Space
@@ -37,6 +42,8 @@ from edgemem.remember.store import NewDocument, NewMoment, NewSegment, Store
 from edgemem.remember.tiers import AgeTiers, AgeTiersSettings, TierRule
 from edgemem.remember.view import View
 
+WRITE = "write"
+"""The writer under load, beside the commands."""
 SPACE = Space(name="torture", dim=32)
 OPEN = "torture/open"
 SEGMENT = 8
@@ -198,21 +205,54 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--cycles", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--dir", type=Path, help="where to write; the disk to test")
+    parser.add_argument("--dir", type=Path, help="where to write; the disk to be tortured")
+    parser.add_argument("--only", default="", help=f"some of: {WRITE}, {', '.join(COMMANDS)} (default: all)")
     options = parser.parse_args()
-    rng, jpegs = np.random.default_rng(options.seed), pictures()
+    wanted = [name for name in (WRITE, *COMMANDS) if name in options.only.split(",") or not options.only]
+    if os.environ.get(keys.ENVIRONMENT_KEY):
+        wanted = [name for name in wanted if name == WRITE]  # the commands have keys of their own
+    rng = np.random.default_rng(options.seed)
     with tempfile.TemporaryDirectory(dir=options.dir) as name:
-        numbers = {None: -1, MINIMUM_BYTES: -1}
-        for cycle in range(options.cycles):
-            budget = MINIMUM_BYTES if cycle % 2 else None
-            directory = Path(name) / ("bounded" if budget else "free")
-            acknowledged = kill_one(directory, budget, float(rng.exponential(0.15)), jpegs)
-            assert acknowledged > numbers[budget]
-            numbers[budget] = verify(directory, budget, acknowledged)
-            if budget and cycle % 10 == 9:
-                forget_a_little(directory, numbers[budget])
-                assert check_memory(directory) == []
-    print(f"{options.cycles} kills, {sum(numbers.values()) + 2} transactions, nothing lost")
+        torture(Path(name), wanted, options.cycles, rng)
+
+
+def torture(folder: Path, wanted: list[str], cycles: int, rng: np.random.Generator) -> None:
+    """Deal out the cycles: every second one to the writer where it is wanted, the others to the commands in turn."""
+    writer = Writer(folder)
+    commands = [Killed(name, folder) for name in wanted if name != WRITE]
+    turns = [turn for command in commands for turn in ([writer.cycle] if WRITE in wanted else []) + [command.cycle]] or [writer.cycle]
+    for cycle in range(cycles):
+        turns[cycle % len(turns)](rng)
+        if cycle % 500 == 499:
+            print(f"{cycle + 1} of {cycles}", flush=True)
+    for command in commands:
+        print(f"{command.name}: {command.kills} killed, {command.finished} ended before")
+    print(f"{cycles} cycles, {writer.transactions} transactions of the writer, nothing lost")
+
+
+class Writer:
+    """Cycles of the writer, on its two memories by turns."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._jpegs = folder, pictures()
+        self._numbers = {None: -1, MINIMUM_BYTES: -1}
+        self._cycle = 0
+
+    @property
+    def transactions(self) -> int:
+        return sum(self._numbers.values()) + 2
+
+    def cycle(self, rng: np.random.Generator) -> None:
+        """One kill, and a look at what it left."""
+        budget = MINIMUM_BYTES if self._cycle % 2 else None
+        directory = self._folder / ("bounded" if budget else "free")
+        acknowledged = kill_one(directory, budget, float(rng.exponential(0.15)), self._jpegs)
+        assert acknowledged > self._numbers[budget]
+        self._numbers[budget] = verify(directory, budget, acknowledged)
+        if budget and self._cycle % 10 == 9:
+            forget_a_little(directory, self._numbers[budget])
+            assert check_memory(directory) == []
+        self._cycle += 1
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from edgemem import files
 from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line, progress
 from edgemem.clock import offset_text
 from edgemem.records import US, Answer
@@ -54,6 +54,7 @@ def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
     """Remember a film of about two minutes made of real clips and photographs, then ask five questions of different kinds."""
     from edgemem.cli.engines import fetch_all
     from edgemem.cli.sheet import draw_sheet
+    from edgemem.remember.disk.contents import remove_memory
 
     began = time.monotonic()
     show: Show = (lambda _text: None) if as_json else print_line
@@ -61,7 +62,7 @@ def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
     show("1. weights and clips, fetched once")
     fetch_all(environment)
     film = _make_film(environment.home, folder, show)
-    shutil.rmtree(folder / "memory", ignore_errors=True)
+    remove_memory(folder / "memory")
     memory = environment.memory(folder / "memory")
     _remember(memory, film, show)
     answers = [_asked(memory, asked, folder, number) for number, asked in enumerate(QUESTIONS, 1)]
@@ -86,7 +87,7 @@ def _make_film(home: Path, folder: Path, show: Show) -> Path:
     from edgemem.infer.fetch import silent
 
     media, notes = fetch_media(home, silent)
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_directory(folder)
     film = folder / "film.mp4"
     with progress() as advance:
         scenes = write_film(media, film, lambda done: advance("2. film", done, len(SCENES)))
@@ -116,7 +117,7 @@ def _asked(memory: Memory, asked: DemoQuestion, folder: Path, number: int) -> tu
     if jpeg is None:
         return answer, None
     picture = folder / f"evidence-{number}.jpg"
-    picture.write_bytes(jpeg)
+    files.write(picture, jpeg)
     return answer, picture
 
 

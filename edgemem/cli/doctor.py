@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from edgemem import __version__
+from edgemem import __version__, files
 from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json, print_line
 from edgemem.errors import EdgememError
 
@@ -134,7 +134,7 @@ def _encryption() -> ReportLine:
 
 def _home(environment: CommandContext) -> ReportLine:
     try:
-        environment.home.mkdir(parents=True, exist_ok=True)
+        files.make_directory(environment.home)
     except OSError as error:
         return ReportLine(
             "missing", "data directory", f"{environment.home}: {error.strerror}; set EDGEMEM_HOME to a directory you may write"

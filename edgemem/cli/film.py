@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgemem import files
 from edgemem.errors import FetchError
 from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import Progress, extract, fetch_archive, silent
@@ -92,7 +93,7 @@ def _unpacked(path: Path) -> Path:
         return path
     plain = path.with_name(f"{path.stem}.mp4")
     if not plain.is_file():
-        plain.write_bytes(gzip.decompress(path.read_bytes()))
+        files.write(plain, gzip.decompress(path.read_bytes()))
     return plain
 
 
@@ -103,6 +104,7 @@ def write_film(
     import av
 
     placed = []
+    files.overwrite(out).close()  # what takes the name is private
     with av.open(str(out), "w") as container:
         stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "20", "g": str(FPS)})
         stream.width, stream.height, stream.pix_fmt = WIDTH_PX, HEIGHT_PX, "yuv420p"

@@ -116,9 +116,10 @@ def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool
 @common_options
 @pass_environment
 def import_(environment: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
-    """Import SOURCE: the directory of an export, into a new or an existing memory, or the file of a backup, as a new memory."""
-    from edgemem.remember.administration import open_view, restore
+    """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
+    from edgemem.remember.administration import open_view
     from edgemem.remember.imports import import_into
+    from edgemem.remember.restore import restore
 
     if source.is_dir():
         with progress() as advance:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgemem import files
 from edgemem.clock import offset_text
 from edgemem.records import Moment
 
@@ -35,7 +36,7 @@ def draw_sheet(memory: Path, entries: Sequence[TimelineEntry], file: Path) -> Pa
     from edgemem.remember.administration import open_view
 
     with open_view(memory) as view:
-        file.write_bytes(contact_sheet(view, entries))
+        files.write(file, contact_sheet(view, entries))
     return file
 
 

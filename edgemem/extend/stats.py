@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from edgemem import files
 from edgemem.extend.guard import GuardStats
 
 if TYPE_CHECKING:
@@ -36,9 +37,7 @@ def save_stats(home: Path, plugins: Plugins) -> None:
         total.last_failure = guard.stats.last_failure or total.last_failure
         guard.stats = GuardStats()
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        partial = home / f"{_FILE}.part"
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(totals)))
-        partial.replace(home / _FILE)
+        files.make_directory(home)
+        files.write(home / _FILE, msgspec.json.format(msgspec.json.encode(totals)))
     except OSError:
         return

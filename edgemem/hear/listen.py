@@ -20,6 +20,8 @@ from edgemem.records import AFTER_END_US, BEFORE_START_US, US, Origin, Record, S
 
 QUEUE_S = 60.0
 """Most sound that waits for the recogniser, in seconds: 3.8 MB."""
+_STOPPED_WAIT_S = 0.3
+"""For the recogniser to end once it was stopped: what it is busy with just then may take seconds, and is heard again by a later run."""
 AHEAD_US = 30 * US
 """The sound of a recording is recognised at most this far ahead of its frames."""
 _NICE = 5
@@ -270,7 +272,9 @@ class Listener:
             self._ending = True
             self._queue.end()
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while not self._done.wait(1.0):
+        while not self._done.wait(_STOPPED_WAIT_S if self._stopped else 1.0):
+            if self._stopped:
+                return False
             progress()
             if deadline is not None and time.monotonic() > deadline:
                 self.stop()

@@ -12,13 +12,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from edgemem import files
 from edgemem.errors import SourceError
 from edgemem.hear.listen import Heard
 from edgemem.records import AFTER_END_US, BEFORE_START_US, US
 
 SUFFIXES = (".srt", ".vtt")
-MOST_BYTES = 16 << 20
-"""Largest file that is read. Subtitles of a day of speech have about 2 MB."""
+MOST_BYTES = 8 << 20
+"""Largest file that is read. Subtitles of a day of talk are about 2 MB."""
+MOST_CUE_CHARS = 4000
+"""A longer cue is nothing that anybody could read while it is shown: it is skipped and counted."""
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_TOO_LONG = "too long"
+"""Stands for a block, and is no cue."""
 
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
@@ -51,20 +57,34 @@ def beside(recording: str) -> Path | None:
 def read(path: Path) -> tuple[list[Cue], int]:
     """(cues in the order of time, how many could not be read). Raises SourceError if the file has no cue."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SourceError(f"{path}: larger than {MOST_BYTES >> 20} MiB: these are no subtitles")
-        data = path.read_bytes()
+        data = files.read(path, MOST_BYTES)
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror})") from None
     found: list[Cue] = []
     malformed = 0
-    for block in re.split(r"\n[ \t]*\n", _decoded(data).replace("\r\n", "\n").replace("\r", "\n")):
+    for block in _blocks(_decoded(data)):
         cues = _block(block)
         malformed += cues is None
         found += cues or ()
     if not found:
         raise SourceError(f"{path}: contains no subtitles; give a .srt or .vtt file")
     return sorted(found, key=lambda cue: cue[:2]), malformed
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """What stands between empty lines, one after the other. One that is too long is given empty."""
+    block, length = list[str](), 0
+    for found in _LINE.finditer(text):
+        line = found[0].rstrip("\r\n")
+        if line.strip(" \t"):
+            length += len(line)
+            if length <= MOST_CUE_CHARS:
+                block.append(line)
+        elif length:
+            yield "\n".join(block) if length <= MOST_CUE_CHARS else _TOO_LONG
+            block, length = [], 0
+    if length:
+        yield "\n".join(block) if length <= MOST_CUE_CHARS else _TOO_LONG
 
 
 def _decoded(data: bytes) -> str:

@@ -9,6 +9,7 @@ fitted on the classifier's output for photographs of named things.
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgemem import files
 from edgemem.infer.labels import Label, Meanings, heads
 from edgemem.infer.roles import TextEmbedder
 from edgemem.records import Matrix, Record, Vector
@@ -127,10 +129,10 @@ class PhraseMatcher:
         if path.exists():
             return np.asarray(np.load(path, allow_pickle=False), np.float32)
         vectors = self._embedder.embed_text(texts)
-        self._cache_dir.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part.npy")
-        np.save(part, vectors.astype(np.float16))
-        part.replace(path)
+        files.make_directory(self._cache_dir)
+        packed = io.BytesIO()
+        np.save(packed, vectors.astype(np.float16))
+        files.write(path, packed.getbuffer())
         return np.asarray(vectors.astype(np.float16), np.float32)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from edgemem import files
 from edgemem.errors import MemoryDirError, OldSchemaError, UsageError
 from edgemem.remember.budget.batches import cap_in_force, in_transactions
 from edgemem.remember.disk import database, keys, schema
+from edgemem.remember.disk.contents import remove_part
 from edgemem.remember.disk.directory import disk_bytes, is_paused
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.keys import Key
@@ -53,10 +54,16 @@ def backup(directory: Path, file: Path, progress: Progress | None = None, *, key
     log cannot be cut until it is done. The copy has the memory's key, or `key`. Raises UsageError if `file` exists, MemoryDirError if it
     cannot be read or written.
     """
-    open_view(directory).close()  # raises a clear error if it cannot be opened
-    if file.exists():
+    open_view(directory).close()  # says what cannot be opened, and why
+    if os.path.lexists(file):
         raise UsageError(f"{file} exists: name a new file, or delete it first")
     part = file.with_name(f"{file.name}.part")
+    try:
+        files.create(part).close()
+    except FileExistsError:
+        raise UsageError(f"{part} is left from a backup that was interrupted, or is being written: delete it first") from None
+    except OSError as error:
+        raise MemoryDirError(f"{file} cannot be written: {error.strerror or error}") from None
     try:
         with translated_errors(directory):
             own = keys.configured()
@@ -71,25 +78,8 @@ def backup(directory: Path, file: Path, progress: Progress | None = None, *, key
     except OSError as error:
         raise MemoryDirError(f"{file} cannot be written: {error.strerror or error}") from None
     finally:
-        part.unlink(missing_ok=True)
+        remove_part(part)
     return file.stat().st_size
-
-
-def restore(file: Path, directory: Path) -> None:
-    """Make a new memory at `directory` from a backup. Raises UsageError if `directory` is not empty, MemoryDirError if `file` is no
-    backup.
-    """
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise UsageError(f"{directory} is not empty: a backup becomes a new memory; name a new directory")
-    with translated_errors(file), closing(database.connect(file, keys.configured(), mode="immutable")) as connection:
-        if schema.version_of(connection, file) == 0:
-            raise MemoryDirError(f"{file} is not a backup of a memory")
-    with translated_errors(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        part = directory / schema.PART
-        shutil.copyfile(file, part)
-        part.replace(directory / schema.DATABASE)
-    Store.open(directory, create=False).close()  # migrates it, and rebuilds the vector files
 
 
 def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int]:
@@ -125,8 +115,8 @@ def _copy(source: sqlite3.Connection, part: Path, key: Key | None, progress: Pro
         if progress is not None:
             progress(total - remaining, total)
 
-    part.unlink(missing_ok=True)
     with closing(database.connect(part, key)) as target:
+        target.execute("PRAGMA journal_mode=OFF")  # the copy is thrown away unless it is whole
         source.backup(target, pages=_COPY_PAGES, progress=step, sleep=0)
     descriptor = os.open(part, os.O_RDONLY)
     try:

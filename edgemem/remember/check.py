@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from edgemem.remember.disk.contents import VECTORS, survey
 from edgemem.remember.disk.database import is_cipher
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forget import digest
 from edgemem.remember.forgetting.finish import WIPE_DUE
+from edgemem.remember.possible import IMPOSSIBLE, impossible_vectors
 from edgemem.remember.rows.anchor import is_due
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.vectors.sidecar import Sidecar
@@ -93,21 +95,35 @@ def check_memory(directory: Path) -> list[str]:
     """
     View.open(directory).close()  # raises a clear error if it cannot be opened
     with translated_errors(directory), closing(connect(directory)) as connection:
-        if is_cipher(connection):
-            found = [f"memory.db: {row[0]}" for row in connection.execute("PRAGMA cipher_integrity_check")]
-            if found:
-                return found  # the checks below would fail at that page
-        found = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        found += [
-            f"table {row[0]}, row {row[1]}: refers to {row[2]}, which has no such row"
-            for row in connection.execute("PRAGMA foreign_key_check")
-        ]
-        found += [f"{number} {what}" for what, query in _COUNTS if (number := connection.execute(query).fetchone()[0])]
-        found += list(_pictures(connection))
-        found += list(_forgotten(connection))
+        found = check_pages(connection)
+        if found and is_cipher(connection):
+            return found  # what follows would meet that page and end
+        found += check_rows(connection)
         if is_due(connection):
             found.append("the clock was corrected, but some dates of it are not corrected yet: run `edgemem memory compact`")
         found += list(_sidecars(connection, directory))
+        found += [
+            f"{name} is not edgemem's: its {size} bytes count in budget.disk; move it away" for name, size in survey(directory).foreign
+        ]
+    return found
+
+
+def check_pages(connection: sqlite3.Connection) -> list[str]:
+    """What is wrong with the pages of a database, and with nothing that stands in them."""
+    if is_cipher(connection) and (found := [f"memory.db: {row[0]}" for row in connection.execute("PRAGMA cipher_integrity_check")]):
+        return found
+    return [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+
+
+def check_rows(connection: sqlite3.Connection) -> list[str]:
+    """What is wrong with the rows of a database of the present schema."""
+    found = [
+        f"table {row[0]}, row {row[1]}: refers to {row[2]}, which has no such row" for row in connection.execute("PRAGMA foreign_key_check")
+    ]
+    found += [f"{number} {what}" for what, query in (*_COUNTS, *IMPOSSIBLE) if (number := connection.execute(query).fetchone()[0])]
+    found += impossible_vectors(connection)
+    found += list(_pictures(connection))
+    found += list(_forgotten(connection))
     return found
 
 
@@ -135,8 +151,8 @@ def _forgotten(connection: sqlite3.Connection) -> Iterator[str]:
 def _sidecars(connection: sqlite3.Connection, directory: Path) -> Iterator[str]:
     """A wrong vector file loses no data: the next ingest rebuilds it, and until then searches read SQLite. Encrypted memories have none."""
     if is_cipher(connection):
-        if any((directory / "vectors").glob("*")):
-            yield "vectors of an encrypted memory are in plain files: the next ingest removes them"
+        if (directory / VECTORS).is_dir():
+            yield "vectors of an encrypted memory lie in plain files: the next ingest removes them"
         return
     memory_id = bytes.fromhex(connection.execute("SELECT value FROM meta WHERE key = 'memory_id'").fetchone()[0])
     for name, dim, rows in connection.execute("SELECT name, dim, rows FROM vec_space").fetchall():

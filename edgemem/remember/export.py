@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from edgemem import files
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.rows import observations as packing
@@ -102,7 +103,7 @@ def export(directory: Path, target: Path, progress: Callable[[int, int], None] |
         raise UsageError(f"{target} is not empty: name a new directory to export to")
     part = target.with_name(f"{target.name}.part")
     try:
-        (part / "pictures").mkdir(parents=True)
+        _make(part)
         with translated_errors(directory), closing(connect(directory)) as connection:
             connection.execute("BEGIN")
             moments = _Exporting(connection, part, progress).run()
@@ -119,6 +120,13 @@ def export(directory: Path, target: Path, progress: Callable[[int, int], None] |
     return moments
 
 
+def _make(part: Path) -> None:
+    """The directory that is written into, which nobody else has. Raises FileExistsError."""
+    files.make_directory(part.parent)
+    part.mkdir(files.DIRECTORY_MODE)
+    files.make_directory(part / "pictures")
+
+
 class _Exporting:
     def __init__(self, connection: sqlite3.Connection, target: Path, progress: Callable[[int, int], None] | None) -> None:
         self._connection = connection
@@ -132,7 +140,7 @@ class _Exporting:
     def run(self) -> int:
         moments: int = self._connection.execute("SELECT count(*) FROM moment").fetchone()[0]
         for table, sql in TABLES.items():
-            with (self._target / f"{table}.jsonl").open("w", encoding="utf-8") as file:
+            with files.create_text(self._target / f"{table}.jsonl") as file:
                 for number, row in enumerate(self._rows(table, sql), 1):
                     if table == "documents":
                         self._add_passages(row)
@@ -153,7 +161,8 @@ class _Exporting:
             )
         ]
         about = {"format": FORMAT, "version": FORMAT_VERSION, "spaces": spaces}
-        (self._target / "memory.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+        with files.create_text(self._target / "memory.json") as file:
+            file.write(json.dumps(about, indent=1))
         return moments
 
     def _rows(self, table: str, sql: str) -> Iterator[dict[str, Any]]:
@@ -173,7 +182,8 @@ class _Exporting:
         if blob_id is not None:
             row["picture"] = f"pictures/m{key}.jpg"
             data = self._connection.execute("SELECT data FROM blob WHERE id = ?", (blob_id,)).fetchone()[0]
-            (self._target / row["picture"]).write_bytes(data)
+            with files.create(self._target / row["picture"]) as file:
+                file.write(data)
 
     def _add_passages(self, row: dict[str, Any]) -> None:
         """Add passages with their vectors, each with its full text."""

@@ -127,7 +127,7 @@ def finish_forgetting(directory: Path, *, beyond_budget: bool = False) -> bool:
         cap_bytes = None if beyond_budget else cap_in_force(directory)
         lock = WriterLock(directory)
         try:
-            wipe_files(directory, cap_bytes)
+            wipe_files(directory, lock, cap_bytes)
         finally:
             lock.close()
     Store.open(directory, create=False).close()  # rebuilds the vector files

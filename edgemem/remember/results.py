@@ -119,3 +119,6 @@ class Stats(Record, frozen=True):
     relations: int
     oldest_us: int | None
     newest_us: int | None
+    foreign_files: int = 0
+    """What lies in the directory and is not edgemem's; it counts in `disk_bytes` and in the budget."""
+    foreign_bytes: int = 0

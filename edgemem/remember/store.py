@@ -25,12 +25,14 @@ from edgemem.remember.budget.eviction import Eviction
 from edgemem.remember.budget.maintenance import Maintenance
 from edgemem.remember.budget.retention import RetentionReading
 from edgemem.remember.disk import database, keys, page_budget, schema
-from edgemem.remember.disk.directory import PATIENCE_S, WriterLock, disk_bytes, prepare, remove_part, remove_vectors
+from edgemem.remember.disk.contents import remove_part, remove_vectors
+from edgemem.remember.disk.directory import PATIENCE_S, WriterLock, disk_bytes, prepare
 from edgemem.remember.disk.error_translation import explain, translated_errors
 from edgemem.remember.disk.log import Log
 from edgemem.remember.entries import Job, NewDocument, NewMoment, NewSegment, Retainable
 from edgemem.remember.forgetting import finish
 from edgemem.remember.forgetting.erase import erasing
+from edgemem.remember.possible import MOST_DIM
 from edgemem.remember.rows import anchor, ledger, text
 from edgemem.remember.rows.jobs import due_job
 from edgemem.remember.rows.redate import Redating
@@ -113,7 +115,7 @@ class Store(Maintenance, RetentionReading):
                 connection = _connect(directory)
                 if finish.is_due(connection):
                     connection.close()
-                    _end_wiping(directory)
+                    _end_wiping(directory, lock)
                     connection = _connect(directory)
                 try:
                     connection.execute(f"PRAGMA synchronous={durability}")
@@ -200,7 +202,9 @@ class Store(Maintenance, RetentionReading):
         self._follow(tx)
 
     def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:
-        """Create the vector space if it is new. Raises EngineError if the memory has one of that name with another dimension or use."""
+        """Make the vector space if it is new. Raises EngineError when the memory holds one of that name with another dimension or use."""
+        if not 1 <= space.dim <= MOST_DIM:
+            raise EngineError(f'vector space "{space.name}" has {space.dim} dimensions: 1 to {MOST_DIM} are possible')
         with translated_errors(self.directory):
             known = space_row(self._connection, space.name)
             calibration = msgspec.json.encode(dict(space.calibration)).decode()
@@ -319,9 +323,9 @@ def _connect(directory: Path) -> sqlite3.Connection:
     return connection
 
 
-def _end_wiping(directory: Path) -> None:
-    """Finish the wipe of an interrupted forgetting. If it fails, the reason is logged, and the memory opens anyway."""
+def _end_wiping(directory: Path, lock: WriterLock) -> None:
+    """Wipe what an interrupted forgetting left to be wiped. What is in the way is said, and no reason not to open."""
     try:
-        finish.wipe_files(directory, cap_in_force(directory), patience_s=0.2)
+        finish.wipe_files(directory, lock, cap_in_force(directory), patience_s=0.2)
     except MemoryDirError as error:
         _log.warning("%s", error)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from edgemem.errors import MemoryDirError
 from edgemem.records import Matrix, Moment, Observation, Segment, Vector
 from edgemem.remember.disk import schema
-from edgemem.remember.disk.directory import disk_bytes
+from edgemem.remember.disk.contents import protect, survey
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.results import PassageHit, Posting, SessionHead, SessionLog, Spoken, Stats, Stream, TextHit
 from edgemem.remember.rows import observations as packing
@@ -44,6 +44,7 @@ class View(DocumentReading, SessionReading, JobReading):
             if not (directory / schema.DATABASE).is_file():
                 kind = "is not a memory" if directory.exists() else "does not exist"
                 raise MemoryDirError(f"{directory} {kind}: make one with `edgemem ingest SOURCE --memory {directory}`")
+            protect(directory)
             connection = connect(directory)
             try:
                 schema.require_current(connection, directory)
@@ -289,8 +290,10 @@ class View(DocumentReading, SessionReading, JobReading):
         segments = self._all("SELECT count(*) FROM segment WHERE t1_us <= :as_of")[0][0]
         documents = self._all(f"SELECT count(*) FROM document d WHERE {KNOWN}")[0][0]  # noqa: S608
         bounds = self.bounds()
+        with translated_errors(self.directory):
+            contents = survey(self.directory)
         return Stats(
-            disk_bytes=disk_bytes(self.directory),
+            disk_bytes=contents.own_bytes + contents.foreign_bytes,
             budget_bytes=self._budget_bytes or self._noted_budget(),
             moments=sum(tiers.values()),
             tiers=tiers,
@@ -300,6 +303,8 @@ class View(DocumentReading, SessionReading, JobReading):
             relations=self.count_relations(),
             oldest_us=bounds[0] if bounds else None,
             newest_us=bounds[1] if bounds else None,
+            foreign_files=len(contents.foreign),
+            foreign_bytes=contents.foreign_bytes,
         )
 
     def _noted_budget(self) -> int | None:

@@ -31,6 +31,8 @@ __all__ = ["INTERRUPTED", "STOPPED", "IngestReport", "Pipeline", "PipelineParts"
 Progress = Callable[[int, "int | None"], None]
 """Called after every frame with its offset and the length of the stream, both in microseconds."""
 
+STOP_S = 1.5
+"""After SIGTERM, for what was seen to be committed. What a longer call was busy with is lost then: a recording is continued before it."""
 JPEG_QUALITY = 90
 """JPEG quality of kept pictures (VAM)."""
 
@@ -76,7 +78,7 @@ class Pipeline:
         self._begin()
         lost: SourceError | None = None
         try:
-            with stop_on_signals(self.stop):
+            with stop_on_signals(self.stop, STOP_S):
                 try:
                     self._see_all(progress)
                 except SourceError as error:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import struct
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgemem.errors import SourceError
-from edgemem.records import Image
+from edgemem.records import MOST_PIXELS, Image
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     Histogram = npt.NDArray[np.float32]
     """Bin counts: float32 [3, 256], one row per channel."""
 
+_NO_PICTURE = "not a picture that can be read; use JPEG, PNG, WebP, TIFF or BMP"
 TILE_PX = 20
 """Side of the full-resolution tiles on which sharpness is measured."""
 TILES = (9, 16)
@@ -183,32 +187,82 @@ def decode_gray(png: bytes) -> Gray:
 def decode(data: bytes, side_px: int = 0) -> Image:
     """The pixels of a picture file, rotated as its EXIF says, at most `side_px` on the longer side (0 = unchanged).
 
-    The decoder shrinks a JPEG that is far too large, so that 12,000 px need no more memory than 4,000. Raises SourceError.
+    A JPEG that is far too large is shrunk by the decoder, so that 12,000 px cost no more memory than 4,000. Raises SourceError, for
+    one with more than `MOST_PIXELS` before it is decoded (TooManyPixelsError).
     """
     import cv2
 
+    _require_pixels(data, side_px)
     buffer = np.frombuffer(data, np.uint8)
     try:
         image = cv2.imdecode(buffer, _reduction(data, side_px)) if buffer.size else None
     except cv2.error:
         image = None
     if image is None:
-        raise SourceError("not a picture that can be read; use JPEG, PNG, WebP, TIFF or BMP")
+        raise SourceError(_NO_PICTURE)
     found: Image = image
     return shrink(found, side_px, smooth=True) if side_px else found
+
+
+class TooManyPixelsError(SourceError):
+    """A picture that would take too much memory."""
+
+
+def _require_pixels(data: bytes, side_px: int) -> None:
+    """Refuse by its header what would be decoded to more than `MOST_PIXELS`. Raises SourceError."""
+    frame = _jpeg_frame(data)
+    if frame is None:
+        size, held = _size_of(data), 1
+    else:
+        size = frame[:2]
+        # Of a progressive JPEG all coefficients are held, whatever becomes of it.
+        held = 1 if frame[2] else _reduced(size, side_px) ** 2
+    if size[0] * size[1] > MOST_PIXELS * held:
+        raise TooManyPixelsError(
+            f"it has {size[0]} x {size[1]} pixels, more than the {MOST_PIXELS * held // 10**6} megapixels that are decoded"
+        )
+
+
+def _size_of(data: bytes) -> tuple[int, int]:
+    """Width and height by the header, or 0 x 0 where it is for the decoder to refuse."""
+    from PIL import Image as Pictures
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Pictures.DecompressionBombWarning)
+            with Pictures.open(io.BytesIO(data), formats=("PNG", "WEBP", "TIFF", "BMP")) as picture:
+                width, height = picture.size
+                return int(width), int(height)
+    except Pictures.DecompressionBombError as error:
+        raise TooManyPixelsError(str(error).split("pixels")[0] + "pixels: it is not decoded") from None
+    except (OSError, ValueError, SyntaxError, KeyError, struct.error) as error:
+        raise SourceError(f"{_NO_PICTURE} ({type(error).__name__})") from None
+
+
+def _jpeg_frame(data: bytes) -> tuple[int, int, bool] | None:
+    """Width, height and whether it is progressive, from the frame header (ITU T.81, B.2.2); None for what is no JPEG."""
+    if data[:3] != b"\xff\xd8\xff":
+        return None
+    at = 2
+    while at + 9 < len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return width, height, marker not in {0xC0, 0xC1}
+        at += 1 if marker == 0xFF else 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return 0, 0, False
+
+
+def _reduced(size: tuple[int, int], side_px: int) -> int:
+    """By how much the decoder makes a JPEG smaller so that the longer side stays at least `side_px`: 1, 2, 4 or 8."""
+    times = max(size) // side_px if side_px else 1
+    return next((factor for factor in (8, 4, 2) if times >= factor), 1)
 
 
 def _reduction(data: bytes, side_px: int) -> int:
     """OpenCV's flag for decoding at 1/1 .. 1/8 so that the longer side stays at least `side_px`."""
     import cv2
-    import simplejpeg
 
-    if not side_px or not simplejpeg.is_jpeg(data):
-        return int(cv2.IMREAD_COLOR)
-    try:
-        height, width = simplejpeg.decode_jpeg_header(data)[:2]
-    except ValueError:
-        return int(cv2.IMREAD_COLOR)
-    times = max(width, height) // side_px
-    flags = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2}
-    return int(next((flag for factor, flag in flags.items() if times >= factor), cv2.IMREAD_COLOR))
+    flags = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2, 1: cv2.IMREAD_COLOR}
+    frame = _jpeg_frame(data)
+    return int(flags[_reduced(frame[:2], side_px) if frame else 1])

@@ -138,6 +138,8 @@ def stats_json(stats: Stats) -> Json:
         "relations": stats.relations,
         "oldest": None if stats.oldest_us is None else to_iso(stats.oldest_us),
         "newest": None if stats.newest_us is None else to_iso(stats.newest_us),
+        "foreign_files": stats.foreign_files,
+        "foreign_bytes": stats.foreign_bytes,
     }
 
 

@@ -21,13 +21,14 @@ import simplejpeg
 from edgemem.errors import MemoryDirError, MemoryKeyError, UsageError
 from edgemem.infer.roles import Space
 from edgemem.records import US
-from edgemem.remember.administration import backup, compact, restore
+from edgemem.remember.administration import backup, compact
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk import database, keys, rewrite
 from edgemem.remember.entries import NewEntity, NewPart
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
+from edgemem.remember.restore import restore
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.secret import reveal

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from edgemem.errors import BudgetError
 from edgemem.remember.disk import page_budget, schema
+from edgemem.remember.disk.contents import say_once, survey
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.log import Log
 from edgemem.remember.vectors.search import SpaceWriter
@@ -22,7 +23,9 @@ _CHECKPOINT_BYTES = 1 << 20
 """Size of the log at which `maintain` makes a checkpoint: half the time of 2 MiB with a cut of the log (29 against 56 ms on a busy
 disk)."""
 _CHECKPOINT_S = 30.0
-"""Longest time between checkpoints. A checkpoint syncs the log, so a power failure loses at most this."""
+"""At the latest so long after the last one: a checkpoint syncs the log, so a power cut takes no more than this."""
+_FOREIGN_S = 30.0
+"""How often the directory is searched for what is not edgemem's."""
 _READER_PATIENCE_S = 5.0
 """How long a write waits for a reader that prevents a cut of the log; our own views do so for one statement."""
 
@@ -38,17 +41,21 @@ class Maintenance:
     _eviction: Eviction | None
     _making_room = False
     _granted_pages = 0
+    _foreign_bytes = 0
+    _foreign_due_s = 0.0
     _synced_s = 0.0
 
     def free_space(self) -> None:
         """Evict old data until a whole transaction fits under the cap. Every transaction begins with this. It does nothing without a
         budget.
 
-        Raises BudgetError if nothing is left to evict, or if a reader prevents a cut of the log.
+        Raises BudgetError when nothing is left that may fade, when a reader keeps the log from being cut, or when what is not edgemem's
+        leaves less of the cap than the smallest one.
         """
         division, eviction = self._division, self._eviction
         if division is None or eviction is None or self._making_room:
             return
+        self._count_foreign(division)
         self._making_room = True
         try:
             with translated_errors(self.directory):
@@ -76,7 +83,26 @@ class Maintenance:
 
     def _most_pages(self, division: page_budget.BudgetShares) -> int:
         sidecars = [space.disk_bytes() for space in self._spaces.values()]
-        return division.database_pages(sidecars, sum(space.row_bytes for space in self._spaces.values()))
+        pages = division.database_pages(sidecars, sum(space.row_bytes for space in self._spaces.values()))
+        return max(0, pages - -(-self._foreign_bytes // page_budget.PAGE_BYTES))
+
+    def _count_foreign(self, division: page_budget.BudgetShares) -> None:
+        """What somebody else put into the directory counts as well, and is said. Seeing goes on as long as the smallest cap is left."""
+        if time.monotonic() < self._foreign_due_s:
+            return
+        with translated_errors(self.directory):
+            found = survey(self.directory)
+        self._foreign_bytes, self._foreign_due_s = found.foreign_bytes, time.monotonic() + _FOREIGN_S
+        if not found.foreign:
+            return
+        what = f"{', '.join(found.foreign_names[:3])}{' ...' if len(found.foreign) > 3 else ''}"
+        say_once(self.directory, f"{what} is not edgemem's and counts in budget.disk: move it away")
+        if division.cap_bytes - self._foreign_bytes < page_budget.MINIMUM_BYTES:
+            self._foreign_due_s = 0.0
+            raise BudgetError(
+                f"memory {self.directory}: {what} is not edgemem's and takes {self._foreign_bytes / 2**20:.1f} MiB of budget.disk:"
+                " move it away or raise budget.disk"
+            )
 
     def _give_back(self, division: page_budget.BudgetShares) -> None:
         """Shrink the database if the vector files leave too little space for it, and let SQLite itself refuse to exceed its share."""

@@ -6,6 +6,7 @@ returns both. SQLCipher encrypts every page with AES-256 and signs it with HMAC-
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast
 
-from edgemem.errors import MemoryKeyError
+from edgemem import files
+from edgemem.errors import MemoryDirError, MemoryKeyError
 from edgemem.remember.disk import keys
 from edgemem.remember.disk.keys import Key
 
@@ -47,6 +49,7 @@ def connect(file: Path, key: Key | None, *, mode: Mode = "rwc") -> sqlite3.Conne
     Statements commit automatically, and one thread at a time may use it. Raises MemoryKeyError if the key is missing, wrong or not needed,
     so that nothing is created or changed with a wrong key.
     """
+    _make_private(file, mode)
     if key is not None:
         return _keyed(file, key, mode)
     connection = sqlite3.connect(_uri(file, mode), uri=True, isolation_level=None, check_same_thread=False)
@@ -78,6 +81,14 @@ def is_noise(file: Path) -> bool:
     """
     done = subprocess.run(["head", "-c", str(_PAGE_BYTES), str(file)], capture_output=True, check=False)
     return len(done.stdout) == _PAGE_BYTES and len(set(done.stdout)) >= _FEWEST_VALUES
+
+
+def _make_private(file: Path, mode: Mode) -> None:
+    """A database that is made is its owner's alone, and so is what SQLite puts beside it. None is opened through a link."""
+    if Path(file).is_symlink():
+        raise MemoryDirError(f"{_name(file)}: {file.name} is a link: nothing is read or written through it; name the file itself")
+    if mode == "rwc" and not os.path.lexists(file):
+        files.create(file).close()
 
 
 def _keyed(file: Path, key: Key, mode: Mode) -> sqlite3.Connection:
@@ -130,7 +141,7 @@ def _sqlcipher() -> ModuleType:
 
 
 def _uri(file: Path, mode: Mode) -> str:
-    return f"{file.resolve().as_uri()}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}"
+    return f"{(file.parent.resolve() / file.name).as_uri()}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}"
 
 
 def _name(file: Path) -> str:

@@ -28,6 +28,8 @@ _SALT_BYTES = 16
 """An encrypted database begins with its salt."""
 _KEY_BYTES = 32
 _KDF_ROUNDS = 256_000
+_MOST_BYTES = 4096
+"""Of a key file; it may be a pipe, which has no size."""
 _TPM_PATIENCE_S = 30.0
 _FEWEST_CHARS = 8
 """Least length of a passphrase. Someone who has the file can try many passphrases per second, so shorter ones give no protection."""
@@ -113,13 +115,17 @@ def read(name: str | Path) -> Key:
         status = file.stat()
         if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
             raise MemoryKeyError(f"key file {file} can be read by others: run `chmod 600 {file}`")
-        text = file.read_text(encoding="utf-8")
+        with file.open("rb") as opened:
+            data = opened.read(_MOST_BYTES + 1)
+        text = data.decode("utf-8")
     except FileNotFoundError:
         raise MemoryKeyError(
             f"key file {file} does not exist: make one with `edgemem memory keygen {file}`, or name the right one"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise MemoryKeyError(f"key file {file} cannot be read ({error}): it must contain 64 hexadecimal digits or a passphrase") from None
+        raise MemoryKeyError(f"key file {file} cannot be read ({error}): it holds 64 hexadecimal digits or a passphrase") from None
+    if len(data) > _MOST_BYTES:
+        raise MemoryKeyError(f"key file {file} holds no key: it has more than {_MOST_BYTES} bytes")
     return _parse(text, f"key file {file}")
 
 

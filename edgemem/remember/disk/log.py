@@ -45,8 +45,8 @@ class Log:
     def _written(self) -> tuple[bytes, int]:
         """Salt and number of frames of the current round, found by bisection: a dozen small reads."""
         try:
-            # Closing it releases no lock: SQLite locks the database and the shared memory, never the log.
-            file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            # Closing it drops no lock: SQLite locks the database and the shared memory, never the log.
+            file = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             return b"", 0
         try:

@@ -14,10 +14,12 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from edgemem import files
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember.disk import keys, schema
+from edgemem.remember.disk.contents import remove_part, remove_vectors
 from edgemem.remember.disk.database import connect, connect_any, errors
-from edgemem.remember.disk.directory import WriterLock, prepare, remove_part, remove_vectors
+from edgemem.remember.disk.directory import WriterLock, prepare
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.keys import Key
 
@@ -68,6 +70,7 @@ def copy_into(
 ) -> None:
     """Copy a whole database, row by row, into the new `file` under `key`. The connection must be one of SQLCipher."""
     remove_part(file)
+    files.create(file).close()
     connection.execute("ATTACH ? AS part KEY ?", (str(file), "" if key is None else key.pragma(keys.new_salt())))
     try:
         connection.execute("PRAGMA part.synchronous=OFF")  # it is synced once, at the end; before that no journal is needed

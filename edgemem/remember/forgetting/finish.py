@@ -12,8 +12,9 @@ from pathlib import Path
 
 from edgemem.errors import MemoryDirError
 from edgemem.remember.disk import keys, page_budget, schema
+from edgemem.remember.disk.contents import remove_vectors
 from edgemem.remember.disk.database import connect
-from edgemem.remember.disk.directory import disk_bytes, remove_vectors
+from edgemem.remember.disk.directory import WriterLock, disk_bytes
 from edgemem.remember.disk.rewrite import rewrite
 from edgemem.remember.forgetting.wipe import wipe
 
@@ -38,8 +39,8 @@ def erasing_due(connection: sqlite3.Connection) -> str | None:
     return found[0] if found else None
 
 
-def wipe_files(directory: Path, cap_bytes: int | None, *, patience_s: float | None = None) -> None:
-    """Wipe forgotten data from the files, and note that this is done. For a caller that holds the writer's lock and no connection.
+def wipe_files(directory: Path, lock: WriterLock, cap_bytes: int | None, *, patience_s: float | None = None) -> None:
+    """Wipe what was forgotten out of the files, and note that it is done. For a caller that holds `lock`, the writer's, and no connection.
 
     Vector files are deleted: the next writer creates them again. An encrypted memory needs space for a second copy of its database, under
     `cap_bytes` if there is a cap. Raises MemoryDirError while a reader has the memory open, or if there is no space.
@@ -53,7 +54,7 @@ def wipe_files(directory: Path, cap_bytes: int | None, *, patience_s: float | No
     with closing(connect(database, None)) as connection:
         schema.configure(connection)
         _empty(connection, directory, page_budget.log_bytes(cap_bytes), READER_PATIENCE_S if patience_s is None else patience_s)
-    wipe(database)
+    wipe(database, lock)
     remove_vectors(directory)
     with closing(connect(database, None)) as connection:
         schema.configure(connection)

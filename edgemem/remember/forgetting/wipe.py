@@ -19,6 +19,7 @@ from contextlib import closing
 from pathlib import Path
 
 from edgemem.errors import MemoryDirError
+from edgemem.remember.disk.directory import WriterLock
 
 _INTERIOR = {2: 12, 5: 12}
 _LEAF = {10: 8, 13: 8}
@@ -26,9 +27,13 @@ _HEADER = _INTERIOR | _LEAF
 """Length of a page's header by its first byte."""
 
 
-def wipe(database: Path) -> None:
-    """Wipe a database that no other process writes and whose WAL is empty. Raises MemoryDirError if it fails."""
-    done = subprocess.run([sys.executable, "-m", __name__, str(database)], capture_output=True, text=True, check=False)
+def wipe(database: Path, lock: WriterLock) -> None:
+    """Wipe a database that no other process writes and whose WAL is empty. Raises MemoryDirError when it could not be done.
+
+    The wiping process holds the writer's lock too: where this one is killed, nobody writes before that is done.
+    """
+    command = [sys.executable, "-m", __name__, str(database)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, pass_fds=[lock.descriptor])
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["it was stopped"])[-1]
         raise MemoryDirError(f"memory {database.parent}: unused space could not be wiped ({reason}): run `edgemem memory compact`")
@@ -40,7 +45,7 @@ def wipe_pages(database: Path) -> int:
         page_bytes = connection.execute("PRAGMA page_size").fetchone()[0]
         pending = [1, *(row[0] for row in connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0"))]
     changed = 0
-    file = os.open(database, os.O_RDWR | os.O_CLOEXEC)
+    file = os.open(database, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         while pending:
             number = pending.pop()

@@ -24,6 +24,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
+from edgemem import files
 from edgemem.remember.vectors.kernels import Int8, Signs, scan, signs
 
 ROW = np.dtype([("t_us", "<i8"), ("moment_id", "<i8"), ("stream_id", "<i4"), ("scale", "<f4"), ("check", "<i4")])
@@ -159,7 +160,7 @@ class Sidecar:
     def header(self) -> tuple[Header, int] | None:
         """The header and the file's inode (which changes when the writer rewrites it); None if there is none that matches."""
         try:
-            file = os.open(self.rows_path, os.O_RDONLY | os.O_CLOEXEC)
+            file = os.open(self.rows_path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             return None
         try:
@@ -177,7 +178,7 @@ class Sidecar:
     def map(self) -> Mapped | None:
         """Map and verify everything; None if a byte is wrong, missing or being written now."""
         try:
-            with self.rows_path.open("rb") as file:
+            with files.look_into(self.rows_path) as file:
                 header = Header.decode(file.read(HEADER_BYTES))
                 inode = os.fstat(file.fileno()).st_ino
                 if header is None or header.memory_id != self.memory_id or header.dim != self.dim:
@@ -208,7 +209,7 @@ class Sidecar:
         if not self._open:
             try:
                 for path in (self.matrix_path, self.signs_path, self.rows_path):
-                    self._open += (os.open(path, os.O_RDWR | os.O_CLOEXEC),)
+                    self._open += (os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC),)
             except OSError:
                 self.close()
                 raise
@@ -239,8 +240,8 @@ class Sidecar:
         return header
 
     def erase(self, moment_ids: npt.NDArray[np.int64], header: Header) -> Header:
-        """Set the rows of these moments to zero in place, in all files; the header is written last."""
-        with self.rows_path.open("r+b") as file, self.matrix_path.open("r+b") as matrix, self.signs_path.open("r+b") as bits:
+        """Zero the rows of these moments in place, in all files; the header is written last."""
+        with files.change(self.rows_path) as file, files.change(self.matrix_path) as matrix, files.change(self.signs_path) as bits:
             with mmap.mmap(file.fileno(), HEADER_BYTES + header.count * ROW.itemsize) as mapped:
                 rows = np.frombuffer(mapped, ROW, header.count, HEADER_BYTES)
                 dead = np.flatnonzero(np.isin(rows["moment_id"], moment_ids))
@@ -265,8 +266,8 @@ class Sidecar:
         last_id = int(rows["moment_id"].max()) if len(rows) else 0
         header = Header(self.memory_id, self.dim, len(rows), len(rows), 0, epoch, last_id, total(rows, np.arange(len(rows))))
         self.close()
-        self.matrix_path.parent.mkdir(exist_ok=True)
-        # A header without rows comes first: a crash between the two renames must not combine the new matrix with old rows.
+        files.make_directory(self.matrix_path.parent)
+        # A header that names no rows comes first: a crash between the two renames must not pair the new matrix with old rows.
         self.rows_path.unlink(missing_ok=True)
         _replace(self.matrix_path, np.ascontiguousarray(matrix).data.cast("B") if len(rows) else b"")
         _replace(self.signs_path, bits.tobytes())
@@ -286,7 +287,8 @@ def _write(file: int, data: bytes, at: int) -> None:
 
 def _replace(path: Path, data: bytes | memoryview) -> None:
     fresh = path.with_suffix(path.suffix + ".new")
-    fresh.write_bytes(data)
+    with files.overwrite(fresh) as file:
+        file.write(data)
     fresh.replace(path)
 
 
@@ -306,7 +308,7 @@ def _map_file(path: Path, count: int, width: int) -> npt.NDArray[np.uint8] | Non
     """uint8 [count, width]; None if the file is too short."""
     if count == 0:
         return np.empty((0, width), np.uint8)
-    with path.open("rb") as file:
+    with files.look_into(path) as file:
         if os.fstat(file.fileno()).st_size < count * width:
             return None
         mapped = mmap.mmap(file.fileno(), count * width, access=mmap.ACCESS_READ)

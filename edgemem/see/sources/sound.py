@@ -33,7 +33,11 @@ _CHUNK = round(CHUNK_S * SOUND_RATE_HZ)
 _BROKEN_STRETCHES = 1000
 """If a container is broken in more places than this, the rest of it is not read."""
 _TIMEOUT_S = 10.0
-"""A network stream that sends nothing for this time counts as lost."""
+"""A network stream that is silent for so long is taken for lost."""
+_SLOWEST_HZ, _FASTEST_HZ = 4_000, 768_000
+"""Sample rates of real recordings. A packet at one sample a second would become four hours of sound."""
+_LONGEST_US = 100 * 366 * 86_400 * US
+"""A stamp that is further than a century from the first is no time."""
 _ALSA_CONFIG = "/usr/share/alsa/alsa.conf"
 _WAIT_S = 5.0
 """Time between attempts to open a lost microphone or network stream."""
@@ -91,6 +95,8 @@ class _Resampler:
         """The samples of one decoded frame."""
         import av
 
+        if not _SLOWEST_HZ <= frame.sample_rate <= _FASTEST_HZ:
+            raise SourceError(f"its sound has {frame.sample_rate} samples a second: {_SLOWEST_HZ} to {_FASTEST_HZ} are taken")
         kind = (frame.format.name, frame.layout.name, frame.sample_rate)
         if kind != self._made_for:
             self._resampler, self._made_for = av.AudioResampler(format="flt", layout="mono", rate=SOUND_RATE_HZ), kind
@@ -160,7 +166,8 @@ class SoundTrack:
                 yield offset_us + skip * US // SOUND_RATE_HZ, samples[skip:]
 
     def _offset_us(self, frame: Any) -> int | None:
-        return None if frame.pts is None else round(frame.pts * frame.time_base * US) - self._base_us
+        offset_us = None if frame.pts is None else round(frame.pts * frame.time_base * US) - self._base_us
+        return offset_us if offset_us is None or abs(offset_us) <= _LONGEST_US else None
 
     def _frames(self) -> Iterator[Any]:
         """Decoded frames; damaged packets and parts are counted and skipped."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Collection
 from pathlib import Path
 
+from edgemem import files
 from edgemem.errors import SourceError
 
 PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"})
@@ -40,11 +42,17 @@ def scheme_of(spec: str, known: Collection[str]) -> str:
 def suffix_of(spec: str) -> str:
     """`.mp4` of a file, `FOLDER` of a folder. Raises SourceError if it does not exist."""
     path = Path(spec).expanduser()
-    if not path.exists():
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
         raise SourceError(
             f"{spec}: no such file or folder; give a video, a folder of pictures, a camera such as 0, or a URL such as rtsp://host/path"
-        )
-    return FOLDER if path.is_dir() else path.suffix.lower()
+        ) from None
+    if stat.S_ISDIR(status.st_mode):
+        return FOLDER
+    if kind := files.kind(status):
+        raise SourceError(f"{spec}: it is {kind}, not a file or folder; of devices only cameras (/dev/video0) are sources")
+    return path.suffix.lower()
 
 
 def stream_name(url: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgemem.clock import now_us
 from edgemem.errors import SourceError
-from edgemem.records import BEFORE_START_US, US, Frame, Sound
+from edgemem.records import BEFORE_START_US, MOST_PIXELS, US, Frame, Sound
 from edgemem.secret import address
 from edgemem.see import pixels
 from edgemem.see.sources.base import SIDE_PX, BaseSource
@@ -28,7 +28,13 @@ _KEY_SLACK = 0.25
 _EARLY_US = 2_000
 """Containers round times to a millisecond or a tick: a frame that is early by at most this counts as on time."""
 _GROUP_PACKETS = 600
-"""Longest group held in memory; a stream without key frames is decoded in pieces of this length."""
+"""Longest group held in memory; a stream without further key frames is decoded in pieces of this length."""
+_GROUP_BYTES = 32 << 20
+"""And of this size."""
+_WIDE_PIXELS = 4096 * 2304
+"""Larger frames than 4K are decoded by one thread: each more holds frames of its own."""
+_LONGEST_US = 100 * 366 * 86_400 * US
+"""A stamp that is further than a century from the first is no time."""
 _BROKEN_STRETCHES = 1000
 """If a container is broken in more places than this, the rest of it is not read."""
 
@@ -47,6 +53,23 @@ class _Group:
     """Whether it is the last group."""
     cut: bool
     """Whether the next group needs frames of this one."""
+
+
+class _Targets:
+    """Wanted times that were not served yet. A range, because a gap in the stamps may hold a thousand million of them."""
+
+    def __init__(self, left: range) -> None:
+        self.left = left
+
+    def __bool__(self) -> bool:
+        return bool(self.left)
+
+    def serve(self, until_us: float) -> bool:
+        """Whether a frame that stands for all times up to `until_us` is wanted; these are served then."""
+        if not self.left or self.left[0] > until_us:
+            return False
+        self.left = self.left[int(until_us - self.left[0]) // self.left.step + 1 :]
+        return True
 
 
 class NoPictureTrackError(SourceError):
@@ -98,41 +121,39 @@ class VideoFile(BaseSource):
         seq = due_us // self._period_us
         found = False
         for group in self._groups():
-            targets, due_us = self._targets(group, due_us)
+            wanted = self._wanted(group, due_us)
+            targets = _Targets(wanted)
             for offset_us, picture in self._decode(group, targets):
                 if offset_us > self._after_us:
                     found = True
                     t_us = self.t0_us + offset_us
                     yield Frame(stream=self.name, seq=seq, t_us=t_us, offset_us=offset_us, image=self._image(picture))
                     seq += 1
-            due_us = min([due_us, *targets])
+            due_us = targets.left[0] if targets else due_us + len(wanted) * self._period_us
             if self._closed:
                 return
         if not found and self._after_us < 0:
             raise SourceError(f"{self._path}: no picture could be decoded; it is empty or damaged from the start")
         self._count_missing()
 
-    def _targets(self, group: _Group, due_us: int) -> tuple[list[int], int]:
-        """Wanted times that lie in this group, and the first wanted time after it."""
-        targets = []
-        while due_us < group.end_us:
-            wait_us = group.end_us - due_us
-            next_is_nearer = wait_us <= self._period_us * _KEY_SLACK and wait_us < due_us - group.start_us
-            if next_is_nearer and not group.last and not group.cut:
-                break
-            targets.append(due_us)
-            due_us += self._period_us
-        return targets, due_us
+    def _wanted(self, group: _Group, due_us: int) -> range:
+        """Wanted times from `due_us` on that this group must serve."""
+        wanted = range(due_us, max(due_us, group.end_us), self._period_us)
+        if wanted and not group.last and not group.cut:
+            wait_us = group.end_us - wanted[-1]
+            if wait_us <= self._period_us * _KEY_SLACK and wait_us < wanted[-1] - group.start_us:
+                return wanted[:-1]  # the next group's key frame is nearer
+        return wanted
 
-    def _decode(self, group: _Group, targets: list[int]) -> Iterator[tuple[int, Any]]:
-        """Frames for the targets; each target with a frame is removed. Targets that are left get the first frame of the next group."""
+    def _decode(self, group: _Group, targets: _Targets) -> Iterator[tuple[int, Any]]:
+        """Frames for the targets, removing each that was served; what is left waits for the next group's first frame."""
         if not targets and not group.cut:
             return
         codec = self._video.codec_context
         if group.key:
             codec.flush_buffers()
         near_us = group.start_us + self._period_us * _KEY_SLACK
-        only_key = group.key and not group.cut and targets[-1] <= near_us
+        only_key = group.key and not group.cut and targets.left[-1] <= near_us
         codec.skip_frame = "DEFAULT" if only_key or group.last or group.cut else "NONREF"
         packets = [*(group.packets[:1] if only_key else group.packets), *([] if group.cut else [None])]
         for packet in packets:
@@ -141,9 +162,7 @@ class VideoFile(BaseSource):
                 if offset_us is None or not targets:
                     continue
                 early_us = self._period_us * _KEY_SLACK if group.key and offset_us == group.start_us else _EARLY_US
-                if targets[0] <= offset_us + early_us:
-                    while targets and targets[0] <= offset_us + early_us:
-                        targets.pop(0)
+                if targets.serve(offset_us + early_us):
                     yield offset_us, picture
             if not targets and not group.cut:
                 return
@@ -164,15 +183,16 @@ class VideoFile(BaseSource):
 
     def _groups(self) -> Iterator[_Group]:
         packets: list[Any] = []
-        start_us = 0
+        start_us = held_bytes = 0
         key = True
         for packet, t_us in self._timed_packets():
-            if packets and (packet.is_keyframe or len(packets) >= _GROUP_PACKETS):
+            if packets and (packet.is_keyframe or len(packets) >= _GROUP_PACKETS or held_bytes >= _GROUP_BYTES):
                 yield _Group(packets, start_us, t_us, key, last=False, cut=not packet.is_keyframe)
-                packets = []
+                packets, held_bytes = [], 0
             if not packets:
                 start_us, key = t_us, packet.is_keyframe
             packets.append(packet)
+            held_bytes += packet.size
         if packets:
             yield _Group(packets, start_us, self._end_us + 1, key, last=True, cut=False)
 
@@ -183,6 +203,9 @@ class VideoFile(BaseSource):
             if packet.size == 0:
                 continue
             stamp_us = self._stamp_us(packet)
+            if stamp_us is not None and abs(stamp_us - self._base_us) > _LONGEST_US:
+                self._count("corrupt")
+                continue
             offset_us = stamp_us - self._base_us if stamp_us is not None else offset_us + self._frame_us
             self._end_us = max(self._end_us, offset_us)
             yield packet, offset_us
@@ -253,6 +276,14 @@ class VideoFile(BaseSource):
         self._closed = True
 
 
+def _require_pixels(path: str, width: int, height: int) -> None:
+    if width * height > MOST_PIXELS:
+        raise SourceError(
+            f"{path}: its pictures have {width} x {height} pixels, at most {MOST_PIXELS // 10**6} megapixels are taken:"
+            " make them smaller with ffmpeg"
+        )
+
+
 def _open(path: str) -> tuple[Any, Any]:
     import av
 
@@ -265,5 +296,10 @@ def _open(path: str) -> tuple[Any, Any]:
         container.close()
         raise NoPictureTrackError(f"{path}: has no picture track; give a video, a folder of pictures, a camera or a URL")
     video = container.streams.video[0]
-    video.thread_type = "AUTO"
+    _require_pixels(path, video.codec_context.width, video.codec_context.height)
+    video.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
+    if video.codec_context.width * video.codec_context.height > _WIDE_PIXELS:
+        video.thread_count = 1
+    else:
+        video.thread_type = "AUTO"
     return container, video
