@@ -1,6 +1,6 @@
-"""The contract with plugins. A plugin needs nothing but what can be imported from here (and numpy and msgspec).
+"""The contract with plugins. A plugin needs only the names that can be imported from here (and numpy and msgspec).
 
-Names are imported when they are first used, so that `edgemem --help` loads none of the rooms behind them.
+Names are imported when they are first used, so that `edgemem --help` does not load their modules.
 """
 
 from importlib import import_module
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
     from edgemem.infer.engines import DecoderParts, Engines
     from edgemem.infer.fetch import Converter
-    from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, JointEmbedder, Reader, Sight, Space, TextEmbedder
+    from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
     from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext
     from edgemem.records import (
         SOUND_RATE_HZ,
@@ -124,7 +124,7 @@ _HOMES = {
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
     "edgemem.infer.engines": ("DecoderParts", "Engines"),
     "edgemem.infer.fetch": ("Converter",),
-    "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "Sight", "Space", "TextEmbedder"),
+    "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "ImageAnalysis", "Space", "TextEmbedder"),
     "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
     "edgemem.records": (
         "SOUND_RATE_HZ", "US", "Answer", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation",
@@ -147,7 +147,7 @@ _HOMES = {
     "edgemem.see.sources.base": ("BaseSource", "Source", "SourceContext"),
     "edgemem.see.write": ("sure_names",),
 }  # fmt: skip
-"""Where the public names come from."""
+"""The modules of the public names."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -204,6 +204,7 @@ __all__ = [
     "HeldSpace",
     "Hits",
     "Image",
+    "ImageAnalysis",
     "Inspect",
     "JointEmbedder",
     "Keep",
@@ -262,7 +263,6 @@ __all__ = [
     "Session",
     "SessionLog",
     "SettingsTable",
-    "Sight",
     "Sound",
     "Source",
     "SourceContext",
@@ -300,9 +300,9 @@ __all__ = [
     "hookimpl",
     "least_trusted",
     "open_view",
-    "sure_names"
+    "sure_names",
 ]  # fmt: skip
-"""Literal, so that type checkers see what is public; a test holds it equal to the names above."""
+"""Literal, so that type checkers see what is public; a test holds it equal to `_HOMES`."""
 
 
 def __getattr__(name: str) -> Any:

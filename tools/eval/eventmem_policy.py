@@ -2,10 +2,10 @@
 
     eventmem_policy.py STREAM:MEMORY STREAM:MEMORY [--rounds 40] [--out DIR] [--write policy.json]
 
-STREAM is a folder of `compose.py` (truth.json), MEMORY what the recipe `eventmem` remembered of it. The policy is trained on the questions of
-one stream and asked those of the other, then the other way round; the reward is 1 for a right answer. Prints the mean reward of the trained
-and of the untrained policy (every possible tool equally likely) on questions that training never saw, with the 95 % interval of the
-difference, and draws the reward curve. `--write` stores weights that were trained on all given streams.
+STREAM is a folder of `compose.py` (truth.json), MEMORY what the recipe `eventmem` remembered of it. The policy is trained on the questions
+of one stream and asked those of the other, then the other way round; the reward is 1 for a right answer. Prints how many answers are right
+with the trained policy and with the untrained one (every possible tool equally likely) on questions that training never saw, with the 95 %
+interval of the difference, and draws the reward curve. `--write` stores weights that were trained on all given streams.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from score import is_right
 from world import Question, Truth
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.clock import from_iso
 from edgemem.cli.app import CommandContext
+from edgemem.clock import from_iso
 from edgemem.extend import Models, Session, Thinking, Thought
 from edgemem.extend.assembly import make_kit
 from edgemem.records import Question as Asked
@@ -100,7 +100,8 @@ def _episode(question: Question, truth: Truth, view: View, shift_us: int, used: 
             asked = Asked(text=question.text, asked_us=as_of_us, as_of_us=as_of_us, options=question.options)
             kit = AnswerKit(planner=Chosen(choose), retrievers=(), tools=tuple(used), models=Models())
             answer, _ = ask(then, asked, kit)
-        evidence = tuple(((e.t0_us - shift_us - from_iso(truth.start)) / 1e6, (e.t1_us - shift_us - from_iso(truth.start)) / 1e6) for e in answer.evidence)
+        begun_us = from_iso(truth.start) + shift_us
+        evidence = tuple(((e.t0_us - begun_us) / 1e6, (e.t1_us - begun_us) / 1e6) for e in answer.evidence)
         reply = {"status": answer.status, "answer": answer.answer, "option": answer.option}
         tree[tuple(taken) if path not in tree else (*path, 0)] = float(is_right(question, reply, start, evidence[:5]))
         if path not in tree:
@@ -133,7 +134,8 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="Store weights trained on all streams.")
     args = parser.parse_args()
     used = tools()
-    sets = [list(episodes(*map(Path, pair.split(":", 1)), used)) for pair in args.pairs]
+    pairs = [pair.split(":", 1) for pair in args.pairs]
+    sets = [list(episodes(Path(stream), Path(memory), used)) for stream, memory in pairs]
     settings = TrainSettings(rounds=args.rounds, seed=args.seed)
     curves, gains = {}, list[float]()
     for index, held in enumerate(sets):
@@ -142,7 +144,8 @@ def main() -> None:
         after = [episode(best(trained.weights)) for episode in held]
         gains += [b - a for a, b in zip(before, after, strict=True)]
         curves[f"asked on {args.pairs[index].split(':')[0].rpartition('/')[2]}"] = trained.rewards
-        print(f"{args.pairs[index].split(':')[0]}: {len(held)} held-out questions, right {np.mean(before):.3f} untrained, {np.mean(after):.3f} trained")
+        right = f"right {np.mean(before):.3f} untrained, {np.mean(after):.3f} trained"
+        print(f"{args.pairs[index].split(':')[0]}: {len(held)} held-out questions, {right}", flush=True)
     mean, low, high = interval(gains)
     print(f"improvement {mean:+.3f}, 95 % interval {low:+.3f} to {high:+.3f} ({len(gains)} questions, seed {args.seed})")
     args.out.mkdir(parents=True, exist_ok=True)
@@ -157,9 +160,9 @@ def draw(curves: dict[str, list[float]], path: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot as plt
 
-    figure, axes = pyplot.subplots(figsize=(7, 4), dpi=120)
+    figure, axes = plt.subplots(figsize=(7, 4), dpi=120)
     for name, rewards in curves.items():
         axes.plot(range(1, len(rewards) + 1), rewards, label=name)
     axes.set(xlabel="round", ylabel="mean reward of sampled trajectories", title="GRPO on the tool-choice policy")

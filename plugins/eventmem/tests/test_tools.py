@@ -175,7 +175,8 @@ def test_a_picture_is_named_by_one_of_two_ways():
     ("asked", "name", "same"),
     [
         ("mug", "coffee mug", True), ("coffee mug", "mug", True), ("mugs", "mug", True), ("glass", "glass", True),
-        ("mug", "mug rack", False), ("red mug", "blue mug", False), ("bus", "buses", False), ("", "mug", False), ("traffic light", "traffic-light", True),
+        ("mug", "mug rack", False), ("red mug", "blue mug", False), ("bus", "buses", False), ("", "mug", False),
+        ("traffic light", "traffic-light", True),
     ],
 )  # fmt: skip
 def test_labels_and_names_mean_the_same_by_their_last_words(asked: str, name: str, same: bool):

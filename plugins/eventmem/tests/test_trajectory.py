@@ -168,9 +168,9 @@ def test_what_is_no_list_of_questions_is_refused(tmp_path: Path, asked: Path):
     for text in ("{}", "[1]", '[{"answer": "x"}]', "text"):
         path = tmp_path / "wrong.json"
         path.write_text(text)
-        with pytest.raises(UsageError, match="wrong.json"):
+        with pytest.raises(UsageError, match=r"wrong\.json"):
             read_truths(path)
-    with pytest.raises(UsageError, match="missing.json"):
+    with pytest.raises(UsageError, match=r"missing\.json"):
         read_truths(tmp_path / "missing.json")
     done = run("--memory", str(asked), "--out", str(tmp_path / "no" / "x.jsonl"))
     assert isinstance(done.exception, UsageError)
