@@ -23,7 +23,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import cv2
@@ -32,7 +32,7 @@ from edgemem.characters import visible
 from edgemem.cli.main import cli, main
 from edgemem.config import Settings
 from edgemem.extend.testing import SyntheticCamera
-from edgemem.records import US
+from edgemem.records import US, Origin
 from edgemem.remember.entries import NewDocument, NewEntity, NewMoment, NewSegment, NewSession
 from edgemem.remember.store import Store
 
@@ -195,16 +195,17 @@ def _remember(directory: Path) -> None:
     with Store.open(directory) as store:
         store.ensure_stream("cam", T0_US)
         for seq in range(4):
-            at = {"stream": "cam", "offset_us": seq * US}
+            at: dict[str, Any] = {"stream": "cam", "offset_us": seq * US}
             with store.transaction() as tx:
                 moment = tx.add_moment(
                     NewMoment(**at, seq=seq, t_us=T0_US + seq * US, width_px=64, height_px=48, sharpness=9.0, jpeg=jpeg, vectors={})
                 )
-                span = {**at, "t0_us": T0_US + seq * US, "t1_us": T0_US + seq * US}
+                span: dict[str, Any] = {**at, "t0_us": T0_US + seq * US, "t1_us": T0_US + seq * US}
                 segment = tx.add_segment(NewSegment(**span, segmenter="test", moment_ids=(moment,), representative_id=moment))
                 voice = tx.add_entity(NewEntity(kind="voice", name="speaker 1", known_us=T0_US))
-                for kind, origin in (("event", "caption"), ("utterance", "asr")):
-                    own = {"segment_id": segment} if kind == "event" else {"speaker_id": voice}
+                kinds: tuple[tuple[str, Origin], ...] = (("event", "caption"), ("utterance", "asr"))
+                for kind, origin in kinds:
+                    own: dict[str, Any] = {"segment_id": segment} if kind == "event" else {"speaker_id": voice}
                     tx.add_document(
                         NewDocument(**span, **own, kind=kind, text=f"a red mug number {seq}", known_us=T0_US + seq * US, origin=origin)
                     )
