@@ -203,8 +203,8 @@ def _remember(directory: Path) -> None:
                 span: dict[str, Any] = {**at, "t0_us": T0_US + seq * US, "t1_us": T0_US + seq * US}
                 segment = tx.add_segment(NewSegment(**span, segmenter="test", moment_ids=(moment,), representative_id=moment))
                 voice = tx.add_entity(NewEntity(kind="voice", name="speaker 1", known_us=T0_US))
-                kinds: tuple[tuple[str, Origin], ...] = (("event", "caption"), ("utterance", "asr"))
-                for kind, origin in kinds:
+                written: tuple[tuple[str, Origin], ...] = (("event", "caption"), ("utterance", "asr"))
+                for kind, origin in written:
                     own: dict[str, Any] = {"segment_id": segment} if kind == "event" else {"speaker_id": voice}
                     tx.add_document(
                         NewDocument(**span, **own, kind=kind, text=f"a red mug number {seq}", known_us=T0_US + seq * US, origin=origin)

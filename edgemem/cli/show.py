@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from edgemem import files
 from edgemem.cli.app import (
     CommandContext,
     common_options,
@@ -46,7 +47,7 @@ def show(environment: CommandContext, evidence_id: str, memory: Path, out: Path 
 
 def _written(picture: bytes, path: Path) -> Path:
     try:
-        path.write_bytes(picture)
+        files.write(path, picture)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror}); choose another place with --out") from None
     return path

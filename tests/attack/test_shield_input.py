@@ -22,7 +22,7 @@ from edgemem.clock import from_iso, to_local
 from edgemem.config import parse_bytes
 from edgemem.errors import UsageError
 from edgemem.serve.messages import SearchReply
-from edgemem.serve.socket_server import Server
+from edgemem.serve.socket_server import SocketServer
 
 pytestmark = pytest.mark.usefixtures("home")
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,7 @@ FRAMES = (
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(frame=st.sampled_from(FRAMES), first=numbers, second=numbers, planner=st.sampled_from(["local", "egagent"]))
 def test_no_number_in_a_question_ends_in_a_traceback(memory, frame, first, second, planner):
-    ended = command("ask", frame.format(first, second), "--memory", memory, "--json", "--planner", planner)
+    ended = command("ask", "--memory", memory, "--json", "--planner", planner, "--", frame.format(first, second))
     assert ended.code in {0, 3}, ended
     assert json.loads(ended.out)["status"] in {"answered", "abstained"}
 
@@ -210,7 +210,8 @@ def _commands_end(memory: Path, folder: Path) -> None:
         ("ask", "where is the mug?", *of), ("ask", "and then?", *of, "--session", "last", "--trace"), ("search", "mug", *of),
         ("timeline", *of), ("sessions", "list", *of), ("sessions", "show", "1", *of),
         ("show", "m1", *of, "--out", folder / "x.jpg"), ("memory", "check", *of),
-        ("memory", "stats", *of), ("memory", "compact", *of), ("forget", *of, "--evidence", "m1"), ("habits", *of), ("show", "d1", *of, "--out", folder / "y.jpg"),
+        ("memory", "stats", *of), ("memory", "compact", *of), ("forget", *of, "--evidence", "m1"), ("habits", *of),
+        ("show", "d1", *of, "--out", folder / "y.jpg"),
     ):  # fmt: skip
         ended = command(*call)
         assert ended.code in range(4), (call, ended)
@@ -237,7 +238,7 @@ def test_damaged_bytes_end_in_one_line(seed, tmp_path):
     "text", [b"[" * 20_000, b'{"a":' * 20_000, b'{"method":"ask","options":' + b"[" * 20_000, b"\xff\xfe", b"{}", b"1e999", b'"\\ud800"']
 )
 def test_deep_and_broken_json_at_the_socket_is_declined_and_the_next_is_served(text, tmp_path):
-    server = Server(tmp_path, lambda _request: SearchReply())
+    server = SocketServer(tmp_path, lambda _request: SearchReply())
     server.open()
     try:
         for sent in (text, b'{"method":"search","query":"x"}'):

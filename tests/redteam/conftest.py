@@ -1,4 +1,4 @@
-"""One memory that was shown every attack and read it for itself; all tests look at this one."""
+"""One memory that saw and read every attack; all tests use it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture(scope="session")
 def attacked(reader, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
-    """Two true signs, then every attack; a week later a secret that no question of before may reach."""
+    """Two true signs, then every attack; a week later a secret that no earlier question may find."""
     directory = tmp_path_factory.mktemp("memory")
     texts = [*TRUTH, *(attack.text for attack in ATTACKS)]
     with Store.open(directory) as store:

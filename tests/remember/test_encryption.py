@@ -1,4 +1,4 @@
-"""An encrypted memory: nothing of it can be read without its key, whatever happens, and it does all that a plain one does."""
+"""An encrypted memory: nothing of it can be read without its key, in any case, and it has all functions of a plain one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ import simplejpeg
 from edgemem.errors import MemoryDirError, MemoryKeyError, UsageError
 from edgemem.infer.roles import Space
 from edgemem.records import US
-from edgemem.remember.administration import backup, compact, restore
+from edgemem.remember.administration import backup, compact
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk import database, keys, rewrite
 from edgemem.remember.entries import NewEntity, NewPart
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
+from edgemem.remember.restore import restore
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.secret import reveal
@@ -387,7 +388,7 @@ def test_an_older_schema_is_brought_up_to_date_under_encryption(tmp_path):
 
 
 def test_kills_under_load_lose_nothing():
-    """`make torture` on encrypted memories, in short: readers, fading, upkeep and forgetting go on while the writer is killed."""
+    """`make torture` on encrypted memories, in short: readers, eviction, maintenance and forgetting run while the writer is killed."""
     tool = Path(__file__).parents[2] / "tools" / "torture.py"
     environment = {**os.environ, keys.ENVIRONMENT_KEY: reveal(raw_key().secret)}
     command = [sys.executable, str(tool), "--cycles", "12"]
