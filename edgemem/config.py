@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -17,7 +17,7 @@ from edgemem import files
 from edgemem.characters import is_storable
 from edgemem.clock import zone
 from edgemem.errors import UsageError, nearest
-from edgemem.secret import STARS, Secret, address, from_plain, reveal, shown_text
+from edgemem.secret import Secret, address, from_plain, reveal, shown_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -246,7 +246,7 @@ def convert(data: Any, kind: type[T], where: str) -> T:
     if why := _unusable(data):
         raise UsageError(f"{where}: {why}")
     try:
-        return msgspec.convert(data, kind, dec_hook=from_plain)
+        return msgspec.convert(_mapped(data, reveal), kind, dec_hook=from_plain)
     except msgspec.ValidationError as error:
         message = str(error)
         unknown = re.search(r"unknown field `([^`]*)`", message)
@@ -291,7 +291,28 @@ def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
     settings = convert({key: value for key, value in data.items() if key not in foreign} | {"tables": foreign}, Settings, where)
     parse_bytes(settings.budget.disk)
     zone(settings.timezone)
-    return settings
+    run = msgspec.structs.replace(settings.run, services=_with_secrets(settings.run.services))
+    return msgspec.structs.replace(settings, tables=_with_secrets(settings.tables), run=run)
+
+
+def _with_secrets(value: Any, name: str = "") -> Any:
+    """Plain data that a plugin has not checked yet, with what it calls a key or the like, and what is secret in addresses, as secrets."""
+    if isinstance(value, dict):
+        return {key: _with_secrets(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_secrets(inner, name) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return Secret(value) if _SECRET_NAME.fullmatch(name) else address(value)
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Plain data with every text changed."""
+    if isinstance(value, dict):
+        return {key: _mapped(inner, change) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_mapped(inner, change) for inner in value]
+    return change(value) if isinstance(value, str) else value
 
 
 def _key_like(text: str) -> str:
@@ -341,13 +362,4 @@ def dump(settings: Settings) -> Mapping[str, Any]:
     """Settings as plain data that may be shown, plugins' tables beside the core's own, for `edgemem config show`."""
     plain: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=shown_text)
     tables: dict[str, Any] = plain.pop("tables")
-    return _without_secrets(plain | tables)  # type: ignore[no-any-return]
-
-
-def _without_secrets(value: Any) -> Any:
-    """The same with stars for everything that is called a key or the like, and for what is secret in addresses."""
-    if isinstance(value, dict):
-        return {name: STARS if _SECRET_NAME.fullmatch(name) and inner else _without_secrets(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_without_secrets(inner) for inner in value]
-    return str(address(value)) if isinstance(value, str) else value
+    return _mapped(_with_secrets(plain | tables), str)  # type: ignore[no-any-return]

@@ -84,7 +84,8 @@ def test_an_installed_wheel_finds_its_cards_recipes_and_plugins(wheels: list[Pat
     ]
     subprocess.run([*install, *map(str, wheels)], check=True)
     script = (
-        "import sys; sys.path[:] = [p for p in sys.path if 'edgemem' not in p and not p.endswith('/main')]\n"
+        "import sys\nfrom pathlib import Path\n"  # the checkout that the environment was made from must not stand in for the wheel
+        "sys.path[:] = [p for p in sys.path if p == sys.argv[1] or not any(Path(p or '.').glob('edgemem*/__init__.py'))]\n"
         "import edgemem, edgemem.infer.card as card, edgemem_vam, edgemem_hearing, edgemem_openai, edgemem_gguf, edgemem_egagent\n"
         "from edgemem.cli.app import CommandContext\n"
         "session = CommandContext(None, ())\n"

@@ -130,9 +130,12 @@ def _result(kit: AnswerKit, action: Action, view: View) -> Result:
     if tool.effect:
         return Refused(why=f"{tool.name} has an effect: a person starts it from the command line, no planner does")
     try:
-        return tool.run(action, view)
+        result = tool.run(action, view)
     except (ChatError, PluginFailure) as error:
         return Refused(why=str(error))
+    if not isinstance(result, Refused) and any(evidence.t0_us > view.as_of_us for evidence in result.evidence):
+        return Refused(why=f"{tool.name} brought what is later than the as-of time of the question")
+    return result
 
 
 def _usage(session: Session, ms: float) -> Usage:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from edgemem.answer.session import Session
-from edgemem.records import Document
+from edgemem.records import Document, least_trusted
 from edgemem.remember.entries import NewDocument, embedded
 
 if TYPE_CHECKING:
@@ -19,11 +21,19 @@ if TYPE_CHECKING:
 
 
 def written(session: Session) -> list[NewDocument]:
-    """Documents that the steps of a session proposed; of several versions of one the last."""
+    """Documents that the steps of a session proposed; of several versions of one the last.
+
+    Whatever a tool says of them, none is the user's or the system's own word, and none was known before the question was asked.
+    """
     proposed: dict[tuple[object, ...], NewDocument] = {}
     for step in session.steps:
-        proposed.update({_identity(document): document for document in step.result.documents})
+        proposed.update({_identity(document): _of_a_tool(document, session) for document in step.result.documents})
     return list(proposed.values())
+
+
+def _of_a_tool(document: NewDocument, session: Session) -> NewDocument:
+    known_us = max(document.known_us, min(session.question.asked_us, session.question.as_of_us))
+    return msgspec.structs.replace(document, origin=least_trusted(document.origin, "caption"), known_us=known_us)
 
 
 def persist(store: Store, session: Session, embedder: TextEmbedder | None = None) -> int:

@@ -11,7 +11,7 @@ import click
 
 from edgemem import __version__
 from edgemem.cli.app import CommandContext, fail, guard_terminal, note, with_common_options
-from edgemem.errors import EdgememError
+from edgemem.errors import EdgememError, MemoryDirError
 
 # command -> (module, attribute, one line of help). The help texts are here so that `edgemem --help` imports no command.
 _COMMANDS = {
@@ -86,6 +86,15 @@ def cli(ctx: click.Context, config: Path | None, overrides: tuple[str, ...], plu
     ctx.obj = CommandContext(config, overrides, plugins_dirs)
 
 
+def _unreadable() -> tuple[type[Exception], ...]:
+    """What reading damaged tables raises: of SQLite, of text that is no UTF-8, of JSON and MessagePack in a column."""
+    import msgspec
+
+    from edgemem.remember.disk.database import errors
+
+    return (*errors(), UnicodeDecodeError, msgspec.MsgspecError)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 no answer."""
     guard_terminal()
@@ -101,6 +110,8 @@ def main(arguments: list[str] | None = None) -> None:
         code = error.exit_code
     except BrokenPipeError:
         code = 0  # the reader of our output has seen enough
+    except _unreadable() as error:  # a damaged memory, where nothing nearer the damage says it
+        code = fail(MemoryDirError(f"what is stored cannot be read or written ({error}); see: edgemem memory check --memory DIR"))
     except OSError as error:  # a name that is too long, a disk that is full, a place that may not be read
         code = fail(EdgememError(f"{str(error.filename or 'the file system')[:200]}: {error.strerror or error}"))
     sys.exit(code if isinstance(code, int) else 0)

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from edgemem.remember.results import SessionLog, Spoken
     from edgemem.remember.tiers import Retainer, RetentionStep
     from edgemem.remember.view import View
+    from edgemem.secret import Secret, reveal
     from edgemem.see.gate import PASS, Gate, Look, Verdict
     from edgemem.see.operations import (
         BaseWriter,
@@ -135,6 +136,7 @@ _HOMES = {
     "edgemem.remember.results": ("SessionLog", "Spoken"),
     "edgemem.remember.tiers": ("Retainer", "RetentionStep"),
     "edgemem.remember.view": ("View",),
+    "edgemem.secret": ("Secret", "reveal"),
     "edgemem.see.gate": ("PASS", "Gate", "Look", "Verdict"),
     "edgemem.see.operations": (
         "BaseWriter", "BoardIdle", "EndRelation", "Mentioned", "MomentEvicted", "Node", "Occasion", "Operation", "Postpone",

@@ -118,7 +118,7 @@ class Recipes:
         where = f'recipe "{recipe.name}"'
         use = part.get("use")
         names = [use] if isinstance(use, str) else use
-        if not names or not all(isinstance(name, str) for name in names):
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise UsageError(f'{where}: each {place[:-1]} needs use = "NAME"')
         chosen = next((name for name in names if self.plugins.has(place, name)), None)
         if chosen is None and part.get("optional") is True:

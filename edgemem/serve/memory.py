@@ -165,7 +165,7 @@ class Memory:
         stopped = ""
         for source in map(address, sources):
             if stopped:
-                yield Ingested(source=str(source), error=f"{source}: not taken in: {stopped}")
+                yield Ingested(source=str(source), error=f"{source}: not ingested: {stopped}")
                 continue
             advance = None if progress is None else _named(progress, source)
             try:

@@ -59,7 +59,7 @@ def keep_if_free(memory: Path, trace: Trace) -> str:
             keep(store, trace)
     except EdgememError as error:
         return str(error)
-    except errors() as error:  # damaged tables
+    except errors() + (UnicodeDecodeError,) as error:  # noqa: RUF005 - mypy knows this form; damaged tables
         return str(explain(memory, error))
     return ""
 
@@ -91,5 +91,5 @@ class SessionLogger:
                 continue
             try:
                 keep(self._store, trace)
-            except errors() + (EdgememError,) as error:  # noqa: RUF005 - mypy knows this form
+            except errors() + (EdgememError, UnicodeDecodeError) as error:  # noqa: RUF005 - mypy knows this form
                 _log.warning("the trace of a question is not kept: %s", error)

@@ -81,7 +81,10 @@ def remembering(directory: Path, texts: Texts) -> Path:
                     type="MENTIONS",
                     source_id=voice,
                     target_id=thing,
-                    **known,
+                    stream=texts.stream,
+                    t0_us=T0_US,
+                    t1_us=T0_US + 9 * US,
+                    known_us=T0_US + 9 * US,
                     quotes=(Quote(text=texts.said, origin="asr", document_id=said),),
                 )
             )

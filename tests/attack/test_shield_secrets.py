@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shield_calls import Texts, command, remembering
 
-from edgemem.config import Settings, dump, load
+from edgemem.config import StoreSettings, dump, load
 from edgemem.remember.disk.keys import Key, configured, follow
 from edgemem.secret import STARS, Secret, address, from_plain, reveal, shown_text, split_last
 
@@ -224,7 +224,7 @@ def test_passphrases_are_in_no_file_and_no_output(tmp_path, monkeypatch):
     assert [one.code for one in ended] == [0, 0, 0, 2, 0, 2], ended
     assert not leaked(*(text for one in ended for text in (one.out, one.err)))
     assert not in_files(tmp_path)
-    follow(Settings)
+    follow(StoreSettings)
     assert not leaked(repr(configured()))
 
 
