@@ -175,3 +175,91 @@ def test_figures_that_are_no_time_do_no_harm(text: str) -> None:
 
 def test_yesterday_without_records_is_a_problem_when_there_are_later_ones() -> None:
     assert span("yesterday", asked="2026-05-04T12:00:00Z").problem == "Nothing was recorded yesterday."
+
+
+SPRING = FakeView(
+    ("christmas", "2025-12-25T18:00:00Z", 600),
+    ("april", "2026-04-14T12:00:00Z", 600),
+    ("saturday", "2026-05-02T09:00:00Z", 1200),
+    ("sunday", "2026-05-03T14:00:00Z", 1200),
+    ("monday", "2026-05-04T10:00:00Z", 1800),
+    ("monday night", "2026-05-04T21:50:00Z", 1200),
+    ("tuesday", "2026-05-05T08:50:00Z", 3000),
+)
+"""2026-05-05 is a Tuesday."""
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("last weekend", "2026-05-02T00:00:00Z", "2026-05-04T00:00:00Z"),
+        ("at the weekend", "2026-05-02T00:00:00Z", "2026-05-04T00:00:00Z"),
+        ("in April", "2026-04-01T00:00:00Z", "2026-05-01T00:00:00Z"),
+        ("last month", "2026-04-01T00:00:00Z", "2026-05-01T00:00:00Z"),
+        ("at Christmas", "2025-12-25T00:00:00Z", "2025-12-26T00:00:00Z"),
+        ("in December", "2025-12-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+        ("since Sunday", "2026-05-03T00:00:00Z", "2026-05-06T00:00:00Z"),
+        ("this week", "2026-05-04T00:00:00Z", "2026-05-11T00:00:00Z"),
+        ("last week", "2026-04-27T00:00:00Z", "2026-05-04T00:00:00Z"),
+        ("the day before yesterday", "2026-05-03T00:00:00Z", "2026-05-04T00:00:00Z"),
+        ("two days ago in the afternoon", "2026-05-03T12:00:00Z", "2026-05-03T18:00:00Z"),
+        ("last night", "2026-05-04T20:00:00Z", "2026-05-05T05:00:00Z"),
+        ("this morning", "2026-05-05T05:00:00Z", "2026-05-05T12:00:00Z"),
+        ("since nine", "2026-05-05T09:00:00Z", "2026-05-06T00:00:00Z"),
+        ("before nine", "2026-05-05T00:00:00Z", "2026-05-05T09:00:00Z"),
+        ("today before nine", "2026-05-05T00:00:00Z", "2026-05-05T09:00:00Z"),
+        ("yesterday from 10 to 11 am", "2026-05-04T10:00:00Z", "2026-05-04T11:00:00Z"),
+    ],
+)
+def test_a_stretch_ends_where_the_next_begins(text: str, start: str, end: str) -> None:
+    found = span(text, SPRING, "2026-05-05T20:00:00Z")
+    assert not found.problem
+    assert found.from_us == us(start)
+    assert found.to_us is not None
+    assert us(end) - found.to_us in {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("yesterday around 10ish", "2026-05-04T09:52:30Z", "2026-05-04T10:30:00Z"),  # half an hour, a quarter of it before
+        ("at nine", "2026-05-05T08:45:00Z", "2026-05-05T10:00:00Z"),
+    ],
+)
+def test_a_rough_hour_reaches_a_little_before_it(text: str, start: str, end: str) -> None:
+    found = span(text, SPRING, "2026-05-05T20:00:00Z")
+    assert (found.from_us, found.to_us) == (us(start), us(end))
+
+
+@pytest.mark.parametrize(("text", "at"), [("at half past nine", "2026-05-05T09:30:30Z"), ("at quarter to ten", None)])
+def test_halves_and_quarters_of_an_hour(text: str, at: str | None) -> None:
+    found = span(text, SPRING, "2026-05-05T20:00:00Z")
+    assert found.at_us == (us(at) if at else None)
+    assert bool(found.problem) == (at is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "asked", "start", "end"),
+    [
+        ("last weekend", "2026-03-29T10:00:00Z", "2026-03-30T10:00:00Z", "2026-03-27T23:00:00Z", "2026-03-29T22:00:00Z"),  # 47 hours
+        ("on Sunday", "2026-10-25T10:00:00Z", "2026-10-26T10:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),  # 25 hours
+        ("last night", "2026-03-29T00:30:00Z", "2026-03-29T10:00:00Z", "2026-03-28T19:00:00Z", "2026-03-29T03:00:00Z"),  # until five
+    ],
+)
+def test_days_are_as_long_as_they_are_when_the_clocks_change(text: str, seen: str, asked: str, start: str, end: str) -> None:
+    found = span(text, FakeView(("one", seen, 600)), asked, "Europe/Berlin")
+    assert not found.problem
+    assert found.from_us == us(start)
+    assert found.to_us is not None
+    assert us(end) - found.to_us in {0, 1}
+
+
+def test_last_weekend_on_a_weekend_is_the_one_before() -> None:
+    weeks = FakeView(("one", "2026-05-02T09:00:00Z", 600), ("two", "2026-05-09T09:00:00Z", 600))
+    assert span("last weekend", weeks, "2026-05-09T12:00:00Z").from_us == us("2026-05-02T00:00:00Z")
+    assert span("this weekend", weeks, "2026-05-09T12:00:00Z").from_us == us("2026-05-09T00:00:00Z")
+
+
+@pytest.mark.parametrize("text", ["this morning", "since nine this morning"])
+def test_this_morning_is_today_or_nothing(text: str) -> None:
+    assert "today" in span(text, SPRING, "2026-05-06T20:00:00Z").problem

@@ -293,3 +293,9 @@ def test_a_word_that_is_no_slip_of_another_stays(word: str) -> None:
 )
 def test_a_slip_is_put_right(slip: str, meant: str) -> None:
     assert repaired(slip) == meant
+
+
+def test_what_was_repaired_is_said() -> None:
+    assert parse("whre is my pasport?").notes == ('read "whre" as "where"', 'read "pasport" as "passport"')
+    assert parse("where is my passport, didnt you see it").notes == ()
+    assert parse("did I meet Pasport").notes == ()

@@ -17,6 +17,7 @@ _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{
 
 
 def normalise(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text in lower case, without slips and fillers, and notes of what was changed. Raises UsageError where nothing is asked."""
     notes: tuple[str, ...] = ()
     text = " ".join(unicodedata.normalize("NFKC", text[:100_000]).replace("\u2019", "'").replace("\x00", " ").split())
     if not re.search(r"\w", text):
@@ -25,19 +26,24 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         asked = [sentence for sentence in re.findall(r"[^.?!]*\?", text) if re.search(r"\w", sentence)]
         text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
         notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
-    quoted = _QUOTED.search(text) is not None
-    made = " ".join(_respelt(word, first=not i, quoted=quoted) for i, word in enumerate(text.split(" ")))
+    made, slips = _respelt(text)
     for pattern, plain in _SPOKEN:
         made = pattern.sub(plain, made)
-    return made.strip() or text.lower(), notes
+    return made.strip() or text.lower(), (*notes, *slips)
 
 
-def _respelt(word: str, *, first: bool, quoted: bool) -> str:
-    """In lower case, without slips; names (a capital inside the sentence) and what is quoted stay as they are."""
-    core = word.strip('?!.,;:"()')
-    named = quoted or (core != core.lower() and not first)
-    other = lexicon.MISSPELT.get(core.lower(), "") or ("" if named else repaired(core.lower()))
-    return word.replace(core, other).lower() if other else word.lower()
+def _respelt(text: str) -> tuple[str, tuple[str, ...]]:
+    """In lower case, without slips, and what was read as what. Names (a capital in the sentence) and what is quoted stay as they are."""
+    quoted, made, slips = _QUOTED.search(text) is not None, list[str](), list[str]()
+    for i, word in enumerate(text.split(" ")):
+        core = word.strip('?!.,;:"()')
+        plain = core.lower()
+        named = quoted or (i > 0 and core != plain)
+        other = lexicon.MISSPELT.get(plain, "") or (plain if named else repaired(plain))
+        made.append(word.replace(core, other).lower())
+        if other.replace("'", "") != plain:
+            slips.append(f'read "{core}" as "{other}"')
+    return " ".join(made), tuple(slips)
 
 
 _SPOKEN = tuple((re.compile(pattern), plain) for pattern, plain in (

@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from edgemem.answer.understand.followup import followed
+from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import asked_of, form_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PERSONS, VERBS
@@ -121,12 +121,6 @@ _ORDINAL = re.compile(
     rf"\b({'|'.join(sorted(_ORDINAL_WORDS, key=len, reverse=True))})\b(?! (?:aid|name|class|hand|floor|page|row|grade|language|night"
     rf"|week|one))"
 )
-_FOLLOWS = re.compile(
-    r"^(?:and|what about|how about|or)\b(?!.*\b(?:see|saw|say|said)\b.{12})|^(?:the )?other one|^any (?:earlier|later|others?|more)\b"
-    r"|^(?:which|what) one\b$"
-    r"|\b(?:than that|after that|before that|the one (?:before|after)|those|next)\??$|^(?:before|after) that\b|^why\??$|^(?:where|when"
-    r"|who) was that\??$"
-)
 _SEEN = re.compile(
     r"\b(?:i|we|you|y'all)(?:'ve)? (?:\w+ ){0,2}?(?:see|saw|seen|spot\w*|notic\w+|look(?:ed|ing)? at|view\w*|watched|come across|came"
     r" across|view)\b"
@@ -218,7 +212,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
         topic = topic if content(topic) else ""
     timeless = re.sub(r"(?:^|\b)(?:at|on|in|of|around)$", "", timeless.strip(" ,;:-'")).strip()
-    timeless = timeless or ("" if _FOLLOWS.search(plain) else "what did i see")
+    timeless = timeless or ("" if goes_on(plain) else "what did i see")
     kind, detail, rest = _head(timeless)
     choices = _choices(timeless, kind)
     order = kind == "order"
@@ -254,7 +248,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         quote=quote, counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
         time=time, clause=" ".join(filter(None, (clause, vague))),
         words=wanted_words(timeless if not topic else f"{topic} {timeless}", kind),
-        follows=_FOLLOWS.search(plain.rstrip(" ?!.")) is not None, asked=None if quote else read_asked(_without_lead(timeless)),
+        follows=goes_on(plain), asked=None if quote else read_asked(_without_lead(timeless)),
     )  # fmt: skip
 
 

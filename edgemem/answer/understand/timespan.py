@@ -198,7 +198,8 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
     from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
     if from_us > now:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
-    if not any(_any_moment(view, _midnight(d, tz), _midnight(d + timedelta(days=1), tz) - 1) for d in _each_day(first, after)):
+    reach = after + timedelta(days=PARTS.get(ref.part, (0, 0))[1] // 24)  # a night ends on the next day
+    if not any(_any_moment(view, _midnight(d, tz), _midnight(d + timedelta(days=1), tz) - 1) for d in _each_day(first, reach)):
         return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in _SPOKEN else 'on ' + first.isoformat()}.")
     if ref.first is None and not ref.part:
         return TimeSpan(from_us=from_us, to_us=to_us)
