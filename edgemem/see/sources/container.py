@@ -13,7 +13,7 @@ from edgemem import files
 from edgemem.records import MOST_PIXELS
 from edgemem.secret import Secret, reveal
 
-MOST_BLOCK_BYTES = 256 << 20
+MOST_BLOCK_BYTES = 128 << 20
 """Largest piece of memory that FFmpeg may ask for at once, whatever a file says about its tables and pictures."""
 _bounded: set[str] = set()
 
