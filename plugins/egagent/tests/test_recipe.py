@@ -32,7 +32,7 @@ def recipe() -> Recipe:
 def test_plugin_keeps_its_protocols() -> None:
     assert set(check_plugin(edgemem_egagent)) == {
         "writers/fused_caption", "writers/triples", "planners/egagent", "tools/transcript_search", "tools/analyzer", "tools/visual_search",
-        "tools/entity_graph_search",
+        "tools/entity_graph_search", "tools/list_days",
     }  # fmt: skip
 
 
