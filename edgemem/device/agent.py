@@ -30,7 +30,7 @@ from edgemem.see.sources.base import Source
 from edgemem.serve import admin
 from edgemem.serve.dispatch import Dispatcher
 from edgemem.serve.ingest import end_forgetting, equip
-from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
+from edgemem.serve.messages import ForgetReply, ForgetRequest, MergeReply, MergeRequest, NameReply, NameRequest
 from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
@@ -193,6 +193,11 @@ class Agent:
         """Between two writes of the streams. Raises UsageError."""
         assert self._store is not None
         return admin.name_voice(self._store, request, self._feed)
+
+    def merge_entities(self, request: MergeRequest) -> MergeReply:
+        """Between two writes of the streams. Raises UsageError."""
+        assert self._store is not None
+        return admin.merge_entities(self._store, request, self._feed)
 
     def forget(self, request: ForgetRequest) -> ForgetReply:
         """While every stream is suspended: what they still hold of it would come back with their next write. Raises EdgememError."""

@@ -72,7 +72,7 @@ class Mentioned(Record, frozen=True):
 
 
 class Same(Record, frozen=True):
-    """`short` is another name of `full` ("Tom" of "Tom Baker"). `Split` takes it back."""
+    """`short` is another name of `full` ("Tom" of "Tom Baker"). `Split` takes it back; what was taken back is not done again."""
 
     short: Node
     full: Node

@@ -11,6 +11,7 @@ from edgemem.extend.hookspecs import Component, Components, hookimpl
 
 @hookimpl
 def register_writers() -> Components:
+    from edgemem_egagent.summaries import CaptionSummaries, SummarySettings
     from edgemem_egagent.writers import FusedCaption, FusedCaptionSettings, Triples, TriplesSettings
 
     return [
@@ -19,6 +20,12 @@ def register_writers() -> Components:
             lambda settings, context: FusedCaption(settings, context.models),
             FusedCaptionSettings,
             "what was seen and said in a window, as one paragraph",
+        ),
+        Component(
+            "caption_summaries",
+            lambda settings, context: CaptionSummaries(settings, context.models),
+            SummarySettings,
+            "fused captions of every five minutes as one summary; needs a language model",
         ),
         Component(
             "triples",
@@ -90,7 +97,7 @@ def _analyzer(context: PluginContext) -> Any:
 
 @hookimpl
 def register_tasks() -> Iterable[str]:
-    return tuple(f"egagent_{task}" for task in ("plan", "revise", "analyse", "grade", "answer", "extract", "fuse"))
+    return tuple(f"egagent_{task}" for task in ("plan", "revise", "analyse", "grade", "answer", "extract", "fuse", "summarise"))
 
 
 @hookimpl

@@ -49,6 +49,12 @@ class RecogniserSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """Cosine to a known speaker above which it is the same (see `voices.py` for the measurement)."""
     new_voice: float = 0.72
     """Cosine to all known speakers below which it is somebody new; between the two it is the nearest."""
+    other_voice: float = 0.68
+    """Cosine of the voices before and after a place inside an utterance below which somebody else goes on (`changes.py`); 0 = not looked
+    for. Measured by `tools/eval/diarisation.py`."""
+    one_voice: float = 0.86
+    """Cosine of two known voices above which they are one person's, looked at every `recluster` utterances."""
+    recluster: int = 20
     new_voice_s: float = 1.6
     """Shorter utterances never make a new speaker."""
     max_voices: int = 64
