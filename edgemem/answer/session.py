@@ -90,6 +90,8 @@ class Session:
         return found
 
 
+_ID_DIGITS = 18
+"""What SQLite can count to has more."""
 _RECENT = 10
 """Sessions that are looked through for a question that stands by itself."""
 
@@ -101,7 +103,7 @@ def question_before(view: View, which: str) -> str:
     """
     if not which:
         return ""
-    if which != "last" and not which.isdecimal():
+    if which != "last" and not (which.isdecimal() and len(which) <= _ID_DIGITS):
         raise UsageError(f'"{which}" is no session; give its number (edgemem sessions list) or "last"')
     if which == "last":
         asked = (head.question for head in view.sessions(limit=_RECENT))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, print_line, table
 
 _KIND = click.option("--kind", default="", help="Only of this kind, such as person, object, location or voice.")
 
@@ -35,7 +35,7 @@ def list_(environment: CommandContext, memory: Path, kind: str, as_json: bool) -
     elif found:
         table([(one.kind, one.name, ", ".join(one.aliases)) for one in found], ("kind", "name", "also called"))
     else:
-        click.echo("the memory knows nobody and nothing by name" + (f" of the kind {kind}" if kind else ""))
+        print_line("the memory knows nobody and nothing by name" + (f" of the kind {kind}" if kind else ""))
 
 
 @entity.command()
@@ -54,7 +54,7 @@ def merge(environment: CommandContext, name: str, into: str, memory: Path, kind:
     if as_json:
         print_json(entity_json(found))
     else:
-        click.echo(f'{name} is {found.name}; take it back with: edgemem entity split "{name}" --memory {memory}')
+        print_line(f'{name} is {found.name}; take it back with: edgemem entity split "{name}" --memory {memory}')
 
 
 @entity.command()
@@ -72,4 +72,4 @@ def split(environment: CommandContext, name: str, memory: Path, kind: str, as_js
     if as_json:
         print_json(entity_json(found))
     else:
-        click.echo(f"{found.name} stands for itself again")
+        print_line(f"{found.name} stands for itself again")

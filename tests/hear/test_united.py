@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgemem.hear.listen import Heard
-from edgemem.hear.utterances import Hearing
+from edgemem.hear.utterances import StreamHearing
 from edgemem.records import AFTER_END_US, US
 from edgemem.remember.entries import NewEntity
 from edgemem.remember.store import Store
@@ -45,7 +45,7 @@ def speakers(directory, heard, before=lambda _tx: None):
         store.ensure_stream("a", T0_US)
         with store.transaction() as tx:
             before(tx)
-            Hearing("script", Script(heard), store, Stamps(), None).write(tx, lambda _spoken: None)
+            StreamHearing("script", Script(heard), store, Stamps(), None).write(tx, lambda _spoken: None)
         with store.view() as view:
             return [one.speaker.name for one in view.utterances()]
 

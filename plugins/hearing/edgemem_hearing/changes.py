@@ -3,6 +3,9 @@
 At every step the voice of the window before is compared with that of the window after; where they differ most, and enough, there is a
 change (the sliding-window method of speaker segmentation, with embeddings in place of the Gaussians of Chen and Gopalakrishnan 1998). The
 cut is then moved to the quietest place nearby, so that no word is cut.
+
+Measured by `tools/eval/diarisation.py` on composed dialogues of three voices with overlap: diarisation error 42 % without cuts, 3.7 % with
+(seeds 900 to 902). On the seeds 1 to 4 a cosine of 0.56 gave 26 %, 0.62 22 %, 0.68 5 to 7 %, 0.74 11 %.
 """
 
 from __future__ import annotations
