@@ -119,7 +119,7 @@ class _Reading:
             return self._subject("I"), at + (1 if word.low == "let's" else 2)
         phrase = self._phrases.get(word.start)
         if phrase is not None and phrase.node.kind == "person":
-            if at and (self._words[at - 1].low in _PREPOSITIONS | _NO_DETERMINER_BEFORE):
+            if at and (self._words[at - 1].low in (_PREPOSITIONS | _NO_DETERMINER_BEFORE) - {"that"}):
                 return None, at
             if self._is_genitive(phrase, at):
                 return None, at
@@ -192,7 +192,7 @@ class _Reading:
     def _is_auxiliary_have(self, at: int) -> bool:
         """Such as "have already read", not "have a pen": a participle follows."""
         following = next((w.low for w in self._words[at + 1 :] if w.low not in _ADVERBS | _UNREAL), "")
-        ends = following.endswith(("ed", "en", "wn", "ught")) or following == "been"
+        ends = following.endswith(("ed", "en", "wn", "ught"))
         irregular = following in word_set(
             "read put cut hit let set shut got made had done drunk sung begun run come lost left found won told"
         )
@@ -215,12 +215,17 @@ class _Reading:
             and self._words[at + 2].start not in self._phrases
         ):
             return at + 2
-        if who is None or not verb.isalpha() or verb in _PREPOSITIONS | _NO_DETERMINER_BEFORE or self._low(at + 1) == "to":
+        if who is None or not verb.isalpha() or verb in _PREPOSITIONS | _NO_DETERMINER_BEFORE or self._is_infinitive(at + 1):
             return at + 1
         if perfect and verb == "got":
             return at + 1
         yield from self._done(who, verb, at)
         return at + 1
+
+    def _is_infinitive(self, at: int) -> bool:
+        """Such as "to open", not "to the radio"."""
+        names = self._phrase_at(at + 1) is not None or self._low(at + 1) in _NO_DETERMINER_BEFORE | _RECIPIENTS
+        return self._low(at) == "to" and not names
 
     def _low(self, at: int) -> str:
         return self._words[at].low if at < len(self._words) else ""
@@ -229,17 +234,24 @@ class _Reading:
         """The objects of a verb, and what follows its prepositions."""
         end = at + 1
         particle = self._low(end) if self._low(end) in PARTICLES else ""
-        objects = list(self._objects(end, give=is_form_of(verb, TRANSFER)))
-        if not objects and particle:
-            objects = list(self._objects(end + 1, give=False))
+        objects = [] if particle else list(self._objects(end, give=is_form_of(verb, TRANSFER)))
+        behind = list(self._objects(end + 1, give=False)) if particle else []
         for phrase in objects:
-            type_ = self._type(verb, particle or self._particle_after(phrase), phrase)
-            if type_:
+            if type_ := self._type(verb, self._particle_after(phrase), phrase):
                 yield Doing(who=who, type=type_, what=phrase.node, sure=0.8)
-        means_it = not objects and self._it is not None and self._low(end + bool(particle)) in {"it", "that", "them"}
-        if means_it and self._it is not None and (type_ := self._type(verb, particle, None)):
+        for phrase in behind:  # "picked up the box", "got on the bus"
+            if type_ := self._type_behind(particle, verb, phrase.node.name.split()[-1]) or self._type(verb, particle, phrase):
+                yield Doing(who=who, type=type_, what=phrase.node, sure=0.8)
+        yield from self._to_it(who, verb, end, particle, objects or behind)
+        yield from self._after_prepositions(who, verb, at, objects or behind)
+
+    def _to_it(self, who: Node, verb: str, end: int, particle: str, objects: Sequence[Phrase]) -> Iterator[Doing]:
+        """Such as "I'm using it" and "switched it off"."""
+        if objects or self._it is None or self._low(end + bool(particle)) not in {"it", "that", "them"}:
+            return
+        following = self._low(end + 1)
+        if type_ := self._type(verb, particle or (following if following in PARTICLES else ""), None):
             yield Doing(who=who, type=type_, what=self._it, sure=0.6)
-        yield from self._after_prepositions(who, verb, at, objects)
 
     def _particle_after(self, phrase: Phrase) -> str:
         """Such as "had a blue coat on" and "turned the lamp off", not "put the cup on the table"."""

@@ -88,7 +88,7 @@ def _proper(sentence: str, tokens: list[re.Match[str]], i: int, known: Collectio
     before, after = sentence[:start], sentence[end:]
     previous = tokens[i - 1][0].lower() if i else ""
     following = tokens[i + len(run)][0].lower() if i + len(run) < len(tokens) else ""
-    if previous in _DETERMINERS:
+    if previous in _DETERMINERS - {"that"}:
         return None, 0  # "the Nikon", "my Toyota": a make, which the common nouns may know
     is_name = run[0].lower() in FIRST_NAMES or name.casefold() in lowered or run[0].casefold() in lowered
     vocative = (
