@@ -224,6 +224,32 @@ def shown_name(name: str) -> str:
     return ME if name.casefold() == ME else name
 
 
+_VERBS = {
+    "TALKS_TO": "talked to", "USES": "used", "MENTIONS": "spoke of", "INTERACTS_WITH": "handled",
+    ("INTERACTS_WITH", "person"): "did something with", ("INTERACTS_WITH", "voice"): "did something with",
+    ("INTERACTS_WITH", "face"): "did something with", ("INTERACTS_WITH", "location"): "was in",
+}  # fmt: skip
+"""Relation types, some by the kind of what they lead to, in words."""
+
+
+def relation_text(source: str, type_: str, target: str, target_kind: str) -> str:
+    """A relation as a sentence without its full stop: "Ben used the wrench", "you talked to Anna"."""
+    verb = _VERBS.get((type_, target_kind)) or _VERBS.get(type_) or type_.lower().replace("_", " ")
+    return f"{_named(source)} {verb} {_named(target)}"
+
+
+def row_text(row: Row) -> str:
+    """A row in words, without its quote."""
+    return relation_text(row.source, row.type, row.target, row.target_kind)
+
+
+def _named(name: str) -> str:
+    """A name as it stands in a sentence; what begins with a small letter is a thing and gets an article."""
+    if name.casefold() == ME:
+        return "you"
+    return name if name[:1].isupper() or re.match(r"(?:speaker|face|person) \d|someone$|somebody$", name) else f"the {name}"
+
+
 def row_of(view: View, relation: Relation) -> Row:
     """A relation as a row; it is proved by the utterance or the picture that its best quote names, else by itself."""
     quote = next((q for q in relation.quotes if q.document_id is not None), relation.quotes[0] if relation.quotes else None)
@@ -239,7 +265,8 @@ def row_of(view: View, relation: Relation) -> Row:
 def _proof(view: View, relation: Relation, text: str, document_id: int | None, moment_id: int | None) -> Evidence:
     document = view.document(document_id) if document_id is not None else None
     moment = view.moment(moment_id) if moment_id is not None and document is None else None
-    said = f"{relation.source.name} {relation.type} {relation.target.name}" + (f': "{text}"' if text else "")
+    told = relation_text(relation.source.name, relation.type, relation.target.name, relation.target.kind)
+    said = f'{told}: "{text}"' if text else told
     channel: Channel = "speech" if document is not None and document.kind == "utterance" else "entity"
     evidence_id, offset_us = f"r{relation.id}", 0
     if document is not None:

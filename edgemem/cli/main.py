@@ -24,6 +24,7 @@ _COMMANDS = {
     "sessions": ("edgemem.cli.sessions", "sessions", "List past questions, and show how each answer was found."),
     "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask five questions."),
     "name": ("edgemem.cli.name", "name", "Name a voice, or remove its name."),
+    "entity": ("edgemem.cli.entity", "entity", "List people, things and places; join two names, or part them."),
     "forget": ("edgemem.cli.forget", "forget", "Forget a time range, a name, a stream or a piece of evidence, permanently."),
     "memory": ("edgemem.cli.memory", "memory", "Manage a memory: stats, check, backup, export, import, compact, encrypt ..."),
     "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),

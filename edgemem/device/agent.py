@@ -34,7 +34,7 @@ from edgemem.see.sources.base import Source
 from edgemem.serve import admin
 from edgemem.serve.dispatch import Dispatcher
 from edgemem.serve.ingest import end_forgetting, equip
-from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
+from edgemem.serve.messages import ForgetReply, ForgetRequest, MergeReply, MergeRequest, NameReply, NameRequest
 from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
@@ -199,6 +199,11 @@ class Agent:
         """Name a voice between two writes of the streams. Raises UsageError."""
         assert self._store is not None
         return admin.name_voice(self._store, request, self._feed)
+
+    def merge_entities(self, request: MergeRequest) -> MergeReply:
+        """Between two writes of the streams. Raises UsageError."""
+        assert self._store is not None
+        return admin.merge_entities(self._store, request, self._feed)
 
     def forget(self, request: ForgetRequest) -> ForgetReply:
         """Forget while all streams are suspended: otherwise they would write forgotten data again. Raises EdgememError."""

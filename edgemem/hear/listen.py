@@ -54,6 +54,8 @@ class Heard(Record, frozen=True):
     confidence: float = 1.0
     """0..1: how reliable the words are."""
     words: tuple[Word, ...] = ()
+    united: tuple[tuple[str, str], ...] = ()
+    """Voices that turned out to be one as this was heard: (the name that goes, the name that stays)."""
 
 
 class SpeechRecogniser(Protocol):

@@ -142,6 +142,8 @@ class StreamHearing:
     def _add(self, tx: Transaction, heard: Heard) -> Spoken:
         t0_us, offset_us = self._stamps.stamp(heard.t0_us, heard.offset_us)
         t1_us = t0_us + heard.t1_us - heard.t0_us
+        for gone, kept in heard.united:
+            _unite(tx, gone, kept, t1_us)
         speaker = None
         if heard.speaker:
             speaker_id = tx.add_entity(NewEntity(kind=heard.speaker_kind, name=heard.speaker, known_us=t1_us))
@@ -157,3 +159,14 @@ class StreamHearing:
             known_us=t1_us, origin=new.origin,
         )  # fmt: skip
         return Spoken(document=document, speaker=speaker, confidence=heard.confidence)
+
+
+def _unite(tx: Transaction, gone: str, kept: str, known_us: int) -> None:
+    """Two voices are one, unless a person parted them or gave both a name."""
+    gone_id, kept_id = (tx.add_entity(NewEntity(kind="voice", name=name, known_us=known_us)) for name in (gone, kept))
+    if tx.split_before(gone_id, kept_id):
+        return
+    if tx.merge_of(gone_id) is None:
+        tx.merge_entity(gone_id, kept_id, known_us)
+    elif tx.merge_of(kept_id) is None:
+        tx.merge_entity(kept_id, gone_id, known_us)

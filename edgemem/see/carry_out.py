@@ -111,7 +111,7 @@ class _CarryingOut:
 
     def _merge(self, same: Same, tx: Transaction) -> None:
         short, full = self._entity(same.short, tx), self._entity(same.full, tx)
-        if short != full:
+        if short != full and not tx.split_before(short, full):
             tx.merge_entity(short, full, self._occasion.known_us)
 
     def _split(self, split: Split, tx: Transaction) -> None:

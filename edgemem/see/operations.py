@@ -72,7 +72,7 @@ class Mentioned(Record, frozen=True):
 
 
 class Same(Record, frozen=True):
-    """`short` is another name of `full` ("Tom" of "Tom Baker"). `Split` reverses it."""
+    """`short` is another name of `full` ("Tom" of "Tom Baker"). `Split` reverses it; what was reversed is not done again."""
 
     short: Node
     full: Node

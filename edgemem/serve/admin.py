@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgemem.errors import EngineError, UsageError
+from edgemem.errors import EngineError, UsageError, nearest
 from edgemem.events import EntityNamed
 from edgemem.hear.voices import without_voices
 from edgemem.remember.budget.batches import cap_in_force
@@ -15,7 +16,7 @@ from edgemem.remember.forget import forget as forget_it
 from edgemem.remember.store import Store
 from edgemem.see.carry_out import describing
 from edgemem.see.resume import without_pictures
-from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
+from edgemem.serve.messages import ForgetReply, ForgetRequest, MergeReply, MergeRequest, NameReply, NameRequest
 
 if TYPE_CHECKING:
     from edgemem.extend.environment import Environment
@@ -42,6 +43,39 @@ def name_voice(store: Store, request: NameRequest, feed: Feed) -> NameReply:
         for entity in view.entities(name=voice)[:1]:
             feed.publish(EntityNamed(entity=entity, before=before, known_us=known_us))
         return NameReply(utterances=len(view.utterances(speaker_id=voice_id)))
+
+
+def merge_entities(store: Store, request: MergeRequest, feed: Feed) -> MergeReply:
+    """Two names become one entity, or two again. Raises UsageError for a name that the memory does not know, or knows several times."""
+    with store.view() as view:
+        before = next((entity.name for entity in view.entities(name=request.name)), request.name)
+        known = [name for entity in view.entities() for name in (entity.name, *entity.aliases)]
+    with store.transaction() as tx:
+        own_id = _only(tx.own_names(request.name), request.name, request.kind, known)
+        if request.into:
+            into_id = _only(tx.own_names(request.into), request.into, "", known)
+            if own_id == into_id:
+                raise UsageError(f'"{request.name}" and "{request.into}" are one already: they are the same name')
+            tx.merge_entity(own_id, into_id, request.known_us)
+        elif (merge_id := tx.merge_of(own_id)) is not None:
+            tx.unmerge(merge_id, request.known_us)
+        else:
+            raise UsageError(f'"{request.name}" is part of no other name; see: edgemem entity list')
+    with store.view() as view:
+        entity = view.entity(own_id)
+        assert entity is not None, "it was written a moment ago"
+        feed.publish(EntityNamed(entity=entity, before=before, known_us=request.known_us))
+        return MergeReply(entity=entity)
+
+
+def _only(found: Sequence[tuple[int, str, str]], name: str, kind: str, known: Sequence[str]) -> int:
+    """The one entity of this name."""
+    fitting = [(id_, of) for id_, of, _ in found if kind in {"", of}]
+    if not fitting:
+        raise UsageError(f'this memory knows no {kind or "entity"} called "{name}"{nearest(name, known)}')
+    if len(fitting) > 1:
+        raise UsageError(f'"{name}" is the name of several: {", ".join(of for _, of in fitting)}; say which with --kind')
+    return fitting[0][0]
 
 
 def check(memory: Path, request: ForgetRequest, environment: Environment) -> None:

@@ -17,6 +17,8 @@ from edgemem.serve.messages import (
     Failed,
     ForgetReply,
     ForgetRequest,
+    MergeReply,
+    MergeRequest,
     NameReply,
     NameRequest,
     Reply,
@@ -34,6 +36,7 @@ class MemoryWriter(Protocol):
     """The object that has the memory open for writing: `device.agent.Agent`."""
 
     def name_voice(self, request: NameRequest) -> NameReply: ...
+    def merge_entities(self, request: MergeRequest) -> MergeReply: ...
     def forget(self, request: ForgetRequest) -> ForgetReply: ...
     def streams(self) -> tuple[StreamStatus, ...]: ...
 
@@ -80,6 +83,8 @@ class Dispatcher:
     def _reply(self, request: Request) -> Reply:
         if isinstance(request, NameRequest):
             return self._writer.name_voice(request)
+        if isinstance(request, MergeRequest):
+            return self._writer.merge_entities(request)
         if isinstance(request, ForgetRequest):
             return self._writer.forget(request)
         if not isinstance(request, AskRequest | SearchRequest):

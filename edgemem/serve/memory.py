@@ -19,7 +19,7 @@ from edgemem.errors import EdgememError, MemoryDirError, UsageError
 from edgemem.events import Event, QuestionAnswered
 from edgemem.extend.environment import Environment
 from edgemem.extend.feed import SIZE, Feed, Subscription
-from edgemem.records import Answer, Evidence, Question
+from edgemem.records import Answer, Entity, Evidence, Question
 from edgemem.remember.administration import open_view
 from edgemem.remember.forget import forget as forget_it
 from edgemem.remember.forgetting.selection import Receipt, Wanted
@@ -36,6 +36,8 @@ from edgemem.serve.messages import (
     AskRequest,
     ForgetReply,
     ForgetRequest,
+    MergeReply,
+    MergeRequest,
     NameReply,
     NameRequest,
     Reply,
@@ -297,11 +299,23 @@ class Memory:
         request = NameRequest(number=number, known_us=now_us(), name=storable(name))
         reply = self._called(request, NameReply, NAME_WAIT_S, "")
         if reply is None:
-            settings = self.environment.settings
-            budget_bytes, durability = parse_bytes(settings.budget.disk), settings.store.durability
-            with Store.open(self.directory, create=False, budget_bytes=budget_bytes, durability=durability) as store:
+            with self._opened() as store:
                 reply = admin.name_voice(store, request, self.feed)
         return reply.utterances
+
+    def merge_entities(self, name: str, into: str = "", kind: str = "") -> Entity:
+        """Say that `name` is another name of `into`, "" to take that back; what it is called then. Raises UsageError."""
+        request = MergeRequest(name=name, known_us=now_us(), into=into, kind=kind)
+        reply = self._called(request, MergeReply, NAME_WAIT_S, "")
+        if reply is None:
+            with self._opened() as store:
+                reply = admin.merge_entities(store, request, self.feed)
+        return reply.entity
+
+    def _opened(self) -> Store:
+        settings = self.environment.settings
+        budget_bytes, durability = parse_bytes(settings.budget.disk), settings.store.durability
+        return Store.open(self.directory, create=False, budget_bytes=budget_bytes, durability=durability)
 
     def stats(self) -> Stats:
         """Number of stored items, their times, and the size on disk. Raises MemoryDirError."""

@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from edgemem.events import StreamStatus
-from edgemem.records import Answer, Evidence, Record
+from edgemem.records import Answer, Entity, Evidence, Record
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 
 SOCKET = "agent.sock"
@@ -79,6 +79,16 @@ class NameRequest(_Request, frozen=True, tag="name"):
     """"" = remove its name."""
 
 
+class MergeRequest(_Request, frozen=True, tag="merge"):
+    """Two names are one entity: `name` is another name of `into`. With an empty `into` that is taken back."""
+
+    name: Name
+    known_us: int
+    into: Name = ""
+    kind: Name = ""
+    """Of the entity `name`, where several kinds have it."""
+
+
 class ForgetRequest(_Request, frozen=True, tag="forget"):
     """Forget permanently; the writers of the recipe describe what is left."""
 
@@ -90,7 +100,7 @@ class StatusRequest(_Request, frozen=True, tag="status"):
     """Ask for the status of the agent and its streams."""
 
 
-Request = AskRequest | SearchRequest | NameRequest | ForgetRequest | StatusRequest
+Request = AskRequest | SearchRequest | NameRequest | MergeRequest | ForgetRequest | StatusRequest
 
 
 class _Reply(Record, frozen=True, tag_field="reply"):
@@ -121,6 +131,12 @@ class NameReply(_Reply, frozen=True, tag="named"):
     utterances: int
 
 
+class MergeReply(_Reply, frozen=True, tag="merged"):
+    """What the entity is called now, with its other names."""
+
+    entity: Entity
+
+
 class ForgetReply(_Reply, frozen=True, tag="forgotten"):
     """What was forgotten."""
 
@@ -149,7 +165,7 @@ class Declined(_Reply, frozen=True, tag="declined"):
     expected: bool = False
 
 
-Reply = Working | AskReply | SearchReply | NameReply | ForgetReply | AgentStatus | Failed | Declined
+Reply = Working | AskReply | SearchReply | NameReply | MergeReply | ForgetReply | AgentStatus | Failed | Declined
 
 _REQUEST: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _REPLY: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from edgemem.clock import to_iso
-from edgemem.records import US, Answer, Document, Evidence, Moment, Quote, Relation
+from edgemem.records import US, Answer, Document, Entity, Evidence, Moment, Quote, Relation
 from edgemem.remember.forgetting.selection import Receipt
 from edgemem.remember.results import SessionHead, SessionLog, Stats
 from edgemem.serve.results import Ingested, IngestReport, Shown, TimelineEntry
@@ -154,6 +154,11 @@ def receipt_json(receipt: Receipt, *, dry_run: bool) -> Json:
 def named_json(number: int, name: str, utterances: int) -> Json:
     """A voice that got a name; "name" is null if its name was removed."""
     return {"speaker": number, "name": name or None, "utterances": utterances}
+
+
+def entity_json(entity: Entity) -> Json:
+    """Somebody or something, with its other names."""
+    return {"id": entity.id, "kind": entity.kind, "name": entity.name, "also": list(entity.aliases)}
 
 
 def sessions_json(heads: Iterable[SessionHead]) -> Json:

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 from edgemem_egagent.actions import TranscriptSearch, VisualSearch
-from edgemem_egagent.tools import TranscriptTool, VisualTool
+from edgemem_egagent.transcript import TranscriptTool
+from edgemem_egagent.visual import VisualTool
 from vectors import SPACE, fill, timed, vectors
 
 from edgemem.answer.retrieve import Hits, Query, moment_evidence

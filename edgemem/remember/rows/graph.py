@@ -73,6 +73,16 @@ class GraphWriting(Appending):
         row = self.connection.execute("SELECT id FROM entity_merge WHERE from_id = ? AND until_us IS NULL", (from_id,)).fetchone()
         return row[0] if row else None
 
+    def split_before(self, from_id: int, into_id: int) -> bool:
+        """Whether they were one once and were taken apart: nobody but a person makes them one again."""
+        sql = "SELECT 1 FROM entity_merge WHERE from_id = ? AND into_id = ? AND until_us IS NOT NULL"
+        return self.connection.execute(sql, (from_id, into_id)).fetchone() is not None
+
+    def own_names(self, name: str) -> list[tuple[int, str, str]]:
+        """(id, kind, name) of entities that were stored under this name, in upper or lower case, merged or not; not by an alias."""
+        sql = "SELECT id, kind, name FROM entity WHERE folded = ? ORDER BY id"
+        return [(row[0], row[1], row[2]) for row in self.connection.execute(sql, (name.casefold(),))]
+
     def unmerge(self, merge_id: int, until_us: int) -> None:
         """They are two entities after all; views before `until_us` still show one. Raises MemoryDirError if the merge was reversed
         before.

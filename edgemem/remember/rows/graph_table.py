@@ -1,8 +1,8 @@
 """The entity graph as one table for SQL that a language model wrote: read-only, bounded, and nothing later than the cut-off.
 
 `entity_graph_table` has EGAgent's columns (create_db_entity_graph.py): one row per relation and interval, with the names of both ends. The
-day is YYYY-MM-DD in UTC, where EGAgent writes DAY1; times are EGAgent's integers HHMMSScc. An interval that continues after midnight ends
-at 23595999.
+day is YYYY-MM-DD in the zone asked for, where EGAgent writes DAY1; times are EGAgent's integers HHMMSScc. An interval that continues after
+midnight ends at 23595999.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
+from edgemem.clock import to_local, zone
 from edgemem.errors import UsageError
 from edgemem.records import Record
 from edgemem.remember.disk.database import errors
@@ -31,6 +33,8 @@ _FUNCTION_NAMES = (
 )
 _FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
 _DAY_US = 86_400_000_000
+_AHEAD = "edgemem_ahead_us"
+"""The SQL function that says how far a zone's clock is ahead of UTC at a time. Only our own view may call it."""
 
 
 class Rows(Record, frozen=True):
@@ -44,12 +48,18 @@ class Rows(Record, frozen=True):
 
 def _time(column: str) -> str:
     """HHMMSScc of a time in microseconds, also before 1970."""
-    of_day = f"((({column}) % {_DAY_US} + {_DAY_US}) % {_DAY_US} / 10000)"
+    of_day = f"(({_clock(column)} % {_DAY_US} + {_DAY_US}) % {_DAY_US} / 10000)"
     return f"({of_day} / 360000 * 1000000 + {of_day} / 6000 % 60 * 10000 + {of_day} % 6000)"
 
 
 def _day(column: str) -> str:
-    return f"date((({column}) - (({column}) % {_DAY_US} + {_DAY_US}) % {_DAY_US}) / 1000000, 'unixepoch')"
+    local = _clock(column)
+    return f"date((({local}) - (({local}) % {_DAY_US} + {_DAY_US}) % {_DAY_US}) / 1000000, 'unixepoch')"
+
+
+def _clock(column: str) -> str:
+    """A time as if the clock of the zone showed UTC."""
+    return f"({column} + {_AHEAD}({column}))"
 
 
 def _capital(kind: str) -> str:
@@ -79,8 +89,10 @@ class GraphTableReading(LadderReading):
     may use any name that the author of the statement knows. So this name is different for every opened view."""
     _table_version = -1
 
-    def select(self, sql: str, *, max_steps: int = 20_000_000, limit: int = 200) -> Rows:
+    def select(self, sql: str, *, max_steps: int = 20_000_000, limit: int = 200, tz: str = "UTC") -> Rows:
         """Run one SELECT over `entity_graph_table` as it was known at the cut-off; nothing else can be read, and nothing written.
+
+        `tz`: IANA zone of the columns `day`, `start_t` and `end_t`.
 
         `max_steps` limits the work (steps of SQLite's virtual machine: 20 million took 2.5 s on a busy laptop; reading 14,000 relations
         takes less than half a million). Raises UsageError with SQLite's message, so that the author can correct the statement.
@@ -91,6 +103,7 @@ class GraphTableReading(LadderReading):
         if bound is None and sql.count("||") > _MOST_JOINS:
             raise UsageError(f"the statement has {sql.count('||')} operators ||: write one with at most {_MOST_JOINS}")
         self._make_table()
+        self._connection.create_function(_AHEAD, 1, _ahead_of_utc(tz), deterministic=True)
         before = bound(_LENGTH, _MOST_VALUE_BYTES) if bound else 0
         budget = iter(range(max_steps // _CHECK_STEPS))
         self._connection.set_authorizer(self._allow)
@@ -140,6 +153,19 @@ class GraphTableReading(LadderReading):
             self._connection.executemany(
                 "INSERT INTO temp.graph_merged VALUES (?, ?, ?)", [(key, entity.name, entity.kind) for key, entity in shown.items()]
             )
+
+
+def _ahead_of_utc(tz: str) -> Callable[[int], int]:
+    """Microseconds by which the clock of a zone is ahead of UTC. Raises UsageError for a zone that is none."""
+    zone(tz)
+    if tz == "UTC":
+        return lambda _t_us: 0
+
+    def ahead_us(t_us: int) -> int:
+        offset = to_local(t_us, tz).utcoffset() or timedelta()
+        return offset // timedelta(microseconds=1)
+
+    return ahead_us
 
 
 def _everything(*_: object) -> int:

@@ -11,6 +11,7 @@ from edgemem.extend.hookspecs import Component, Components, hookimpl
 
 @hookimpl
 def register_writers() -> Components:
+    from edgemem_egagent.summaries import CaptionSummaries, SummarySettings
     from edgemem_egagent.writers import FusedCaption, FusedCaptionSettings, Triples, TriplesSettings
 
     return [
@@ -19,6 +20,12 @@ def register_writers() -> Components:
             lambda settings, context: FusedCaption(settings, context.models),
             FusedCaptionSettings,
             "what was seen and said in a window, as one paragraph",
+        ),
+        Component(
+            "caption_summaries",
+            lambda settings, context: CaptionSummaries(settings, context.models),
+            SummarySettings,
+            "fused captions of every five minutes as one summary; needs a language model",
         ),
         Component(
             "triples",
@@ -31,13 +38,14 @@ def register_writers() -> Components:
 
 @hookimpl
 def register_tools() -> Components:
-    from edgemem_egagent.tools import Analyzer, AnalyzerSettings
+    from edgemem_egagent.analyzer import Analyzer, AnalyzerSettings
 
     return [
         Component(
             "visual_search", lambda _settings, context: _visual(context), summary="pictures by one to three short queries, fused by rank"
         ),
         Component("transcript_search", lambda _settings, _context: _transcript(), summary="what was said, by full text"),
+        Component("list_days", lambda _settings, _context: _days(), summary="the days that the memory holds"),
         Component("entity_graph_search", lambda _settings, _context: _graph(), summary="relations, from strict to relaxed"),
         Component(
             "analyzer", lambda settings, context: Analyzer(context.models, settings), AnalyzerSettings, "judges what a search brought"
@@ -51,39 +59,45 @@ def register_planners() -> Components:
     from edgemem_egagent.planner import EgagentPlanner
 
     def make(settings: PlannerSettings, context: PluginContext) -> EgagentPlanner:
-        return EgagentPlanner(settings, context.models, (_visual(context), _transcript(), _graph(), _analyzer(context)))
+        return EgagentPlanner(settings, context.models, (_days(), _visual(context), _transcript(), _graph(), _analyzer(context)))
 
     return [Component("egagent", make, PlannerSettings, "EGAgent: sub-tasks for three search tools, judged one by one")]
 
 
+def _days() -> Any:
+    from edgemem_egagent.days import DaysTool
+
+    return DaysTool()
+
+
 def _visual(context: PluginContext) -> Any:
     from edgemem.answer.retrievers.frames import FrameRetriever
-    from edgemem_egagent.tools import VisualTool
+    from edgemem_egagent.visual import VisualTool
 
     return VisualTool(FrameRetriever(context.engines))
 
 
 def _transcript() -> Any:
-    from edgemem_egagent.tools import TranscriptTool
+    from edgemem_egagent.transcript import TranscriptTool
 
     return TranscriptTool()
 
 
 def _graph() -> Any:
-    from edgemem_egagent.tools import GraphTool
+    from edgemem_egagent.relations import GraphTool
 
     return GraphTool()
 
 
 def _analyzer(context: PluginContext) -> Any:
-    from edgemem_egagent.tools import Analyzer
+    from edgemem_egagent.analyzer import Analyzer
 
     return Analyzer(context.models)
 
 
 @hookimpl
 def register_tasks() -> Iterable[str]:
-    return tuple(f"egagent_{task}" for task in ("plan", "revise", "analyse", "grade", "answer", "extract", "fuse"))
+    return tuple(f"egagent_{task}" for task in ("plan", "revise", "analyse", "grade", "answer", "extract", "fuse", "summarise"))
 
 
 @hookimpl

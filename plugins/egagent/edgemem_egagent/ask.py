@@ -41,10 +41,13 @@ def instructions(task: str) -> str:
     return files("edgemem_egagent.prompts").joinpath(f"{task}.md").read_text(encoding="utf-8").strip()
 
 
-def ask_text(models: Completes, task: str, data: object, *, max_tokens: int = 500) -> str:
+def ask_text(
+    models: Completes, task: str, data: object, *, max_tokens: int = 500, images: tuple[bytes, ...] = (), image_ids: tuple[str, ...] = ()
+) -> str:  # fmt: skip
     """Plain text for a task. Raises ChatError when the model does not answer or answers nothing."""
     system = f"{instructions(task)}\n{instructions('data_rule').splitlines()[0]}"
-    messages = (ChatMessage(role="system", text=system), ChatMessage(role="user", data=_fitted(data)))
+    user = ChatMessage(role="user", data=_fitted(data), images=images, image_ids=image_ids)
+    messages = (ChatMessage(role="system", text=system), user)
     text = models.complete(Prompt(task=f"egagent_{task}", messages=messages, max_tokens=max_tokens)).text.strip()
     if not text:
         raise ChatError(f"the language model answered nothing to the task {task}")

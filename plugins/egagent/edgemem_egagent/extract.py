@@ -15,7 +15,7 @@ import msgspec
 from edgemem.records import Quote
 from edgemem_egagent.ask import Completes, ask_typed
 from edgemem_egagent.graph import KINDS, RELATIONS, Edge, Extraction, Line, Node, joined, quoted
-from edgemem_egagent.speech import speaker_name
+from edgemem_egagent.turns import speaker_name
 
 _CAPTION_SURE = 0.8
 """An edge that only the picture shows holds for the whole window: its time is less sure than that of a spoken one."""
@@ -52,13 +52,15 @@ def extract(
     relations: Sequence[str] = RELATIONS,
     wearer: str = "",
 ) -> Extraction:
-    """Edges of one window. What has an unknown kind or type, a number for a name, or a line that does not exist is refused and noted.
+    """Edges of one window, from its caption and the lines of its transcript.
+
+    What has an unknown kind or type, a number for a name, or a line that does not exist is refused and noted.
 
     `span_us` is the window's interval, for edges that no line supports; `moment_id` the picture that then stands for it.
     Raises ChatError when the model gives no valid reply.
     """
     data = {
-        "visual_record": caption,
+        "record": caption,
         "transcript": [
             {"line": i, "speaker": speaker_name(line.speaker, wearer) or "unknown", "said": line.text} for i, line in enumerate(lines)
         ],

@@ -11,13 +11,22 @@ from collections.abc import Sequence
 
 from edgemem.answer.compose import a, listed
 from edgemem.clock import offset_text
-from edgemem.records import Observation, Origin, Segment, least_trusted
+from edgemem.records import US, Observation, Origin, Record, Segment, least_trusted
 from edgemem.see.write import sure_names
 from edgemem_egagent.ask import Completes, ask_text
 from edgemem_egagent.graph import ME, Line
 
 MOST_LABELS, MOST_OBJECTS, MOST_TEXTS = 4, 8, 8
 _QUOTE_CHARS = 200
+
+
+class Shown(Record, frozen=True):
+    """A picture that a model is shown."""
+
+    moment_id: int
+    after_us: int
+    """Since the beginning of the window."""
+    jpeg: bytes
 
 
 class Visible:
@@ -53,17 +62,28 @@ def _described(name: str, number: int, colours: Sequence[str]) -> str:
     return f"{number} {plural}" if number > 1 else a(coloured)
 
 
-def fused(segment: Segment, seen: Sequence[Sequence[Observation]], lines: Sequence[Line], models: Completes | None = None) -> str:
-    """One paragraph, "" where nothing was seen or said. Raises ChatError when a model is there and fails."""
+def fused(
+    segment: Segment,
+    seen: Sequence[Sequence[Observation]],
+    lines: Sequence[Line],
+    models: Completes | None = None,
+    shown: Sequence[Shown] = (),
+) -> str:
+    """One paragraph, "" where nothing was seen or said. Raises ChatError when a model is there and fails.
+
+    `shown` are pictures for a model that sees: then its own eyes count, and what was detected stands beside them.
+    """
     visible = Visible(seen)
-    if not (visible.labels or visible.objects or visible.texts or lines):
+    if not (visible.labels or visible.objects or visible.texts or lines or shown):
         return ""
     if models is not None and models.there:
         data = {
+            "pictures": [{"picture": number, "second": round(one.after_us / US, 1)} for number, one in enumerate(shown, 1)],
             "labels": visible.labels, "objects": visible.objects, "text_read": visible.texts,
             "transcript": [{"speaker": line.speaker or "unknown", "said": line.text} for line in lines],
         }  # fmt: skip
-        return f"{_span(segment)} {' '.join(ask_text(models, 'fuse', data).split())}"
+        images, ids = tuple(one.jpeg for one in shown), tuple(f"m{one.moment_id}" for one in shown)
+        return f"{_span(segment)} {' '.join(ask_text(models, 'fuse', data, images=images, image_ids=ids).split())}"
     return f"{_span(segment)} {' '.join(_sentences(visible, lines))}"
 
 

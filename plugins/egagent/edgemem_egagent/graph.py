@@ -21,6 +21,8 @@ RELATIONS = (TALKS_TO, INTERACTS_WITH, MENTIONS, USES)
 ME = "me"
 """The name of the person who carries the camera. A speaker is that person when the name given to the voice is "me" (`edgemem name`), or is
 the writer's setting `wearer`; a question's "I" means this node."""
+SOMEONE = "someone"
+"""The name of a person whom nobody named: seen with something, or heard without a voice that is known."""
 JOIN_US = 5 * US
 """Two intervals of one edge that are closer than this are one."""
 

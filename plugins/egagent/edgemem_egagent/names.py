@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
-from edgemem_egagent.graph import ME, SameAs
-from edgemem_egagent.pictures import SOMEONE
+from edgemem_egagent.graph import ME, SOMEONE, SameAs
 
 
 def most_complete(names: Iterable[str], known: Collection[str]) -> tuple[SameAs, ...]:
@@ -23,3 +22,18 @@ def most_complete(names: Iterable[str], known: Collection[str]) -> tuple[SameAs,
         if len(longer) == 1:
             found.append(SameAs(other=name, name=longer[0]))
     return tuple(found)
+
+
+def ambiguous(names: Iterable[str], known: Mapping[str, str]) -> tuple[SameAs, ...]:
+    """Of the names that are kept as part of a longer one: those that a name which turns up now makes ambiguous.
+
+    `known`: every name -> the name under which that person is shown. "Tomas" was taken for "Tomas Novak"; now there is a "Tomas Weber".
+    """
+    found = []
+    for name in dict.fromkeys(names):
+        words = set(name.casefold().split())
+        for short, full in known.items():
+            other = short != full and name not in {short, full} and known.get(name, name) != full
+            if other and set(short.casefold().split()) < words and set(short.casefold().split()) < set(full.casefold().split()):
+                found.append(SameAs(other=short, name=full))
+    return tuple(dict.fromkeys(found))

@@ -7,10 +7,12 @@ from collections.abc import Collection
 
 from edgemem.records import Record
 from edgemem_egagent.graph import Node, person, place, thing
-from edgemem_egagent.lexicon import FIRST_NAMES, MODIFIERS, NOT_NAMES, STOP, is_place, is_thing, one_of, word_set
+from edgemem_egagent.lexicon import FIRST_NAMES, MODIFIERS, NOT_NAMES, STOP, is_food, is_place, is_thing, one_of, word_set
 
 _TOKEN = re.compile(r"[^\W\d_][\w'’-]*|\d+")
 _DETERMINERS = word_set("the a an my your our his her their its this that these those some any another")
+_ABOUT_A_THING = word_set("number numbers call calls company shop store office driver")
+"""After a thing these name something else."""
 _SUBJECTS = word_set("i you we they he she to can could will would should please don't not let's i'll we'll you'll")
 _WHERE = frozenset(("in", "near", "into", "around", "outside"))
 _MOTION = re.compile(
@@ -36,6 +38,11 @@ class Phrase(Record, frozen=True):
     end: int
     vocative: bool = False
 
+    @property
+    def is_food(self) -> bool:
+        """It is eaten or drunk."""
+        return self.node.kind == "object" and is_food(self.node.name.split()[-1])
+
 
 def sentences(text: str) -> list[str]:
     """Pieces that end in a full stop, a question or an exclamation mark; the mark stays."""
@@ -50,7 +57,9 @@ def phrases(sentence: str, known: Collection[str] = ()) -> list[Phrase]:
     while i < len(tokens):
         phrase, used = _proper(sentence, tokens, i, known)
         if phrase is None:
-            phrase, used = _common(tokens, i)
+            after_person = i > 0 and bool(found) and found[-1].node.kind == "person" and found[-1].end == tokens[i - 1].end()
+            acts = after_person and not tokens[i - 1][0].endswith(("'s", "’s"))
+            phrase, used = _common(tokens, i, after_person=acts)
         if phrase is not None:
             found.append(phrase)
         i += max(1, used)
@@ -79,7 +88,7 @@ def _proper(sentence: str, tokens: list[re.Match[str]], i: int, known: Collectio
     before, after = sentence[:start], sentence[end:]
     previous = tokens[i - 1][0].lower() if i else ""
     following = tokens[i + len(run)][0].lower() if i + len(run) < len(tokens) else ""
-    if previous in _DETERMINERS:
+    if previous in _DETERMINERS - {"that"}:
         return None, 0  # "the Nikon", "my Toyota": a make, which the common nouns may know
     is_name = run[0].lower() in FIRST_NAMES or name.casefold() in lowered or run[0].casefold() in lowered
     vocative = (
@@ -102,7 +111,7 @@ def _is_where(before: str, previous: str) -> bool:
     return previous in _WHERE or (previous in {"to", "at", "from"} and bool(_MOTION.search(before[: before.rfind(previous)] + " ")))
 
 
-def _common(tokens: list[re.Match[str]], i: int) -> tuple[Phrase | None, int]:
+def _common(tokens: list[re.Match[str]], i: int, *, after_person: bool) -> tuple[Phrase | None, int]:
     """A noun, or a run of nouns ("coffee machine"), that names a thing or a place."""
     run: list[str] = []
     while i + len(run) < len(tokens) and len(run) < 3:
@@ -115,9 +124,13 @@ def _common(tokens: list[re.Match[str]], i: int) -> tuple[Phrase | None, int]:
         return None, 0
     previous = tokens[i - 1][0].lower() if i else ""
     following = tokens[i + len(run)][0].lower() if i + len(run) < len(tokens) else ""
+    if following in _ABOUT_A_THING:
+        return None, len(run) + 1  # "phone number"
     determined = previous in _DETERMINERS or (i >= 2 and tokens[i - 2][0].lower() in _DETERMINERS)
-    if not determined and (following in _DETERMINERS | {"me", "him", "them", "it", "us"} or previous in _SUBJECTS - {"to"} or i == 0):
-        return None, 1  # "can you water the plants": a verb
+    if not determined and (
+        following in _DETERMINERS | {"me", "him", "them", "it", "us"} or previous in _SUBJECTS - {"to"} or after_person or i == 0
+    ):
+        return None, 1  # "can you water the plants", "Tom watches TV": a verb
     if not determined and previous == "to" and not is_place(run[-1]):
         return None, 1
     name = " ".join([*run[:-1], one_of(run[-1])])

@@ -6,11 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from edgemem.records import US, Box, Moment, Observation, Quote, Record
-from edgemem_egagent.graph import INTERACTS_WITH, ME, USES, Edge, Extraction, Node, joined, person, place, thing
+from edgemem_egagent.graph import INTERACTS_WITH, ME, SOMEONE, USES, Edge, Extraction, Node, joined, person, place, thing
 from edgemem_egagent.lexicon import EVERYDAY, HANDHELD, is_place
 
-SOMEONE = "someone"
-"""The name of a person whom nobody named."""
 MIN_SCORE = 0.45
 """Of an object; under .4 the detector's boxes are too often shadows (`answer.tools`)."""
 MIN_PERSON = 0.5

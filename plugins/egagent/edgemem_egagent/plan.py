@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from edgemem.answer.session import Session
+from edgemem.answer.tools_graph import relation_text
 from edgemem.answer.understand.people import Asked
-from edgemem.answer.understand.words import content_words
-from edgemem.clock import from_iso
-from edgemem.errors import UsageError
+from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Record
-from edgemem_egagent.actions import GraphSearch, ToolName, TranscriptSearch, VisualSearch
+from edgemem_egagent.actions import ANY_TIME, GraphSearch, Span, ToolName, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, UnreadableError, ask_typed, instructions
 from edgemem_egagent.graph import RELATIONS
 from edgemem_egagent.memory import WorkingMemory, on_clock
+from edgemem_egagent.spans import spans_of
 
 Search = VisualSearch | TranscriptSearch | GraphSearch
 MAX_STEPS = 5
 """EGAgent, appendix E."""
+MOST_LOOKS = 8
+"""Visual searches of one sub-task: EGAgent makes one for each day that may matter, at most the seven of EgoLife; one more for all days."""
 _Text = Annotated[str, msgspec.Meta(max_length=120)]
+_Time = Annotated[str, msgspec.Meta(max_length=40)]
+_LAST = frozenset(("last", "latest", "recent", "recently", "newest"))
 
 
 class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,9 +37,9 @@ class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     early_exit: bool = True
     """Stop when the grader says that the findings suffice, as the paper says."""
     revise: bool = True
-    """Later sub-tasks get their arguments anew from what was found: one more call each."""
+    """Later sub-tasks are worded anew, with new arguments, from what was found: one more call each."""
     min_rows: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
-    """Rows with which a step of the ladder is content: 1 in the paper, 4 in the released code."""
+    """Rows with which a relaxation step is content: 1 in the paper, 4 in the released code."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
     spare: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.15
     """Share of the question's tokens and seconds that is kept back for the answer."""
@@ -43,18 +47,49 @@ class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types of relations that a sub-task may name: those that the recipe's writer draws."""
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """Arguments of any of the three tools; those of another tool are ignored."""
+class _When(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Arguments of every tool: see `spans.spans_of`."""
+
+    day: _Time = ""
+    from_: _Time = msgspec.field(default="", name="from")
+    to: _Time = ""
+
+
+class Look(_When, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Arguments of one visual search."""
 
     queries: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=3)] = ()
     location: _Text = ""
+
+
+class Listening(_When, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Arguments of a transcript search."""
+
+    queries: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=3)] = ()
     speaker: _Text = ""
+
+
+class Relating(_When, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Arguments of a graph search."""
+
     source: _Text = ""
     target: _Text = ""
     type: _Text = ""
     sql: Annotated[str, msgspec.Meta(max_length=2000)] = ""
-    from_: Annotated[str, msgspec.Meta(max_length=40)] = msgspec.field(default="", name="from")
-    to: Annotated[str, msgspec.Meta(max_length=40)] = ""
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Arguments by tool. A tool without any gets the words of the sub-task."""
+
+    visual: Annotated[tuple[Look, ...], msgspec.Meta(max_length=MOST_LOOKS)] = ()
+    transcript: Listening | None = None
+    graph: Relating | None = None
+
+
+class Revision(Arguments, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """A sub-task worded anew after what was found. What is left out stays as it was planned."""
+
+    task: Annotated[str, msgspec.Meta(max_length=400)] = ""
 
 
 class SubTask(Arguments, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -71,28 +106,29 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Work(Record, frozen=True):
-    """A sub-task and the searches that carry it out: one, or one for each tool."""
+    """A sub-task and the searches that carry it out: of one tool, or of all three."""
 
     task: str
     searches: tuple[Search, ...]
 
 
-def decompose(models: Completes, session: Session, settings: PlannerSettings) -> list[SubTask]:
+def decompose(models: Completes, session: Session, memory: WorkingMemory, settings: PlannerSettings) -> list[SubTask]:
     """By the language model. Raises ChatError when it gives no valid plan."""
     steps = settings.max_steps
     values = {"steps": str(steps), **_tools(settings)}
-    return list(ask_typed(models, "plan", {}, Plan, request=_asked(session), values=values, max_tokens=1200).sub_tasks[:steps])
+    request = {**asked(session), "days": _days(memory)}
+    return list(ask_typed(models, "plan", {}, Plan, request=request, values=values, max_tokens=1500).sub_tasks[:steps])
 
 
 def revise(models: Completes, session: Session, sub_task: SubTask, memory: WorkingMemory, settings: PlannerSettings) -> SubTask:
-    """The sub-task with arguments that use what was found so far (the tools' own prompts see the working memory, appendix E).
+    """The sub-task with words and arguments that use what was found so far (the tools' own prompts see the working memory, appendix E).
 
     What the reply leaves out stays as it was planned; so does everything when it cannot be read.
     """
-    request = {**_asked(session), "sub_task": sub_task}
+    request = {**asked(session), "days": _days(memory), "sub_task": sub_task}
     try:
         data, values = {"findings": memory.sections()}, _tools(settings)
-        made = ask_typed(models, "revise", data, Arguments, request=request, values=values, max_tokens=400)
+        made = ask_typed(models, "revise", data, Revision, request=request, values=values, max_tokens=600)
     except UnreadableError:
         return sub_task
     changed = {name: value for name in made.__struct_fields__ if (value := getattr(made, name))}
@@ -101,84 +137,108 @@ def revise(models: Completes, session: Session, sub_task: SubTask, memory: Worki
 
 def _tools(settings: PlannerSettings) -> dict[str, str]:
     """What the prompts say of the tools."""
-    return {"tools": instructions("tools"), "relations": ", ".join(settings.relations)}
+    which = "Give arguments of all three tools: each sub-task goes to all of them." if settings.route == "all" else ""
+    return {"tools": instructions("tools"), "route": which, "relations": ", ".join(settings.relations)}
 
 
-def _asked(session: Session) -> dict[str, Any]:
+def _days(memory: WorkingMemory) -> list[dict[str, str]]:
+    return [{"day": day.date, "from": on_clock(day.first_us, memory.tz), "to": on_clock(day.last_us, memory.tz)} for day in memory.days]
+
+
+def asked(session: Session) -> dict[str, Any]:
+    """The question as models read it: with numbered options and the time of asking."""
     question = session.question
     named = {"from": session.span.from_us, "to": session.span.to_us}
     span = {end: on_clock(t_us, question.tz) for end, t_us in named.items() if t_us is not None}
     return {
-        "question": question.text, "options": list(question.options),
+        "question": question.text, "options": numbered(question.options),
         "asked_at": on_clock(min(question.asked_us, question.as_of_us), question.tz), **({"time_named": span} if span else {}),
     }  # fmt: skip
 
 
-def searches(sub_task: SubTask, session: Session, settings: PlannerSettings) -> Work:
+def numbered(options: Sequence[str]) -> list[dict[str, Any]]:
+    """Options with the numbers that an answer names them by, from 0."""
+    return [{"number": number, "text": text} for number, text in enumerate(options)]
+
+
+def searches(sub_task: SubTask, session: Session, memory: WorkingMemory, settings: PlannerSettings) -> Work:
     """The typed actions of a sub-task: of its tool, or of all three (`route = "all"`: frames, graph, transcript)."""
-    window = _window(sub_task, session)
     tools: Sequence[ToolName] = ("visual", "graph", "transcript") if settings.route == "all" else (sub_task.tool,)
-    made = (_search(tool, sub_task, window, session, settings) for tool in tools)
-    return Work(task=sub_task.task, searches=tuple(one for one in made if one is not None))
+    making = _Making(sub_task, session, memory, settings)
+    return Work(task=sub_task.task, searches=tuple(search for tool in tools for search in making.of(tool)))
 
 
-def _window(sub_task: SubTask, session: Session) -> tuple[int | None, int | None]:
-    """The stretch that the sub-task names, else the question's; never past the time of the question."""
-    low, high = _time(sub_task.from_, session), _time(sub_task.to, session)
-    if low is None and high is None:
-        low, high = session.span.from_us, session.span.to_us
-    end_us = session.question.as_of_us
-    low = low if low is None or low <= end_us else None
-    high = min(high, end_us) if high is not None else None
-    return (low, high) if low is None or high is None or low <= high else (None, high)
+class _Making:
+    """The searches of one sub-task."""
+
+    def __init__(self, sub_task: SubTask, session: Session, memory: WorkingMemory, settings: PlannerSettings) -> None:
+        self._task, self._session, self._memory, self._settings = sub_task, session, memory, settings
+        self._words = (" ".join(content_words(sub_task.task)) or session.question.text)[:120]
+
+    def of(self, tool: ToolName) -> Iterator[Search]:
+        """One search, or one for each look."""
+        if tool == "visual":
+            for look in self._task.visual or (Look(),):
+                yield VisualSearch(queries=_queries(look.queries) or (self._words,), location=look.location[:100], spans=self._spans(look))
+        elif tool == "transcript":
+            yield self._transcript(self._task.transcript or Listening(queries=(self._words,)))
+        else:
+            yield self._graph(self._task.graph or Relating())
+
+    def _transcript(self, wanted: Listening) -> TranscriptSearch:
+        queries, spans = _queries(wanted.queries), self._spans(wanted)
+        whole = not queries and all(span.from_us is not None and span.to_us is not None for span in spans)
+        last = bool(_LAST & {*words(self._session.question.text), *words(self._task.task)})
+        return TranscriptSearch(
+            queries=() if whole else queries or (self._words,), speaker=wanted.speaker[:100], spans=spans, newest_first=last
+        )  # fmt: skip
+
+    def _graph(self, wanted: Relating) -> GraphSearch:
+        type_ = wanted.type if wanted.type in self._settings.relations else ""
+        return GraphSearch(
+            source=wanted.source[:100], target=wanted.target[:100], type=type_, sql=wanted.sql, spans=self._spans(wanted),
+            min_rows=self._settings.min_rows, about=self._task.task, tz=self._session.question.tz,
+        )  # fmt: skip
+
+    def _spans(self, when: _When) -> tuple[Span, ...]:
+        """The stretches that the arguments name, else the question's; never past the time of the question."""
+        question, named = self._session.question, self._session.span
+        found = spans_of(when.day.strip(), when.from_.strip(), when.to.strip(), self._memory.days, question.tz, question.as_of_us)
+        if found:
+            return found
+        if named.from_us is None and named.to_us is None:
+            return (ANY_TIME,)
+        return (Span(from_us=named.from_us, to_us=question.as_of_us if named.to_us is None else min(named.to_us, question.as_of_us)),)
 
 
-def _time(text: str, session: Session) -> int | None:
-    """What cannot be read as a time is no bound."""
-    try:
-        return from_iso(text, session.question.tz) if text else None
-    except UsageError:
-        return None
-
-
-def _search(
-    tool: ToolName, sub_task: SubTask, window: tuple[int | None, int | None], session: Session, settings: PlannerSettings
-) -> Search | None:
-    words = tuple(query.strip() for query in sub_task.queries if query.strip())
-    own = words or ((" ".join(content_words(sub_task.task)) or session.question.text)[:120],)
-    if tool == "visual":
-        return VisualSearch(queries=own, location=sub_task.location[:100], from_us=window[0], to_us=window[1])
-    if tool == "transcript":
-        whole = not words and window[0] is not None and window[1] is not None
-        return TranscriptSearch(queries=() if whole else own, speaker=sub_task.speaker[:100], from_us=window[0], to_us=window[1])
-    type_ = sub_task.type if sub_task.type in settings.relations else ""
-    if not (sub_task.source or sub_task.target or type_ or sub_task.sql):
-        return None  # a search for nothing: this sub-task is not about relations
-    return GraphSearch(
-        source=sub_task.source[:100], target=sub_task.target[:100], type=type_, sql=sub_task.sql, from_us=window[0], to_us=window[1],
-        min_rows=settings.min_rows,
-    )  # fmt: skip
+def _queries(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(query.strip() for query in given if query.strip())
 
 
 def typed(session: Session, steps: int = MAX_STEPS) -> list[SubTask]:
     """Without a language model: sub-tasks from what the parser understood."""
     p = session.parsed
     made = _about_people(p.asked) if p.asked is not None else []
-    made += [SubTask(task=f"find {anchor}", tool="visual", queries=(anchor[:120],)) for anchor in p.anchors if anchor.strip()]
+    made += [_seen(anchor) for anchor in p.anchors if anchor.strip()]
     things = [phrase for phrase in (p.target, *p.choices) if phrase.strip() and p.asked is None]
-    made += [SubTask(task=f"find {thing}", tool="visual", queries=(thing[:120],), location=p.place[:120]) for thing in things[:2]]
+    made += [_seen(thing, p.place) for thing in things[:2]]
     spoken = " ".join(content_words(p.quote or p.target or session.question.text))[:120]
     if spoken and (p.asked is None or not p.asked.about):
-        made.append(SubTask(task=f"what was said about {spoken}"[:400], tool="transcript", queries=(spoken,)))
+        made.append(SubTask(task=f"what was said about {spoken}"[:400], tool="transcript", transcript=Listening(queries=(spoken,))))
     return made[:steps]
 
 
-def _about_people(asked: Asked) -> list[SubTask]:
+def _seen(what: str, place: str = "") -> SubTask:
+    return SubTask(task=f"find {what}"[:400], tool="visual", visual=(Look(queries=(what[:120],), location=place[:120]),))
+
+
+def _about_people(wanted: Asked) -> list[SubTask]:
     made = []
-    if asked.types:
-        name = f"{asked.source or 'who'} {asked.types[0]} {asked.target or 'what'}"
-        made.append(SubTask(task=name[:400], tool="graph", source=asked.source[:120], target=asked.target[:120], type=asked.types[0]))
-    if asked.about:
-        task = f"what {asked.source or 'anybody'} said about {asked.about}"[:400]
-        made.append(SubTask(task=task, tool="transcript", queries=(asked.about[:120],), speaker=asked.source[:120]))
+    if wanted.types:
+        name = f"when {relation_text(wanted.source or 'Somebody', wanted.types[0], wanted.target or 'Something', '')}"
+        relating = Relating(source=wanted.source[:120], target=wanted.target[:120], type=wanted.types[0])
+        made.append(SubTask(task=name[:400], tool="graph", graph=relating))
+    if wanted.about:
+        task = f"what {wanted.source or 'anybody'} said about {wanted.about}"[:400]
+        made.append(SubTask(task=task, tool="transcript", transcript=Listening(queries=(wanted.about[:120],), speaker=wanted.source[:120])))
     return made

@@ -12,28 +12,31 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from edgemem.answer.compose import quote, time_text
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.local import LocalPlanner
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Refused, Reply
-from edgemem.answer.understand.words import likeness
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
 from edgemem.records import Status
-from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, ToolName, TranscriptSearch, VisualSearch
+from edgemem_egagent.actions import Analyse, Analysed, Brought, Days, Edges, GraphSearch, ListDays, Pictures, ToolName, VisualSearch
 from edgemem_egagent.ask import Completes, UnreadableError, ask_typed
 from edgemem_egagent.memory import SECTIONS, Finding, WorkingMemory
-from edgemem_egagent.plan import PlannerSettings, SubTask, Work, decompose, revise, searches, typed
+from edgemem_egagent.plan import PlannerSettings, Search, SubTask, Work, asked, decompose, revise, searches, typed
+from edgemem_egagent.without_model import answered_locally
 
-_TOOLS: dict[type[Any], ToolName] = {VisualSearch: "visual", TranscriptSearch: "transcript", GraphSearch: "graph"}
 _ENOUGH = 0.8
 """Without a model: a finding this sure answers a question that refers to nothing else."""
 _CHARS_PER_TOKEN = 3
 _ANSWER_TOKENS = 1300
 """Of an answer beside the findings: instructions, schema, and the reply at most."""
-_SPEAKS = 0.6
-"""Without a model: an utterance that holds this share of the words asked about is told when nothing else answers."""
+_CALLS = 4
+"""Of one sub-task: its revision, analysis and grading cost about an answer each, and the answer follows."""
+_CITED = 10
+_UNJUDGED = 12
+"""Items that are kept of a search whose analysis failed."""
+_NAMES = frozenset(("source", "target"))
+_DOUBTED = 0.5
+"""Most confidence in an answer that rests on relations of another time or type than those searched for."""
 
 
 class Grade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,54 +75,67 @@ class EgagentPlanner(Thinking):
         if self._models is not None:
             yield self._answer(session, memory, self._models)
         else:
-            yield (yield from _answered_locally(session, memory))
+            yield (yield from answered_locally(session, memory))
 
     # Gathering
 
     def _gather(self, session: Session, memory: WorkingMemory) -> Generator[Any, Any, None]:
-        models, steps = self._models, self._settings.max_steps
-        tasks = typed(session, steps) if models is None else decompose(models, session, self._settings)
+        models = self._models
+        tasks = typed(session, self._settings.max_steps) if models is None else (yield from self._planned(models, session, memory))
         for number, task in enumerate(tasks):
             sub_task = task
             if models is not None and number and not self._affords(models, memory):
                 return
             if models is not None and number and self._settings.revise and memory.findings:
                 sub_task = revise(models, session, task, memory, self._settings)
-            yield from self._carry_out(searches(sub_task, session, self._settings), memory)
-            if self._settings.early_exit and number + 1 < len(tasks) and self._suffices(session, memory, tasks):
+            yield from self._carry_out(searches(sub_task, session, memory, self._settings), session, memory)
+            if self._settings.early_exit and number + 1 < len(tasks) and self._suffices(session, memory, tasks[: number + 1], tasks):
                 return
 
+    def _planned(self, models: Completes, session: Session, memory: WorkingMemory) -> Generator[Any, Any, list[SubTask]]:
+        days = yield ListDays(tz=session.question.tz)
+        memory.days = days.days if isinstance(days, Days) else ()
+        return decompose(models, session, memory, self._settings)
+
     def _affords(self, models: Completes, memory: WorkingMemory) -> bool:
-        """Whether enough is left for one more sub-task, whose revision, analysis and grading cost an answer each, and for the answer."""
+        """Whether enough is left for one more sub-task and for the answer."""
         answering = len(msgspec.json.encode(memory.sections())) // _CHARS_PER_TOKEN + _ANSWER_TOKENS
-        return models.remaining.share > self._settings.spare and models.remaining.tokens >= 4 * answering
+        return models.remaining.share > self._settings.spare and models.remaining.tokens >= _CALLS * answering
 
-    def _carry_out(self, work: Work, memory: WorkingMemory) -> Generator[Any, Any, None]:
+    def _carry_out(self, work: Work, session: Session, memory: WorkingMemory) -> Generator[Any, Any, None]:
         for search in work.searches:
-            tool = _TOOLS[type(search)]
             found = yield search
-            if not isinstance(found, Pictures | Lines | Edges) or not found.evidence:
-                why = found.why if isinstance(found, Refused) else "; ".join(getattr(found, "notes", ()))
-                memory.add(Finding(tool=tool, task=work.task, text=f"nothing was found{f' ({why})' if why else ''}"))
+            if not isinstance(found, Brought) or not found.evidence:
+                why = found.why if isinstance(found, Refused) else "; ".join(found.notes) if isinstance(found, Brought) else ""
+                memory.add(Finding(tool=_tool_of(search), task=work.task, text=f"nothing was found{f' ({why})' if why else ''}"))
                 continue
-            judged = yield Analyse(task=work.task[:600], tool=tool, items=found.evidence, tz=memory.tz)
-            if isinstance(judged, Analysed):
-                sure = judged.sure * (found.confidence if isinstance(found, Pictures) and self._models is None else 1.0)
-                text = judged.finding
-                if isinstance(found, Lines) and found.cut:
-                    text += f" (Only the first {len(found.said)} utterances of that time were read.)"
-                memory.add(Finding(tool=tool, task=work.task, text=text, evidence=judged.evidence, sure=sure))
-            else:
-                memory.add(Finding(tool=tool, task=work.task, text="not judged", evidence=found.evidence[:12]))
+            hints = found.hints if isinstance(found, Edges) else ()
+            judged = yield self._analysis(search, work.task, found, session, memory)
+            if not isinstance(judged, Analysed):
+                left = found.evidence[:_UNJUDGED]
+                memory.add(Finding(tool=_tool_of(search), task=work.task, text="not judged", evidence=left, hints=hints))
+                continue
+            sure = judged.sure * (found.confidence if isinstance(found, Pictures) and self._models is None else 1.0)
+            text = " ".join((judged.finding, *(f"({note})" for note in found.notes)))
+            memory.add(Finding(tool=_tool_of(search), task=work.task, text=text, evidence=judged.evidence, sure=sure, hints=hints))
 
-    def _suffices(self, session: Session, memory: WorkingMemory, tasks: Sequence[SubTask]) -> bool:
+    @staticmethod
+    def _analysis(search: Search, task: str, found: Brought, session: Session, memory: WorkingMemory) -> Analyse:
+        question = session.question
+        return Analyse(
+            task=task[:600], tool=_tool_of(search), items=found.evidence, hints=found.hints if isinstance(found, Edges) else (),
+            question=question.text, options=question.options, asked_us=min(question.asked_us, question.as_of_us), known=memory.lines(),
+            tz=memory.tz,
+        )  # fmt: skip
+
+    def _suffices(self, session: Session, memory: WorkingMemory, done: Sequence[SubTask], tasks: Sequence[SubTask]) -> bool:
         """The grader: "yes" ends the plan. Without a model: a sure finding for a question that is about one thing only."""
         if self._models is None:
             best = memory.best
             return best is not None and best.sure >= _ENOUGH and not session.parsed.anchors
-        if not memory.evidence():
+        if not memory.evidence().keys() - memory.hints().keys():
             return False
-        request = {**_asked(session), "plan": [task.task for task in tasks]}
+        request = {**asked(session), "plan": [task.task for task in tasks], "done": [task.task for task in done]}
         try:
             grade = ask_typed(self._models, "grade", {"findings": memory.sections()}, Grade, request=request, max_tokens=200)
         except UnreadableError:
@@ -133,64 +149,53 @@ class EgagentPlanner(Thinking):
 
         Raises ChatError when not one reply could be read: then the local planner answers.
         """
-        options, data = session.question.options, {"findings": memory.sections()}
         values = {"sections": ", ".join(SECTIONS.values())}
-        known, why, unreadable = memory.evidence(), "", None
+        known, hints, why, unreadable = memory.evidence(), memory.hints(), "", None
         for _ in range(self._settings.retries + 1):
-            request = {**_asked(session), **({"last_reply_was_refused_because": why} if why else {})}
+            request = {**asked(session), **({"last_reply_was_refused_because": why} if why else {})}
             try:
-                verdict = ask_typed(models, "answer", data, AnswerReply, request=request, values=values, tries=1)
+                verdict = ask_typed(models, "answer", {"findings": memory.sections()}, AnswerReply, request=request, values=values, tries=1)
             except UnreadableError as error:
                 why, unreadable = str(error), error
                 continue
             if refuses(verdict.answer):
                 raise ChatError(f"the language model refused: {verdict.answer.strip()[:120]}")
             cited = tuple(name for name in dict.fromkeys(verdict.evidence) if name in known)
-            why, unreadable = _refused(verdict, cited, len(options)), None
+            fails = [hints.get(name, ()) for name in cited]
+            why, unreadable = _refused(verdict, fails, len(session.question.options)), None
             if not why:
-                return Reply(
-                    text=verdict.answer, status=verdict.status, option=verdict.option, confidence=verdict.confidence, evidence=cited[:10],
-                    notes=(verdict.because,) if verdict.because else (),
-                )  # fmt: skip
+                return _reply(verdict, cited, doubted=bool(fails) and all(fails))
         if unreadable is not None:
             raise unreadable
-        return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(why,))
+        return Reply(
+            text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(why,), alternatives=(*hints,)
+        )
 
 
-def _asked(session: Session) -> dict[str, Any]:
-    return {"question": session.question.text, "options": list(session.question.options)}
+def _tool_of(search: Search) -> ToolName:
+    return "visual" if isinstance(search, VisualSearch) else "graph" if isinstance(search, GraphSearch) else "transcript"
 
 
-def _refused(verdict: AnswerReply, cited: Sequence[str], options: int) -> str:
+def _reply(verdict: AnswerReply, cited: Sequence[str], *, doubted: bool) -> Reply:
+    notes = (verdict.because,) if verdict.because else ()
+    confidence = verdict.confidence
+    if doubted and verdict.status == "answered":
+        notes = (*notes, "this rests on relations of another time or type than those searched for")
+        confidence = min(confidence, _DOUBTED)
+    return Reply(
+        text=verdict.answer, status=verdict.status, option=verdict.option, confidence=confidence, notes=notes,
+        evidence=tuple(cited[:_CITED]),
+    )  # fmt: skip
+
+
+def _refused(verdict: AnswerReply, fails: Sequence[Sequence[str]], options: int) -> str:
+    """Why a reply cannot stand; `fails` are the conditions that each cited item misses."""
     if verdict.status != "answered":
         return ""
-    if not cited:
+    if not fails:
         return "it cites no evidence that came up"
+    if all(_NAMES & set(missed) for missed in fails):
+        return "it cites only hints about somebody or something else than was searched for; abstain where nothing else came up"
     if options and (verdict.option is None or not 0 <= verdict.option < options):
         return f"option must be a number from 0 to {options - 1}"
     return "there are no options" if not options and verdict.option is not None else ""
-
-
-def _answered_locally(session: Session, memory: WorkingMemory) -> Generator[Any, Any, Reply]:
-    """The words of the local planner; where it knows nothing, the utterance or row that fits the question best, quoted."""
-    local = LocalPlanner()
-    while not isinstance(action := local.next(session), Reply):
-        yield action
-    if action.status == "answered":
-        return action
-    options = session.question.options
-    spoken = [f for f in memory.findings if f.tool != "visual" and f.evidence and f.sure >= _SPEAKS]
-    if not spoken:
-        return action
-    best = max(spoken, key=lambda f: f.sure)
-    first = best.evidence[0]
-    option = None
-    if options:
-        scored = [(likeness(option, e.text), -i, e) for i, option in enumerate(options) for e in best.evidence]
-        score, place, first = max(scored, key=lambda one: one[:2])
-        if score < _SPEAKS:
-            return action
-        option = -place
-    text = f"{quote(first.text, 200)} at {time_text(first.t0_us, session.question.tz)}."
-    others = [e.id for e in best.evidence if e.id != first.id]
-    return Reply(text=text, option=option, confidence=round(0.6 * best.sure, 4), evidence=(first.id, *others)[:10])

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from edgemem.answer.tools_graph import PEOPLE
 from edgemem.errors import ChatError, UsageError
-from edgemem.records import Entity, Observation
+from edgemem.records import US, Entity, Observation
 from edgemem.remember.entries import NewDocument
+from edgemem.remember.results import Spoken
 from edgemem.see import operations
-from edgemem.see.operations import BaseWriter, Occasion, Operation, Same, SegmentClosed, Triple
+from edgemem.see.operations import BaseWriter, Occasion, Operation, Same, SegmentClosed, Split, Triple
 from edgemem_egagent.ask import Completes
+from edgemem_egagent.captions import FRAMES, captioner_of
 from edgemem_egagent.extract import extract
 from edgemem_egagent.fuse import fused, origin_of
 from edgemem_egagent.graph import KINDS, ME, RELATIONS, Edge, Extraction, Line, Node, SameAs, joined, person
-from edgemem_egagent.names import most_complete
+from edgemem_egagent.names import ambiguous, most_complete
 from edgemem_egagent.pictures import read_pictures
-from edgemem_egagent.speech import read_speech, speaker_name
+from edgemem_egagent.speech import read_speech
+from edgemem_egagent.turns import TURN_GAP_US, speaker_name
 
+_JOINED = 512
+"""Names that a writer remembers to have joined."""
+_BEFORE_US, _BEFORE_LINES = 60 * US, 12
+"""How far back a talk is followed into earlier windows."""
 FUSED = "fused"
 """Kind of the documents that fused captions are."""
 _log = logging.getLogger("edgemem.egagent")
@@ -33,6 +41,8 @@ class FusedCaptionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 
     model: bool = True
     """The language model, where one is configured; the template otherwise and whenever it fails."""
+    frames: Annotated[int, msgspec.Meta(ge=0, le=30)] = FRAMES
+    """Pictures of a window that a model which sees is shown; 0 = it gets what detectors saw."""
     wearer: str = ""
 
 
@@ -53,9 +63,9 @@ class FusedCaption(BaseWriter):
 
     def _paragraph(self, closed: SegmentClosed) -> Iterator[NewDocument]:
         segment, seen = closed.segment, _seen(closed)
-        lines = lines_of(closed, Voices(closed, self._settings.wearer))
+        lines = lines_of(closed.utterances, Voices(closed, self._settings.wearer))
         try:
-            text = fused(segment, seen, lines, self._models)
+            text = captioner_of(self._models).caption(closed, lines, self._settings.frames) if self._models else fused(segment, seen, lines)
         except ChatError as error:
             _log.warning("fused caption by template: %s", error)
             text = fused(segment, seen, lines)
@@ -74,7 +84,9 @@ class TriplesSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     relations: tuple[str, ...] = RELATIONS
     """The types that edges may have, and no others. Rules draw EGAgent's four; a language model draws any."""
     extractor: Extractor = "auto"
-    """"model" and "local" as they say; "auto" is the model where one is configured."""
+    """"model" and "local" as they say; "auto" is the model where one is configured. It draws from the fused caption that it wrote."""
+    frames: Annotated[int, msgspec.Meta(ge=0, le=30)] = FRAMES
+    """As of `fused_caption`, whose captions these edges are drawn from."""
     wearer: str = ""
     """The name under which the transcript has the person who carries the camera, besides "me"."""
     egocentric: bool = True
@@ -99,6 +111,7 @@ class Triples(BaseWriter):
         if other and self._models is None:
             raise UsageError(f'triples: relations: rules draw {", ".join(RELATIONS)}; "{other[0]}" needs a language model')
         self.slow = self._models is not None
+        self._joined: list[bytes] = []
 
     def write(self, occasion: Occasion) -> Iterator[Operation]:
         """Triples, then which names are one person's."""
@@ -107,8 +120,8 @@ class Triples(BaseWriter):
 
     def _edges(self, closed: SegmentClosed) -> Iterator[Operation]:
         voices = Voices(closed, self._settings.wearer)
-        lines = lines_of(closed, voices)
-        extraction = self._extracted(closed, lines, [*voices.people])
+        lines = lines_of(closed.utterances, voices)
+        extraction = self._extracted(closed, lines, voices)
         for note in extraction.notes:
             _log.info("not drawn: %s", note)
         edges = [edge for edge in extraction.edges if self._wanted(edge)]
@@ -117,7 +130,33 @@ class Triples(BaseWriter):
                 source=voices.node(edge.source), type=edge.type, target=voices.node(edge.target), t0_us=edge.t0_us, t1_us=edge.t1_us,
                 confidence=edge.confidence, quotes=edge.quotes,
             )  # fmt: skip
-        yield from _same(extraction.same, edges, voices)
+        yield from self._same(extraction.same, edges, voices)
+
+    def _same(self, introduced: Iterable[SameAs], edges: Sequence[Edge], voices: Voices) -> Iterator[Same | Split]:
+        """Names that are one person's and that the memory does not know as one yet; and those that are so no longer.
+
+        Only what this writer joined is taken apart again: what a person said stands.
+        """
+        mentioned = [end.name for edge in edges for end in (edge.source, edge.target) if end.kind == "person"]
+        for two in ambiguous(mentioned, voices.people):
+            if (key := _digest(two)) in self._joined:
+                self._joined.remove(key)
+                yield Split(short=operations.Node(kind="person", name=two.other))
+        for same in (*introduced, *most_complete(mentioned, [*voices.people, *voices.spoken])):
+            if voices.people.get(same.other, same.other) != same.name:
+                self._joined = [*self._joined, _digest(same)][-_JOINED:]
+                yield Same(short=voices.node(person(same.other)), full=voices.node(person(same.name)))
+        own = voices.spoken.get(ME)
+        if own is not None and voices.people.get(own.name, own.name) != ME:
+            yield Same(short=own, full=operations.Node(kind="person", name=ME))
+
+    def state(self) -> bytes:
+        """Which names this writer has joined, as digests: the names themselves are only in the memory, where they can be forgotten."""
+        return msgspec.msgpack.encode(self._joined)
+
+    def restore(self, state: bytes) -> None:
+        """Raises msgspec.DecodeError for a state that is none."""
+        self._joined = msgspec.msgpack.decode(state, type=list[bytes])
 
     def _wanted(self, edge: Edge) -> bool:
         allowed = set(self._settings.nodes)
@@ -127,32 +166,57 @@ class Triples(BaseWriter):
             and edge.confidence >= self._settings.min_confidence
         )
 
-    def _extracted(self, closed: SegmentClosed, lines: list[Line], known: list[str]) -> Extraction:
-        if self._models is not None:
-            segment = closed.segment
-            try:
-                return extract(
-                    self._models, fused(segment, _seen(closed), ()), lines, (segment.t0_us, segment.t1_us),
-                    moment_id=segment.representative_id, kinds=self._settings.nodes, relations=self._settings.relations,
-                    wearer=self._settings.wearer,
-                )  # fmt: skip
-            except ChatError as error:
-                _log.warning("edges by rules: %s", error)
-        heard = read_speech(lines, known, self._settings.wearer)
+    def _extracted(self, closed: SegmentClosed, lines: list[Line], voices: Voices) -> Extraction:
+        """By the model, joined with what detectors saw; by rules where there is no model or it fails."""
+        before = lines_of(_said_before(closed), voices)
+        heard = read_speech(lines, [*voices.people], self._settings.wearer, before)
         present = [line.speaker for line in lines if line.speaker]
         looked = read_pictures(closed.moments, closed.observations, present, egocentric=self._settings.egocentric)
+        if self._models is not None:
+            try:
+                drawn = self._drawn(self._models, closed, lines)
+                return Extraction(edges=joined((*drawn.edges, *looked.edges), 0), same=heard.same, notes=drawn.notes)
+            except ChatError as error:
+                _log.warning("edges by rules: %s", error)
         return Extraction(edges=joined((*heard.edges, *looked.edges), 0), same=heard.same)
 
+    def _drawn(self, models: Completes, closed: SegmentClosed, lines: list[Line]) -> Extraction:
+        """From the caption that a model wrote of what it saw and what was said."""
+        segment = closed.segment
+        try:
+            caption = captioner_of(models).caption(closed, lines, self._settings.frames)
+        except ChatError as error:
+            _log.warning("edges from a caption by template: %s", error)
+            caption = fused(segment, _seen(closed), lines)
+        if not caption:
+            return Extraction()
+        return extract(
+            models, caption, lines, (segment.t0_us, segment.t1_us), moment_id=segment.representative_id, kinds=self._settings.nodes,
+            relations=self._settings.relations, wearer=self._settings.wearer,
+        )  # fmt: skip
 
-def _same(introduced: Iterable[SameAs], edges: Sequence[Edge], voices: Voices) -> Iterator[Same]:
-    """Names that are one person's and that the memory does not know as one yet."""
-    mentioned = [end.name for edge in edges for end in (edge.source, edge.target) if end.kind == "person"]
-    for same in (*introduced, *most_complete(mentioned, [*voices.people, *voices.spoken])):
-        if voices.people.get(same.other, same.other) != same.name:
-            yield Same(short=voices.node(person(same.other)), full=voices.node(person(same.name)))
-    own = voices.spoken.get(ME)
-    if own is not None and voices.people.get(own.name, own.name) != ME:
-        yield Same(short=own, full=operations.Node(kind="person", name=ME))
+
+def _digest(same: SameAs) -> bytes:
+    return hashlib.blake2b(f"{same.other}\n{same.name}".casefold().encode(), digest_size=8).digest()
+
+
+def _said_before(closed: SegmentClosed) -> list[Spoken]:
+    """What was said last before the window, as far as it can belong to the same talk."""
+    if closed.open_view is None or not closed.utterances:
+        return []
+    first_us = min(spoken.document.t0_us for spoken in closed.utterances)
+    with closed.open_view() as view:
+        said = view.utterances(
+            stream=closed.stream, from_us=first_us - _BEFORE_US, to_us=first_us - 1, limit=_BEFORE_LINES, newest_first=True
+        )
+    found: list[Spoken] = []
+    begins_us = first_us
+    for spoken in said:
+        if begins_us - spoken.document.t1_us > TURN_GAP_US:
+            break
+        found.append(spoken)
+        begins_us = spoken.document.t0_us
+    return found[::-1]
 
 
 def _seen(closed: SegmentClosed) -> list[tuple[Observation, ...]]:
@@ -160,12 +224,13 @@ def _seen(closed: SegmentClosed) -> list[tuple[Observation, ...]]:
 
 
 class Voices:
-    """The speakers of a closed: under which name each is known by now, and which entity stands for it.
+    """The speakers of a window: under which name each is known by now, and which entity stands for it.
 
     An edge is stored at the voice itself, so that naming a voice later names what it said before, and taking the name back undoes it.
     """
 
     def __init__(self, closed: SegmentClosed, wearer: str = "") -> None:
+        self._wearer = wearer
         self._names: dict[int, str] = {}
         self._nodes: dict[str, operations.Node] = {}
         self.people: dict[str, str] = {}
@@ -184,7 +249,9 @@ class Voices:
 
     def name(self, entity: Entity | None) -> str:
         """As lines and edges call the speaker; "" for nobody."""
-        return "" if entity is None else self._names[entity.id]
+        if entity is None:
+            return ""
+        return self._names.get(entity.id) or speaker_name(self.people.get(entity.name, entity.name), self._wearer)
 
     def node(self, node: Node) -> operations.Node:
         """The entity that an end of an edge is stored at."""
@@ -197,12 +264,12 @@ class Voices:
         return self._nodes
 
 
-def lines_of(closed: SegmentClosed, voices: Voices) -> list[Line]:
-    """The utterances of a closed as lines."""
+def lines_of(utterances: Iterable[Spoken], voices: Voices) -> list[Line]:
+    """Utterances as lines."""
     return [
         Line(
             speaker=voices.name(spoken.speaker), text=spoken.document.text, t0_us=spoken.document.t0_us, t1_us=spoken.document.t1_us,
             document_id=spoken.document.id, confidence=spoken.confidence, origin=spoken.document.origin,
         )
-        for spoken in closed.utterances
+        for spoken in utterances
     ]  # fmt: skip

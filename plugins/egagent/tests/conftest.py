@@ -181,16 +181,20 @@ class ScriptedChat:
 @pytest.fixture
 def kit_of() -> Callable[..., AnswerKit]:
     """A kit with the planner `egagent`, around a scripted model or none."""
+    from edgemem_egagent.analyzer import Analyzer
+    from edgemem_egagent.days import DaysTool
     from edgemem_egagent.plan import PlannerSettings
     from edgemem_egagent.planner import EgagentPlanner
-    from edgemem_egagent.tools import Analyzer, GraphTool, TranscriptTool, VisualTool
+    from edgemem_egagent.relations import GraphTool
+    from edgemem_egagent.transcript import TranscriptTool
+    from edgemem_egagent.visual import VisualTool
 
     from edgemem.answer.retrieve import EventRetriever
     from edgemem.answer.retrievers.readings import TextRetriever
 
     def make(chat: ScriptedChat | None = None, **settings: Any) -> AnswerKit:
         models = Models(chat)
-        tools = (VisualTool(LabelRetriever()), TranscriptTool(), GraphTool(), Analyzer(models))
+        tools = (DaysTool(), VisualTool(LabelRetriever()), TranscriptTool(), GraphTool(), Analyzer(models))
         planner = EgagentPlanner(PlannerSettings(**settings), models)
         return AnswerKit(planner=planner, retrievers=(LabelRetriever(), TextRetriever(), EventRetriever()), tools=tools, models=models)
 

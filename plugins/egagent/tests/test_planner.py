@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 from edgemem_egagent.actions import GraphSearch, TranscriptSearch, VisualSearch
-from edgemem_egagent.plan import Arguments, PlannerSettings
+from edgemem_egagent.analyzer import Analyzer
+from edgemem_egagent.plan import Listening, Look, PlannerSettings, Relating
 from edgemem_egagent.planner import EgagentPlanner
-from edgemem_egagent.tools import Analyzer
 
 from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
@@ -26,9 +26,9 @@ NOW_US = T0_US + 7200 * US
 KitOf = Callable[..., AnswerKit]
 PLAN = {
     "sub_tasks": [
-        {"task": "when was the workshop in view", "tool": "visual", "queries": ["workshop"]},
-        {"task": "who used a tool there", "tool": "graph", "target": "wrench", "type": "USES"},
-        {"task": "what was said about it", "tool": "transcript", "queries": ["wrench", "bike"]},
+        {"task": "when was the workshop in view", "tool": "visual", "visual": [{"queries": ["workshop"]}]},
+        {"task": "who used a tool there", "tool": "graph", "graph": {"target": "wrench", "type": "USES"}},
+        {"task": "what was said about it", "tool": "transcript", "transcript": {"queries": ["wrench", "bike"]}},
     ]
 }
 
@@ -57,7 +57,9 @@ def searched(session: Session) -> list[type]:
 
 def test_sub_tasks_are_carried_out_judged_remembered_and_cited(view: View, kit_of: KitOf) -> None:
     chat = model(
-        revise=lambda p: {"target": "wrench", "type": "USES"} if '"tool":"graph"' in p.messages[-1].text else {"queries": ["wrench"]}
+        revise=lambda p: (
+            {"graph": {"target": "wrench"}} if '"tool":"graph"' in p.messages[-1].text else {"transcript": {"queries": ["wrench"]}}
+        )
     )
     answer, session = put(view, kit_of(chat), "Who used the wrench in the workshop?")
     assert (answer.status, answer.answer) == ("answered", "Ben used the wrench.")
@@ -80,14 +82,15 @@ def test_the_grader_ends_the_plan_as_soon_as_it_suffices(view: View, kit_of: Kit
 
 def test_nothing_found_is_never_graded_as_enough(view: View, kit_of: KitOf) -> None:
     chat = model(
-        grade={"sufficient": "yes"}, plan={"sub_tasks": [{"task": "moon", "tool": "visual", "queries": ["moon"]}, PLAN["sub_tasks"][2]]}
+        grade={"sufficient": "yes"},
+        plan={"sub_tasks": [{"task": "moon", "tool": "visual", "visual": [{"queries": ["moon"]}]}, PLAN["sub_tasks"][2]]},
     )
     _, session = put(view, kit_of(chat, revise=False), "Who used the wrench?")
     assert searched(session) == [VisualSearch, TranscriptSearch]
 
 
 def test_route_all_asks_every_tool(view: View, kit_of: KitOf) -> None:
-    plan = {"sub_tasks": [{"task": "who used the wrench", "tool": "graph", "target": "wrench", "queries": ["wrench"]}]}
+    plan = {"sub_tasks": [{"task": "who used the wrench", "tool": "graph"}]}
     _, session = put(view, kit_of(model(plan=plan), route="all"), "Who used the wrench?")
     assert searched(session) == [VisualSearch, GraphSearch, TranscriptSearch]
 
@@ -142,7 +145,7 @@ def test_answers_that_cannot_be_read_leave_the_question_to_the_local_planner(vie
 
 def test_enough_is_left_for_the_answer_however_dear_the_pictures_are(view: View, kit_of: KitOf) -> None:
     """A picture may cost more than it was thought to; the plan is cut short then, the answer is not lost."""
-    visual = {"task": "where was I", "tool": "visual", "queries": ["kitchen", "office", "workshop"]}
+    visual = {"task": "where was I", "tool": "visual", "visual": [{"queries": ["kitchen", "office", "workshop"]}]}
     chat = model(plan={"sub_tasks": [visual] * 5}, answer=lambda p: {"answer": "In the kitchen.", "evidence": cited(p)})
     chat.vision, chat.picture_tokens = True, 1600
     models = Models(chat, ModelSettings(tokens_per_question=20_000))
@@ -157,7 +160,8 @@ def test_enough_is_left_for_the_answer_however_dear_the_pictures_are(view: View,
 
 def test_a_bounded_stretch_without_queries_is_read_as_a_whole(view: View, kit_of: KitOf) -> None:
     """EGAgent's better transcript search: a model reads all that was said in a stretch of time."""
-    wifi = {"task": "what was said", "tool": "transcript", "from": "2026-05-04T11:02:00+02:00", "to": "2026-05-04T09:03:00Z"}
+    wifi = {"task": "what was said", "tool": "transcript"}
+    wifi["transcript"] = {"from": "2026-05-04T11:02:00+02:00", "to": "2026-05-04T09:03:00Z"}
     chat = model(plan={"sub_tasks": [wifi]})
     put(view, kit_of(chat), "What happened then?")
     [asked] = chat.asked("analyse")
@@ -170,14 +174,14 @@ def test_the_model_is_told_every_argument_that_it_may_give(view: View, kit_of: K
     put(view, kit_of(chat), "Who used the wrench in the workshop?")
     for task in ("plan", "revise"):
         told = chat.asked(task)[0].messages[0].text
-        assert all(f'"{field.encode_name}"' in told for field in msgspec.structs.fields(Arguments))
+        assert all(f'"{field.encode_name}"' in told for kind in (Look, Listening, Relating) for field in msgspec.structs.fields(kind))
         assert "{" not in told.replace('{"', "")
         assert all(column in told for column in view.select("SELECT * FROM entity_graph_table LIMIT 0").columns)
 
 
 def test_relations_are_those_of_the_recipe(view: View, kit_of: KitOf) -> None:
     def types(**settings: Any) -> list[str]:
-        graph = {"task": "who used it", "tool": "graph", "target": "wrench", "type": "GIVES"}
+        graph = {"task": "who used it", "tool": "graph", "graph": {"target": "wrench", "type": "GIVES"}}
         chat = model(plan={"sub_tasks": [graph]})
         _, session = put(view, kit_of(chat, **settings), "Who gave me the wrench?")
         assert ("GIVES" in chat.asked("plan")[0].messages[0].text) == bool(settings)
@@ -203,7 +207,8 @@ def test_the_question_stands_apart_from_what_was_seen_and_heard(view: View, kit_
         assert body["request"]["question"] == "Who used the wrench in the workshop?"
         assert set(body["data"]) <= {"findings"}
     body = msgspec.json.decode(chat.asked("analyse")[-1].messages[-1].text)
-    assert (set(body["request"]), set(body["data"])) == ({"sub_task", "tool"}, {"items"})
+    assert set(body["request"]) == {"question", "options", "asked_at", "sub_task", "tool"}
+    assert set(body["data"]) == {"items", "known"}
 
 
 @pytest.mark.parametrize("task", ["plan", "answer"])
@@ -219,13 +224,14 @@ def test_a_model_that_refuses_in_plain_words_is_done_without(view: View, kit_of:
 
 
 def test_nothing_after_the_question_reaches_the_model(day: Path, kit_of: KitOf) -> None:
-    chat = model(plan={"sub_tasks": [{"task": "password", "tool": "transcript", "queries": ["password"], "to": "2030-01-01T00:00:00Z"}]},
-                 answer={"answer": "I do not know.", "status": "abstained"})  # fmt: skip
+    password = {"task": "password", "tool": "transcript", "transcript": {"queries": ["password"], "to": "2030-01-01T00:00:00Z"}}
+    chat = model(plan={"sub_tasks": [password]}, answer={"answer": "I do not know.", "status": "abstained"})  # fmt: skip
     with View.open(day, T0_US + 60 * US) as early:
         question = Question(text="Where is the password?", asked_us=T0_US + 60 * US, as_of_us=T0_US + 60 * US)
         answer, session = ask(early, question, kit_of(chat))
     assert answer.status == "abstained"
-    assert session.steps[0].action.to_us == T0_US + 60 * US  # type: ignore[union-attr]
+    [search] = [s.action for s in session.steps if isinstance(s.action, TranscriptSearch)]
+    assert all(span.to_us is None or span.to_us <= T0_US + 60 * US for span in search.spans)
     assert not any("wifi" in m.text for p in chat.prompts for m in p.messages)
 
 

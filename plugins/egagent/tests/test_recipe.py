@@ -10,8 +10,10 @@ from pathlib import Path
 import edgemem_egagent
 import pytest
 
+from edgemem.answer.models import Models
 from edgemem.config import Settings
 from edgemem.extend.assembly import make_context, make_parts
+from edgemem.extend.context import PluginContext
 from edgemem.extend.plugins import Plugins
 from edgemem.extend.recipe import Recipe, Recipes
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera, check_plugin
@@ -23,16 +25,19 @@ from edgemem.remember.view import View
 from edgemem.see.perceive import JointPerceiver
 from edgemem.see.pipeline import Pipeline
 
+from .conftest import ScriptedChat
+
 
 @pytest.fixture(scope="module")
 def recipe() -> Recipe:
     return Recipes(Plugins.load()).read("egagent")
 
 
-def test_plugin_keeps_its_protocols() -> None:
-    assert set(check_plugin(edgemem_egagent)) == {
-        "writers/fused_caption", "writers/triples", "planners/egagent", "tools/transcript_search", "tools/analyzer", "tools/visual_search",
-        "tools/entity_graph_search",
+def test_plugin_keeps_its_protocols(tmp_path: Path) -> None:
+    with_model = PluginContext(Settings(), tmp_path, models=Models(ScriptedChat(summarise="much happened")))
+    assert set(check_plugin(edgemem_egagent, contexts={("writers", "caption_summaries"): with_model})) == {
+        "writers/fused_caption", "writers/triples", "writers/caption_summaries", "planners/egagent", "tools/transcript_search",
+        "tools/analyzer", "tools/visual_search", "tools/entity_graph_search", "tools/list_days",
     }  # fmt: skip
 
 
@@ -118,5 +123,5 @@ def test_what_was_measured_can_be_measured_again() -> None:
 def test_every_prompt_is_a_file_that_says_what_data_is() -> None:
     folder = Path(str(import_module("edgemem_egagent.prompts").__path__[0]))
     names = {path.stem for path in folder.glob("*.md")}
-    assert names == {"analyse", "answer", "data_rule", "extract", "fuse", "grade", "plan", "revise", "tools"}
+    assert names == {"analyse", "answer", "data_rule", "extract", "fuse", "grade", "plan", "revise", "summarise", "tools"}
     assert "do not follow" in (folder / "data_rule.md").read_text(encoding="utf-8")

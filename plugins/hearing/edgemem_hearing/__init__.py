@@ -50,6 +50,12 @@ class RecogniserSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """An utterance with a larger cosine to a known speaker is from that speaker (measured in `voices.py`)."""
     new_voice: float = 0.72
     """An utterance with a smaller cosine to all known speakers is from a new speaker; between the two values it is from the nearest."""
+    other_voice: float = 0.68
+    """A smaller cosine between the voices before and after a place inside an utterance means that another speaker continues there, and the
+    utterance is cut (`changes.py`); 0 = not checked. Measured by `tools/eval/diarisation.py`."""
+    one_voice: float = 0.86
+    """Two known voices with a larger cosine are one speaker; checked every `recluster` utterances."""
+    recluster: int = 20
     new_voice_s: float = 1.6
     """Shorter utterances never make a new speaker."""
     max_voices: int = 64

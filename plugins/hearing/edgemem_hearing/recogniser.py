@@ -8,14 +8,18 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from edgemem.errors import EngineError
 from edgemem.hear.listen import Heard, Word
 from edgemem.hear.work_budget import WorkBudget
 from edgemem.infer.roles import Phrase, Transcriber
-from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US, Sound
+from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US, Samples, Sound, Vector
+from edgemem_hearing.changes import find_changes
 from edgemem_hearing.cut import Cutter, Piece
 from edgemem_hearing.voices import Voices
 
@@ -57,6 +61,7 @@ class WhisperRecogniser:
         self._voices: Voices | None = None
         self._state = b""
         self._last_text = ""
+        self._named = 0
         if problem := engines.missing("embed_voice"):
             self._note(f"speakers are not distinguished: {problem}")
         else:
@@ -93,8 +98,25 @@ class WhisperRecogniser:
             self._voices.restore(state)
 
     def _understood(self, pieces: Iterable[Piece]) -> list[Heard]:
-        found = (self._understand(piece) for piece in pieces)
+        found = (self._understand(part) for piece in pieces for part in self._by_speaker(piece))
         return [heard for heard in found if heard is not None]
+
+    def _by_speaker(self, piece: Piece) -> Iterator[Piece]:
+        """The piece, cut where somebody else goes on."""
+        sound, budget = piece.sound, self._budgets[piece.sound.live]
+        if self._voices is None or not self._settings.other_voice:
+            yield piece
+            return
+        started = self._clock()
+        cuts = find_changes(sound.samples, self._voice_of, self._settings.other_voice)
+        budget.spent(self._clock() - started)
+        for begin, end in pairwise([0, *cuts, len(sound.samples)]):
+            after_us = begin * US // SOUND_RATE_HZ
+            yield piece._replace(
+                sound=msgspec.structs.replace(
+                    sound, t_us=sound.t_us + after_us, offset_us=sound.offset_us + after_us, samples=sound.samples[begin:end]
+                )
+            )
 
     def _understand(self, piece: Piece) -> Heard | None:
         sound, budget = piece.sound, self._budgets[piece.sound.live]
@@ -110,7 +132,7 @@ class WhisperRecogniser:
             if not text:
                 return None
             self._last_text = text
-            speaker = self._speaker(sound)
+            speaker, united = self._speaker(sound)
         finally:
             self._spent(index, budget, self._clock() - started)
         words = tuple(
@@ -119,15 +141,23 @@ class WhisperRecogniser:
         )
         return Heard(
             t0_us=sound.t_us, t1_us=sound.t_us + sound.duration_us, offset_us=sound.offset_us, text=text, speaker=speaker,
-            confidence=round(phrase.confidence, 3), words=words,
+            confidence=round(phrase.confidence, 3), words=words, united=united,
         )  # fmt: skip
 
-    def _speaker(self, sound: Sound) -> str:
+    def _speaker(self, sound: Sound) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """Whose voice it is, and at times which voices turn out to be one."""
         if self._voices is None:
-            return ""
+            return "", ()
+        name = self._voices.name(self._voice_of(sound.samples), sound.duration_us / US)
+        self._named += 1
+        united = tuple(self._voices.unite()) if self._named % self._settings.recluster == 0 else ()
+        return dict(united).get(name, name), united
+
+    def _voice_of(self, samples: Samples) -> Vector:
         if self._embedder is None:
             self._embedder = self._engines.role("embed_voice")
-        return self._voices.name(self._embedder.embed_voice(sound.samples), sound.duration_us / US)
+        vector: Vector = self._embedder.embed_voice(samples)
+        return vector
 
     def _affordable(self, budget: WorkBudget) -> int | None:
         """Index of the best recogniser that the budget allows, by the recent time of each."""

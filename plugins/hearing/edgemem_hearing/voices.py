@@ -21,6 +21,8 @@ from edgemem.records import Vector
 if TYPE_CHECKING:
     from edgemem_hearing import RecogniserSettings
 
+_KNOWN_S = 5.0
+"""A voice with less speech than this is not united with another: its vector may still turn."""
 _SETTLED_S = 60.0
 """A voice's vector is a mean over at most this much speech, so that it slowly follows changes (a cold, another microphone)."""
 
@@ -46,6 +48,30 @@ class Voices:
                 self._voices[best].heard = self._count
                 return self._voices[best].name
             return self._somebody_new(vector, seconds) if seconds >= self._settings.new_voice_s else ""
+
+    def unite(self) -> list[tuple[str, str]]:
+        """Voices that turn out to be one: (the name that goes, the name that stays). To be asked at times, not at every utterance.
+
+        A voice that was met in a bad moment gets a number of its own; as both are heard for longer their vectors meet.
+        """
+        with self._lock:
+            found = []
+            while (pair := self._closest()) is not None:
+                kept, gone = pair
+                mean = _unpacked(kept.vector) * kept.seconds + _unpacked(gone.vector) * gone.seconds
+                kept.vector = _packed(mean / np.linalg.norm(mean))
+                kept.seconds, kept.heard = min(_SETTLED_S, kept.seconds + gone.seconds), max(kept.heard, gone.heard)
+                self._voices.remove(gone)
+                found.append((gone.name, kept.name))
+            return found
+
+    def _closest(self) -> tuple[VoicePrint, VoicePrint] | None:
+        """The two voices that are most alike, the older first, where they are alike enough."""
+        settled = sorted((voice for voice in self._voices if voice.seconds >= _KNOWN_S), key=lambda voice: voice.number)
+        vectors = [_unpacked(voice.vector) for voice in settled]
+        pairs = [(float(vectors[i] @ vectors[j]), i, j) for i in range(len(settled)) for j in range(i + 1, len(settled))]
+        best, i, j = max(pairs, default=(0.0, 0, 0))
+        return (settled[i], settled[j]) if best >= self._settings.one_voice else None
 
     def _heard_again(self, voice: VoicePrint, vector: Vector, seconds: float) -> str:
         mean = _unpacked(voice.vector) * voice.seconds + vector * seconds

@@ -1,0 +1,123 @@
+"""Who does what with what, sentence by sentence: what is drawn, and what is not because it is no fact of now."""
+
+from __future__ import annotations
+
+import pytest
+from edgemem_egagent.graph import Line
+from edgemem_egagent.speech import read_speech
+from edgemem_egagent.verbs import CLOTHES, is_form_of, lemmas
+
+from edgemem.records import US
+
+U, T = "USES", "INTERACTS_WITH"
+
+
+def drawn(text: str, answer: str = "") -> set[tuple[str, str, str]]:
+    lines = [Line(speaker="Anna", text=text, t0_us=0, t1_us=2 * US)]
+    lines += [Line(speaker="Ben", text=answer, t0_us=3 * US, t1_us=4 * US)] if answer else []
+    return {
+        (e.source.name, e.type, e.target.name.split()[-1])
+        for e in read_speech(lines).edges
+        if e.type in {U, T} and e.target.kind != "location"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ("I'm sanding the shelf.", {("Anna", T, "shelf")}),
+        ("I varnished the old wooden door.", {("Anna", T, "door")}),
+        ("Tom is grilling the fish.", {("Tom", T, "fish")}),
+        ("Tom's grilling the fish.", {("Tom", T, "fish")}),
+        ("We're carrying the sofa.", {("Anna", T, "sofa")}),
+        ("I have already washed the plates.", {("Anna", T, "plate")}),
+        ("I've just oiled the bicycle.", {("Anna", T, "bicycle")}),
+        ("I have been painting the fence.", {("Anna", T, "fence")}),
+        ("I'm done watering the flowers.", {("Anna", T, "flower")}),
+        ("I quickly grabbed my coat and opened the umbrella.", {("Anna", T, "coat"), ("Anna", T, "umbrella")}),
+        ("I took the hammer, the saw and the rope.", {("Anna", T, "hammer"), ("Anna", T, "saw"), ("Anna", T, "rope")}),
+        ("Let me open the bottle.", {("Anna", T, "bottle")}),
+        ("I gave Mary the map.", {("Anna", T, "map")}),
+        ("I handed him a towel.", {("Anna", T, "towel")}),
+        ("Tom showed me Mary's camera.", {("Tom", T, "camera")}),
+        ("I stopped the engine.", {("Anna", T, "engine")}),
+        ("I'm working on the car.", {("Anna", T, "car")}),
+        ("I helped Mary.", {("Anna", T, "Mary")}),
+        ("I drank some coffee.", {("Anna", U, "coffee")}),
+        ("I had a sandwich.", {("Anna", U, "sandwich")}),
+        ("I have a sandwich.", set()),
+        ("Mary wore a pale blue dress.", {("Mary", U, "dress")}),
+        ("Mary had a blue coat on.", {("Mary", U, "coat")}),
+        ("I put on my jacket.", {("Anna", U, "jacket")}),
+        ("I put the jacket on the chair.", {("Anna", T, "jacket")}),
+        ("I turned off the lamp.", {("Anna", U, "lamp")}),
+        ("I turned the lamp off.", {("Anna", U, "lamp")}),
+        ("I turned the page.", {("Anna", T, "page")}),
+        ("We took the ferry.", {("Anna", U, "ferry")}),
+        ("We crossed the lake by boat.", {("Anna", U, "boat")}),
+        ("I got on the bus.", {("Anna", U, "bus")}),
+        ("I sat on the bus.", set()),
+        ("I cut the bread with the big knife.", {("Anna", T, "bread"), ("Anna", U, "knife")}),
+        ("I read a letter on my phone.", {("Anna", U, "letter"), ("Anna", U, "phone")}),
+        ("I left a letter on my phone.", {("Anna", T, "letter")}),
+        ("I watched television.", {("Anna", U, "television")}),
+        ("I watched the dog.", set()),
+        ("Tom is on the phone.", {("Tom", U, "phone")}),
+        ("Tom is on the table.", set()),
+        ("I'm listening to the radio.", {("Anna", U, "radio")}),
+        ("I drank water from the bottle.", {("Anna", U, "water"), ("Anna", U, "bottle")}),
+        ("I took a bite of the apple.", {("Anna", T, "apple")}),
+        ("I saw the drill and it was loud.", set()),
+        ("I like the drill.", set()),
+        ("I have the keys.", set()),
+        ("I've got pliers in the box.", set()),
+        ("I can open the box.", set()),
+        ("I should've worn a coat.", set()),
+        ("I would open the box.", set()),
+        ("I'd like to open the box.", set()),
+        ("I didn't open the box.", set()),
+        ("I never open the box.", set()),
+        ("I almost dropped the plate.", set()),
+        ("I want to open the box.", set()),
+        ("I need to water the flowers.", set()),
+        ("If I open the box, it breaks.", set()),
+        ("When Tom opens the box, wait.", set()),
+        ("Did Tom open the box?", set()),
+        ("Can you lend me the saw?", set()),
+        ("Open the box.", set()),
+        ("I opened the box yesterday.", set()),
+        ("I always open the box.", set()),
+        ("The box was opened.", set()),
+        ("I was given a box.", set()),
+        ("Tom's box was on the floor.", set()),
+        ("I wrote down his phone number.", set()),
+        ("I'll take the umbrella.", {("Anna", T, "umbrella")}),
+        ("I think that Tom broke the lamp.", {("Tom", T, "lamp")}),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_states(text: str, edges: set[tuple[str, str, str]]) -> None:
+    assert drawn(text) == edges
+
+
+def test_you_is_who_is_spoken_to_and_it_is_what_was_named_last() -> None:
+    assert drawn("You're wearing my jacket.", "Sorry.") == {("Ben", U, "jacket")}
+    assert drawn("The drill is here. I'm using it now.") == {("Anna", U, "drill")}
+    assert drawn("The drill is here. I switched it off.") == {("Anna", U, "drill")}
+    assert drawn("The drill is here. I like it.") == set()
+
+
+@pytest.mark.parametrize(
+    ("word", "verb"),
+    [("carries", "carry"), ("carried", "carry"), ("washes", "wash"), ("used", "use"), ("using", "use"), ("grabbed", "grab"),
+     ("grabbing", "grab"), ("wore", "wear"), ("driving", "drive"), ("putting", "put"), ("eaten", "eat"),
+     ("plays", "play"), ("shining", "shine"), ("ate", "eat")],
+)  # fmt: skip
+def test_forms_lead_to_their_verb(word: str, verb: str) -> None:
+    assert is_form_of(word, frozenset((verb,)))
+
+
+def test_a_form_leads_to_no_other_verb() -> None:
+    assert lemmas("left") == ("leave",)
+    assert not is_form_of("sing", frozenset(("s",)))
+    assert not is_form_of("read", frozenset(("re",)))
+    assert "dress" in CLOTHES
