@@ -151,6 +151,13 @@ class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"masks of {stream} must be left, top, right, bottom between 0 and 1")
 
 
+class Teaching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How things are taught that no vocabulary names."""
+
+    by_voice: bool = True
+    """"This is my ..." said aloud does what `edgemem name` does with the moment that is in view then; anybody's voice may say it."""
+
+
 class RunSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stream that the daemon sees."""
 
@@ -189,6 +196,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: Budget = Budget()
     store: StoreSettings = StoreSettings()
     privacy: Privacy = Privacy()
+    teach: Teaching = Teaching()
     retention: list[KeepRule] = []
     """Rules beside the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
     engines: EngineSettings = EngineSettings()

@@ -27,10 +27,10 @@ from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
-from edgemem.serve import admin
+from edgemem.serve import admin, taught
 from edgemem.serve.dispatch import Dispatcher
 from edgemem.serve.ingest import end_forgetting, equip
-from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest
+from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRequest, NameThingRequest, ThingReply
 from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
@@ -113,6 +113,8 @@ class Agent:
         self._idle_runner: IdleRunner | None = None
         self._forgetting = threading.Lock()
         """Held while every stream is suspended."""
+        self._naming = threading.Lock()
+        """Held while a thing is taught: two at once would search for each other's."""
 
     def run(self) -> None:
         """Until told to stop. Raises MemoryDirError when the memory cannot be written (any more), UsageError."""
@@ -158,7 +160,9 @@ class Agent:
         services.start()
         stack.callback(self._end_workers)
         work = PostponedWork(self._environment, store, self._recipes)
-        self._idle_runner = IdleRunner(work, lambda: self._busy(dispatcher), self._report)
+        self._idle_runner = IdleRunner(
+            lambda deadline_s: self._idle_work(work, store, deadline_s), lambda: self._busy(dispatcher), self._report
+        )
         stack.callback(self._idle_runner.stop, _IDLE_STOP_S)
         self._idle_runner.start()
         self._open_socket(stack, dispatcher)
@@ -194,6 +198,12 @@ class Agent:
         assert self._store is not None
         return admin.name_voice(self._store, request, self._feed)
 
+    def name_thing(self, request: NameThingRequest) -> ThingReply:
+        """Between two writes of the streams; what takes long is done when the board is idle. Raises EdgememError."""
+        assert self._store is not None
+        with self._naming:
+            return taught.name_thing(self._store, request, self._environment, self._feed, seconds=taught.AGENT_S)
+
     def forget(self, request: ForgetRequest) -> ForgetReply:
         """While every stream is suspended: what they still hold of it would come back with their next write. Raises EdgememError."""
         assert self._store is not None
@@ -207,6 +217,10 @@ class Agent:
                 stack.enter_context(self._idle_runner.suspended())
             with self._store.released(self._environment.settings.store.durability):
                 return admin.forget(self._memory, request, self._environment)
+
+    def _idle_work(self, postponed: PostponedWork, store: SharedStore, deadline_s: float) -> bool:
+        """First what writers postponed, then what taught things wait for."""
+        return postponed(deadline_s) or taught.catch_up(self._environment, store, deadline_s)
 
     def _recipes(self) -> dict[str, str]:
         """The recipe of each stream."""

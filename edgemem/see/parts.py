@@ -31,6 +31,8 @@ class PipelineParts:
     """Of passages: without it documents and speech are found by their words alone."""
     retainer: Retainer | None = None
     privacy: Privacy | None = None
+    taught_by_voice: bool = True
+    """"This is my ..." teaches the thing that is in view then."""
     segment_closed: Callable[[Segment], object] = field(default=lambda _: None)
     """Called for every segment after it is committed."""
     publish: Callable[[Event], object] = field(default=lambda _: None)

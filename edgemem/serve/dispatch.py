@@ -19,10 +19,12 @@ from edgemem.serve.messages import (
     ForgetRequest,
     NameReply,
     NameRequest,
+    NameThingRequest,
     Reply,
     Request,
     SearchReply,
     SearchRequest,
+    ThingReply,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class MemoryWriter(Protocol):
     """What holds the memory for writing: `device.agent.Agent`."""
 
     def name_voice(self, request: NameRequest) -> NameReply: ...
+    def name_thing(self, request: NameThingRequest) -> ThingReply: ...
     def forget(self, request: ForgetRequest) -> ForgetReply: ...
     def streams(self) -> tuple[StreamStatus, ...]: ...
 
@@ -80,6 +83,8 @@ class Dispatcher:
     def _reply(self, request: Request) -> Reply:
         if isinstance(request, NameRequest):
             return self._writer.name_voice(request)
+        if isinstance(request, NameThingRequest):
+            return self._writer.name_thing(request)
         if isinstance(request, ForgetRequest):
             return self._writer.forget(request)
         if not isinstance(request, AskRequest | SearchRequest):

@@ -26,7 +26,7 @@ from edgemem.remember.results import Stats
 from edgemem.remember.store import Store
 from edgemem.remember.view import FOREVER_US
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Progress
-from edgemem.serve import admin, ingest, lookup
+from edgemem.serve import admin, ingest, lookup, taught
 from edgemem.serve.client import AgentUnavailable, call
 from edgemem.serve.messages import (
     MAX_QUESTION_CHARS,
@@ -36,10 +36,12 @@ from edgemem.serve.messages import (
     ForgetRequest,
     NameReply,
     NameRequest,
+    NameThingRequest,
     Reply,
     Request,
     SearchReply,
     SearchRequest,
+    ThingReply,
 )
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.results import Ingested, Shown, TimelineEntry
@@ -55,6 +57,7 @@ Time = int | str | datetime
 SearchChannel = Literal["frame", "event", "text", "speech", "entity", "any"]
 
 NAME_WAIT_S = 60.0
+THING_WAIT_S = 300.0
 FORGET_WAIT_S = 3600.0
 """Streams are suspended, a large file is wiped: how long the agent is waited for. It goes on when the caller ends meanwhile."""
 SEARCH_WAIT_S = 60.0
@@ -298,6 +301,31 @@ class Memory:
             with Store.open(self.directory, create=False, budget_bytes=budget_bytes, durability=durability) as store:
                 reply = admin.name_voice(store, request, self.feed)
         return reply.utterances
+
+    def name_thing(
+        self,
+        shown: int | str | Path | None,
+        name: str = "",
+        *,
+        box: tuple[float, float, float, float] | None = None,
+        undo: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> ThingReply:
+        """What a moment (by its number) or a picture file shows is called so, such as "my keys"; it is found again from now on.
+
+        `box` says where in the picture it is: left, top, right, bottom in pixels or as fractions. `undo` takes the lesson of that moment
+        back, or with `shown` None all lessons of that name. `progress(done, total)` is called while moments that were kept without vectors
+        of their parts are looked at again; an agent does that later. Raises UsageError, SourceError, EngineError, MemoryDirError.
+        """
+        moment_id, picture = (shown, "") if isinstance(shown, int) else (0, str(Path(shown).resolve()) if shown is not None else "")
+        request = NameThingRequest(known_us=now_us(), name=name, moment_id=moment_id, picture=picture, box=box, undo=undo)
+        reply = self._called(request, ThingReply, THING_WAIT_S, "")
+        if reply is None:
+            settings = self.environment.settings
+            budget_bytes, durability = parse_bytes(settings.budget.disk), settings.store.durability
+            with Store.open(self.directory, create=False, budget_bytes=budget_bytes, durability=durability) as store:
+                reply = taught.name_thing(store, request, self.environment, self.feed, seconds=taught.COMMAND_S, progress=progress)
+        return reply
 
     def stats(self) -> Stats:
         """How much is remembered, from when, and what it takes on disk. Raises MemoryDirError."""

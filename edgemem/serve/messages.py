@@ -79,6 +79,20 @@ class NameRequest(_Request, frozen=True, tag="name"):
     """"" = it has only its number again."""
 
 
+class NameThingRequest(_Request, frozen=True, tag="name_thing"):
+    """Call a thing that a moment or a picture file shows by its name, or take that back."""
+
+    known_us: int
+    name: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    moment_id: Annotated[int, msgspec.Meta(ge=0)] = 0
+    picture: Name = ""
+    """Absolute path of a file, instead of a moment."""
+    box: tuple[float, float, float, float] | None = None
+    """Where the thing is: left, top, right, bottom in pixels of the picture, or as fractions of it where none is above 1."""
+    undo: bool = False
+    """Take back the lesson of that moment, or without one all lessons of that name."""
+
+
 class ForgetRequest(_Request, frozen=True, tag="forget"):
     """Forget for good, and describe what is left with the writers of the recipe."""
 
@@ -90,7 +104,7 @@ class StatusRequest(_Request, frozen=True, tag="status"):
     """What the agent and its streams are doing."""
 
 
-Request = AskRequest | SearchRequest | NameRequest | ForgetRequest | StatusRequest
+Request = AskRequest | SearchRequest | NameRequest | NameThingRequest | ForgetRequest | StatusRequest
 
 
 class _Reply(Record, frozen=True, tag_field="reply"):
@@ -121,6 +135,18 @@ class NameReply(_Reply, frozen=True, tag="named"):
     utterances: int
 
 
+class ThingReply(_Reply, frozen=True, tag="thing"):
+    """A thing that was taught, or taken back, and where it is seen again, the newest first."""
+
+    name: str
+    moment_id: int = 0
+    found: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    """The newest ten of them."""
+    unsearched: int = 0
+    """Moments that were kept without vectors of their parts, and were not looked at yet."""
+
+
 class ForgetReply(_Reply, frozen=True, tag="forgotten"):
     """What is gone."""
 
@@ -149,7 +175,7 @@ class Declined(_Reply, frozen=True, tag="declined"):
     expected: bool = False
 
 
-Reply = Working | AskReply | SearchReply | NameReply | ForgetReply | AgentStatus | Failed | Declined
+Reply = Working | AskReply | SearchReply | NameReply | ThingReply | ForgetReply | AgentStatus | Failed | Declined
 
 _REQUEST: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _REPLY: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)

@@ -14,6 +14,7 @@ from edgemem.clock import to_iso
 from edgemem.records import US, Answer, Document, Evidence, Moment, Quote, Relation
 from edgemem.remember.forgetting.selection import Receipt
 from edgemem.remember.results import SessionHead, SessionLog, Stats
+from edgemem.serve.messages import ThingReply
 from edgemem.serve.results import Ingested, IngestReport, Shown, TimelineEntry
 
 Json = dict[str, Any]
@@ -152,6 +153,14 @@ def receipt_json(receipt: Receipt, *, dry_run: bool) -> Json:
 def named_json(number: int, name: str, utterances: int) -> Json:
     """A voice that got a name; "name" is null where it was taken back."""
     return {"speaker": number, "name": name or None, "utterances": utterances}
+
+
+def thing_json(reply: ThingReply) -> Json:
+    """A thing that was taught or taken back, and where it is seen again."""
+    return {
+        "thing": reply.name, "moment": f"m{reply.moment_id}" if reply.moment_id else None, "found": reply.found,
+        "evidence": [evidence_json(one) for one in reply.evidence], "unsearched": reply.unsearched,
+    }  # fmt: skip
 
 
 def sessions_json(heads: Iterable[SessionHead]) -> Json:
