@@ -69,10 +69,13 @@ def spread(rows: Matrix, count: int) -> list[int]:
     """Of rows of unit length so many that every other one is near to one of them (farthest first, Gonzalez 1985)."""
     chosen: list[int] = [0] if len(rows) else []
     nearest = rows @ rows[0] if len(rows) else np.zeros(0, np.float32)
-    while len(chosen) < min(count, len(rows)):
+    while len(chosen) < min(count, len(rows)) and nearest.min() < _EQUAL:
         chosen.append(int(nearest.argmin()))
         nearest = np.maximum(nearest, rows @ rows[chosen[-1]])
     return chosen
+
+
+_EQUAL = 0.999
 
 
 @dataclass(frozen=True)

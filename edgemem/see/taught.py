@@ -40,9 +40,10 @@ LEAST = 0.5
 """Probability from which on a thing is said to be seen again."""
 FEW = 40
 """With crops of fewer moments there is nothing to measure likeness against: then only matching points prove a thing."""
-CHECKED = 12
-"""Appearances whose points are compared when a memory is searched; twelve instead of six found 91 instead of 82 % first on one half."""
-_APART_US = 10 * US
+CHECKED = 16
+"""Moments whose points are compared when a memory is searched; twelve instead of six found 91 instead of 82 % first on one half."""
+_APART_US = 3 * US
+"""Of moments closer than this only the likeliest is compared."""
 _SAMPLED = 600
 _SEARCHED = 200
 """Nearest crops of each prototype that are looked at."""
@@ -172,7 +173,7 @@ class TaughtThings:
                 tx.add_part(NewPart(kind=SIGHTING, score=sure, moment_id=moment.id, box=one.box, entity_id=entity_id))
 
     def search(self, entity_id: int) -> list[Sighting]:
-        """Where the memory shows this thing, the likeliest first. Points are compared in `CHECKED` appearances at most."""
+        """Where the memory shows this thing, the likeliest first. Points are compared in `CHECKED` of them at most."""
         few = self.background().moments < FEW
         found: dict[int, _Candidate] = {}
         with self._store.view() as view:
@@ -306,7 +307,7 @@ def _picture(view: View, moment_id: int) -> Image | None:
 
 
 def _apart(ranked: Sequence[_Candidate]) -> list[_Candidate]:
-    """The best of each appearance."""
+    """The likeliest of those that are close to each other."""
     chosen: list[_Candidate] = []
     for one in ranked:
         if len(chosen) == CHECKED:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgemem.errors import BudgetError, MemoryDirError, UsageError
+from edgemem.errors import BudgetError, EngineError, MemoryDirError, UsageError
 from edgemem.infer.boxes import overlap
 from edgemem.records import US, Box, Entity, Image, Matrix, Moment, Record
 from edgemem.remember.entries import NewEntity, NewMoment, NewPart
@@ -169,7 +169,7 @@ def _place(view: View, things: TaughtThings, moment: Moment, joint: Callable[[],
     for one in lacking:
         try:
             crops = joint().crops(pixels.decode(view.picture(one.id))) if joint is not None else ()
-        except MemoryDirError:  # its picture has faded
+        except (MemoryDirError, EngineError):  # its picture has faded, or nothing can look at it
             continue
         rows = np.concatenate([rows, _rows(crops)]) if len(rows) else _rows(crops)
     return rows

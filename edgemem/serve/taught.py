@@ -164,11 +164,15 @@ class _Joint:
     def __init__(self, environment: Environment, store: Store) -> None:
         self._environment, self._store = environment, store
 
+    @property
+    def missing(self) -> str:
+        """Why there is none, "" where there is."""
+        return self._environment.engines.missing("embed_joint")
+
     def __call__(self) -> JointEmbedder:
-        engines = self._environment.engines
-        if problem := engines.missing("embed_joint"):
-            raise EngineError(f"pictures cannot be compared: {problem}")
-        joint: JointEmbedder = engines.role("embed_joint", now=True)
+        if self.missing:
+            raise EngineError(f"pictures cannot be compared: {self.missing}")
+        joint: JointEmbedder = self._environment.engines.role("embed_joint", now=True)
         known = self._known()
         if joint.crop_space is None or known not in {"", joint.crop_space.name}:
             raise EngineError(
@@ -192,11 +196,11 @@ class _Joint:
 
 
 def _look_again(store: Store, joint: _Joint, things: TaughtThings, seconds: float, progress: Progress | None) -> int:
-    """Look at moments that were kept without crops; how many are left, at most `_COUNTED`."""
+    """Look at moments that were kept without crops, where an engine can; how many are left, at most `_COUNTED`."""
     with store.view() as view:
         waiting = len(view.moments_without(CROP, _COUNTED))
-    if not waiting:
-        return 0
+    if not waiting or joint.missing:
+        return waiting
     advance = None if progress is None else lambda done: progress(done, waiting)
     if not look_again(store, joint(), things, time.monotonic() + seconds, advance):
         return 0

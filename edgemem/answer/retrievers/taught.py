@@ -43,8 +43,10 @@ def _hits(entity: Entity, lessons: list[Part], query: Query, view: View, k: int)
     ranked = sorted(best.values(), key=lambda part: (-part.score, -part.t0_us))[:k]
     moments = view.moments_of(best)
     evidence = tuple(
-        moment_evidence(moments[part.moment_id], "frame", part.score, text) for part in ranked if part.moment_id in moments
-    )  # fmt: skip
+        moment_evidence(moments[key], "frame", 1.0 if part.kind == LESSON else part.score, text)
+        for part in ranked
+        if (key := part.moment_id) in moments and key is not None
+    )
     taught = f"what {text}" if text.startswith("looks") else text
     return Hits(evidence=evidence, confidence=max((one.score for one in evidence), default=0.0), taught=taught)
 
