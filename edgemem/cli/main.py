@@ -23,7 +23,7 @@ _COMMANDS = {
     "timeline": ("edgemem.cli.timeline", "timeline", "List what happened, in order."),
     "sessions": ("edgemem.cli.sessions", "sessions", "What was asked, and how each answer was found."),
     "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask it five questions."),
-    "name": ("edgemem.cli.name", "name", "Give a voice a name, or take it back."),
+    "name": ("edgemem.cli.name", "name", "Give a voice or a thing a name, or take it back."),
     "forget": ("edgemem.cli.forget", "forget", "Forget a stretch of time, a name, a stream or a piece of evidence, for good."),
     "memory": ("edgemem.cli.memory", "memory", "Look after a memory: stats, check, backup, export, import, compact, encrypt ..."),
     "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),

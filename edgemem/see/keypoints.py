@@ -60,18 +60,50 @@ def points_of(image: Image) -> Points:
 
 def inliers(thing: Points, seen: Points) -> int:
     """How many points of a thing another picture shows as one object: moved, turned and scaled together."""
+    return _fit(thing, seen)[1]
+
+
+def unlike(image: Image, points: Points, other: Image, others: Points) -> Points:
+    """The points of a picture that another one of the same place does not show: neither such a point nor, where both can be laid on each
+    other, such brightness there. A brightness counts as the same within `_SHIFT_PX` and `_LEVELS`, which forgives what a camera moves.
+    """
+    import cv2
+
+    left = points.without(others)
+    matrix, fitting = _fit(others, points)
+    if matrix is None or fitting < SAME_PLACE or not len(left.rows):
+        return left
+    gray, size = pixels.to_gray(image).astype(np.int16), (image.shape[1], image.shape[0])
+    there = cv2.warpAffine(np.ones(other.shape[:2], np.uint8), matrix, size) > 0
+    laid = cv2.warpAffine(pixels.to_gray(other), matrix, size).astype(np.float32)
+    laid *= float(gray[there].mean()) / max(float(laid[there].mean()), 1.0)
+    kernel = np.ones((2 * _SHIFT_PX + 1, 2 * _SHIFT_PX + 1), np.uint8)
+    new = (gray > cv2.dilate(laid, kernel) + _LEVELS) | (gray < cv2.erode(laid, kernel) - _LEVELS)
+    share = cv2.blur((new & there).astype(np.float32), (_AROUND_PX, _AROUND_PX))
+    x, y = (np.clip(left.places.round().astype(int), 0, np.array(size) - 1)).T
+    kept = share[y, x] > _CHANGED
+    return Points(left.places[kept], left.rows[kept])
+
+
+SAME_PLACE = 12
+"""Points that two pictures share where they show the same place."""
+_SHIFT_PX, _LEVELS, _AROUND_PX, _CHANGED = 2, 12.0, 15, 0.1
+
+
+def _fit(thing: Points, seen: Points) -> tuple[Matrix | None, int]:
+    """The similarity that lays the points of one picture on those of another, and how many of them fit."""
     import cv2
 
     if min(len(thing.rows), len(seen.rows)) < 4:
-        return 0
+        return None, 0
     likeness = thing.rows @ seen.rows.T
     best = np.argpartition(-likeness, 1, axis=1)[:, :2]
     two = np.take_along_axis(likeness, best, axis=1)
     first, near, farther = best[np.arange(len(best)), two.argmax(axis=1)], 2 - 2 * two.max(axis=1), 2 - 2 * two.min(axis=1)
     clear = near < _CLEARER**2 * farther
     if clear.sum() < 4:
-        return 0
+        return None, 0
     matrix, fitting = cv2.estimateAffinePartial2D(thing.places[clear], seen.places[first[clear]], ransacReprojThreshold=_OFF_PX)
     if matrix is None or not _SCALES[0] < float(np.hypot(*matrix[0, :2])) < _SCALES[1]:
-        return 0
-    return int(fitting.sum())
+        return None, 0
+    return np.asarray(matrix, np.float32), int(fitting.sum())

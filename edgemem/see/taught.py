@@ -18,7 +18,7 @@ from edgemem.errors import MemoryDirError, SourceError
 from edgemem.records import US, Box, Entity, Moment
 from edgemem.remember.entries import NewPart
 from edgemem.see import pixels
-from edgemem.see.keypoints import SIDE_PX, Points, inliers, points_of
+from edgemem.see.keypoints import SAME_PLACE, SIDE_PX, Points, inliers, points_of, unlike
 from edgemem.see.likeness import WORTH_A_LOOK, Background, Model, probability
 from edgemem.see.perceive import CROP, Part
 
@@ -40,8 +40,11 @@ LEAST = 0.5
 """Probability from which on a thing is said to be seen again."""
 FEW = 40
 """With crops of fewer moments there is nothing to measure likeness against: then only matching points prove a thing."""
-CHECKED = 16
-"""Moments whose points are compared when a memory is searched; twelve instead of six found 91 instead of 82 % first on one half."""
+CHECKED, MOST_CHECKED = 16, 48
+"""Moments at other places than the lesson's whose points are compared when a memory is searched, and moments at any place: twelve instead
+of six found 91 instead of 82 % first on one half; where the place of the lesson comes again and again, its pictures come first."""
+_BESIDE_PLACE = 0.15
+"""Share of the place's points that those of the thing must reach, where the place of the lesson is seen again."""
 _APART_US = 3 * US
 """Of moments closer than this only the likeliest is compared."""
 _SAMPLED = 600
@@ -101,7 +104,7 @@ class TaughtThings:
         self._version: bytes | None = None
         self._lessons: list[Lesson] = []
         self._models: dict[tuple[int, int], Model] = {}
-        self._points: dict[tuple[int, int], Points] = {}
+        self._points: dict[tuple[int, int], tuple[Points, list[Points]]] = {}
         self._background: Background | None = None
         self._calibrated_at = 0
         """Id of the newest moment when the background was read."""
@@ -140,8 +143,8 @@ class TaughtThings:
             self._models[key] = Model.of(lesson.prototypes, lesson.place, background)
         return self._models[key]
 
-    def _points_of(self, lesson: Lesson) -> Points:
-        """Keypoints of the thing: inside what a person pointed at, else those that no picture just before or after shows."""
+    def _points_of(self, lesson: Lesson) -> tuple[Points, list[Points]]:
+        """Keypoints of the thing (inside what a person pointed at, else what no picture just before or after shows), and of the place."""
         key = (lesson.entity.id, lesson.moment.id)
         if key not in self._points:
             with self._store.view() as view:
@@ -168,12 +171,12 @@ class TaughtThings:
             if not few and one.likeness < WORTH_A_LOOK:
                 continue
             seen = points_of(pixels.decode(jpeg, SIDE_PX)) if seen is None else seen
-            sure = self._probability(one, seen, few=few)
+            sure, _ = self._judge(one, seen, few=few)
             if sure >= LEAST and tx.remaining([one.lesson.moment.id]):
                 tx.add_part(NewPart(kind=SIGHTING, score=sure, moment_id=moment.id, box=one.box, entity_id=entity_id))
 
     def search(self, entity_id: int) -> list[Sighting]:
-        """Where the memory shows this thing, the likeliest first. Points are compared in `CHECKED` of them at most."""
+        """Where the memory shows this thing, the likeliest first. Points are compared in `MOST_CHECKED` at most."""
         few = self.background().moments < FEW
         found: dict[int, _Candidate] = {}
         with self._store.view() as view:
@@ -183,12 +186,14 @@ class TaughtThings:
                         found[one.moment_id] = one
             ranked = sorted(found.values(), key=lambda one: (-one.likeness, one.moment_id))
             checked = _apart(ranked)
-            sure = {one.moment_id: probability(min(one.likeness, 0.0) if few else one.likeness, 0) for one in ranked}
+            shown, elsewhere = [], 0
             for one in checked:
                 image = _picture(view, one.moment_id)
-                if image is not None:
-                    sure[one.moment_id] = self._probability(one, points_of(image), few=few)
-        shown = [Sighting(one.moment_id, one.box, sure[one.moment_id]) for one in ranked if sure[one.moment_id] >= LEAST]
+                sure, same_place = self._judge(one, points_of(image) if image is not None else _NO_POINTS, few=few)
+                shown += [Sighting(one.moment_id, one.box, sure)] if sure >= LEAST else []
+                elsewhere += not same_place
+                if elsewhere == CHECKED:
+                    break
         return sorted(shown, key=lambda one: (-one.probability, one.moment_id))
 
     def note(self, entity_id: int) -> int:
@@ -228,9 +233,17 @@ class TaughtThings:
                 best[part.moment_id] = _Candidate(part.moment_id, part.stream, part.t0_us, part.box, float(likeness), lesson)
         return list(best.values())
 
-    def _probability(self, one: _Candidate, seen: Points, *, few: bool) -> float:
-        shared = inliers(self._points_of(one.lesson), seen)
-        return probability(min(one.likeness, 0.0) if few else one.likeness, shared)
+    def _judge(self, one: _Candidate, seen: Points, *, few: bool) -> tuple[float, bool]:
+        """The probability that a moment shows a thing, and whether it shows the place of its lesson too.
+
+        There likeness says nothing, and only points that are many beside those of the place do.
+        """
+        thing, place = self._points_of(one.lesson)
+        shared, there = inliers(thing, seen), max((inliers(points, seen) for points in place), default=0)
+        same_place = there >= SAME_PLACE
+        if same_place and shared < _BESIDE_PLACE * there:
+            shared = 0
+        return probability(min(one.likeness, 0.0) if few or same_place else one.likeness, shared), same_place
 
 
 def changed(tx: Transaction, store: Store) -> None:
@@ -251,6 +264,9 @@ def read_lessons(view: View, space: str) -> list[Lesson]:
             place = places[key][1] if key in places else rows[:0]
             made.append(Lesson(entity, moment, tuple(parts), rows, place))
     return made
+
+
+_NO_POINTS = Points(np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32))
 
 
 def _by_lesson(parts: Sequence[StoredPart], rows: Matrix) -> dict[tuple[int, int], tuple[list[StoredPart], Matrix]]:
@@ -285,17 +301,19 @@ BESIDE_US = (4 * US, 60 * US)
 """From so far to so far from a lesson a moment shows the place without the thing."""
 
 
-def _points_of_lesson(view: View, lesson: Lesson) -> Points:
+def _points_of_lesson(view: View, lesson: Lesson) -> tuple[Points, list[Points]]:
     image = _picture(view, lesson.moment.id)
     if image is None:
-        return Points(np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32))
-    points, (height, width) = points_of(image), image.shape[:2]
+        return _NO_POINTS, []
+    points, (height, width), place = points_of(image), image.shape[:2], []
     if lesson.pointed_at:
-        return points.within([part.box for part in lesson.parts if part.box is not None], width, height)
+        points = points.within([part.box for part in lesson.parts if part.box is not None], width, height)
     for beside in moments_beside(view, lesson.moment, 1):
         other = _picture(view, beside.id)
-        points = points.without(points_of(other)) if other is not None else points
-    return points
+        if other is not None:
+            place.append(points_of(other))
+            points = points if lesson.pointed_at else unlike(image, points, other, place[-1])
+    return points, place
 
 
 def _picture(view: View, moment_id: int) -> Image | None:
@@ -310,7 +328,7 @@ def _apart(ranked: Sequence[_Candidate]) -> list[_Candidate]:
     """The likeliest of those that are close to each other."""
     chosen: list[_Candidate] = []
     for one in ranked:
-        if len(chosen) == CHECKED:
+        if len(chosen) == MOST_CHECKED:
             break
         if all(one.stream != other.stream or abs(one.t_us - other.t_us) > _APART_US for other in chosen):
             chosen.append(one)
