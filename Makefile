@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PLUGINS := onnx convert ocr vam hearing openai gguf egagent
+PLUGINS := onnx convert ocr vam hearing openai gguf egagent eventmem
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types contract bench eval torture setup clean
@@ -37,7 +37,7 @@ eval: setup
 	$(BIN)/python tools/bench_report.py --eval "$(EVAL)" --work "$(WORK)"
 
 torture: setup
-	$(BIN)/python tools/torture.py --cycles 300
+	$(BIN)/python tools/torture.py --cycles 10000
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

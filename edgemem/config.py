@@ -1,17 +1,23 @@
-"""Settings: one strict TOML, overridden by `--set KEY=VALUE`. An unknown key stops the start and names the nearest valid one."""
+"""Settings: one strict TOML file, overridden by `--set KEY=VALUE`. An unknown key is an error, which names the nearest valid key."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
+from edgemem import files
+from edgemem.characters import is_storable
+from edgemem.clock import zone
 from edgemem.errors import UsageError, nearest
+from edgemem.secret import STARS, Secret, address, from_plain, reveal, shown_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -20,46 +26,50 @@ else:
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-SECRET = ("_key", "_auth")
-"""How the names of keys end whose values are never shown."""
+MOST_FILE_BYTES = 1 << 20
+"""Largest settings file or recipe that is read."""
+_SECRET_NAME = re.compile(r"(^|.*[_-])(key|auth|authorization|token|secret|password|passphrase|credentials?)", re.IGNORECASE)
+"""Names of keys in plugins' tables whose values are never shown, whatever type the plugin gave them."""
+_DEEPEST = 64
+"""Tables and lists in one another; settings need five."""
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What edgemem may use of the board."""
+    """Limits on the resources of the board."""
 
-    disk: str = "4GiB"
-    """Cap on everything in the memory directory together."""
+    disk: str | int = "4GiB"
+    """Cap on everything in the memory directory together: a size such as "64MiB", or a number of bytes."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a memory is written."""
+    """Settings for writing a memory."""
 
     durability: Literal["normal", "full"] = "normal"
-    """What a power cut may take: "normal" the last seconds (what was written since the log was last synced), "full" nothing, for a sync
-    with every transaction. A crash of the process takes nothing either way."""
+    """What a power failure may lose: with "normal" the last seconds (data written since the last sync of the log); with "full" nothing,
+    because every transaction is synced. A crash of the process loses nothing in both cases."""
     key_file: str = ""
     """File with the key of an encrypted memory: 64 hexadecimal digits (`edgemem memory keygen FILE`) or a passphrase."""
     key_tpm: str | int = ""
     """Instead of a file: context file or persistent handle of the key that a TPM keeps, as `tpm2_unseal -c` takes it."""
-    key_tpm_auth: str = ""
+    key_tpm_auth: Secret = msgspec.field(default_factory=Secret)
     """Password or policy of that object, as `tpm2_unseal -p` takes it, such as "pcr:sha256:0,7"."""
 
 
 class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which models run, and how."""
+    """Settings for models."""
 
-    threads: int = 0
+    threads: Annotated[int, msgspec.Meta(ge=0, le=1024)] = 0
     """Threads per model; 0 = all cores of the board, at most 4."""
     runtime: list[str] = msgspec.field(default_factory=lambda: ["onnx"])
-    """Runtimes by name, such as ["tensorrt", "onnx"]: a model is loaded by the first that is installed and can load it."""
+    """Runtimes by name, such as ["tensorrt", "onnx"]: the first one that is installed and can load a model is used."""
     runtimes: dict[str, dict[str, Any]] = {}
     """Settings of the runtimes, by name, such as `[engines.runtimes.onnx]`."""
     cards: list[str] = []
     """More folders of engine cards; a card there replaces the shipped one of the same name."""
     roles: dict[str, str] = {}
-    """Card by role, such as `embed_joint = "siglip2-base-hub"`. A role that is not named takes the first card that is fetched."""
+    """Card by role, such as `embed_joint = "siglip2-base-hub"`. For other roles the first fetched card is used."""
 
     def __post_init__(self) -> None:
         if not self.runtime or len(set(self.runtime)) < len(self.runtime):
@@ -67,20 +77,20 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a language model is asked for one task. What is not set is as in the task "default", and then as whoever asks wants it."""
+    """Settings of a language model for one task. Values that are not set come from the task "default", then from the caller."""
 
     max_tokens: int | None = None
-    """Of the answer."""
+    """Limit for the answer."""
     thinking_tokens: int | None = None
-    """Room for what the model thinks before it answers, beside `max_tokens`. Not set: none until a model needed some."""
+    """Tokens for thinking before the answer, in addition to `max_tokens`. Not set: none until a model needs some."""
     reasoning_effort: str | None = None
     """Such as "low", "medium", "high"; passed on to the server."""
     extra_body: dict[str, Any] | None = None
     """Further keys of the request, such as { chat_template_kwargs = { enable_thinking = false } }."""
     vision: bool | None = None
-    """Whether pictures are shown. Not set: where the model can see, as its server tells or as it turned out."""
+    """Whether pictures are sent. Not set: if the model accepts them, as its server reports or as earlier calls showed."""
     silence_s: float | None = None
-    """Longest silence of the server; not set = 240."""
+    """Longest time without data from the server; not set = 240."""
 
     def __post_init__(self) -> None:
         if (self.max_tokens or 1) < 1 or (self.thinking_tokens or 0) < 0 or (self.silence_s is not None and self.silence_s <= 0):
@@ -88,60 +98,54 @@ class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one question may spend on language models. Then the local planner finishes it."""
+    """Limits on the use of language models for one question. After that the local planner finishes it."""
 
     chat: str = ""
     """Which one answers, by name, such as "openai"; empty = the first that is configured, "none" = none."""
-    tokens_per_question: int = 60_000
-    seconds_per_question: float = 600.0
+    tokens_per_question: Annotated[int, msgspec.Meta(ge=0)] = 60_000
+    seconds_per_question: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 600.0
     """Time spent waiting for the model."""
-    parallel: int = 4
+    parallel: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     """Calls at the same time, where several are independent, such as looks at several pictures."""
     send_pictures: bool = True
-    """Pictures may leave for the model; without it models are asked in words only."""
+    """Whether pictures may be sent to the model; if not, only text is sent."""
     redact: list[str] = []
-    """Regular expressions; what they match is blackened in every text that leaves for a model."""
+    """Regular expressions; matching text is blacked out in every text for a model."""
     tasks: dict[str, TaskSettings] = {}
-    """By task, such as `[models.tasks.planner]`; "default" holds for every task that says nothing else."""
+    """By task, such as `[models.tasks.planner]`; "default" applies to all tasks without their own value."""
 
     def __post_init__(self) -> None:
-        if self.parallel < 1:
-            raise ValueError("parallel must be at least 1")
         for pattern in self.redact:
             try:
                 re.compile(pattern)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 raise ValueError(f"redact: {pattern!r} is not a regular expression ({error})") from None
 
     def task(self, name: str) -> TaskSettings:
-        """What holds for a task: its own settings over those of "default"."""
+        """The settings of a task: its own ones, else those of "default"."""
         own, default = self.tasks.get(name, TaskSettings()), self.tasks.get("default", TaskSettings())
         both = {key: value if value is not None else getattr(default, key) for key, value in msgspec.structs.asdict(own).items()}
         return TaskSettings(**both)
 
 
 class KeepRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long something is kept: a stream, a place, or a place in a stream."""
+    """How long data is kept: of a stream, of a place, or of a place in a stream."""
 
-    keep_days: float
+    keep_days: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
     """Nothing older stays; 0 = it is never kept at all."""
     stream: str = "*"
     """Name of the stream, with * and ? as wildcards."""
     place: str = ""
     """Scene label, such as "bathroom"; empty = everything of the stream."""
     min_score: float = 0.3
-    """How sure the label must be."""
-
-    def __post_init__(self) -> None:
-        if self.keep_days < 0:
-            raise ValueError("keep_days must not be negative")
+    """Least score of the label."""
 
 
-class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be seen at all. It applies before the first byte is written."""
+class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be stored. It is checked before anything is written."""
 
     streams: list[str] = msgspec.field(default_factory=lambda: ["*"])
-    """Streams that consent was given for, with * and ? as wildcards. Of others nothing is kept."""
+    """Streams with consent, with * and ? as wildcards. Nothing of other streams is stored."""
     masks: dict[str, list[tuple[float, float, float, float]]] = {}
     """By stream (with wildcards): rectangles left, top, right, bottom as fractions of the picture that are blackened."""
 
@@ -162,52 +166,53 @@ class RunSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stream that the daemon sees."""
 
     source: str
-    """A camera (`0`, `/dev/video0`), a URL (`rtsp://...`), a video file or a folder of pictures."""
+    """A camera (`0`, `/dev/video0`), a URL (`rtsp://...`), a video file or a folder of pictures. What is secret in a URL is never shown."""
     stream: str = ""
-    """Name of the stream; empty = the camera's or file's."""
+    """Name of the stream; empty = that of the camera or file."""
     recipe: str = ""
-    """How to see and what to keep; empty = the settings'."""
+    """Recipe of the stream; empty = that of the settings."""
 
     def __post_init__(self) -> None:
         if not self.source.strip():
             raise ValueError("source must name a camera, a URL, a file or a folder")
+        msgspec.structs.force_setattr(self, "source", address(self.source))
 
 
 class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `edgemem run` sees, and where it remembers."""
+    """Settings of `edgemem run`."""
 
     memory: str = ""
     """The memory's directory."""
     sources: list[RunSource] = []
     services: list[dict[str, Any]] = []
-    """What runs beside the agent: `use` names a service of a plugin, the other keys are its parameters."""
+    """Services that run beside the agent: `use` names a service of a plugin, the other keys are its parameters."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that a configuration file may say."""
+    """All settings of a configuration file."""
 
     home: str = ""
     """Data directory; empty = EDGEMEM_HOME, else the XDG data directory."""
     recipe: str = "default"
     timezone: str = "UTC"
-    """IANA zone in which questions mean "today" and answers tell the time."""
+    """IANA time zone for "today" in questions and for times in answers."""
     plugins_dirs: list[str] = []
     recipes_dirs: list[str] = []
     budget: Budget = Budget()
-    store: StoreSettings = StoreSettings()
-    privacy: Privacy = Privacy()
+    store: StoreSettings = msgspec.field(default_factory=StoreSettings)
+    privacy: PrivacySettings = PrivacySettings()
     teach: Teaching = Teaching()
     retention: list[KeepRule] = []
-    """Rules beside the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
+    """Rules in addition to the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
     engines: EngineSettings = EngineSettings()
     models: ModelSettings = ModelSettings()
     run: RunSettings = RunSettings()
     tables: dict[str, dict[str, Any]] = {}
-    """Tables that belong to plugins, by name, not checked yet; a file writes them at the top, as `[openai]`."""
+    """Tables of plugins, by name, not checked yet; in a file they are at the top level, such as `[openai]`."""
 
 
 def home_dir(settings: Settings) -> Path:
-    """The one directory for built things: fetched weights, caches, media."""
+    """The directory for fetched weights, caches and media."""
     named = settings.home or os.environ.get("EDGEMEM_HOME", "")
     if named:
         return Path(named).expanduser()
@@ -222,36 +227,56 @@ def firmware_dir() -> Path:
     return inside if inside.is_dir() else package.parent / "firmware_configs"
 
 
-def parse_bytes(text: str) -> int:
-    """`"64MiB"`, `"1.5 GB"`, `"4096"` -> bytes. Raises UsageError with an example."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
+def parse_bytes(size: str | int) -> int:
+    """`"64MiB"`, `"1.5 GB"`, `"4096"`, `4096` -> bytes. Raises UsageError with an example."""
+    match = re.fullmatch(r"\s*([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]{0,3})\s*", str(size))
     unit = _UNITS.get(match[2].upper()) if match else None
-    if match is None or unit is None:
-        raise UsageError(f'"{text}" is not a size; write it like 64MiB or 4GB')
-    return int(float(match[1]) * unit)
+    if match is None or unit is None or (count := int(Fraction(match[1]) * unit)) >= 1 << 63:
+        raise UsageError(f'"{str(size)[:40]}" is not a size; write it like 64MiB or 4GB')
+    return count
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dict. Raises UsageError naming the file and the line."""
+    """A TOML file as a dict. Raises UsageError, which names the file and the line."""
     try:
-        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        return dict(tomllib.loads(files.read(path, MOST_FILE_BYTES).decode("utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read ({error})") from None
-    except tomllib.TOMLDecodeError as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise UsageError(f"{path}: cannot be read ({why})") from None
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not valid TOML ({error})") from None
 
 
 def convert(data: Any, kind: type[T], where: str) -> T:
     """Check plain data against a strict Struct. Raises UsageError naming `where`, the key, and the nearest valid key."""
+    if why := _unusable(data):
+        raise UsageError(f"{where}: {why}")
     try:
-        return msgspec.convert(data, kind)
+        return msgspec.convert(data, kind, dec_hook=from_plain)
     except msgspec.ValidationError as error:
         message = str(error)
         unknown = re.search(r"unknown field `([^`]*)`", message)
         hint = nearest(unknown[1], _keys_at(kind, message)) if unknown else ""
         raise UsageError(f"{where}: {_plain(message)}{hint}") from None
+
+
+def _unusable(value: Any, key: str = "", depth: int = 0) -> str:
+    """Why a value of plain data fits no setting, whatever its type: no number, no text that can be stored, tables without end; else ""."""
+    if isinstance(value, dict | list):
+        if depth == _DEEPEST:
+            return f"`{key[:60]}`: tables stand in one another without end"
+        inner = value.items() if isinstance(value, dict) else ((f"[{place}]", item) for place, item in enumerate(value))
+        named = ((f"{key}{'.' if key and isinstance(value, dict) else ''}{name}", item) for name, item in inner)
+        return next((why for name, item in named if (why := _unusable(item, name, depth + 1))), "")
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"`{key}` must be a finite number"
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return f"`{key}` is a number beyond what 64 bits hold"
+    if isinstance(value, str) and ("\0" in (whole := reveal(value)) or not is_storable(whole)):
+        return f"`{key}` is not UTF-8 text without NUL"
+    return ""
 
 
 def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
@@ -261,34 +286,40 @@ def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
     data = read_toml(path) if path else {}
     where = str(path) if path else "settings"
     for item in overrides:
-        key, equals, value = item.partition("=")
-        if not equals or not key.strip():
-            raise UsageError(f'--set "{item}": write it as KEY=VALUE, such as budget.disk=64MiB')
-        _put(data, key.strip().split("."), _value(value.strip()), item)
-        shown = f"{key}=***" if key.strip().endswith(SECRET) else item
-        where = f"--set {shown}" if not path else f"{path} with --set"
+        name, equals, value = item.partition("=")
+        key = name.strip()
+        if not equals or not key:
+            raise UsageError(f'--set "{_key_like(item)}": write it as KEY=VALUE, such as budget.disk=64MiB')
+        _put(data, key.split("."), _value(value.strip()), f"--set {_key_like(key)}")
+        where = f"--set {_key_like(key)}" if not path else f"{path} with --set"
     if "tables" in data:
         raise UsageError(f'{where}: unknown key "tables"')
     own = {field.encode_name for field in msgspec.structs.fields(Settings)}
     foreign = {name: value for name, value in data.items() if name not in own and isinstance(value, dict)}
     settings = convert({key: value for key, value in data.items() if key not in foreign} | {"tables": foreign}, Settings, where)
     parse_bytes(settings.budget.disk)
+    zone(settings.timezone)
     return settings
 
 
-def _put(data: dict[str, Any], keys: list[str], value: Any, item: str) -> None:
+def _key_like(text: str) -> str:
+    """The beginning of an override that may be the name of a key: what follows may be a secret."""
+    return (re.match(r"[\w.-]*", text) or [""])[0][:80]
+
+
+def _put(data: dict[str, Any], keys: list[str], value: Any, where: str) -> None:
     for key in keys[:-1]:
         data = data.setdefault(key, {})
         if not isinstance(data, dict):
-            raise UsageError(f'--set "{item}": {key} is a value, not a table')
+            raise UsageError(f"{where}: {key} is a value, not a table")
     data[keys[-1]] = value
 
 
 def _value(text: str) -> Any:
-    """A TOML value where the text is one (`3`, `true`, `["a"]`), else the text itself."""
+    """The TOML value of a text (`3`, `true`, `["a"]`), else the text itself."""
     try:
         return tomllib.loads(f"v = {text}")["v"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
         return text
 
 
@@ -315,14 +346,16 @@ def _is_struct(kind: Any) -> bool:
 
 
 def dump(settings: Settings) -> Mapping[str, Any]:
-    """Settings as plain data, plugins' tables beside the core's own, for `edgemem config show`."""
-    plain: dict[str, Any] = msgspec.to_builtins(settings)
+    """Settings as plain data that may be shown, plugins' tables beside the core's own, for `edgemem config show`."""
+    plain: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=shown_text)
     tables: dict[str, Any] = plain.pop("tables")
-    return _without_keys(plain | tables)  # type: ignore[no-any-return]
+    return _without_secrets(plain | tables)  # type: ignore[no-any-return]
 
 
-def _without_keys(value: Any) -> Any:
-    """The same with asterisks for everything that is called `..._key`: what is shown may be pasted into a report."""
-    if not isinstance(value, dict):
-        return value
-    return {name: "***" if name.endswith(SECRET) and inner else _without_keys(inner) for name, inner in value.items()}
+def _without_secrets(value: Any) -> Any:
+    """The same with stars for everything that is called a key or the like, and for what is secret in addresses."""
+    if isinstance(value, dict):
+        return {name: STARS if _SECRET_NAME.fullmatch(name) and inner else _without_secrets(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_secrets(inner) for inner in value]
+    return str(address(value)) if isinstance(value, str) else value

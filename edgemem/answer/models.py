@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from contextvars import ContextVar, copy_context
 import msgspec
 
 from edgemem.answer.calls import Call, recorded
+from edgemem.answer.redaction import Redaction
 from edgemem.answer.session import Session
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
@@ -31,12 +31,6 @@ IMAGE_TOKENS = 1000
 _THINKING_TOKENS = 4096
 """Room that a model gets which thought until its tokens were used up; at least four times what it had."""
 
-_INVISIBLE = dict.fromkeys(
-    (*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, 0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070),
-     0xFEFF, *range(0xE0000, 0xE0080))
-)  # fmt: skip
-"""Control characters, zero-width and direction marks, Unicode tags: text that a model reads and a person does not."""
-
 
 class Remaining(Record, frozen=True):
     """What a question may still use up of language models: tokens, and the smaller share of its tokens and seconds."""
@@ -54,6 +48,7 @@ class Models:
         self._chat = chat
         self._settings = settings or ModelSettings()
         self._why_not = why_not
+        self._redaction = Redaction(self._settings.redact)
         self._lock = threading.Lock()
         self._thinking: dict[str, int] = {}
         """By task: room that its model turned out to need."""
@@ -179,7 +174,7 @@ class Models:
         return msgspec.structs.replace(
             prompt,
             messages=tuple(self._outgoing_message(message) for message in prompt.messages),
-            schema=strict_schema(prompt.schema) if prompt.schema is not None else None,
+            schema=self._redaction.schema(strict_schema(prompt.schema)) if prompt.schema is not None else None,
             max_tokens=settings.max_tokens or prompt.max_tokens,
             thinking_tokens=room,
             reasoning_effort=settings.reasoning_effort or prompt.reasoning_effort,
@@ -188,13 +183,11 @@ class Models:
         )
 
     def _outgoing_message(self, message: ChatMessage) -> ChatMessage:
-        cleaned = msgspec.structs.replace(message, text=self._clean(message.text))
+        """Plain strings are cleaned and blackened first; what is data is encoded after that, so that no escape hides a word."""
+        data = "" if message.data is None else msgspec.json.encode(self._redaction.data(message.data)).decode()
+        text = "\n".join(filter(None, (self._redaction.text(message.text), data)))
+        cleaned = msgspec.structs.replace(message, text=text, data=None)
         return cleaned if self._settings.send_pictures else msgspec.structs.replace(cleaned, images=(), image_ids=())
-
-    def _clean(self, text: str) -> str:
-        for pattern in self._settings.redact:
-            text = re.sub(pattern, "█", text)
-        return text.translate(_INVISIBLE)
 
     def _refuse_beyond_caps(self, session: Session, expected: int) -> None:
         used = sum(call.tokens_in + call.tokens_out for call in session.calls) + session.reserved_tokens

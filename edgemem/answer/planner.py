@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,12 +22,14 @@ from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan, resolve
 from edgemem.errors import ChatError, PluginError, PluginFailure, UsageError
 from edgemem.records import Answer, Question, Usage
+from edgemem.remember.rows.reading import FOREVER_US
 
 if TYPE_CHECKING:
     from edgemem.answer.retrievers.frames import Roles
     from edgemem.remember.view import View
 
 OPTIONS_LIMIT = 100
+_LONG_NUMBER = re.compile(r"[\d.,:-]{5,}")
 _EVIDENCE_LIMIT = 10
 
 
@@ -82,14 +85,22 @@ def ask(view: View, question: Question, kit: AnswerKit, before: str = "") -> tup
     if not any(map(str.isalnum, question.text)):
         raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
 
-    def understood() -> tuple[Parsed, TimeSpan]:
-        parsed = understand(question.text, understand(before) if before else None)
-        return parsed, resolve(parsed.time, question, view)
-
-    session = Session(question, understood, empty=view.bounds() is None)
+    session = Session(question, lambda: _understood(view, question, before), empty=view.bounds() is None, picture=view.picture)
     with kit.models.answering(session):
         reply = _run(view, session, kit)
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
+
+
+def _understood(view: View, question: Question, before: str) -> tuple[Parsed, TimeSpan]:
+    """What is asked, of which time. A number that no clock and no count reaches is no time: the question is answered as having none."""
+    try:
+        parsed = understand(question.text, understand(before) if before else None)
+        span = resolve(parsed.time, question, view)
+        if all(abs(t_us or 0) <= FOREVER_US for t_us in (span.from_us, span.to_us)):
+            return parsed, span
+    except (OverflowError, ValueError):
+        parsed = understand(_LONG_NUMBER.sub("", question.text))
+    return parsed, TimeSpan(problem="A number in the question is beyond every time and count that this memory could hold.")
 
 
 def _run(view: View, session: Session, kit: AnswerKit) -> Reply:

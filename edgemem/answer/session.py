@@ -51,6 +51,8 @@ class Session:
     """What calls that are under way may take at most."""
     unshown: dict[str, str] = field(default_factory=dict)
     """Tasks that wanted to show pictures and could not, with the reason."""
+    picture: Callable[[int], bytes] | None = None
+    """The JPEG of a moment, in the view of this question; raises MemoryDirError where it has faded. For planners that show pictures."""
 
     @property
     def picture_notes(self) -> tuple[str, ...]:
@@ -90,6 +92,8 @@ class Session:
         return found
 
 
+_ID_DIGITS = 18
+"""What SQLite can count to has more."""
 _RECENT = 10
 """Sessions that are looked through for a question that stands by itself."""
 
@@ -101,7 +105,7 @@ def question_before(view: View, which: str) -> str:
     """
     if not which:
         return ""
-    if which != "last" and not which.isdecimal():
+    if which != "last" and not (which.isdecimal() and len(which) <= _ID_DIGITS):
         raise UsageError(f'"{which}" is no session; give its number (edgemem sessions list) or "last"')
     if which == "last":
         asked = (head.question for head in view.sessions(limit=_RECENT))

@@ -13,6 +13,7 @@ import msgspec
 
 from edgemem.answer.calls import Call, restored, stored
 from edgemem.answer.tools import Reply
+from edgemem.characters import visible
 from edgemem.clock import to_local
 from edgemem.remember.entries import NewSession, NewStep
 from edgemem.remember.rows.reading import FOREVER_US
@@ -88,7 +89,7 @@ def _brief(result: object) -> Plain:
 
 
 def trace_text(log: NewSession, tz: str) -> str:
-    """One line for every step, times in `tz`. Never raises: what it does not know, it says as it stands."""
+    """One line for a step, times in `tz`; no name or text makes lines of its own. Never raises: what it does not know, it says as is."""
     calls = [restored(call) for call in log.calls]
     as_of = "" if log.as_of_us >= FOREVER_US else f", as of {_time(log.as_of_us, tz)}"
     lines = [f'"{_short(log.question)}", asked {_time(log.asked_us, tz)}{as_of}; recipe {log.recipe}, planner {log.planner}']
@@ -97,7 +98,7 @@ def trace_text(log: NewSession, tz: str) -> str:
         lines.append(f"{number}. {_step_line(step, tz)}")
     lines += [_call_line(call) for call in calls if call.step > len(log.steps)]
     lines.append(_end_line(log, len(calls)))
-    return "\n".join((*lines, *(f"   note: {note}" for note in log.notes)))
+    return "\n".join(map(visible, (*lines, *(f"   note: {note}" for note in log.notes))))
 
 
 def _step_line(step: NewStep, tz: str) -> str:

@@ -1,16 +1,22 @@
-"""What every command shares: its environment, its options, output and errors."""
+"""Shared by all commands: environment, options, output and errors."""
 
 from __future__ import annotations
 
+import io
+import logging
 import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
+from edgemem.characters import storable, visible, visible_json
 from edgemem.config import load
 from edgemem.errors import EdgememError
 from edgemem.extend.environment import Environment
@@ -24,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CommandContext(Environment):
-    """The environment of one command, as its options describe it."""
+    """The environment of one command, from its options."""
 
     def __init__(self, config: Path | None, overrides: tuple[str, ...], plugins_dirs: tuple[Path, ...] = ()) -> None:
         super().__init__(lambda: load(self._config, self._overrides), plugins_dirs)
@@ -32,7 +38,7 @@ class CommandContext(Environment):
         self._overrides = overrides
 
     def add(self, option: str, value: Any) -> None:
-        """Take a common option that stood behind the command's name."""
+        """Add a common option that was given after the command's name."""
         if option == "config":
             self._config = value
         elif option == "overrides":
@@ -40,8 +46,13 @@ class CommandContext(Environment):
         else:
             self._plugins_dirs += tuple(value)
 
+    @property
+    def given(self) -> tuple[Path | None, tuple[str, ...]]:
+        """The settings file and the overrides, for a process of its own."""
+        return self._config, self._overrides
+
     def memory(self, directory: Path) -> Memory:
-        """The memory in this directory; what it reports goes to stderr as a note."""
+        """The memory in this directory; its messages are printed as notes on stderr."""
         from edgemem.serve.memory import Memory
 
         return Memory(directory, self, lambda text: note(f"note: {text}"))
@@ -51,14 +62,14 @@ pass_environment = click.make_pass_decorator(CommandContext)
 
 
 def common_options(command: F) -> F:
-    """`--config`, `--set` and `--plugins-dir`, which every command takes (also in front of it)."""
+    """`--config`, `--set` and `--plugins-dir`, which every command has (they may also come before its name)."""
     for option in reversed(_COMMON):
         command = option(command)
     return command
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Options given after the command are added to those before it. Nothing was made yet: options are read before any command runs."""
+    """Add options that come after the command to those before it. Options are read before any command runs, so nothing was made yet."""
     if value and isinstance(context.obj, CommandContext):
         context.obj.add(parameter.name or "", value)
     return value
@@ -77,40 +88,85 @@ _COMMON = (
     ),
 )  # fmt: skip
 
+
+def with_common_options(command: click.Command) -> click.Command:
+    """A plugin's command with the common options that it does not have itself; those of a group get them too."""
+    if isinstance(command, click.Group):
+        for part in command.commands.values():
+            with_common_options(part)
+        return command
+    own = {parameter.name for parameter in command.params}
+    common = click.command()(common_options(lambda: None)).params
+    command.params += [parameter for parameter in common if parameter.name not in own]
+    return command
+
+
+COUNT = click.IntRange(1, (1 << 63) - 1)
+"""A number of something, as far as a memory counts."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 memory_option = click.option("--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory.")
 
 
+def print_line(text: str = "", *, err: bool = False) -> None:
+    """One line, whatever the text holds: line breaks, control and direction characters of it show as their escapes."""
+    click.echo(visible(text), err=err)
+
+
+def print_lines(text: str, indent: str = "", *, err: bool = False) -> None:
+    """A text with lines of its own. All but the first begin with `indent`, so that none of them passes for a line of ours."""
+    first, *others = text.split("\n")
+    for line in (first, *(f"{indent}{other}" for other in others)):
+        print_line(line, err=err)
+
+
 def print_json(data: Any) -> None:
     """One JSON object on stdout, in the order it was built."""
-    click.echo(msgspec.json.encode(data, order=None).decode())
+    click.echo(json_text(data))
+
+
+def json_text(data: Any) -> str:
+    """JSON on one line, as a terminal may print it."""
+    try:
+        encoded = msgspec.json.encode(data, order=None)
+    except UnicodeEncodeError:  # the name of a file that is no UTF-8
+        encoded = msgspec.json.encode(_storable(msgspec.to_builtins(data)), order=None)
+    return visible_json(encoded.decode())
+
+
+def _storable(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {_storable(key): _storable(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_storable(value) for value in data]
+    return storable(data) if isinstance(data, str) else data
 
 
 class ProgressBars:
-    """A bar for each thing that makes progress, one after the other; nothing where stderr is no terminal."""
+    """One progress bar per task, one after the other; nothing if stderr is no terminal."""
 
     def __init__(self, position: Callable[[int], str] = str) -> None:
-        """`position` says how far a thing without an end has come."""
+        """`position` formats the progress of a task without an end."""
         self._position = position
         self._shown = sys.stderr.isatty()
         self._what = ""
         self._bar: ProgressBar[int] | None = None
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
-        """So much of it is done, of so much (None: it has no end)."""
+        """Show the progress of a task: `done` of `total` (None: it has no end)."""
         if not self._shown:
             return
         if self._bar is None or what != self._what:
             self.end()
-            self._what, self._bar = what, _bar(what, total)
+            self._what, self._bar = what, _bar(visible(what), total)
         if total is None:
-            self._bar.label = f"{what} {self._position(done)}"
+            self._bar.label = f"{visible(what)} {self._position(done)}"
             self._bar.render_progress()
         else:
             self._bar.update(max(0, min(done, max(total, 1)) - self._bar.pos))
 
     def end(self) -> None:
-        """End the line of the present bar, so that other lines may follow."""
+        """End the line of the current bar, so that other lines may follow."""
         if self._bar is not None:
             self._bar.render_finish()
         self._bar = None
@@ -118,14 +174,14 @@ class ProgressBars:
 
 def _bar(label: str, total: int | None) -> ProgressBar[int]:
     if total is None:
-        endless: Iterator[int] = (number for number in range(0))  # an iterator of unknown length makes a bar without one
+        endless: Iterator[int] = (number for number in range(0))  # an iterator of unknown length gives a bar without a length
         return click.progressbar(endless, label=label, file=sys.stderr, bar_template="%(label)s", show_eta=False)
     return click.progressbar(length=max(total, 1), label=label, file=sys.stderr)
 
 
 @contextmanager
 def progress(position: Callable[[int], str] = str) -> Iterator[ProgressBars]:
-    """Progress bars whose last line is ended with the block."""
+    """Progress bars; the last line ends with the block."""
     bars = ProgressBars(position)
     try:
         yield bars
@@ -135,24 +191,46 @@ def progress(position: Callable[[int], str] = str) -> Iterator[ProgressBars]:
 
 def note(text: str) -> None:
     """One line for the person at the terminal; stdout stays for results."""
-    click.echo(text, err=True)
+    print_line(" ".join(text.split()), err=True)
 
 
 def table(rows: Iterable[tuple[str, ...]], header: tuple[str, ...]) -> None:
     """Rows in aligned columns."""
-    lines = [header, *rows]
+    lines = [header, *(tuple(map(visible, row)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        print_line("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def short(text: str, limit: int) -> str:
-    """On one line, and cut where it is longer than `limit` characters."""
+    """The text on one line, cut to `limit` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def fail(error: EdgememError) -> int:
     """Print an error as one line on stderr; returns its exit code."""
-    click.echo(f"edgemem: {' '.join(str(error).split())}", err=True)
+    note(f"edgemem: {error}")
     return error.exit_code
+
+
+def guard_terminal() -> None:
+    """From now on nothing that this process prints by itself drives the terminal or fails on its encoding: neither logs nor tracebacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    logging.lastResort = _LogLines(logging.WARNING)
+    sys.excepthook = _print_traceback
+    threading.excepthook = lambda failed: _print_traceback(failed.exc_type, failed.exc_value, failed.exc_traceback)
+
+
+class _LogLines(logging.Handler):
+    """Prints each record as a note: it takes the place of what Python does where nobody configured logging."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(self.format(record))
+
+
+def _print_traceback(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    for part in traceback.format_exception(kind, error, trace):
+        print_lines(part.rstrip("\n"), "  ", err=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json
+from edgemem.cli.app import CommandContext, common_options, json_option, json_text, note, pass_environment, print_json, print_line
 from edgemem.config import Settings, dump, parse_bytes
 from edgemem.errors import BudgetError, UsageError
+from edgemem.secret import schema_of_secret
 
 
 @click.group()
 def config() -> None:
-    """Settings: check a file, show what holds, print the JSON Schema."""
+    """Settings: check a file, show the values, print the JSON Schema."""
 
 
 @config.command()
@@ -21,12 +22,16 @@ def config() -> None:
 def check(environment: CommandContext) -> None:
     """Check the settings, the plugins, the recipes they name, and the sources and services of the daemon.
 
-    A recording that is not there is a warning: the daemon waits for it.
+    A recording that does not exist is a warning: the daemon waits for it.
     """
     from edgemem.device.agent import check_sources
     from edgemem.remember.disk.page_budget import BudgetShares
 
-    environment.recipe()
+    for name in dict.fromkeys(["", *(source.recipe for source in environment.settings.run.sources)]):
+        recipe = environment.recipe(name)
+        environment.recipes.check(recipe)
+        environment.chains(recipe)
+        environment.kit(name)
     try:
         BudgetShares.of(parse_bytes(environment.settings.budget.disk))
     except BudgetError as error:
@@ -34,7 +39,7 @@ def check(environment: CommandContext) -> None:
     for missing in check_sources(environment):
         note(f"warning: {missing}")
     environment.services()
-    click.echo("settings, plugins and recipe are in order")
+    print_line("settings, plugins and recipe are correct")
 
 
 @config.command()
@@ -42,13 +47,13 @@ def check(environment: CommandContext) -> None:
 @common_options
 @pass_environment
 def show(environment: CommandContext, as_json: bool) -> None:
-    """Show every setting as it holds now."""
+    """Show the value of every setting."""
     data = dump(environment.settings)
     if as_json:
         print_json(data)
         return
     for key, value in _flat(data):
-        click.echo(f"{key} = {msgspec.json.encode(value).decode()}")
+        print_line(f"{key} = {json_text(value)}")
 
 
 def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
@@ -61,11 +66,11 @@ def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
 @common_options
 @pass_environment
 def schema(environment: CommandContext) -> None:
-    """Print the JSON Schema of the settings file, tables of the plugins included."""
+    """Print the JSON Schema of the settings file, including tables of plugins."""
     claimed = environment.plugins.claimed_tables()
     runtimes = {name: runtime.settings for name, runtime in environment.plugins.components("runtimes").items()}
     kinds = [Settings, *claimed.values(), *runtimes.values()]
-    (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}", schema_hook=schema_of_secret)
     properties = parts[own["$ref"].rpartition("/")[2]]["properties"]
     del properties["tables"]
     properties |= dict(zip(claimed, others, strict=False))

@@ -1,4 +1,4 @@
-"""`edgemem name`: give a voice or a thing a name, or take it back."""
+"""`edgemem name`: name a voice or a thing, or remove its name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json, progress
+from edgemem.cli.app import (
+    CommandContext,
+    common_options,
+    json_option,
+    memory_option,
+    note,
+    pass_environment,
+    print_json,
+    print_line,
+    progress,
+)
 from edgemem.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -24,18 +34,18 @@ _VOICE = re.compile(r"(?:speaker)?[: ]?(\d{1,9})", re.IGNORECASE)
 @click.argument("name", required=False)
 @memory_option
 @click.option("--box", metavar="x0,y0,x1,y1", help="Where in the picture the thing is, in pixels or as fractions of width and height.")
-@click.option("--undo", is_flag=True, help="It was somebody or something else: take the name back.")
+@click.option("--undo", is_flag=True, help="Remove the name: the voice has only a number again, the thing is not known any more.")
 @json_option
 @common_options
 @pass_environment
 def name(environment: CommandContext, what: str, name: str | None, memory: Path, box: str | None, undo: bool, as_json: bool) -> None:
     """Name the voice speaker:N, or the thing that the moment mN or the picture FILE shows.
 
-    From now on all utterances of that voice, old and new, are NAME's; questions as of earlier still see the number. Several voices may be
-    one person. A new name takes the place of an earlier one.
+    From now on all utterances of that voice, old and new, belong to NAME; questions as of an earlier time still show the number. Several
+    voices may be one person. A new name replaces an earlier one.
 
     A thing is found again in what is remembered and in what comes: edgemem name m12 "my keys". Best is a picture that it fills, at a place
-    that was seen just before or after without it; --box says where it is. Take it back with: edgemem name m12 --undo, or THING --undo.
+    that was seen just before or after without it; --box says where it is. Remove the name with: edgemem name m12 --undo, or THING --undo.
     """
     if _VOICE.fullmatch(what.strip()):
         if box is not None:
@@ -58,9 +68,9 @@ def _name_voice(environment: CommandContext, voice: str, name: str | None, memor
     if as_json:
         print_json(named_json(number, wanted, number_of))
     elif wanted:
-        click.echo(f"{own_name} is {wanted}: {count}; take it back with: edgemem name speaker:{number} --undo --memory {memory}")
+        print_line(f"{own_name} is {wanted}: {count}; undo this with: edgemem name speaker:{number} --undo --memory {memory}")
     else:
-        click.echo(f"{own_name} is a number again: {count}")
+        print_line(f"{own_name} is a number again: {count}")
 
 
 def _number(voice: str) -> int:
@@ -83,7 +93,7 @@ def _require(view: View, own_name: str, memory: Path) -> None:
         return
     known = [entity.name for entity in view.entities(kind="voice", limit=50)]
     heard = known or view.utterances(limit=1)
-    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if heard else ": nobody was heard yet"}')
+    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if heard else ": no voice was heard yet"}')
 
 
 def _name_thing(
@@ -118,9 +128,9 @@ def _print_thing(environment: CommandContext, reply: ThingReply, what: str, memo
     where = f"; last {at(reply.evidence[0], environment.settings.timezone)}" if reply.evidence else ""
     times = f"seen again in {reply.found} moment{'' if reply.found == 1 else 's'}{where}" if reply.found else "not seen anywhere else yet"
     if undo:
-        click.echo(f"taken back: {what} is not {reply.name}{'; ' + times if reply.found else ''}")
+        print_line(f"taken back: {what} is not {reply.name}{'; ' + times if reply.found else ''}")
         return
-    click.echo(
+    print_line(
         f"m{reply.moment_id} shows {reply.name}: {times}; take it back with: edgemem name m{reply.moment_id} --undo --memory {memory}"
     )
     if reply.unsearched:

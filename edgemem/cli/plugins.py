@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json, table
+from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json, print_line, table
 
 if TYPE_CHECKING:
     from edgemem.extend.guard import GuardStats
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 @common_options
 @pass_environment
 def plugins(environment: CommandContext, as_json: bool) -> None:
-    """List the plugins that are loaded, what they register, and what each component cost in past runs: calls, failures, seconds."""
+    """List the loaded plugins, their components, and calls, failures and seconds of each component in past runs."""
     listed = _listed(environment)
     if as_json:
         print_json({"plugins": [_plain(plugin, costs) for plugin, costs in listed]})
         return
     heads = [(p.name, p.version or "-", p.origin, ", ".join(h for h in p.hooks if not h.startswith("register_")) or "-") for p, _ in listed]
     table(heads, ("plugin", "version", "from", "observes"))
-    click.echo()
+    print_line()
     rows = [
         (plugin.name, place[:-1], name, str(s.calls), str(s.failures), f"{s.seconds:.2f}", s.last_failure)
         for plugin, costs in listed

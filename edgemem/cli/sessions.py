@@ -1,4 +1,4 @@
-"""`edgemem sessions`: what was asked of a memory, and how each answer was found."""
+"""`edgemem sessions`: past questions, and how each answer was found."""
 
 from __future__ import annotations
 
@@ -6,24 +6,36 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, short, table
+from edgemem.cli.app import (
+    COUNT,
+    CommandContext,
+    common_options,
+    json_option,
+    memory_option,
+    pass_environment,
+    print_json,
+    print_line,
+    print_lines,
+    short,
+    table,
+)
 from edgemem.clock import to_local
 from edgemem.errors import UsageError
 
 
 @click.group()
 def sessions() -> None:
-    """What was asked of a memory, and how each answer was found."""
+    """Past questions of a memory, and how each answer was found."""
 
 
 @sessions.command("list")
 @memory_option
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, the newest first.")
+@click.option("--limit", type=COUNT, default=20, show_default=True, help="Number of sessions, newest first.")
 @json_option
 @common_options
 @pass_environment
 def list_(environment: CommandContext, memory: Path, limit: int, as_json: bool) -> None:
-    """List questions and answers, the newest first."""
+    """List questions and answers, newest first."""
     from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import sessions_json
 
@@ -41,11 +53,11 @@ def list_(environment: CommandContext, memory: Path, limit: int, as_json: bool) 
     if rows:
         table(rows, ("session", "asked", "planner", "status", "question", "answer"))
     else:
-        click.echo("nothing was asked yet, or it was forgotten")
+        print_line("nothing was asked yet, or it was forgotten")
 
 
 @sessions.command()
-@click.argument("number", type=click.IntRange(1))
+@click.argument("number", type=COUNT)
 @memory_option
 @json_option
 @common_options
@@ -63,4 +75,4 @@ def show(environment: CommandContext, number: int, memory: Path, as_json: bool) 
     if as_json:
         print_json(session_json(log))
     else:
-        click.echo(trace_text(log, environment.settings.timezone))
+        print_lines(trace_text(log, environment.settings.timezone))

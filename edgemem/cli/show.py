@@ -6,7 +6,17 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json
+from edgemem import files
+from edgemem.cli.app import (
+    CommandContext,
+    common_options,
+    json_option,
+    memory_option,
+    pass_environment,
+    print_json,
+    print_line,
+    print_lines,
+)
 from edgemem.errors import UsageError
 
 
@@ -30,14 +40,14 @@ def show(environment: CommandContext, evidence_id: str, memory: Path, out: Path 
         return
     for key, value in facts.items():
         if value not in ("", []):
-            click.echo(f"{key}: {value if not isinstance(value, list) else ', '.join(map(str, value))}")
+            print_lines(f"{key}: {value if not isinstance(value, list) else ', '.join(map(str, value))}", "  ")
     if shown.picture is None:
-        click.echo("there is no picture of it, or it has faded; this is what is left")
+        print_line("there is no picture of it, or it has faded; this is what is left")
 
 
 def _written(picture: bytes, path: Path) -> Path:
     try:
-        path.write_bytes(picture)
+        files.write(path, picture)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror}); choose another place with --out") from None
     return path

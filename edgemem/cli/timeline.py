@@ -6,7 +6,17 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json, table
+from edgemem.cli.app import (
+    CommandContext,
+    common_options,
+    json_option,
+    memory_option,
+    note,
+    pass_environment,
+    print_json,
+    print_line,
+    table,
+)
 from edgemem.clock import offset_text, to_local
 from edgemem.records import US
 
@@ -50,4 +60,4 @@ def timeline(
     if rows:
         table(rows, ("id", "time", "offset", "length", "moments", "stream", "what"))
     else:
-        click.echo("nothing is remembered for that time")
+        print_line("nothing is remembered for that time")

@@ -1,16 +1,16 @@
-"""A memory as plain files: JSON Lines and JPEG, for any tool to read and for another memory to take in.
+"""Exports a memory to plain files: JSON Lines and JPEG. Any tool can read them, and another memory can import them.
 
     memory.json       format, version, spaces of vectors
     streams.jsonl segments.jsonl parents.jsonl entities.jsonl aliases.jsonl merges.jsonl mentions.jsonl relations.jsonl
     parts.jsonl       parts of moments and documents, with their vectors
     documents.jsonl   with who said them, and their passages with vectors
-    sessions.jsonl    questions as they were answered, with what came up
-    moments.jsonl     with what was seen in each, the name of its picture, and its vectors
+    sessions.jsonl    questions with answers, steps and the evidence found
+    moments.jsonl     with observations, the name of the picture, and vectors
     pictures/m1.jpg   one for each moment whose picture has not faded
 
-Times are microseconds since 1970 UTC. Ids are those of this memory; every reference between files uses them. Documents and relations
-are there in every version. Vectors are base64 of little-endian float16; what calls of language models asked and got as
-log-probabilities is MessagePack in hexadecimal digits. What components keep for themselves (saved states, jobs) and receipts are not there.
+Times are microseconds since 1970 UTC. Ids are those of this memory; every reference between files uses them. All versions of documents and
+relations are included. Vectors are base64 of little-endian float16; requests and log-probabilities of calls of language models are
+MessagePack in hexadecimal digits. Saved states, jobs and receipts are not included.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from edgemem import files
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.rows import observations as packing
@@ -36,7 +37,8 @@ from edgemem.remember.view import View
 
 FORMAT = "edgemem-export"
 FORMAT_VERSION = 3
-"""2 brought passages, utterances, merges and sessions; 3 levels of segments, parts, vectors of entities, calls field by field."""
+"""2 added passages, utterances, merges and sessions; 3 added levels of segments, parts, vectors of entities, and calls as separate
+fields."""
 
 TABLES = {
     "streams": "SELECT name, t0_us FROM stream ORDER BY id",
@@ -84,24 +86,24 @@ TABLES = {
     ),
 }
 ADDED = {"merges": 2, "sessions": 2, "parents": 3, "parts": 3}
-"""Since which version of the format there is such a file."""
+"""The version of the format that added the file."""
 _JSON = frozenset(
     {("segments", "moments"), ("relations", "quotes"), *(("sessions", name) for name in ("notes", "steps", "calls", "came_up"))}
 )
-"""Columns that SQLite gives as JSON."""
+"""Columns that SQLite returns as JSON."""
 
 
 def export(directory: Path, target: Path, progress: Callable[[int, int], None] | None = None) -> int:
     """Write the memory at `directory`, as of one instant, into a new directory; returns the number of moments.
 
-    Raises UsageError when `target` is there already, MemoryDirError when the memory cannot be read or `target` not be written.
+    Raises UsageError if `target` exists already, MemoryDirError if the memory cannot be read or `target` cannot be written.
     """
-    View.open(directory).close()  # says what cannot be opened, and why
+    View.open(directory).close()  # raises a clear error if it cannot be opened
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is not empty: name a new directory to export to")
     part = target.with_name(f"{target.name}.part")
     try:
-        (part / "pictures").mkdir(parents=True)
+        _make(part)
         with translated_errors(directory), closing(connect(directory)) as connection:
             connection.execute("BEGIN")
             moments = _Exporting(connection, part, progress).run()
@@ -118,6 +120,13 @@ def export(directory: Path, target: Path, progress: Callable[[int, int], None] |
     return moments
 
 
+def _make(part: Path) -> None:
+    """The directory that is written into, which nobody else has. Raises FileExistsError."""
+    files.make_directory(part.parent)
+    part.mkdir(files.DIRECTORY_MODE)
+    files.make_directory(part / "pictures")
+
+
 class _Exporting:
     def __init__(self, connection: sqlite3.Connection, target: Path, progress: Callable[[int, int], None] | None) -> None:
         self._connection = connection
@@ -131,7 +140,7 @@ class _Exporting:
     def run(self) -> int:
         moments: int = self._connection.execute("SELECT count(*) FROM moment").fetchone()[0]
         for table, sql in TABLES.items():
-            with (self._target / f"{table}.jsonl").open("w", encoding="utf-8") as file:
+            with files.create_text(self._target / f"{table}.jsonl") as file:
                 for number, row in enumerate(self._rows(table, sql), 1):
                     if table == "documents":
                         self._add_passages(row)
@@ -152,7 +161,8 @@ class _Exporting:
             )
         ]
         about = {"format": FORMAT, "version": FORMAT_VERSION, "spaces": spaces}
-        (self._target / "memory.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+        with files.create_text(self._target / "memory.json") as file:
+            file.write(json.dumps(about, indent=1))
         return moments
 
     def _rows(self, table: str, sql: str) -> Iterator[dict[str, Any]]:
@@ -163,7 +173,7 @@ class _Exporting:
             yield {name: json.loads(value) if (table, name) in _JSON else value for name, value in row.items()}
 
     def _add_seen(self, row: dict[str, Any]) -> None:
-        """What was seen in a moment, its vectors, and its picture as a file."""
+        """Add the observations and vectors of a moment, and write its picture to a file."""
         blob_id, key = row.pop("blob_id"), row["id"]
         found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (key,)).fetchone()
         row["observations"] = [msgspec.to_builtins(seen) for seen in packing.unpack(found[0], self._term)] if found else []
@@ -172,10 +182,11 @@ class _Exporting:
         if blob_id is not None:
             row["picture"] = f"pictures/m{key}.jpg"
             data = self._connection.execute("SELECT data FROM blob WHERE id = ?", (blob_id,)).fetchone()[0]
-            (self._target / row["picture"]).write_bytes(data)
+            with files.create(self._target / row["picture"]) as file:
+                file.write(data)
 
     def _add_passages(self, row: dict[str, Any]) -> None:
-        """Passages with their vectors; one that is a part of its document is written out."""
+        """Add passages with their vectors, each with its full text."""
         found = self._connection.execute(
             "SELECT id, kind, start, length, text FROM passage WHERE document_id = ? ORDER BY id", (row["id"],)
         )

@@ -1,30 +1,33 @@
-"""Takes in what `export` wrote, into a new memory or beside what another one holds; ids are given anew."""
+"""Imports what `export` wrote, into a new or an existing memory. Everything gets new ids."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
-from edgemem.errors import MemoryDirError, UsageError
+from edgemem import files
+from edgemem.errors import BudgetError, EngineError, UsageError
 from edgemem.records import Vector
-from edgemem.remember.entries import NewCall, NewMention, NewMoment, NewSegment
-from edgemem.remember.export import ADDED, FORMAT, FORMAT_VERSION, TABLES
+from edgemem.remember.budget.shrink import shrink
+from edgemem.remember.disk import page_budget
+from edgemem.remember.entries import NewEntity, NewMoment, NewSegment
+from edgemem.remember.export import ADDED, TABLES
+from edgemem.remember.import_checks import check_export, most_pages, renumbered_call
+from edgemem.remember.import_files import MOST_ABOUT_BYTES, read_about, read_lines, read_picture, vector
 from edgemem.remember.import_lines import (
-    LINES,
     About,
     AliasLine,
     DocumentLine,
     EntityLine,
+    MentionLine,
     MergeLine,
     MomentLine,
     ParentLine,
@@ -34,33 +37,37 @@ from edgemem.remember.import_lines import (
     SessionLine,
     StreamLine,
 )
-from edgemem.remember.rows.sessions import renumbered, renumbered_request
+from edgemem.remember.rows.sessions import renumbered
 from edgemem.remember.store import Store, Transaction
 
 _BATCH = 32
 """Rows in one transaction at most; large pictures fill one sooner. An import under a byte budget goes in like what is seen."""
+_SMALLER_PX, _SMALLER_QUALITY = (1920, 1280, 960, 640), 90
+"""Longest sides to which a picture is made smaller that is too large for the budget, as ingest
+takes none above 1920 px (VAM: quality 90)."""
+_MOST_SPACES = 255
 
 
 def import_into(
     directory: Path, source: Path, *, budget_bytes: int | None = None, progress: Callable[[int, int], None] | None = None
 ) -> int:
-    """Take the export at `source` into the memory at `directory`, made if it is not there; returns the number of moments.
+    """Import the export at `source` into the memory at `directory`, which is created if it does not exist; returns the number of moments.
 
-    Every line is read and checked before the first is written. What was interrupted goes on where it stopped when the same export is
-    taken in again. Raises UsageError that names the file and the line, MemoryDirError.
+    All of it is read and checked before anything is written: what is refused leaves no trace. A picture that is too large for the budget
+    goes in smaller. What was interrupted goes on where it stopped when the same export is taken in again. Raises UsageError that names the
+    file and the line, EngineError for a space of vectors that the memory has with another dimension, MemoryDirError.
     """
-    about = _about(source)
+    about = read_about(source)
     tables = [table for table in TABLES if about.version >= ADDED.get(table, 1)]
-    total = sum(1 for table in tables for _ in _lines(source, table))
+    total = check_export(source, about, tables, budget_bytes)
     with Store.open(directory, budget_bytes=budget_bytes) as store:
-        for space in about.spaces:
-            store.ensure_space(space, space.holds)
-        importing, mark = _Importing(source), _mark(source, tables)
-        written = importing.resume(store, mark)
+        _ensure_spaces(store, about)
+        importing, mark = _Importing(source, store), _mark(source, tables)
+        written = importing.resume(mark)
         done = sum(written.values())
         for table in tables:
-            rows = islice(_lines(source, table), written[table], None)
-            while count := importing.write(store, table, rows, f"{mark}/{table}/{done:012}"):
+            rows = (row for _, row in islice(read_lines(source, table), written[table], None))
+            while count := importing.write(table, rows, f"{mark}/{table}/{done:012}"):
                 done += count
                 if progress is not None:
                     progress(done, total)
@@ -71,40 +78,33 @@ def import_into(
     return len(importing.moments)
 
 
+def _ensure_spaces(store: Store, about: About) -> None:
+    """Make the spaces of vectors that are new, once it is sure that all of them can be."""
+    with store.transaction() as tx:
+        known = {name: (dim, holds) for name, dim, holds in tx.connection.execute("SELECT name, dim, holds FROM vec_space")}
+    for space in about.spaces:
+        if known.get(space.name, (space.dim, space.holds)) != (space.dim, space.holds):
+            raise EngineError(
+                f'memory {store.directory} has vectors of "{space.name}" with another dimension or use: import into another memory'
+            )
+    if len({*known, *(space.name for space in about.spaces)}) > _MOST_SPACES:
+        raise UsageError(f"memory {store.directory} would have more than {_MOST_SPACES} spaces of vectors: import into another memory")
+    for space in about.spaces:
+        store.ensure_space(space, space.holds)
+
+
 def _mark(source: Path, tables: Sequence[str]) -> str:
-    """Where the state of taking in this very export is kept while it lasts."""
+    """Key of the saved state of this import, until it is finished."""
     sizes = "".join(f" {(source / f'{table}.jsonl').stat().st_size}" for table in tables)
-    return "import/" + hashlib.sha256((source / "memory.json").read_bytes() + sizes.encode()).hexdigest()[:16]
-
-
-def _about(source: Path) -> About:
-    try:
-        about = msgspec.json.decode((source / "memory.json").read_bytes(), type=About)
-    except (OSError, msgspec.DecodeError) as error:
-        raise UsageError(f"{source} is not an export: memory.json cannot be read ({error})") from None
-    if about.format != FORMAT or about.version > FORMAT_VERSION:
-        raise UsageError(f"{source} was exported by a newer edgemem or by another program: upgrade edgemem-agent")
-    return about
-
-
-def _lines(source: Path, table: str) -> Iterator[Any]:
-    path, kind = source / f"{table}.jsonl", LINES[table]
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    yield msgspec.convert(json.loads(line), kind)
-                except (ValueError, msgspec.ValidationError) as error:
-                    raise UsageError(f"{path}, line {number}: {error}") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    return "import/" + hashlib.sha256(files.read(source / "memory.json", MOST_ABOUT_BYTES) + sizes.encode()).hexdigest()[:16]
 
 
 class _Importing:
-    """New ids by old ones. A reference to what is not in the export becomes none."""
+    """New ids by old ones. A reference to what is not in the export, or faded meanwhile under the budget, becomes none."""
 
-    def __init__(self, source: Path) -> None:
-        self._source = source
+    def __init__(self, source: Path, store: Store) -> None:
+        self._source, self._store = source, store
+        self._most_pages = most_pages(store.budget_bytes)
         self.moments: dict[int, int] = {}
         self._segments: dict[int, int] = {}
         self._documents: dict[int, int] = {}
@@ -118,10 +118,10 @@ class _Importing:
             "relations": self._relations,
         }
 
-    def resume(self, store: Store, mark: str) -> Counter[str]:
+    def resume(self, mark: str) -> Counter[str]:
         """Take up the ids that an interrupted import gave; how many rows of each table it wrote."""
         written = Counter[str]()
-        with store.transaction() as tx:
+        with self._store.transaction() as tx:
             found = tx.connection.execute("SELECT key, value FROM state WHERE key GLOB ? || '/*'", (mark,)).fetchall()
         for key, value in found:
             table = key.split("/")[2]
@@ -130,11 +130,11 @@ class _Importing:
             self._given.get(table, {}).update(given)
         return written
 
-    def write(self, store: Store, table: str, rows: Iterator[Any], key: str) -> int:
+    def write(self, table: str, rows: Iterator[Any], key: str) -> int:
         """The next rows of a table in one transaction, with the ids they got: what is interrupted is found again by these. 0 at the end."""
         add, given = getattr(self, f"add_{table}"), self._given.get(table, {})
         before, count = len(given), 0
-        with store.transaction() as tx:
+        with self._store.transaction() as tx:
             for row in islice(rows, _BATCH):
                 add(tx, row)
                 count += 1
@@ -149,15 +149,18 @@ class _Importing:
         tx.connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (row.name, row.t0_us))
 
     def add_moments(self, tx: Transaction, row: MomentLine) -> None:
-        given = {
-            name: getattr(row, name) for name in ("stream", "seq", "t_us", "offset_us", "mono_us", "width_px", "height_px", "sharpness")
-        }
+        given = {name: getattr(row, name) for name in ("stream", "seq", "t_us", "offset_us", "mono_us", "sharpness")}
+        vectors = _vectors(row.vectors)
+        beside = sum(2 * one.size for one in vectors.values()), page_budget.seen_pages(seen.name for seen in row.observations)
+        jpeg, width_px, height_px = self._picture(row, *beside)
         moment_id = tx.add_moment(
             NewMoment(
                 **given,
                 boot_id=row.boot_id or "",
-                jpeg=self._picture(row.picture),
-                vectors=_vectors(row.vectors),
+                width_px=width_px,
+                height_px=height_px,
+                jpeg=jpeg,
+                vectors=vectors,
                 observations=row.observations,
                 role=row.role,
             )
@@ -175,30 +178,33 @@ class _Importing:
         if row.role_us is not None:
             tx.set_role(moment_id, row.role, row.role_us)
         if row.pinned:
-            tx.pin(moment_id)
+            with suppress(BudgetError):  # pinned pictures may take half of the budget, which may be a smaller one here
+                tx.pin(moment_id)
 
     def add_segments(self, tx: Transaction, row: SegmentLine) -> None:
         given = {name: getattr(row, name) for name in ("stream", "segmenter", "t0_us", "t1_us", "offset_us")}
-        ids = tuple(self.moments[moment_id] for moment_id in row.moments if moment_id in self.moments)
-        new = NewSegment(**given, moment_ids=ids, representative_id=_of(self.moments, row.representative_id), level=row.level)
-        self._segments[row.id] = tx.add_segment(new)
+        ids = tx.remaining([self.moments[moment_id] for moment_id in row.moments if moment_id in self.moments])
+        shown = self._there(tx, "moment", self.moments, row.representative_id)
+        self._segments[row.id] = tx.add_segment(NewSegment(**given, moment_ids=ids, representative_id=shown, level=row.level))
 
     def add_parents(self, tx: Transaction, row: ParentLine) -> None:
-        segment_id, parent_id = _of(self._segments, row.segment_id), _of(self._segments, row.parent_id)
+        segment_id, parent_id = (self._there(tx, "segment", self._segments, key) for key in (row.segment_id, row.parent_id))
         if segment_id is not None and parent_id is not None:
             tx.set_parent([segment_id], parent_id)
 
     def add_entities(self, tx: Transaction, row: EntityLine) -> None:
-        self._entities[row.id] = tx.add_entity(replace(row, segment_id=_of(self._segments, row.segment_id)))
-        for space, vector in _vectors(row.vectors).items():
-            tx.set_entity_vector(self._entities[row.id], space, vector)
+        segment_id = self._there(tx, "segment", self._segments, row.segment_id)
+        new = NewEntity(kind=row.kind, name=row.name, known_us=row.known_us, segment_id=segment_id)
+        self._entities[row.id] = tx.add_entity(new)
+        for space, found in _vectors(row.vectors).items():
+            tx.set_entity_vector(self._entities[row.id], space, found)
 
     def add_documents(self, tx: Transaction, row: DocumentLine) -> None:
         new = replace(
             row,
-            segment_id=_of(self._segments, row.segment_id),
-            moment_id=_of(self.moments, row.moment_id),
-            speaker_id=None if row.speaker_id is None else self._entity(row.speaker_id),
+            segment_id=self._there(tx, "segment", self._segments, row.segment_id),
+            moment_id=self._there(tx, "moment", self.moments, row.moment_id),
+            speaker_id=self._there(tx, "entity", self._entities, row.speaker_id),
             passages=tuple(replace(passage, vectors=_vectors(passage.vectors)) for passage in row.passages),
         )
         self._documents[row.id] = tx.add_document(new)
@@ -206,35 +212,51 @@ class _Importing:
             tx.connection.execute("UPDATE document SET until_us = ? WHERE id = ?", (row.until_us, self._documents[row.id]))
 
     def add_parts(self, tx: Transaction, row: PartLine) -> None:
-        owner = {"moment_id": _of(self.moments, row.moment_id), "document_id": _of(self._documents, row.document_id)}
+        owner = {
+            "moment_id": self._there(tx, "moment", self.moments, row.moment_id),
+            "document_id": self._there(tx, "document", self._documents, row.document_id),
+        }
         if any(owner.values()):
-            tx.add_part(replace(row, **owner, entity_id=_of(self._entities, row.entity_id), vectors=_vectors(row.vectors)))
+            entity_id = self._there(tx, "entity", self._entities, row.entity_id)
+            tx.add_part(replace(row, **owner, entity_id=entity_id, vectors=_vectors(row.vectors)))
 
     def add_aliases(self, tx: Transaction, row: AliasLine) -> None:
-        alias_id = tx.add_alias(self._entity(row.entity_id), row.name, row.known_us)
-        if row.until_us is not None:
-            tx.retract_alias(alias_id, row.until_us)
+        entity_id = self._there(tx, "entity", self._entities, row.entity_id)
+        if entity_id is not None:
+            alias_id = tx.add_alias(entity_id, row.name, row.known_us)
+            if row.until_us is not None:
+                tx.retract_alias(alias_id, row.until_us)
 
     def add_merges(self, tx: Transaction, row: MergeLine) -> None:
-        from_id, into_id = self._entity(row.from_id), self._entity(row.into_id)
+        from_id, into_id = (self._there(tx, "entity", self._entities, key) for key in (row.from_id, row.into_id))
+        if from_id is None or into_id is None or from_id == into_id:
+            return
         if row.until_us is None:
             tx.merge_entity(from_id, into_id, row.known_us)
-        elif from_id != into_id:
+        else:
             sql = "INSERT INTO entity_merge (from_id, into_id, known_us, until_us) VALUES (?, ?, ?, ?)"
             tx.connection.execute(sql, (from_id, into_id, row.known_us, row.until_us))
 
-    def add_mentions(self, tx: Transaction, row: NewMention) -> None:
-        document_id, moment_id = _of(self._documents, row.document_id), _of(self.moments, row.moment_id)
-        if document_id is not None or moment_id is not None:
-            tx.add_mention(replace(row, entity_id=self._entity(row.entity_id), document_id=document_id, moment_id=moment_id))
+    def add_mentions(self, tx: Transaction, row: MentionLine) -> None:
+        entity_id = self._there(tx, "entity", self._entities, row.entity_id)
+        document_id = self._there(tx, "document", self._documents, row.document_id)
+        moment_id = self._there(tx, "moment", self.moments, row.moment_id)
+        if entity_id is not None and (document_id is not None or moment_id is not None):
+            tx.add_mention(replace(row, entity_id=entity_id, document_id=document_id, moment_id=moment_id))
 
     def add_relations(self, tx: Transaction, row: RelationLine) -> None:
+        source_id, target_id = (self._there(tx, "entity", self._entities, key) for key in (row.source_id, row.target_id))
+        if source_id is None or target_id is None:
+            return
         quotes = tuple(
-            replace(quote, document_id=_of(self._documents, quote.document_id), moment_id=_of(self.moments, quote.moment_id))
+            replace(
+                quote,
+                document_id=self._there(tx, "document", self._documents, quote.document_id),
+                moment_id=self._there(tx, "moment", self.moments, quote.moment_id),
+            )
             for quote in row.quotes
         )
-        new = replace(row, source_id=self._entity(row.source_id), target_id=self._entity(row.target_id), quotes=quotes)
-        self._relations[row.id] = tx.add_relation(new)
+        self._relations[row.id] = tx.add_relation(replace(row, source_id=source_id, target_id=target_id, quotes=quotes))
         if row.until_us is not None:
             tx.end_relation(self._relations[row.id], row.until_us)
 
@@ -245,9 +267,9 @@ class _Importing:
             for step in row.steps
         )
         there = tuple(f"{seen.kind}{ids[seen.kind][seen.id]}" for seen in row.came_up if seen.id in ids[seen.kind])
-        calls = tuple(_call(call, ids) for call in row.calls)
+        calls = tuple(renumbered_call(call, ids) for call in row.calls)
         session_id = tx.add_session(replace(row, steps=steps, calls=calls, evidence=there))
-        # What had faded keeps its time, under a number that nothing has: forgetting that time takes the answer along.
+        # Evidence that was evicted keeps its time, with an unused id: forgetting that time also deletes the answer.
         tx.connection.executemany(
             "INSERT INTO session_evidence VALUES (?, ?, ?, (SELECT id FROM stream WHERE name = ?), ?, ?)",
             [
@@ -257,41 +279,29 @@ class _Importing:
             ],
         )
 
-    def _entity(self, old: int) -> int:
-        if old not in self._entities:
-            raise UsageError(f"{self._source}: entity {old} is named but is not in entities.jsonl; export again")
-        return self._entities[old]
+    def _there(self, tx: Transaction, table: str, ids: Mapping[int, int], old: int | None) -> int | None:
+        """The new id of something, while it is there: under a budget it may have faded since it was taken in."""
+        new = None if old is None else ids.get(old)
+        if new is None or self._most_pages is None:
+            return new
+        return new if tx.connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (new,)).fetchone() else None  # noqa: S608 - our own names
 
-    def _picture(self, name: str | None) -> bytes:
-        """The JPEG that a moment names, which must lie inside the export."""
-        if name is None:
-            return b""
-        path = (self._source / name).resolve()
-        if not path.is_relative_to(self._source.resolve()):
-            raise UsageError(f"{self._source}: the picture {name} lies outside of the export")
-        try:
-            return path.read_bytes()
-        except OSError as error:
-            raise MemoryDirError(f"{path} cannot be read: {error.strerror}") from None
+    def _picture(self, row: MomentLine, vector_bytes: int, seen_pages: int) -> tuple[bytes, int, int]:
+        """Its picture with width and height, made so small that the budget has room for it at once; b"" where there is none."""
+        if row.picture is None:
+            return b"", row.width_px, row.height_px
+        jpeg, width_px, height_px = read_picture(self._source, row.picture), row.width_px, row.height_px
+        for side_px in _SMALLER_PX:
+            if self._most_pages is None or page_budget.moment_pages(len(jpeg), vector_bytes, seen_pages) <= self._most_pages:
+                break
+            smaller = shrink(jpeg, side_px, _SMALLER_QUALITY)
+            if smaller is None:
+                raise UsageError(
+                    f"{self._source}: the picture {row.picture} cannot be decoded, and is too large as it is: raise budget.disk"
+                )
+            jpeg, width_px, height_px = smaller
+        return jpeg, width_px, height_px
 
 
 def _vectors(encoded: Mapping[str, Any]) -> dict[str, Vector]:
-    return {space: np.frombuffer(base64.b64decode(data), "<f2").astype(np.float32) for space, data in encoded.items()}
-
-
-def _call(given: Any, ids: Mapping[str, Mapping[int, int]]) -> NewCall:
-    """Raises UsageError for a call that is neither of this version of the format nor of an earlier one."""
-    try:
-        if isinstance(given, str):
-            old = msgspec.json.decode(given, type=dict[str, Any])
-            request = msgspec.msgpack.encode({"prompt": old.get("prompt", "")})
-            given = {"step": 0, "task": "", "model": "", "reply": "", **old, "request": request.hex()}
-        given = {**given, **{name: bytes.fromhex(given.get(name, "")) for name in ("request", "logprobs")}}
-        call = msgspec.convert({name: given[name] for name in NewCall.__struct_fields__ if name in given}, NewCall)
-        return replace(call, request=renumbered_request(call.request, ids))
-    except (ValueError, TypeError, msgspec.MsgspecError) as error:
-        raise UsageError(f"sessions.jsonl: a call cannot be read: {error}") from None
-
-
-def _of(ids: dict[int, int], old: int | None) -> int | None:
-    return None if old is None else ids.get(old)
+    return {space: vector(data) for space, data in encoded.items()}

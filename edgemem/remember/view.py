@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from edgemem.errors import MemoryDirError
 from edgemem.records import Matrix, Moment, Observation, Segment, Vector
 from edgemem.remember.disk import schema
-from edgemem.remember.disk.directory import disk_bytes
+from edgemem.remember.disk.contents import protect, survey
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.results import PassageHit, Posting, SessionHead, SessionLog, Spoken, Stats, Stream, TextHit
 from edgemem.remember.rows import observations as packing
@@ -36,14 +36,15 @@ class View(DocumentReading, SessionReading, JobReading):
 
     @classmethod
     def open(cls, directory: Path, as_of_us: int | None = None, *, budget_bytes: int | None = None) -> View:
-        """Open the memory at `directory` as it was known at `as_of_us` (default: everything), changing not a byte of it.
+        """Open the memory at `directory` as it was known at `as_of_us` (default: everything), without changing it.
 
-        Raises MemoryDirError when it is missing, no memory, too new, busy or unreadable.
+        Raises MemoryDirError if it is missing, no memory, too new, busy or unreadable.
         """
         with translated_errors(directory):
             if not (directory / schema.DATABASE).is_file():
                 kind = "is not a memory" if directory.exists() else "does not exist"
                 raise MemoryDirError(f"{directory} {kind}: make one with `edgemem ingest SOURCE --memory {directory}`")
+            protect(directory)
             connection = connect(directory)
             try:
                 schema.require_current(connection, directory)
@@ -73,7 +74,7 @@ class View(DocumentReading, SessionReading, JobReading):
         return [Stream(name=name, t0_us=t0_us, t1_us=t1_us, moments=moments) for name, t0_us, t1_us, moments in found]
 
     def bounds(self) -> tuple[int, int] | None:
-        """Times of the oldest and the newest thing that was seen or heard; None when there is none."""
+        """Times of the first and the last moment or utterance; None if there is none."""
         seen = self._all("SELECT (SELECT min(t_us) FROM moment), (SELECT max(t_us) FROM moment WHERE t_us <= :as_of)")[0]
         ends = [(t_us, t_us) for t_us in seen if seen[1] is not None and t_us is not None]
         if self._all("SELECT 1 FROM utterance LIMIT 1"):
@@ -87,7 +88,7 @@ class View(DocumentReading, SessionReading, JobReading):
         return found[0] if found else None
 
     def moments_of(self, ids: Iterable[int]) -> dict[int, Moment]:
-        """These moments by id; those that are unknown, forgotten or later than the cut-off are left out."""
+        """These moments by id, without those that are unknown, forgotten or later than the cut-off."""
         return {moment.id: moment for moment in self._moments(f"m.id IN {ids_list(list(ids))}")}
 
     def moments(
@@ -99,7 +100,7 @@ class View(DocumentReading, SessionReading, JobReading):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Moment]:
-        """Moments in the order of time."""
+        """Moments in time order."""
         way = "DESC" if newest_first else "ASC"
         return self._moments(
             f"m.t_us BETWEEN :from_us AND :to_us {in_stream('m', stream)}",
@@ -130,7 +131,7 @@ class View(DocumentReading, SessionReading, JobReading):
     # Observations
 
     def observations(self, moment_ids: Iterable[int]) -> dict[int, tuple[Observation, ...]]:
-        """What was seen in these moments; moments that are not visible are left out."""
+        """The observations of these moments, without moments that are not visible."""
         seen: dict[int, tuple[Observation, ...]] = {}
         ids = list(moment_ids)
         found = self._all(
@@ -138,7 +139,7 @@ class View(DocumentReading, SessionReading, JobReading):
             f" WHERE m.t_us <= :as_of AND m.id IN {ids_list(ids)}",
         )
         for moment_id, data in found:
-            with suppress(KeyError):  # it went since the line above
+            with suppress(KeyError):  # it was deleted since the line above
                 seen[moment_id] = packing.unpack(data, self._term) if data else ()
         return {moment_id: seen[moment_id] for moment_id in ids if moment_id in seen}
 
@@ -152,7 +153,7 @@ class View(DocumentReading, SessionReading, JobReading):
         stream: str | None = None,
         limit_per_name: int = 2000,
     ) -> list[Posting]:
-        """Where each of these names was seen, best score first per name (and kind)."""
+        """The moments in which each of these names was seen; per name (and kind) the best score first."""
         values = self._range(from_us, to_us, stream)
         terms = [
             (name, kind, term_id)
@@ -207,7 +208,7 @@ class View(DocumentReading, SessionReading, JobReading):
         stream: str | None = None,
         among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
-        """Moment ids and exact cosines of the `k` best, best first; `query` is a unit vector of that space.
+        """Ids and exact cosines of the `k` nearest moments, best first; `query` is a unit vector of that space.
 
         Empty for a space that is unknown or holds no moments.
         """
@@ -253,7 +254,7 @@ class View(DocumentReading, SessionReading, JobReading):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Segment]:
-        """Closed segments in the order of their beginning; `parent_id` finds those that lie in this one, once that is closed too."""
+        """Closed segments in the order of their beginning; `parent_id` finds the segments within this one, once it is closed too."""
         way = "DESC" if newest_first else "ASC"
         by = "AND g.segmenter = :segmenter" if segmenter is not None else ""
         by += " AND g.level = :level" if level is not None else ""
@@ -273,7 +274,7 @@ class View(DocumentReading, SessionReading, JobReading):
         return found[0] if found else None
 
     def segment_moments(self, segment_id: int) -> list[Moment]:
-        """The moments of a closed segment that are still there, in the order of time."""
+        """The moments of a closed segment that still exist, in time order."""
         if self.segment(segment_id) is None:
             return []
         return self._moments(
@@ -283,14 +284,16 @@ class View(DocumentReading, SessionReading, JobReading):
         )
 
     def stats(self) -> Stats:
-        """What the memory holds and weighs."""
+        """Content and size of the memory."""
         tiers = dict.fromkeys(("recent", "mid", "long", "stub"), 0)
         tiers.update(self._all("SELECT tier, count(*) FROM moment WHERE t_us <= :as_of GROUP BY tier"))
         segments = self._all("SELECT count(*) FROM segment WHERE t1_us <= :as_of")[0][0]
         documents = self._all(f"SELECT count(*) FROM document d WHERE {KNOWN}")[0][0]  # noqa: S608
         bounds = self.bounds()
+        with translated_errors(self.directory):
+            contents = survey(self.directory)
         return Stats(
-            disk_bytes=disk_bytes(self.directory),
+            disk_bytes=contents.own_bytes + contents.foreign_bytes,
             budget_bytes=self._budget_bytes or self._noted_budget(),
             moments=sum(tiers.values()),
             tiers=tiers,
@@ -300,9 +303,11 @@ class View(DocumentReading, SessionReading, JobReading):
             relations=self.count_relations(),
             oldest_us=bounds[0] if bounds else None,
             newest_us=bounds[1] if bounds else None,
+            foreign_files=len(contents.foreign),
+            foreign_bytes=contents.foreign_bytes,
         )
 
     def _noted_budget(self) -> int | None:
-        """The cap under which the last writer wrote; None if it had none."""
+        """The cap of the last writer; None if it had none."""
         found = self._all("SELECT value FROM meta WHERE key = 'budget_bytes'")
         return int(found[0][0]) if found else None

@@ -1,13 +1,16 @@
-"""Picture arithmetic of this room. Pictures are uint8 [height, width, 3] in BGR order."""
+"""Picture arithmetic for this package. Pictures are uint8 [height, width, 3] in BGR order."""
 
 from __future__ import annotations
 
+import io
+import struct
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgemem.errors import SourceError
-from edgemem.records import Image
+from edgemem.records import MOST_PIXELS, Image
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -15,8 +18,9 @@ if TYPE_CHECKING:
     Gray = npt.NDArray[np.uint8]
     """A grey picture: uint8 [height, width]."""
     Histogram = npt.NDArray[np.float32]
-    """Bin counts: float32 [3, 256], one row a channel."""
+    """Bin counts: float32 [3, 256], one row per channel."""
 
+_NO_PICTURE = "not a picture that can be read; use JPEG, PNG, WebP, TIFF or BMP"
 TILE_PX = 20
 """Side of the full-resolution tiles on which sharpness is measured."""
 TILES = (9, 16)
@@ -24,7 +28,7 @@ TILES = (9, 16)
 
 
 def fitted(width: int, height: int, side_px: int) -> tuple[int, int]:
-    """Width and height so that the longer side is at most `side_px`, never enlarged, never under one pixel."""
+    """Width and height with the longer side at most `side_px`; never larger than before, never less than one pixel."""
     longer = max(width, height)
     if longer <= side_px:
         return width, height
@@ -32,7 +36,7 @@ def fitted(width: int, height: int, side_px: int) -> tuple[int, int]:
 
 
 def shrink(image: Image, side_px: int, *, smooth: bool = False) -> Image:
-    """A copy whose longer side is at most `side_px`. `smooth` averages all pixels (5 times dearer at 1080p), else only the nearest four."""
+    """A copy whose longer side is at most `side_px`. `smooth` averages all pixels (5 times slower at 1080p), else only the nearest four."""
     import cv2
 
     height, width = image.shape[:2]
@@ -52,7 +56,7 @@ def to_gray(image: Image) -> Gray:
 
 
 def thumbnail(gray: Gray, side_px: int) -> Gray:
-    """`side_px` x `side_px` whatever the shape, for SSIM."""
+    """A copy of `side_px` x `side_px` for SSIM; the aspect ratio is not kept."""
     import cv2
 
     small: Gray = cv2.resize(gray, (side_px, side_px), interpolation=cv2.INTER_AREA)
@@ -70,8 +74,8 @@ def laplacian_variance(gray: Gray) -> float:
 def sharpness(image: Image) -> float:
     """Variance of the Laplacian, estimated on 144 full-resolution tiles spread over the picture.
 
-    A shrunken copy cannot tell blur: what is soft over 3 pixels at 1080p is sharp at 320 px. Tiles keep the scale, so the threshold of the
-    paper holds as it is; `tools/bench/gates.py` shows how often the decision equals that of the whole picture.
+    A small copy does not show blur: an edge that is 3 pixels wide at 1080p is sharp at 320 px. Tiles keep the scale, so the threshold of
+    the paper is valid for them; `tools/bench/gates.py` shows how often the decision equals that for the whole picture.
     """
     import cv2
 
@@ -89,7 +93,7 @@ def sharpness(image: Image) -> float:
         writeable=False,
     )
     column = to_gray(np.ascontiguousarray(tiles).reshape(-1, TILE_PX, 3))
-    laplacian = cv2.Laplacian(column, cv2.CV_16S).reshape(-1, TILE_PX, TILE_PX)[:, 1:-1, 1:-1]  # the rim saw the neighbouring tile
+    laplacian = cv2.Laplacian(column, cv2.CV_16S).reshape(-1, TILE_PX, TILE_PX)[:, 1:-1, 1:-1]  # edge pixels mix two tiles
     _, deviation = cv2.meanStdDev(np.ascontiguousarray(laplacian).reshape(-1, TILE_PX - 2))
     return float(deviation[0][0]) ** 2
 
@@ -103,7 +107,7 @@ def brightness(gray: Gray) -> tuple[float, float]:
 
 
 def mean_difference(a: Gray, b: Gray) -> float:
-    """Mean absolute difference of two grey pictures of one shape, 0..255."""
+    """Mean absolute difference of two grey pictures of the same shape, 0..255."""
     import cv2
 
     return float(cv2.norm(a, b, cv2.NORM_L1)) / a.size
@@ -164,7 +168,7 @@ def encode_jpeg(image: Image, quality: int) -> bytes:
 
 
 def encode_png(image: Image | Gray) -> bytes:
-    """Lossless and quick rather than small."""
+    """Lossless; fast to encode, not the smallest file."""
     import cv2
 
     return bytes(cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1])
@@ -198,34 +202,84 @@ def extent(data: bytes) -> tuple[int, int]:
 
 
 def decode(data: bytes, side_px: int = 0) -> Image:
-    """A picture file's pixels, upright by its EXIF, at most `side_px` on the longer side (0 = as it is).
+    """The pixels of a picture file, rotated as its EXIF says, at most `side_px` on the longer side (0 = unchanged).
 
-    A JPEG that is far too large is shrunk by the decoder, so that 12,000 px cost no more memory than 4,000. Raises SourceError.
+    A JPEG that is far too large is shrunk by the decoder, so that 12,000 px cost no more memory than 4,000. Raises SourceError, for
+    one with more than `MOST_PIXELS` before it is decoded (TooManyPixelsError).
     """
     import cv2
 
+    _require_pixels(data, side_px)
     buffer = np.frombuffer(data, np.uint8)
     try:
         image = cv2.imdecode(buffer, _reduction(data, side_px)) if buffer.size else None
     except cv2.error:
         image = None
     if image is None:
-        raise SourceError("not a picture that can be read; use JPEG, PNG, WebP, TIFF or BMP")
+        raise SourceError(_NO_PICTURE)
     found: Image = image
     return shrink(found, side_px, smooth=True) if side_px else found
+
+
+class TooManyPixelsError(SourceError):
+    """A picture that would take too much memory."""
+
+
+def _require_pixels(data: bytes, side_px: int) -> None:
+    """Refuse by its header what would be decoded to more than `MOST_PIXELS`. Raises SourceError."""
+    frame = _jpeg_frame(data)
+    if frame is None:
+        size, held = _size_of(data), 1
+    else:
+        size = frame[:2]
+        # Of a progressive JPEG all coefficients are held, whatever becomes of it.
+        held = 1 if frame[2] else _reduced(size, side_px) ** 2
+    if size[0] * size[1] > MOST_PIXELS * held:
+        raise TooManyPixelsError(
+            f"it has {size[0]} x {size[1]} pixels, more than the {MOST_PIXELS * held // 10**6} megapixels that are decoded"
+        )
+
+
+def _size_of(data: bytes) -> tuple[int, int]:
+    """Width and height by the header, or 0 x 0 where it is for the decoder to refuse."""
+    from PIL import Image as Pictures
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Pictures.DecompressionBombWarning)
+            with Pictures.open(io.BytesIO(data), formats=("PNG", "WEBP", "TIFF", "BMP")) as picture:
+                width, height = picture.size
+                return int(width), int(height)
+    except Pictures.DecompressionBombError as error:
+        raise TooManyPixelsError(str(error).split("pixels")[0] + "pixels: it is not decoded") from None
+    except (OSError, ValueError, SyntaxError, KeyError, struct.error) as error:
+        raise SourceError(f"{_NO_PICTURE} ({type(error).__name__})") from None
+
+
+def _jpeg_frame(data: bytes) -> tuple[int, int, bool] | None:
+    """Width, height and whether it is progressive, from the frame header (ITU T.81, B.2.2); None for what is no JPEG."""
+    if data[:3] != b"\xff\xd8\xff":
+        return None
+    at = 2
+    while at + 9 < len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return width, height, marker not in {0xC0, 0xC1}
+        at += 1 if marker == 0xFF else 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return 0, 0, False
+
+
+def _reduced(size: tuple[int, int], side_px: int) -> int:
+    """By how much the decoder makes a JPEG smaller so that the longer side stays at least `side_px`: 1, 2, 4 or 8."""
+    times = max(size) // side_px if side_px else 1
+    return next((factor for factor in (8, 4, 2) if times >= factor), 1)
 
 
 def _reduction(data: bytes, side_px: int) -> int:
     """OpenCV's flag for decoding at 1/1 .. 1/8 so that the longer side stays at least `side_px`."""
     import cv2
-    import simplejpeg
 
-    if not side_px or not simplejpeg.is_jpeg(data):
-        return int(cv2.IMREAD_COLOR)
-    try:
-        height, width = simplejpeg.decode_jpeg_header(data)[:2]
-    except ValueError:
-        return int(cv2.IMREAD_COLOR)
-    times = max(width, height) // side_px
-    flags = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2}
-    return int(next((flag for factor, flag in flags.items() if times >= factor), cv2.IMREAD_COLOR))
+    flags = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2, 1: cv2.IMREAD_COLOR}
+    frame = _jpeg_frame(data)
+    return int(flags[_reduced(frame[:2], side_px) if frame else 1])

@@ -1,7 +1,8 @@
-"""SIGINT and SIGTERM as a wish to stop cleanly."""
+"""SIGINT and SIGTERM as a request for a clean stop."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -10,15 +11,26 @@ from types import FrameType
 
 
 @contextmanager
-def stop_on_signals(stop: Callable[[], object]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM within the block calls `stop`, a second one does as before. Only the main thread takes signals."""
+def stop_on_signals(stop: Callable[[], object], patience_s: float | None = None) -> Iterator[None]:
+    """The first SIGINT or SIGTERM within the block calls `stop`, a second one does as before. Only the main thread takes signals.
+
+    Where the block has not ended `patience_s` after a SIGTERM, the process gets it a second time: a decoder may be stuck in one call.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
+    ended = threading.Event()
+
+    def repeat(number: int) -> None:
+        if not ended.wait(patience_s):
+            os.kill(os.getpid(), number)
+
     def handle(number: int, _: FrameType | None) -> None:
         signal.signal(number, before[number])
+        if number == signal.SIGTERM and patience_s is not None:
+            threading.Thread(target=repeat, args=(number,), name="edgemem-stop", daemon=True).start()
         stop()
 
     for number in before:
@@ -26,5 +38,6 @@ def stop_on_signals(stop: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
+        ended.set()
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -24,7 +24,7 @@ from edgemem.see.perceive import CROP, Part
 
 if TYPE_CHECKING:
     from edgemem.records import Image, Matrix
-    from edgemem.remember.results import Part as StoredPart
+    from edgemem.remember.results import StoredPart
     from edgemem.remember.store import Store, Transaction
     from edgemem.remember.view import View
     from edgemem.see.perceive import HeldSpace

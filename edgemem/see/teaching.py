@@ -20,8 +20,7 @@ from edgemem.see.taught import FOUND_OUT, LESSON, LESSON_PLACE, NEAR_US, POINTED
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import Crop, JointEmbedder
-    from edgemem.remember.results import Part as StoredPart
-    from edgemem.remember.results import Spoken
+    from edgemem.remember.results import Spoken, StoredPart
     from edgemem.remember.store import Store, Transaction
     from edgemem.remember.view import View
 

@@ -1,4 +1,4 @@
-"""The attacks are spoken and heard by the real recogniser; they stand in transcripts, captions and the graph, and command nothing."""
+"""The attacks are spoken and heard by the real recogniser; they are in transcripts, captions and the graph, and have no effect."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attacks import ATTACKS, COLLECTOR
-from conftest import DAY_US, Attacked, contents, like, watched
 from obedient import Obedient, ObedientPlanner
+from scene import DAY_US, Attacked, contents, like, watched
 from wall import T0_US
 
 from edgemem.answer.models import Models

@@ -1,4 +1,4 @@
-"""A copy is the memory as it was at one instant; an export is all of it; compacting loses nothing."""
+"""A copy is the memory as of one instant; an export is complete; compacting loses nothing."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import sys
 import msgspec
 import numpy as np
 import pytest
+import simplejpeg
 
 from edgemem.errors import MemoryDirError, UsageError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Box, Observation, Quote
-from edgemem.remember.administration import backup, compact, restore
+from edgemem.remember.administration import backup, compact
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk.directory import disk_bytes
 from edgemem.remember.entries import NewCall, NewEntity, NewMention, NewPart, NewPassage, NewRelation, NewSession, NewStep
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
+from edgemem.remember.restore import restore
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
@@ -46,9 +48,14 @@ with Store.open(Path(sys.argv[1])) as store:
 """
 
 
+def noise(rng, height=180, width=240):
+    """A JPEG; of this size about 30 kB."""
+    return simplejpeg.encode_jpeg(rng.integers(0, 256, (height, width, 3), np.uint8), 60, "BGR")
+
+
 @pytest.fixture
 def memory(directory, making):
-    """Two streams with a bit of everything."""
+    """Two streams with some data of every kind."""
     rng = np.random.default_rng(1)
     with Store.open(directory) as store:
         store.ensure_space(making.space)
@@ -61,7 +68,7 @@ def memory(directory, making):
                 ids = []
                 for i in range(12):
                     seen = (making.label("cat", 0.5 + i / 30, box, "red", kind="object"), Observation("text", f"GATE {i}", 0.9))
-                    ids.append(tx.add_moment(making.moment(i * US, stream=stream, seen=seen, jpeg=rng.bytes(30_000), role="endpoint")))
+                    ids.append(tx.add_moment(making.moment(i * US, stream=stream, seen=seen, jpeg=noise(rng), role="endpoint")))
                 first = tx.add_segment(making.segment(ids[:6], 0, 5 * US, ids[2], stream=stream))
                 over = msgspec.structs.replace(making.segment(ids, 0, 11 * US, ids[2], stream=stream), level=1)
                 tx.set_parent([first], tx.add_segment(over))
@@ -74,7 +81,7 @@ def memory(directory, making):
                     making.document("EXIT C", 3 * US, 3 * US, 3 * US, kind="text", origin="ocr", moment_id=ids[3], stream=stream)
                 )
                 tx.pin(ids[4])
-                tx.recode_moment(ids[0], b"smaller picture", "mid", width_px=64, height_px=36, generation=1)
+                tx.recode_moment(ids[0], noise(rng, 36, 64), "mid", width_px=64, height_px=36, generation=1)
                 anna = tx.add_entity(NewEntity(kind="person", name="Anna", known_us=0))
                 event = tx.add_entity(NewEntity(kind="event", name=f"visit at {stream}", known_us=5 * US, segment_id=first))
                 tx.retract_alias(tx.add_alias(anna, "Bella", 0), 4 * US)
@@ -142,7 +149,7 @@ def making_unit():
 
 
 def answered(view, session_id, pictures):
-    """A session with texts and pictures in the place of ids."""
+    """A session with texts and pictures instead of ids."""
     log = view.session(session_id)
     keys = [(key[0], int(key[1:])) for key in log.evidence]
     came_up = {pictures.get(number) if kind == "m" else view.document(number).text for kind, number in keys}
@@ -156,7 +163,7 @@ def answered(view, session_id, pictures):
 
 
 def told(directory, as_of_us=None):
-    """All that a view tells, with the pictures in place of the ids."""
+    """Everything that a view returns, with pictures instead of ids."""
     with View.open(directory, as_of_us) as view:
         moments = view.moments()
         pictures = {m.id: view.picture(m.id) for m in moments}
@@ -237,15 +244,17 @@ def test_an_import_that_was_interrupted_goes_on_where_it_stopped(memory, tmp_pat
 
 
 def test_large_pictures_go_in_under_a_budget_that_has_room_for_them(directory, making, tmp_path):
+    rng = np.random.default_rng(2)
+    pictures = [noise(rng, 600, 800) for _ in range(40)]
     with Store.open(directory) as store:
         store.ensure_space(making.space)
         with store.transaction() as tx:
             for number in range(40):
-                tx.add_moment(making.moment(number * US, jpeg=bytes([number]) * 250_000))
+                tx.add_moment(making.moment(number * US, jpeg=pictures[number]))
     export(directory, tmp_path / "plain")
     assert import_into(tmp_path / "second", tmp_path / "plain", budget_bytes=4 << 30) == 40
     with View.open(tmp_path / "second") as view:
-        assert [view.picture(moment.id)[0] for moment in view.moments()] == list(range(40))
+        assert [view.picture(moment.id) for moment in view.moments()] == pictures
 
 
 def test_an_export_is_plain_files(memory, tmp_path):

@@ -1,4 +1,4 @@
-"""An encrypted memory: nothing of it can be read without its key, whatever happens, and it does all that a plain one does."""
+"""An encrypted memory: nothing of it can be read without its key, in any case, and it has all functions of a plain one."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ import simplejpeg
 from edgemem.errors import MemoryDirError, MemoryKeyError, UsageError
 from edgemem.infer.roles import Space
 from edgemem.records import US
-from edgemem.remember.administration import backup, compact, restore
+from edgemem.remember.administration import backup, compact
 from edgemem.remember.check import check_memory
 from edgemem.remember.disk import database, keys, rewrite
 from edgemem.remember.entries import NewEntity, NewPart
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
+from edgemem.remember.restore import restore
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.secret import reveal
 
 pytest.importorskip("sqlcipher3", reason="sqlcipher3 has no wheel for this Python: pip install 'edgemem-agent[encrypted]'")
 
@@ -160,7 +162,7 @@ while True:
 def test_killed_again_and_again_it_loses_nothing_and_shows_nothing(directory, making, tmp_path):
     key = raw_key()
     secret = tmp_path / "key"
-    secret.write_text(key.secret)
+    secret.write_text(reveal(key.secret))
     secret.chmod(0o600)
     environment = {**os.environ, keys.ENVIRONMENT_KEY_FILE: str(secret)}
     acknowledged = 0
@@ -313,7 +315,7 @@ def test_killed_while_it_changes_its_key_it_has_the_old_or_the_new_one(directory
     for delay_ms in (0, 10, 25, 50, 100):
         copy = tmp_path / f"{way}{delay_ms}"
         shutil.copytree(directory, copy)
-        arguments = [str(copy), *("" if each is None else each.secret for each in (old, new))]
+        arguments = [str(copy), *("" if each is None else reveal(each.secret) for each in (old, new))]
         process = subprocess.Popen([sys.executable, "-c", CHANGE, *arguments], stdout=subprocess.PIPE)
         process.stdout.readline()
         time.sleep(delay_ms / 1000)
@@ -386,9 +388,9 @@ def test_an_older_schema_is_brought_up_to_date_under_encryption(tmp_path):
 
 
 def test_kills_under_load_lose_nothing():
-    """`make torture` on encrypted memories, in short: readers, fading, upkeep and forgetting go on while the writer is killed."""
+    """`make torture` on encrypted memories, in short: readers, eviction, maintenance and forgetting run while the writer is killed."""
     tool = Path(__file__).parents[2] / "tools" / "torture.py"
-    environment = {**os.environ, keys.ENVIRONMENT_KEY: raw_key().secret}
+    environment = {**os.environ, keys.ENVIRONMENT_KEY: reveal(raw_key().secret)}
     command = [sys.executable, str(tool), "--cycles", "12"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
     assert run.returncode == 0, run.stdout + run.stderr

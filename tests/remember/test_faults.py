@@ -1,15 +1,25 @@
-"""A disk that fails at any write: one clear line, and nothing that was acknowledged is lost."""
+"""A disk that fails at any write: one clear line, and no acknowledged data is lost."""
 
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from edgemem.remember.check import check_memory
+from edgemem.remember.disk import keys
+from edgemem.remember.disk.keys import Key
 from edgemem.remember.store import Store
+
+TOOLS = Path(__file__).parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))
+torture_commands = importlib.import_module("torture_commands")
 
 WRITER = """
 import sys
@@ -54,7 +64,7 @@ def write(shim, directory, at, fault, **more):
 
 
 def sound(directory, acknowledged):
-    """Open it as the next run would, and find everything that was acknowledged."""
+    """Open it like the next run, and find all acknowledged data."""
     with Store.open(directory) as store, store.view() as view:
         documents = [document.text for document in view.documents()]
         assert documents[: len(acknowledged)] == [f"number{number}" for number in acknowledged]
@@ -65,8 +75,8 @@ def sound(directory, acknowledged):
     assert check_memory(directory) == []
 
 
-def fail_at(shim, directory, at, name, *, once):
-    more = {"EDGEMEM_FAIL_ONCE": "1"} if once else {}
+def fail_at(shim, directory, at, name, *, once, **more):
+    more |= {"EDGEMEM_FAIL_ONCE": "1"} if once else {}
     acknowledged, said, code = write(shim, directory, at, FAULTS[name], **more)
     errors = [line for line in said if line.startswith("edgemem: ")]
     assert code == 0 or len(errors) == 1, (at, name, once, said)
@@ -75,11 +85,56 @@ def fail_at(shim, directory, at, name, *, once):
     sound(directory, acknowledged)
 
 
-def test_at_every_write_boundary(shim, tmp_path):
+@pytest.mark.parametrize("key", [None, Key("6b" * 32, "a test")], ids=["plain", "encrypted"])
+def test_at_every_write_boundary(shim, tmp_path, key):
     """Writes, syncs and truncations from the first to the last of a short life fail in turn, with each fault, for good or only once."""
-    directory = tmp_path / "memory"
-    _, said, _ = write(shim, directory, 0, 0, EDGEMEM_FAIL_COUNT="1")
+    directory, more = tmp_path / "memory", {} if key is None else {keys.ENVIRONMENT_KEY: key.secret}
+    _, said, _ = write(shim, directory, 0, 0, EDGEMEM_FAIL_COUNT="1", **more)
     boundaries = int(said[-1].split()[1])
     assert boundaries > 30
-    for i, at in enumerate(sorted({*range(1, 6), *range(1, boundaries + 1, max(1, boundaries // 64))})):
-        fail_at(shim, directory, at, list(FAULTS)[i % 4], once=i // 4 % 2 == 0)
+    with keys.using(key):
+        for i, at in enumerate(sorted({*range(1, 6), *range(1, boundaries + 1, max(1, boundaries // 64))})):
+            fail_at(shim, directory, at, list(FAULTS)[i % 4], once=i // 4 % 2 == 0, **more)
+
+
+COMMAND = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from edgemem.errors import EdgememError
+from torture_commands import COMMANDS
+try:
+    COMMANDS[sys.argv[2]]().run(Path(sys.argv[3]))
+except EdgememError as error:
+    sys.exit(f"edgemem: {error}")
+"""
+
+
+def run_failing(shim, name, folder, **told):
+    """One command with a write that fails: (exit code, its lines on stderr)."""
+    environment = {**os.environ, "LD_PRELOAD": str(shim), "EDGEMEM_FAIL_IN": str(folder), **told}
+    command = [sys.executable, "-c", COMMAND, str(TOOLS), name, str(folder)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return run.returncode, run.stderr.strip().splitlines()
+
+
+@pytest.mark.parametrize("name", [name for name in torture_commands.COMMANDS if name != "daemon"])
+def test_commands_on_a_disk_that_fails_leave_the_old_or_the_new(shim, tmp_path, name):
+    """What holds after a kill holds after a failed write: forgetting, encryption, copies and the way back, plain and encrypted."""
+    command, base, work = torture_commands.COMMANDS[name](), tmp_path / "base", tmp_path / "work"
+    base.mkdir(mode=0o700)
+    command.prepare(base)
+    shutil.copytree(base, work)
+    code, said = run_failing(shim, name, work, EDGEMEM_FAIL_COUNT="1")
+    boundaries = max(int(line.split()[1]) for line in said if line.startswith("writes "))
+    assert code == 0
+    assert boundaries > 5
+    for i, at in enumerate(sorted({1, 2, *range(3, boundaries + 1, max(1, boundaries // 12))})):
+        shutil.rmtree(work)
+        shutil.copytree(base, work)
+        fault = FAULTS[list(FAULTS)[i % 4]]
+        once = {"EDGEMEM_FAIL_ONCE": "1"} if i // 4 % 2 else {}
+        code, said = run_failing(shim, name, work, EDGEMEM_FAIL_AT=str(at), EDGEMEM_FAIL_WITH=str(fault), **once)
+        assert not any("Traceback" in line for line in said), (at, fault, said)
+        assert code == 0 or sum(line.startswith("edgemem: ") for line in said) == 1, (at, fault, said)
+        command.verify(work, finished=code == 0)

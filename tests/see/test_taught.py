@@ -9,7 +9,7 @@ import pytest
 from edgemem.answer.retrieve import Query
 from edgemem.answer.retrievers.taught import taught_hits
 from edgemem.errors import UsageError
-from edgemem.infer.roles import Crop, Sight, Space
+from edgemem.infer.roles import Crop, ImageAnalysis, Space
 from edgemem.records import US, Box, Moment
 from edgemem.remember.check import check_memory
 from edgemem.remember.entries import NewDocument, NewMention, NewMoment, NewPart
@@ -120,7 +120,7 @@ class Eyes:
         self.asked: list[int] = []
 
     def look(self, image):
-        return Sight(vector=vector("whole"), crops=self.crops(image))
+        return ImageAnalysis(vector=vector("whole"), crops=self.crops(image))
 
     def crops(self, image, boxes=()):
         assert image.shape[2] == 3

@@ -9,7 +9,7 @@ from edgemem.answer.retrieve import Hits, Query, moment_evidence
 
 if TYPE_CHECKING:
     from edgemem.records import Entity
-    from edgemem.remember.results import Part
+    from edgemem.remember.results import StoredPart
     from edgemem.remember.view import View
 
 LESSON, SIGHTING = "lesson", "taught"
@@ -32,7 +32,7 @@ def taught_hits(query: Query, view: View, k: int) -> Hits | None:
     return None
 
 
-def _hits(entity: Entity, lessons: list[Part], query: Query, view: View, k: int) -> Hits:
+def _hits(entity: Entity, lessons: list[StoredPart], query: Query, view: View, k: int) -> Hits:
     seen = view.parts(entity_id=entity.id, kind=SIGHTING, stream=query.stream, from_us=query.from_us, to_us=query.to_us)
     bare = _OWNED.sub("", entity.name.lower())
     text = f"looks like the {bare} you showed me"
@@ -51,7 +51,7 @@ def _hits(entity: Entity, lessons: list[Part], query: Query, view: View, k: int)
     return Hits(evidence=evidence, confidence=max((one.score for one in evidence), default=0.0), taught=taught)
 
 
-def _within(query: Query, part: Part) -> bool:
+def _within(query: Query, part: StoredPart) -> bool:
     after, before = query.from_us is None or part.t0_us >= query.from_us, query.to_us is None or part.t0_us <= query.to_us
     return after and before and query.stream in {None, part.stream}
 

@@ -1,8 +1,8 @@
-"""Where the key of an encrypted memory comes from: a file, the environment, or a TPM that gives it out on this board alone.
+"""Finds the key of an encrypted memory: in a file, in the environment, or in a TPM, which releases it only on this board.
 
-A key is 64 hexadecimal digits (256 random bits, used as they are: opening costs nothing) or a passphrase, from which
-PBKDF2-HMAC-SHA512 with 256,000 rounds makes the bits. That is SQLCipher 4's own derivation, so its tools read a memory too; it is done
-once a process for each file, not once a connection (0.4 s on the machine it was measured on).
+A key is 64 hexadecimal digits (256 random bits, used directly, which needs no time) or a passphrase, from which PBKDF2-HMAC-SHA512 with
+256,000 rounds derives the bits. That is SQLCipher 4's own derivation, so its tools can read a memory too. It is done once per process and
+file, not once per connection (measured: 0.4 s).
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from edgemem.config import StoreSettings
 from edgemem.errors import MemoryKeyError, UsageError
+from edgemem.secret import STARS, Secret, reveal
 
 ENVIRONMENT_KEY = "EDGEMEM_KEY"
 ENVIRONMENT_KEY_FILE = "EDGEMEM_KEY_FILE"
@@ -27,47 +28,55 @@ _SALT_BYTES = 16
 """An encrypted database begins with its salt."""
 _KEY_BYTES = 32
 _KDF_ROUNDS = 256_000
+_MOST_BYTES = 4096
+"""Of a key file; it may be a pipe, which has no size."""
 _TPM_PATIENCE_S = 30.0
 _FEWEST_CHARS = 8
-"""Whoever has the file may try passphrases as fast as the machine allows; shorter ones protect nothing."""
+"""Least length of a passphrase. Someone who has the file can try many passphrases per second, so shorter ones give no protection."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """A secret, and the words that tell the user where it came from. Its text form never shows it."""
+    """A secret, and the words that tell the user where it came from."""
 
-    secret: str = field(repr=False)
+    secret: str
     source: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "secret", Secret(reveal(self.secret)))
 
     @property
     def is_raw(self) -> bool:
         """Whether it is 256 bits already."""
-        return len(self.secret) == 2 * _KEY_BYTES and not set(self.secret.lower()) - set("0123456789abcdef")
+        text = reveal(self.secret)
+        return len(text) == 2 * _KEY_BYTES and not set(text.lower()) - set("0123456789abcdef")
 
     def pragma(self, salt: bytes) -> str:
         """The value of SQLCipher's `key` for a database that begins with `salt`: key and salt as one blob literal.
 
-        Without a salt, which only a raw key can do, SQLCipher takes that of the file or makes one.
+        Without a salt, which is possible only for a raw key, SQLCipher uses that of the file or makes one.
         """
-        bits = self.secret if self.is_raw else _derive(self.secret, salt)
+        bits = reveal(self.secret) if self.is_raw else _derive(self.secret, salt)
         return f"x'{bits}{salt.hex()}'"
 
 
 _settings: Callable[[], StoreSettings] = StoreSettings
-"""What the command line was told; asked only when a memory is opened."""
+"""The settings; read only when a memory is opened."""
 _given: list[Key | None] = []
-"""Keys of `using`, the last one counts."""
+"""Keys of `using`; the last one is in use."""
 
 
 def follow(settings: Callable[[], StoreSettings]) -> None:
-    """From now on the key of this process is the one that these settings name, besides the environment."""
+    """From now on this process uses the key that these settings name, or that of the environment."""
     global _settings  # noqa: PLW0603 - one process has one key: every reader and writer in it must agree
     _settings = settings
 
 
 @contextmanager
 def using(key: Key | None) -> Iterator[None]:
-    """Within the block every memory is opened with this key, whatever is configured; None: with no key. For the whole process."""
+    """Within the block every memory is opened with this key, whatever is configured; None: without a key. It applies to the whole
+    process.
+    """
     _given.append(key)
     try:
         yield
@@ -76,9 +85,9 @@ def using(key: Key | None) -> Iterator[None]:
 
 
 def configured() -> Key | None:
-    """The key to open memories with; None when none is configured.
+    """The key for opening memories; None if none is configured.
 
-    Raises MemoryKeyError when it cannot be had, or when it is configured in two places.
+    Raises MemoryKeyError if it cannot be read, or if it is configured in two places.
     """
     if _given:
         return _given[-1]
@@ -100,28 +109,32 @@ def configured() -> Key | None:
 
 
 def read(name: str | Path) -> Key:
-    """The key in a file that nobody else may read. Raises MemoryKeyError when it is missing, open to others, or holds no key."""
+    """The key in a file that only its owner may read. Raises MemoryKeyError if it is missing, readable by others, or contains no key."""
     file = Path(name).expanduser()
     try:
         status = file.stat()
         if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
             raise MemoryKeyError(f"key file {file} can be read by others: run `chmod 600 {file}`")
-        text = file.read_text(encoding="utf-8")
+        with file.open("rb") as opened:
+            data = opened.read(_MOST_BYTES + 1)
+        text = data.decode("utf-8")
     except FileNotFoundError:
         raise MemoryKeyError(
             f"key file {file} does not exist: make one with `edgemem memory keygen {file}`, or name the right one"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise MemoryKeyError(f"key file {file} cannot be read ({error}): it holds 64 hexadecimal digits or a passphrase") from None
+    if len(data) > _MOST_BYTES:
+        raise MemoryKeyError(f"key file {file} holds no key: it has more than {_MOST_BYTES} bytes")
     return _parse(text, f"key file {file}")
 
 
 def generate(file: Path) -> None:
-    """Write a new random key into a new file that only its owner may read. Raises UsageError when it is there already."""
+    """Write a new random key to a new file that only its owner may read. Raises UsageError if the file exists already."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        raise UsageError(f"{file} exists: a key that is overwritten opens nothing any more; name a new file") from None
+        raise UsageError(f"{file} exists: an overwritten key would be lost; name a new file") from None
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from None
     with os.fdopen(descriptor, "w", encoding="ascii") as out:
@@ -131,15 +144,16 @@ def generate(file: Path) -> None:
 
 
 @lru_cache(maxsize=4)
-def unseal(name: str, auth: str = "") -> Key:
+def unseal(name: str, auth: Secret) -> Key:
     """What the TPM gives out for `name`, a sealed object's context file or persistent handle such as 0x81010001.
 
-    `auth` is what `tpm2_unseal -p` takes: a password, or a policy such as pcr:sha256:0,7. Once a process: a TPM takes its time.
-    Raises MemoryKeyError when tpm2-tools are missing or the TPM refuses, for instance because the board was started in another way.
+    `auth` is the value for `tpm2_unseal -p`: a password, or a policy such as pcr:sha256:0,7. Called once per process, because a TPM is
+    slow. Raises MemoryKeyError if tpm2-tools are missing or the TPM refuses, for example because the board was started in another way.
     """
-    command = ["tpm2_unseal", "-c", name, *(["-p", auth] if auth else [])]
+    shown, given = _argument_and_input(reveal(auth))
+    command = ["tpm2_unseal", "-c", name, *(["-p", shown] if shown else [])]
     try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=_TPM_PATIENCE_S)
+        done = subprocess.run(command, input=given.encode(), capture_output=True, check=False, timeout=_TPM_PATIENCE_S)
     except OSError:
         raise MemoryKeyError("store.key_tpm needs the program tpm2_unseal: install tpm2-tools (apt-get install tpm2-tools)") from None
     except subprocess.TimeoutExpired:
@@ -147,22 +161,37 @@ def unseal(name: str, auth: str = "") -> Key:
     if done.returncode:
         lines = [line for line in done.stderr.decode(errors="replace").splitlines() if "ERROR" in line]
         reason = lines[0].removeprefix("ERROR: ") if lines else f"exit code {done.returncode}"
+        reason = reason.replace(given, STARS) if given else reason
         raise MemoryKeyError(f"store.key_tpm {name}: the TPM does not give out the key ({reason}); try `{' '.join(command)}`")
     return _parse(done.stdout.decode(errors="replace"), f"store.key_tpm {name}")
 
 
+def _argument_and_input(auth: str) -> tuple[str, str]:
+    """(what may stand among a program's arguments, where every process of the machine reads it, and what it is told on its input).
+
+    A policy names registers and a file is named by its path; a password is secret, with a session, too (tpm2-tools, lib/tpm2_auth_util.c:
+    "file:-" reads it from the input, wherever a password may stand).
+    """
+    if not auth or auth.startswith(("pcr:", "file:")):
+        return auth, ""
+    session, plus, password = auth.partition("+") if auth.startswith("session:") else ("", "", auth)
+    if auth.startswith("session:") and (not password or password.startswith("file:")):
+        return auth, ""
+    return f"{session}{plus}file:-", password
+
+
 def new_salt() -> bytes:
-    """A salt for a database that is about to be made."""
+    """A salt for a new database."""
     return secrets.token_bytes(_SALT_BYTES)
 
 
 def _parse(text: str, source: str) -> Key:
     secret = text.strip()
     if len(secret) < _FEWEST_CHARS:
-        raise MemoryKeyError(f"{source} holds no key: it takes 64 hexadecimal digits or a passphrase of {_FEWEST_CHARS} characters")
+        raise MemoryKeyError(f"{source} contains no key: it needs 64 hexadecimal digits or a passphrase of {_FEWEST_CHARS} characters")
     return Key(secret, source)
 
 
 @lru_cache(maxsize=16)
 def _derive(passphrase: str, salt: bytes) -> str:
-    return hashlib.pbkdf2_hmac("sha512", passphrase.encode(), salt, _KDF_ROUNDS, _KEY_BYTES).hex()
+    return hashlib.pbkdf2_hmac("sha512", reveal(passphrase).encode(), salt, _KDF_ROUNDS, _KEY_BYTES).hex()

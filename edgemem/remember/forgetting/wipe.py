@@ -1,11 +1,11 @@
-"""Overwrites with zeros what SQLite leaves in the unused parts of its pages.
+"""Overwrites with zeros the data that SQLite leaves in the unused parts of its pages.
 
-`secure_delete` zeroes deleted rows and freed pages, but not the copies of rows that stay behind when a page is split or merged and the
-row moves to a neighbour. These lie in the gap between a page's cell pointers and its cells (file format, section 1.6), which nobody
-reads; only such bytes are changed, so a write that a power cut tears does no harm. Measured with SQLite 3.40: of 10,000 words deleted
-from two indexes of 20,000, eight stood in the file before the wipe, none after it.
+`secure_delete` zeroes deleted rows and freed pages, but not the copies of rows that remain when a page is split or merged and the row moves
+to another page. They are in the gap between a page's cell pointers and its cells (file format, section 1.6), which is never read. Only such
+bytes are changed, so a write that a power failure interrupts does no harm. Measured with SQLite 3.40: of 10,000 words deleted from two
+indexes of 20,000, eight were in the file before the wipe, none after it.
 
-It runs in a process of its own: closing a file drops every POSIX lock that the process holds on it, SQLite's included.
+It runs in a separate process: closing a file releases all POSIX locks that the process has on it, including SQLite's.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from contextlib import closing
 from pathlib import Path
 
 from edgemem.errors import MemoryDirError
+from edgemem.remember.disk.directory import WriterLock
 
 _INTERIOR = {2: 12, 5: 12}
 _LEAF = {10: 8, 13: 8}
@@ -26,9 +27,13 @@ _HEADER = _INTERIOR | _LEAF
 """Length of a page's header by its first byte."""
 
 
-def wipe(database: Path) -> None:
-    """Wipe a database that no other process writes and whose WAL is empty. Raises MemoryDirError when it could not be done."""
-    done = subprocess.run([sys.executable, "-m", __name__, str(database)], capture_output=True, text=True, check=False)
+def wipe(database: Path, lock: WriterLock) -> None:
+    """Wipe a database that no other process writes and whose WAL is empty. Raises MemoryDirError when it could not be done.
+
+    The wiping process holds the writer's lock too: where this one is killed, nobody writes before that is done.
+    """
+    command = [sys.executable, "-m", __name__, str(database)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, pass_fds=[lock.descriptor])
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["it was stopped"])[-1]
         raise MemoryDirError(f"memory {database.parent}: unused space could not be wiped ({reason}): run `edgemem memory compact`")
@@ -40,7 +45,7 @@ def wipe_pages(database: Path) -> int:
         page_bytes = connection.execute("PRAGMA page_size").fetchone()[0]
         pending = [1, *(row[0] for row in connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0"))]
     changed = 0
-    file = os.open(database, os.O_RDWR | os.O_CLOEXEC)
+    file = os.open(database, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         while pending:
             number = pending.pop()

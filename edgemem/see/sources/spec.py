@@ -1,11 +1,13 @@
-"""What a source is called on the command line and in the settings, and what that says about it."""
+"""The address of a source, as on the command line and in the settings: its scheme, its suffix, and the name of its stream."""
 
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Collection
 from pathlib import Path
 
+from edgemem import files
 from edgemem.errors import SourceError
 
 PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"})
@@ -16,7 +18,7 @@ NETWORK = ("rtsp", "rtsps", "rtmp", "rtmps", "http", "https", "udp", "tcp", "srt
 DEVICE = "device"
 """Scheme of cameras of this machine, which are named `0` or `/dev/video0`."""
 FOLDER, ANY_FILE = "/", ""
-"""Stand for a folder, and for a file with a suffix that nobody claims, where a source states the suffixes that it opens."""
+"""Special suffixes that a source can register for: a folder, and a file whose suffix no other source registered."""
 
 _SCHEME = re.compile(r"([a-z][a-z0-9.-]*):", re.IGNORECASE)
 
@@ -24,7 +26,7 @@ _SCHEME = re.compile(r"([a-z][a-z0-9.-]*):", re.IGNORECASE)
 def scheme_of(spec: str, known: Collection[str]) -> str:
     """The scheme of an address (`rtsp` of `rtsp://host`, `alsa` of `0+alsa:default`); "" for a path.
 
-    What looks like a scheme without "//" counts only where it is `known`: a file may be called `12:30.mp4`.
+    A scheme without "//" counts only if it is `known`: a file may be called `12:30.mp4`.
     """
     if spec.isdecimal() or spec.startswith("/dev/video"):
         return DEVICE
@@ -38,17 +40,23 @@ def scheme_of(spec: str, known: Collection[str]) -> str:
 
 
 def suffix_of(spec: str) -> str:
-    """`.mp4` of a file, `FOLDER` of a folder. Raises SourceError for what is not there."""
+    """`.mp4` of a file, `FOLDER` of a folder. Raises SourceError if it does not exist."""
     path = Path(spec).expanduser()
-    if not path.exists():
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
         raise SourceError(
             f"{spec}: no such file or folder; give a video, a folder of pictures, a camera such as 0, or a URL such as rtsp://host/path"
-        )
-    return FOLDER if path.is_dir() else path.suffix.lower()
+        ) from None
+    if stat.S_ISDIR(status.st_mode):
+        return FOLDER
+    if kind := files.kind(status):
+        raise SourceError(f"{spec}: it is {kind}, not a file or folder; of devices only cameras (/dev/video0) are sources")
+    return path.suffix.lower()
 
 
 def stream_name(url: str) -> str:
-    """`rtsp://user:secret@host:554/cam` -> `host-cam`: no password enters the memory."""
+    """`rtsp://user:secret@host:554/cam` -> `host-cam`: so that no password enters the memory."""
     rest = url.partition("://")[2].partition("?")[0].rpartition("@")[2]
     host, _, path = rest.partition("/")
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{host.partition(':')[0]}-{path}").strip("-") or "camera"

@@ -1,8 +1,8 @@
-"""Video files. Only what the rate needs is decoded, and every frame carries its true presentation time.
+"""Video files. Only the frames that the rate needs are decoded. Every frame has its exact presentation time.
 
-A file is taken as groups of packets that begin with a key frame. A group in which no frame is wanted is not decoded. Where the key frame is
-near enough to the wanted time, it alone is: 8 to 12 times cheaper than decoding all at one key frame in 50. Else the group is decoded up to
-the last wanted frame, leaving out frames that no other refers to.
+A file is read as groups of packets that begin with a key frame. A group in which no frame is wanted is not decoded. If the key frame is
+near enough to the wanted time, only the key frame is decoded: 8 to 12 times faster than decoding everything, with one key frame in 50. Else
+the group is decoded up to the last wanted frame, without frames to which no other refers.
 """
 
 from __future__ import annotations
@@ -14,22 +14,29 @@ from typing import TYPE_CHECKING, Any
 
 from edgemem.clock import now_us
 from edgemem.errors import SourceError
-from edgemem.records import BEFORE_START_US, US, Frame, Sound
+from edgemem.records import BEFORE_START_US, MOST_PIXELS, US, Frame, Sound
+from edgemem.secret import address
 from edgemem.see import pixels
 from edgemem.see.sources.base import SIDE_PX, BaseSource
-from edgemem.see.sources.container import identity_of, open_container
+from edgemem.see.sources.container import identity_of, open_container, reason
 
 if TYPE_CHECKING:
     from edgemem.records import Image
 
 _KEY_SLACK = 0.25
-"""A key frame stands for a wanted time that is at most this part of a period away."""
+"""A key frame is used for a wanted time if it is at most this part of a period away."""
 _EARLY_US = 2_000
-"""Containers round times to a millisecond or a tick: a frame that is so little early is on time."""
+"""Containers round times to a millisecond or a tick: a frame that is early by at most this counts as on time."""
 _GROUP_PACKETS = 600
 """Longest group held in memory; a stream without further key frames is decoded in pieces of this length."""
+_GROUP_BYTES = 32 << 20
+"""And of this size."""
+_WIDE_PIXELS = 4096 * 2304
+"""Larger frames than 4K are decoded by one thread: each more holds frames of its own."""
+_LONGEST_US = 100 * 366 * 86_400 * US
+"""A stamp that is further than a century from the first is no time."""
 _BROKEN_STRETCHES = 1000
-"""Where a container is broken in more places than this, the rest of it is given up."""
+"""If a container is broken in more places than this, the rest of it is not read."""
 
 
 @dataclass
@@ -41,24 +48,41 @@ class _Group:
     end_us: int
     """Start of the next group, or just after the last packet."""
     key: bool
-    """Begins with a key frame, so it can be decoded by itself."""
+    """Whether it begins with a key frame, so that it can be decoded alone."""
     last: bool
-    """Nothing follows."""
+    """Whether it is the last group."""
     cut: bool
-    """The next group needs this one's frames."""
+    """Whether the next group needs frames of this one."""
+
+
+class _Targets:
+    """Wanted times that were not served yet. A range, because a gap in the stamps may hold a thousand million of them."""
+
+    def __init__(self, left: range) -> None:
+        self.left = left
+
+    def __bool__(self) -> bool:
+        return bool(self.left)
+
+    def serve(self, until_us: float) -> bool:
+        """Whether a frame that stands for all times up to `until_us` is wanted; these are served then."""
+        if not self.left or self.left[0] > until_us:
+            return False
+        self.left = self.left[int(until_us - self.left[0]) // self.left.step + 1 :]
+        return True
 
 
 class NoPictureTrackError(SourceError):
-    """A recording without pictures: of sound, perhaps."""
+    """A recording without pictures; it may have sound."""
 
 
 class VideoFile(BaseSource):
-    """A recorded video (or the URL of one) at `rate_fps`. Damaged stretches are passed over and counted in `dropped`."""
+    """A recorded video (or the URL of one) at `rate_fps`. Damaged parts are skipped and counted in `dropped`."""
 
     def __init__(self, path: str, *, rate_fps: float, stream: str, start_us: int | None = None, side_px: int = SIDE_PX) -> None:
         self.name = stream
         self.dropped: dict[str, int] = {}
-        self._path = path
+        self._path = path = address(path)
         self.set_rate(rate_fps)
         self._side_px = side_px
         self._container, self._video = _open(path)
@@ -66,7 +90,7 @@ class VideoFile(BaseSource):
         self._reformatter: Any = None
         self.duration_us = self._length_us()
         self.t0_us = start_us if start_us is not None else now_us() - (self.duration_us or 0)
-        self.identity = identity_of(path)
+        self.identity = identity_of(path, self.duration_us)
         self._after_us = -1
         self._frame_us = round(US / (self._video.average_rate or 25))
         self._head = next(self._stretch(), None)
@@ -80,7 +104,7 @@ class VideoFile(BaseSource):
         return int(self._container.duration) if self._container.duration else None
 
     def set_rate(self, rate_fps: float) -> None:
-        """Holds from the next group of packets on."""
+        """Takes effect with the next group of packets."""
         self._period_us = max(1, round(US / rate_fps))
 
     def skip_to(self, offset_us: int) -> None:
@@ -88,7 +112,7 @@ class VideoFile(BaseSource):
 
         self._after_us = offset_us
         if offset_us > 0:
-            with contextlib.suppress(av.error.FFmpegError):  # no index: read from the start, giving nothing up to the offset
+            with contextlib.suppress(av.error.FFmpegError):  # no index: read from the start and skip everything up to the offset
                 self._container.seek(int((self._base_us + offset_us) / US / self._video.time_base), stream=self._video)
                 self._head = None
 
@@ -97,33 +121,31 @@ class VideoFile(BaseSource):
         seq = due_us // self._period_us
         found = False
         for group in self._groups():
-            targets, due_us = self._targets(group, due_us)
+            wanted = self._wanted(group, due_us)
+            targets = _Targets(wanted)
             for offset_us, picture in self._decode(group, targets):
                 if offset_us > self._after_us:
                     found = True
                     t_us = self.t0_us + offset_us
                     yield Frame(stream=self.name, seq=seq, t_us=t_us, offset_us=offset_us, image=self._image(picture))
                     seq += 1
-            due_us = min([due_us, *targets])
+            due_us = targets.left[0] if targets else due_us + len(wanted) * self._period_us
             if self._closed:
                 return
         if not found and self._after_us < 0:
             raise SourceError(f"{self._path}: no picture could be decoded; it is empty or damaged from the start")
         self._count_missing()
 
-    def _targets(self, group: _Group, due_us: int) -> tuple[list[int], int]:
-        """Wanted times that this group must serve, and the first one left to the next group."""
-        targets = []
-        while due_us < group.end_us:
-            wait_us = group.end_us - due_us
-            next_is_nearer = wait_us <= self._period_us * _KEY_SLACK and wait_us < due_us - group.start_us
-            if next_is_nearer and not group.last and not group.cut:
-                break
-            targets.append(due_us)
-            due_us += self._period_us
-        return targets, due_us
+    def _wanted(self, group: _Group, due_us: int) -> range:
+        """Wanted times from `due_us` on that this group must serve."""
+        wanted = range(due_us, max(due_us, group.end_us), self._period_us)
+        if wanted and not group.last and not group.cut:
+            wait_us = group.end_us - wanted[-1]
+            if wait_us <= self._period_us * _KEY_SLACK and wait_us < wanted[-1] - group.start_us:
+                return wanted[:-1]  # the next group's key frame is nearer
+        return wanted
 
-    def _decode(self, group: _Group, targets: list[int]) -> Iterator[tuple[int, Any]]:
+    def _decode(self, group: _Group, targets: _Targets) -> Iterator[tuple[int, Any]]:
         """Frames for the targets, removing each that was served; what is left waits for the next group's first frame."""
         if not targets and not group.cut:
             return
@@ -131,7 +153,7 @@ class VideoFile(BaseSource):
         if group.key:
             codec.flush_buffers()
         near_us = group.start_us + self._period_us * _KEY_SLACK
-        only_key = group.key and not group.cut and targets[-1] <= near_us
+        only_key = group.key and not group.cut and targets.left[-1] <= near_us
         codec.skip_frame = "DEFAULT" if only_key or group.last or group.cut else "NONREF"
         packets = [*(group.packets[:1] if only_key else group.packets), *([] if group.cut else [None])]
         for packet in packets:
@@ -140,9 +162,7 @@ class VideoFile(BaseSource):
                 if offset_us is None or not targets:
                     continue
                 early_us = self._period_us * _KEY_SLACK if group.key and offset_us == group.start_us else _EARLY_US
-                if targets[0] <= offset_us + early_us:
-                    while targets and targets[0] <= offset_us + early_us:
-                        targets.pop(0)
+                if targets.serve(offset_us + early_us):
                     yield offset_us, picture
             if not targets and not group.cut:
                 return
@@ -163,25 +183,29 @@ class VideoFile(BaseSource):
 
     def _groups(self) -> Iterator[_Group]:
         packets: list[Any] = []
-        start_us = 0
+        start_us = held_bytes = 0
         key = True
         for packet, t_us in self._timed_packets():
-            if packets and (packet.is_keyframe or len(packets) >= _GROUP_PACKETS):
+            if packets and (packet.is_keyframe or len(packets) >= _GROUP_PACKETS or held_bytes >= _GROUP_BYTES):
                 yield _Group(packets, start_us, t_us, key, last=False, cut=not packet.is_keyframe)
-                packets = []
+                packets, held_bytes = [], 0
             if not packets:
                 start_us, key = t_us, packet.is_keyframe
             packets.append(packet)
+            held_bytes += packet.size
         if packets:
             yield _Group(packets, start_us, self._end_us + 1, key, last=True, cut=False)
 
     def _timed_packets(self) -> Iterator[tuple[Any, int]]:
-        """Packets with their offset; one without a time (raw streams) follows its predecessor by a frame."""
+        """Packets with their offset. A packet without a time (raw streams) is one frame later than the previous packet."""
         offset_us = -self._frame_us
         for packet in self._packets():
             if packet.size == 0:
                 continue
             stamp_us = self._stamp_us(packet)
+            if stamp_us is not None and abs(stamp_us - self._base_us) > _LONGEST_US:
+                self._count("corrupt")
+                continue
             offset_us = stamp_us - self._base_us if stamp_us is not None else offset_us + self._frame_us
             self._end_us = max(self._end_us, offset_us)
             yield packet, offset_us
@@ -191,7 +215,7 @@ class VideoFile(BaseSource):
         return None if stamp is None else round(stamp * self._video.time_base * US)
 
     def _packets(self) -> Iterator[Any]:
-        """All packets; a broken stretch is counted and passed over."""
+        """All packets; broken parts are counted and skipped."""
         if self._head is not None:
             yield self._head
         for _ in range(_BROKEN_STRETCHES):
@@ -200,7 +224,7 @@ class VideoFile(BaseSource):
             self._count("corrupt")
 
     def _stretch(self) -> Generator[Any, None, bool]:
-        """Packets up to the end (True) or to where the container is broken (False)."""
+        """Packets up to the end of the file (returns True) or to a broken place (returns False)."""
         import av
 
         try:
@@ -233,15 +257,15 @@ class VideoFile(BaseSource):
             self.dropped[reason] = self.dropped.get(reason, 0) + n
 
     def _count_missing(self) -> None:
-        """A file that ends before its declared length lost its end: counted in frames at the rate."""
+        """A file that is shorter than its stated length has lost its end: count the lost frames at the rate."""
         missing_us = (self.duration_us or 0) - self._end_us
         if missing_us > max(2 * self._period_us, 2 * US):
             self._count("truncated", missing_us // self._period_us)
 
     def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
-        """The sound later than an offset; nothing where there is no sound track. Offsets count from the first picture.
+        """The sound later than an offset; nothing if there is no sound track. Offsets count from the first picture.
 
-        It is read over a file handle of its own: `close` ends the pictures, not the sound, which may still be listened to.
+        It is read through a separate file handle: `close` ends the pictures, but not the sound, which may still be in use.
         """
         from edgemem.see.sources.sound import SoundTrack
 
@@ -252,17 +276,30 @@ class VideoFile(BaseSource):
         self._closed = True
 
 
+def _require_pixels(path: str, width: int, height: int) -> None:
+    if width * height > MOST_PIXELS:
+        raise SourceError(
+            f"{path}: its pictures have {width} x {height} pixels, at most {MOST_PIXELS // 10**6} megapixels are taken:"
+            " make them smaller with ffmpeg"
+        )
+
+
 def _open(path: str) -> tuple[Any, Any]:
     import av
 
     try:
         container = open_container(path)
     except (av.error.FFmpegError, OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+        why = reason(error, path)
         raise SourceError(f"{path}: not a video that can be read ({why}); give another file, or repair it with ffmpeg") from None
     if not container.streams.video:
         container.close()
         raise NoPictureTrackError(f"{path}: has no picture track; give a video, a folder of pictures, a camera or a URL")
     video = container.streams.video[0]
-    video.thread_type = "AUTO"
+    _require_pixels(path, video.codec_context.width, video.codec_context.height)
+    video.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
+    if video.codec_context.width * video.codec_context.height > _WIDE_PIXELS:
+        video.thread_count = 1
+    else:
+        video.thread_type = "AUTO"
     return container, video

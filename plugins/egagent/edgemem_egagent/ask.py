@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from edgemem.answer.models import Remaining
 from edgemem.errors import ChatError
 from edgemem.infer.chat import ChatMessage, Completion, Prompt
+from edgemem.infer.structured import complaint
 
 T = TypeVar("T")
 DATA_CHARS = 60_000
@@ -43,7 +44,7 @@ def instructions(task: str) -> str:
 def ask_text(models: Completes, task: str, data: object, *, max_tokens: int = 500) -> str:
     """Plain text for a task. Raises ChatError when the model does not answer or answers nothing."""
     system = f"{instructions(task)}\n{instructions('data_rule').splitlines()[0]}"
-    messages = (ChatMessage(role="system", text=system), ChatMessage(role="user", text=_data(data)))
+    messages = (ChatMessage(role="system", text=system), ChatMessage(role="user", data=_fitted(data)))
     text = models.complete(Prompt(task=f"egagent_{task}", messages=messages, max_tokens=max_tokens)).text.strip()
     if not text:
         raise ChatError(f"the language model answered nothing to the task {task}")
@@ -63,7 +64,7 @@ def ask_typed(
         text = text.replace(f"{{{name}}}", value)
     messages = [
         ChatMessage(role="system", text=f"{text}\n{instructions('data_rule')}"),
-        ChatMessage(role="user", text=_data(data, request), images=images, image_ids=image_ids),
+        ChatMessage(role="user", data=_fitted(data, request), images=images, image_ids=image_ids),
     ]
     why = ""
     for _ in range(max(1, tries)):
@@ -75,7 +76,7 @@ def ask_typed(
         try:
             return msgspec.json.decode(_object(reply), type=type_)
         except msgspec.DecodeError as error:
-            why = str(error)
+            why = complaint(error)
             messages += [
                 ChatMessage(role="assistant", text=reply[:2000]),
                 ChatMessage(role="user", text=f"That is not a valid reply: {why}. Answer with one JSON object that fits."),
@@ -83,9 +84,32 @@ def ask_typed(
     raise UnreadableError(f"the language model gave no valid {task}: {why}")
 
 
-def _data(data: object, request: object = None) -> str:
-    text = msgspec.json.encode({"data": data} if request is None else {"request": request, "data": data}).decode()
-    return text if len(text) <= DATA_CHARS else text[:DATA_CHARS] + ' ... (cut)"}'
+def _fitted(data: object, request: object = None) -> dict[str, Any]:
+    """The body of a prompt: of more data than `DATA_CHARS` the ends of the longest lists and texts are left out, and that is said."""
+    plain, cut = msgspec.to_builtins(data), False
+    while len(msgspec.json.encode(plain)) > DATA_CHARS and _shortened(plain):
+        cut = True
+    body = {"data": plain} | ({"left_out": "the end of the data"} if cut else {})
+    return body if request is None else {"request": msgspec.to_builtins(request), **body}
+
+
+def _shortened(value: Any) -> bool:
+    """Halve the list or text within `value` that takes most room; False where there is none."""
+    found = max(_places(value), key=lambda place: len(msgspec.json.encode(place[0][place[1]])), default=None)
+    if found is None:
+        return False
+    holder, key = found
+    holder[key] = holder[key][: len(holder[key]) // 2]
+    return True
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Where lists and texts of more than one part stand that hold no longer list: (what holds it, key)."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from _places(item)
+        if isinstance(item, str | list) and len(item) > 1:
+            yield value, key
 
 
 def _object(reply: str) -> str:

@@ -7,7 +7,16 @@ from pathlib import Path
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json
+from edgemem.cli.app import (
+    CommandContext,
+    common_options,
+    json_option,
+    memory_option,
+    pass_environment,
+    print_json,
+    print_line,
+    print_lines,
+)
 from edgemem.clock import to_iso
 
 
@@ -31,10 +40,11 @@ def habits(environment: CommandContext, memory: Path, last: int, as_json: bool) 
         print_json({"conversations": [msgspec.to_builtins(one) for one in found]})
         return
     for one in found:
-        click.echo(f"{to_iso(one.t0_us)}\n{one.event_document}")
+        print_line(to_iso(one.t0_us))
+        print_lines(f"  {one.event_document}", "  ")
         for habit in one.habits:
-            click.echo(f'  habit: {habit.habit} ("{habit.quote}")')
+            print_line(f'  habit: {habit.habit} ("{habit.quote}")')
         if one.note:
-            click.echo(f"  ({one.note})")
+            print_line(f"  ({one.note})")
     if not found:
-        click.echo("nothing was asked yet")
+        print_line("nothing was asked yet")

@@ -117,7 +117,7 @@ class VamPlanner(Thinking):
             "asked_at": context.clock(min(session.question.asked_us, session.question.as_of_us)),
             "memory": {
                 "streams": [
-                    {"name": s.name, "start": context.seconds(s.t0_us), "end": context.seconds(s.t1_us), "clock": context.clock(s.t0_us)}
+                    {"stream": s.name, "start": context.seconds(s.t0_us), "end": context.seconds(s.t1_us), "clock": context.clock(s.t0_us)}
                     for s in known.streams
                 ]
             },
@@ -144,7 +144,7 @@ class VamPlanner(Thinking):
         """Whether one more prompt would come near the question's share; asked beyond it, the model would refuse and all be lost."""
         tokens, seconds = self._limits
         used = sum(call.tokens_in + call.tokens_out for call in session.calls)
-        wanted = sum(len(message.text) for message in asked.messages) // _CHARS_PER_TOKEN + asked.max_tokens
+        wanted = sum(message.chars for message in asked.messages) // _CHARS_PER_TOKEN + asked.max_tokens
         waited_s = sum(call.ms for call in session.calls) / 1000
         share = 1 - self._settings.spare
         return bool((tokens and used + wanted > share * tokens) or (seconds and waited_s > share * seconds))

@@ -45,8 +45,7 @@ def request(
     image_ids: tuple[str, ...] = (),
 ) -> Prompt:  # fmt: skip
     """A prompt of one system message (the file `prompts/<task>.md`) and one user message: JSON, so that what is quoted stays quoted."""
-    text = msgspec.json.encode(body).decode()
-    asked = ChatMessage(role="user", text=text, images=tuple(images), image_ids=image_ids)
+    asked = ChatMessage(role="user", data=body, images=tuple(images), image_ids=image_ids)
     messages = (ChatMessage(role="system", text=prompt(task)), asked)
     return Prompt(
         task=task, messages=messages, temperature=role.temperature, max_tokens=role.max_tokens, schema=schema, schema_name=task

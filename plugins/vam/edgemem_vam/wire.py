@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
+from edgemem.infer.structured import complaint
+
 SourceName = Literal["frame", "event", "summary"]
 TimeMode = Literal["relative", "absolute", "auto"]
 _Text = Annotated[str, Meta(min_length=1)]
@@ -331,4 +333,4 @@ def _convert(raw: dict[str, Any], kind: Any) -> Any:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise WireError(str(error)) from None
+        raise WireError(complaint(error)) from None
