@@ -155,6 +155,13 @@ class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"masks of {stream} must be left, top, right, bottom between 0 and 1")
 
 
+class Teaching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How things are taught that no vocabulary names."""
+
+    by_voice: bool = True
+    """"This is my ..." said aloud does what `edgemem name` does with the moment that is in view then; anybody's voice may say it."""
+
+
 class RunSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stream that the daemon sees."""
 
@@ -194,6 +201,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: Budget = Budget()
     store: StoreSettings = msgspec.field(default_factory=StoreSettings)
     privacy: PrivacySettings = PrivacySettings()
+    teach: Teaching = Teaching()
     retention: list[KeepRule] = []
     """Rules in addition to the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
     engines: EngineSettings = EngineSettings()

@@ -46,7 +46,7 @@ def quote(text: str, limit: int = 300) -> str:
 
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
-_OWNED = re.compile(r"^(?:my|your|his|her|its|our|their|this|that|these|those)\s", re.IGNORECASE)
+_OWNED = re.compile(r"^(?:my|your|his|her|its|our|their|this|that|these|those|what looks like)\s", re.IGNORECASE)
 
 
 def the(phrase: str) -> str:

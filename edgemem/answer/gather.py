@@ -195,7 +195,10 @@ class GatherTool(BaseTool):
         """One thing in pictures, else in what was read or written; and why pictures were not searched, where they were not."""
         shape = msgspec.structs.replace(query, text=_shape(query.text))
         frame, text, event = (self._hits(name, asked, view) for name, asked in (("frame", shape), ("text", query), ("event", query)))
-        if (
+        if frame.taught:
+            shown = tuple(episodes(view, frame.evidence))
+            lead = Lead(phrase=frame.taught, confidence=frame.confidence, episodes=shown)
+        elif (
             text.evidence
             and text.confidence >= _READ
             and (query.text.startswith('"') or (_is_reading(query.text, text.evidence[0]) and frame.confidence < _CLEARLY))

@@ -42,6 +42,8 @@ class Hits(Record, frozen=True):
 
     evidence: tuple[Evidence, ...] = ()
     confidence: float = 0.0
+    taught: str = ""
+    """What to call it, where it is a thing that was taught: "what looks like the keys you showed me"."""
     silent: str = ""
     """Why the channel could not look at all, such as a missing engine."""
 

@@ -23,7 +23,7 @@ _COMMANDS = {
     "timeline": ("edgemem.cli.timeline", "timeline", "List the events in order."),
     "sessions": ("edgemem.cli.sessions", "sessions", "List past questions, and show how each answer was found."),
     "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask five questions."),
-    "name": ("edgemem.cli.name", "name", "Name a voice, or remove its name."),
+    "name": ("edgemem.cli.name", "name", "Name a voice or a thing, or remove its name."),
     "entity": ("edgemem.cli.entity", "entity", "List people, things and places; join two names, or part them."),
     "forget": ("edgemem.cli.forget", "forget", "Forget a time range, a name, a stream or a piece of evidence, permanently."),
     "memory": ("edgemem.cli.memory", "memory", "Manage a memory: stats, check, backup, export, import, compact, encrypt ..."),

@@ -31,10 +31,19 @@ from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
-from edgemem.serve import admin
+from edgemem.serve import admin, taught
 from edgemem.serve.dispatch import Dispatcher
 from edgemem.serve.ingest import end_forgetting, equip
-from edgemem.serve.messages import ForgetReply, ForgetRequest, MergeReply, MergeRequest, NameReply, NameRequest
+from edgemem.serve.messages import (
+    ForgetReply,
+    ForgetRequest,
+    MergeReply,
+    MergeRequest,
+    NameReply,
+    NameRequest,
+    NameThingRequest,
+    ThingReply,
+)
 from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
@@ -118,6 +127,8 @@ class Agent:
         self._idle_runner: IdleRunner | None = None
         self._forgetting = threading.Lock()
         """Held while all streams are suspended."""
+        self._naming = threading.Lock()
+        """Held while a thing is taught: two at once would search for each other's."""
 
     def run(self) -> None:
         """Run until stopped. Raises MemoryDirError if the memory cannot be written (any more), and UsageError."""
@@ -164,7 +175,9 @@ class Agent:
         services.start()
         stack.callback(self._end_workers)
         work = PostponedWork(self._environment, store, self._recipes)
-        self._idle_runner = IdleRunner(work, lambda: self._busy(dispatcher), self._report)
+        self._idle_runner = IdleRunner(
+            lambda deadline_s: self._idle_work(work, store, deadline_s), lambda: self._busy(dispatcher), self._report
+        )
         stack.callback(self._idle_runner.stop, _IDLE_STOP_S)
         self._idle_runner.start()
         self._open_socket(stack, dispatcher)
@@ -205,6 +218,12 @@ class Agent:
         assert self._store is not None
         return admin.merge_entities(self._store, request, self._feed)
 
+    def name_thing(self, request: NameThingRequest) -> ThingReply:
+        """Between two writes of the streams; what takes long is done when the board is idle. Raises EdgememError."""
+        assert self._store is not None
+        with self._naming:
+            return taught.name_thing(self._store, request, self._environment, self._feed, seconds=taught.AGENT_S)
+
     def forget(self, request: ForgetRequest) -> ForgetReply:
         """Forget while all streams are suspended: otherwise they would write forgotten data again. Raises EdgememError."""
         assert self._store is not None
@@ -218,6 +237,10 @@ class Agent:
                 stack.enter_context(self._idle_runner.suspended())
             with self._store.released(self._environment.settings.store.durability):
                 return admin.forget(self._memory, request, self._environment)
+
+    def _idle_work(self, postponed: PostponedWork, store: SharedStore, deadline_s: float) -> bool:
+        """First what writers postponed, then what taught things wait for."""
+        return postponed(deadline_s) or taught.catch_up(self._environment, store, deadline_s)
 
     def _recipes(self) -> dict[str, str]:
         """The recipe of each stream."""

@@ -55,8 +55,10 @@ def register_selectors() -> Components:
 
 @hookimpl
 def register_perceivers() -> Components:
+    from edgemem.see.perceive import JointSettings
+
     return [
-        Component("joint", _joint, summary="whole-picture vectors, labels and objects of the joint embedder"),
+        Component("joint", _joint, JointSettings, "whole-picture vectors, labels and objects of the joint embedder"),
         Component("read_text", _read_text, summary="lines of text (OCR)"),
     ]
 
@@ -128,10 +130,10 @@ def register_recipes() -> Iterable[str]:
     return ["edgemem.recipes"]
 
 
-def _joint(_settings: object, context: PluginContext) -> Any:
+def _joint(settings: Any, context: PluginContext) -> Any:
     from edgemem.see.perceive import JointPerceiver
 
-    return JointPerceiver(_engine(context, "embed_joint", "pictures are kept without names and vectors"))
+    return JointPerceiver(_engine(context, "embed_joint", "pictures are kept without names and vectors"), settings)
 
 
 def _read_text(_settings: object, context: PluginContext) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from edgemem.errors import EngineError
 from edgemem.infer.decode_settings import ClassifierSettings, NanodetSettings
 from edgemem.infer.engines import DecoderParts
+from edgemem.infer.roles import Space
 from edgemem.records import Box, Image, Matrix, Observation
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def read_labels(path: Path) -> tuple[tuple[str, ...], ...]:
 
 
 class ImageClassifier:
-    """Role `classify`. If the model has an output `features`, `features` returns unit vectors of the pictures."""
+    """Role `classify`. Where the model has an output `features`, it gives unit vectors of what it saw as well."""
 
     def __init__(self, settings: ClassifierSettings, parts: DecoderParts) -> None:
         (model,) = parts.card.models.values()
@@ -70,17 +71,15 @@ class ImageClassifier:
         if len(self.labels) != size:
             raise EngineError(f"{parts.card.name}: {len(self.labels)} labels for {size} outputs; correct files.labels in its card")
         self._feature_dim = int(model.outputs["features"].shape[1]) if "features" in model.outputs else 0
+        self.features = Space(name=f"{parts.card.name}-features", dim=self._feature_dim) if self._feature_dim else None
+        """Space of the pooled activations, by which pictures are compared with one another; None where the model gives none."""
 
     def classify(self, images: Sequence[Image]) -> Matrix:
         """float32 [n, len(labels)], each row sums to about 1."""
         return self.classify_features(images)[0]
 
-    def features(self, images: Sequence[Image]) -> Matrix:
-        """Pooled activations, to compare pictures: float32 [n, dim], unit length."""
-        return self.classify_features(images)[1]
-
     def classify_features(self, images: Sequence[Image]) -> tuple[Matrix, Matrix]:
-        """The results of `classify` and `features`, with one run of the model."""
+        """The same, and pooled activations: float32 [n, dim], unit length, of no columns where the model gives none."""
         probabilities = np.empty((len(images), len(self.labels)), np.float32)
         features = np.zeros((len(images), self._feature_dim), np.float32)
         for start in range(0, len(images), self._batch):

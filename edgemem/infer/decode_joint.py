@@ -13,8 +13,8 @@ from edgemem.infer.decode_image import resize, tensor, unit
 from edgemem.infer.decode_settings import DualSettings
 from edgemem.infer.decode_text import TextTokenizer
 from edgemem.infer.engines import DecoderParts
-from edgemem.infer.roles import ImageAnalysis
-from edgemem.records import Image, Matrix
+from edgemem.infer.roles import Crop, ImageAnalysis
+from edgemem.records import Box, Image, Matrix
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,6 +27,8 @@ class DualEncoder:
 
     With a part for the role `detect`, `look` also finds objects; the encoder alone has no names.
     """
+
+    crop_space = None
 
     def __init__(self, settings: DualSettings, parts: DecoderParts) -> None:
         if parts.card.space is None:
@@ -49,6 +51,11 @@ class DualEncoder:
         """The same vector as `glance`, with the objects of the detector."""
         observations = tuple(self._detector.detect(image)) if self._detector is not None else ()
         return ImageAnalysis(vector=self.glance([image])[0], observations=observations)
+
+    def crops(self, image: Image, boxes: Sequence[Box] = ()) -> tuple[Crop, ...]:
+        """Never called: a dozen runs of the encoder for every kept picture are too dear."""
+        del image, boxes
+        raise EngineError("a dual encoder has no vectors of parts of pictures")
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         """Vectors of queries: float32 [n, dim], unit length."""

@@ -58,8 +58,17 @@ class Classifier(Protocol):
 
     labels: tuple[str, ...]
 
+    @property
+    def features(self) -> Space | None:
+        """The space of what it saw before it decided on a label; None where its model has no output `features`."""
+        ...
+
     def classify(self, images: Sequence[Image]) -> Matrix:
         """float32 [n, len(labels)], each row sums to about 1."""
+        ...
+
+    def classify_features(self, images: Sequence[Image]) -> tuple[Matrix, Matrix]:
+        """The same, and vectors of the space `features` (of no columns where there is none), for the price of one."""
         ...
 
 
@@ -107,11 +116,20 @@ class Reader(Protocol):
         ...
 
 
+class Crop(Record, frozen=True):
+    """A part of a picture, and its vector: float32 [dim], unit length."""
+
+    box: Box
+    vector: Vector
+
+
 class ImageAnalysis(Record, frozen=True):
     """Result of a joint embedder for one picture: its vector and, if the embedder can name things, observations."""
 
     vector: Vector
     observations: tuple[Observation, ...] = ()
+    crops: tuple[Crop, ...] = ()
+    """Parts of the picture in the space `crop_space`, where there is one."""
 
 
 class JointEmbedder(Protocol):
@@ -119,12 +137,21 @@ class JointEmbedder(Protocol):
 
     space: Space
 
+    @property
+    def crop_space(self) -> Space | None:
+        """The space in which parts of pictures are compared with one another; None where it has none."""
+        ...
+
     def glance(self, images: Sequence[Image]) -> Matrix:
         """Fast whole-picture vectors, for deduplication and segmentation: float32 [n, dim], unit length."""
         ...
 
     def look(self, image: Image) -> ImageAnalysis:
         """The slow, detailed analysis of a picture that is kept."""
+        ...
+
+    def crops(self, image: Image, boxes: Sequence[Box] = ()) -> tuple[Crop, ...]:
+        """These parts of a picture, or all that stand out in it, in the space `crop_space`. Raises EngineError where there is none."""
         ...
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:

@@ -20,6 +20,8 @@ from edgemem.see.parts import PipelineParts
 from edgemem.see.perceive import HeldSpace, Part
 from edgemem.see.segment import Mark
 from edgemem.see.select import Evict, Pin, Unpin
+from edgemem.see.taught import TaughtThings
+from edgemem.see.teaching import SpokenLessons
 from edgemem.see.write import text_document
 
 if TYPE_CHECKING:
@@ -64,6 +66,9 @@ class Committer:
         self._parts, self._store, self._run, self._isolation = parts, store, run, isolation
         self.chains = Chains(parts.chains, store, run.stream, isolation, parts.embedder)
         self._part_writer = PartWriter(spaces, store)
+        self._things = TaughtThings.of(store, spaces)
+        by_voice = self._things is not None and parts.taught_by_voice
+        self._spoken_lessons = SpokenLessons(store, self._things, run.stream) if self._things is not None and by_voice else None
         self._waiting: deque[KeptMoment | SlotChange] = deque()
         self._waiting_bytes = 0
         self._undropped: list[int] = []
@@ -130,6 +135,8 @@ class Committer:
         while self._write(hearing, encode_state, ending=ending):
             pass
         self._committed_s = self._saved_s = time.monotonic()
+        if self._spoken_lessons is not None:
+            self._isolation.attempt("what was said to be in view", None, self._learn_spoken, self._spoken_lessons, ending)
         self._announce(self.chains.take_closed())
         self._store.maintain()
 
@@ -194,6 +201,10 @@ class Committer:
             if text is not None and self._isolation.attempt("text", None, tx.add_document, text) is not None:
                 self.counts["documents"] += 1
             self._isolation.attempt("parts", None, self._part_writer.write, tx, moment_id, new.t_us, kept.parts)
+            if self._things is not None:
+                self._isolation.attempt("taught things", None, self._things.arrived, tx, moment, new.jpeg, kept.parts)
+            if self._spoken_lessons is not None:
+                self._spoken_lessons.seen(new.t_us)
         if kept.replaces:
             self._evict(kept.slot, tx, spare=moment_id)
         if kept.slot:
@@ -228,6 +239,12 @@ class Committer:
     def _utterance(self, spoken: Spoken) -> None:
         self._heard.append(spoken)
         self.chains.hear(spoken)
+        if self._spoken_lessons is not None:
+            self._spoken_lessons.heard(spoken)
+
+    def _learn_spoken(self, lessons: SpokenLessons, ending: bool) -> None:
+        for taught in lessons.learn(ending=ending):
+            self._isolation.note(f"learnt from what was said: m{taught.moment_id} shows {taught.entity.name}")
 
     def _date(self, tx: Transaction) -> None:
         """Store whether the clock can be trusted. If it was corrected, correct the dates of this boot's moments."""

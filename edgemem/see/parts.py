@@ -31,6 +31,8 @@ class PipelineParts:
     """Embedder for passages. Without it, documents and speech are found by words only."""
     retainer: Retainer | None = None
     privacy: Privacy | None = None
+    taught_by_voice: bool = True
+    """"This is my ..." teaches the thing that is in view then."""
     segment_closed: Callable[[Segment], object] = field(default=lambda _: None)
     """Called for every segment after it is committed."""
     publish: Callable[[Event], object] = field(default=lambda _: None)

@@ -95,15 +95,29 @@ class BasePerceiver:
         raise NotImplementedError("it has no whole-picture vectors")
 
 
+CROP = "crop"
+"""Kind of the parts that `JointPerceiver` keeps: where a thing is, whatever it is."""
+
+
+class JointSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of a picture beside its vector, labels and objects."""
+
+    crops: bool = False
+    """Also a vector of each part of it that stands out (up to seven, 0.9 KB each), by which a thing that was shown once is found again."""
+
+
 class JointPerceiver(BasePerceiver):
-    """Whole-picture vectors, labels and objects of a joint embedder."""
+    """Whole-picture vectors, labels and objects of a joint embedder; with `crops` parts of kind `CROP` too, where it has them."""
 
     name = "joint"
     glances = True
 
-    def __init__(self, joint: JointEmbedder) -> None:
+    def __init__(self, joint: JointEmbedder, settings: JointSettings | None = None) -> None:
         self._joint = joint
-        self.spaces = (HeldSpace(space=joint.space),)
+        wanted = settings is not None and settings.crops
+        self._crop_space = joint.crop_space if wanted else None
+        crops = (HeldSpace(space=self._crop_space, holds="part"),) if self._crop_space is not None else ()
+        self.spaces = (HeldSpace(space=joint.space), *crops)
 
     def glance(self, images: Sequence[Image]) -> Matrix:
         return self._joint.glance(images)
@@ -111,7 +125,9 @@ class JointPerceiver(BasePerceiver):
     def perceive(self, image: Image, known: tuple[Observation, ...]) -> Perception:
         del known
         sight = self._joint.look(image)
-        return Perception(observations=sight.observations, vectors={self._joint.space.name: sight.vector})
+        name = self._crop_space.name if self._crop_space is not None else ""
+        parts = (Part(kind=CROP, score=1.0, box=crop.box, vectors={name: crop.vector}) for crop in sight.crops if name)
+        return Perception(observations=sight.observations, vectors={self._joint.space.name: sight.vector}, parts=tuple(parts))
 
 
 class TextPerceiver(BasePerceiver):

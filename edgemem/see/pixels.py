@@ -184,6 +184,23 @@ def decode_gray(png: bytes) -> Gray:
     return np.asarray(gray, np.uint8)
 
 
+def extent(data: bytes) -> tuple[int, int]:
+    """Width and height that the header of a picture file tells, (0, 0) where it is none of the kinds that are read. Decodes nothing."""
+    import io
+    import warnings
+
+    from PIL import Image as Files
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Files.DecompressionBombWarning)  # only the header is read
+            with Files.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP", "TIFF", "BMP")) as file:
+                width, height = file.size
+                return int(width), int(height)
+    except (OSError, ValueError, SyntaxError, Files.DecompressionBombError):
+        return 0, 0
+
+
 def decode(data: bytes, side_px: int = 0) -> Image:
     """The pixels of a picture file, rotated as its EXIF says, at most `side_px` on the longer side (0 = unchanged).
 

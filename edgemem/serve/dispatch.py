@@ -21,10 +21,12 @@ from edgemem.serve.messages import (
     MergeRequest,
     NameReply,
     NameRequest,
+    NameThingRequest,
     Reply,
     Request,
     SearchReply,
     SearchRequest,
+    ThingReply,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ class MemoryWriter(Protocol):
 
     def name_voice(self, request: NameRequest) -> NameReply: ...
     def merge_entities(self, request: MergeRequest) -> MergeReply: ...
+
+    def name_thing(self, request: NameThingRequest) -> ThingReply: ...
     def forget(self, request: ForgetRequest) -> ForgetReply: ...
     def streams(self) -> tuple[StreamStatus, ...]: ...
 
@@ -81,17 +85,23 @@ class Dispatcher:
             self._count(-1)
 
     def _reply(self, request: Request) -> Reply:
-        if isinstance(request, NameRequest):
-            return self._writer.name_voice(request)
-        if isinstance(request, MergeRequest):
-            return self._writer.merge_entities(request)
-        if isinstance(request, ForgetRequest):
-            return self._writer.forget(request)
+        if isinstance(request, NameRequest | MergeRequest | NameThingRequest | ForgetRequest):
+            return self._change(request)
         if not isinstance(request, AskRequest | SearchRequest):
             return AgentStatus(process=os.getpid(), streams=self._writer.streams(), answered=self._answered)
         if request.settings != self._digest:
             return Declined(why="it runs with other settings", expected=True)
         return self.ask(request) if isinstance(request, AskRequest) else self.search(request)
+
+    def _change(self, request: NameRequest | MergeRequest | NameThingRequest | ForgetRequest) -> Reply:
+        """Only the writer changes the memory."""
+        if isinstance(request, NameRequest):
+            return self._writer.name_voice(request)
+        if isinstance(request, MergeRequest):
+            return self._writer.merge_entities(request)
+        if isinstance(request, NameThingRequest):
+            return self._writer.name_thing(request)
+        return self._writer.forget(request)
 
     def _count(self, began: int) -> None:
         with self._lock:

@@ -27,6 +27,7 @@ from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline, P
 from edgemem.see.privacy import Privacy
 from edgemem.see.resume import seen_as
 from edgemem.serve.postponed import PostponedWork
+from edgemem.serve.taught import catch_up
 
 if TYPE_CHECKING:
     from edgemem.extend.environment import Environment
@@ -90,6 +91,7 @@ def ingest(environment: Environment, memory: Path, request: IngestRequest, feed:
                 KeepRules(settings.retention).catch_up(store)
                 if not source.live and not {INTERRUPTED, STOPPED} & set(report.notes):
                     _do_postponed(environment, store, {report.stream: request.recipe})
+                    catch_up(environment, store, time.monotonic() + POSTPONED_S)
         end_forgetting(memory, notes.append)
     finally:
         source.close()
@@ -105,6 +107,7 @@ def equip(environment: Environment, recipe: Recipe, source: Source, memory: Path
     if rules:
         parts.retainer = Retainers([KeepRules(rules), *([parts.retainer] if parts.retainer else [])])
     parts.publish = feed.publish
+    parts.taught_by_voice = environment.settings.teach.by_voice
     return parts, notes
 
 

@@ -28,7 +28,7 @@ from edgemem.remember.store import Store
 from edgemem.remember.view import FOREVER_US
 from edgemem.secret import address
 from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Progress
-from edgemem.serve import admin, ingest, lookup
+from edgemem.serve import admin, ingest, lookup, taught
 from edgemem.serve.client import AgentUnavailable, call
 from edgemem.serve.messages import (
     MAX_QUESTION_CHARS,
@@ -40,10 +40,12 @@ from edgemem.serve.messages import (
     MergeRequest,
     NameReply,
     NameRequest,
+    NameThingRequest,
     Reply,
     Request,
     SearchReply,
     SearchRequest,
+    ThingReply,
 )
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.results import Ingested, Shown, TimelineEntry
@@ -59,6 +61,7 @@ Time = int | str | datetime
 SearchChannel = Literal["frame", "event", "text", "speech", "entity", "any"]
 
 NAME_WAIT_S = 60.0
+THING_WAIT_S = 300.0
 FORGET_WAIT_S = 3600.0
 """Longest wait for the agent to forget: it suspends the streams and wipes a large file. It continues even if the caller ends."""
 SEARCH_WAIT_S = 60.0
@@ -297,25 +300,45 @@ class Memory:
     def name_voice(self, number: int, name: str) -> int:
         """Say that the voice "speaker <number>" is `name`, "" to take that back; returns how many utterances it has. Raises UsageError."""
         request = NameRequest(number=number, known_us=now_us(), name=storable(name))
-        reply = self._called(request, NameReply, NAME_WAIT_S, "")
-        if reply is None:
-            with self._opened() as store:
-                reply = admin.name_voice(store, request, self.feed)
-        return reply.utterances
+        return self._changed(request, NameReply, NAME_WAIT_S, lambda store: admin.name_voice(store, request, self.feed)).utterances
 
     def merge_entities(self, name: str, into: str = "", kind: str = "") -> Entity:
         """Say that `name` is another name of `into`, "" to take that back; what it is called then. Raises UsageError."""
         request = MergeRequest(name=name, known_us=now_us(), into=into, kind=kind)
-        reply = self._called(request, MergeReply, NAME_WAIT_S, "")
-        if reply is None:
-            with self._opened() as store:
-                reply = admin.merge_entities(store, request, self.feed)
-        return reply.entity
+        return self._changed(request, MergeReply, NAME_WAIT_S, lambda store: admin.merge_entities(store, request, self.feed)).entity
 
-    def _opened(self) -> Store:
+    def name_thing(
+        self,
+        shown: int | str | Path | None,
+        name: str = "",
+        *,
+        box: tuple[float, float, float, float] | None = None,
+        undo: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> ThingReply:
+        """What a moment (by its number) or a picture file shows is called so, such as "my keys"; it is found again from now on.
+
+        `box` says where in the picture it is: left, top, right, bottom in pixels or as fractions. `undo` takes the lesson of that moment
+        back, or with `shown` None all lessons of that name. `progress(done, total)` is called while moments that were kept without vectors
+        of their parts are looked at again; an agent does that later. Raises UsageError, SourceError, EngineError, MemoryDirError.
+        """
+        moment_id, picture = (shown, "") if isinstance(shown, int) else (0, str(Path(shown).resolve()) if shown is not None else "")
+        request = NameThingRequest(known_us=now_us(), name=name, moment_id=moment_id, picture=picture, box=box, undo=undo)
+
+        def learn(store: Store) -> ThingReply:
+            return taught.name_thing(store, request, self.environment, self.feed, seconds=taught.COMMAND_S, progress=progress)
+
+        return self._changed(request, ThingReply, THING_WAIT_S, learn)
+
+    def _changed(self, request: Request, kind: type[R], wait_s: float, change: Callable[[Store], R]) -> R:
+        """What the agent that owns the memory replies; without an agent `change` does it here."""
+        reply = self._called(request, kind, wait_s, "")
+        if reply is not None:
+            return reply
         settings = self.environment.settings
         budget_bytes, durability = parse_bytes(settings.budget.disk), settings.store.durability
-        return Store.open(self.directory, create=False, budget_bytes=budget_bytes, durability=durability)
+        with Store.open(self.directory, create=False, budget_bytes=budget_bytes, durability=durability) as store:
+            return change(store)
 
     def stats(self) -> Stats:
         """Number of stored items, their times, and the size on disk. Raises MemoryDirError."""

@@ -89,6 +89,20 @@ class MergeRequest(_Request, frozen=True, tag="merge"):
     """Of the entity `name`, where several kinds have it."""
 
 
+class NameThingRequest(_Request, frozen=True, tag="name_thing"):
+    """Call a thing that a moment or a picture file shows by its name, or take that back."""
+
+    known_us: int
+    name: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    moment_id: Annotated[int, msgspec.Meta(ge=0)] = 0
+    picture: Name = ""
+    """Absolute path of a file, instead of a moment."""
+    box: tuple[float, float, float, float] | None = None
+    """Where the thing is: left, top, right, bottom in pixels of the picture, or as fractions of it where none is above 1."""
+    undo: bool = False
+    """Take back the lesson of that moment, or without one all lessons of that name."""
+
+
 class ForgetRequest(_Request, frozen=True, tag="forget"):
     """Forget permanently; the writers of the recipe describe what is left."""
 
@@ -100,7 +114,7 @@ class StatusRequest(_Request, frozen=True, tag="status"):
     """Ask for the status of the agent and its streams."""
 
 
-Request = AskRequest | SearchRequest | NameRequest | MergeRequest | ForgetRequest | StatusRequest
+Request = AskRequest | SearchRequest | NameRequest | NameThingRequest | MergeRequest | ForgetRequest | StatusRequest
 
 
 class _Reply(Record, frozen=True, tag_field="reply"):
@@ -137,6 +151,18 @@ class MergeReply(_Reply, frozen=True, tag="merged"):
     entity: Entity
 
 
+class ThingReply(_Reply, frozen=True, tag="thing"):
+    """A thing that was taught, or taken back, and where it is seen again, the newest first."""
+
+    name: str
+    moment_id: int = 0
+    found: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    """The newest ten of them."""
+    unsearched: int = 0
+    """Moments that were kept without vectors of their parts, and were not looked at yet."""
+
+
 class ForgetReply(_Reply, frozen=True, tag="forgotten"):
     """What was forgotten."""
 
@@ -165,7 +191,7 @@ class Declined(_Reply, frozen=True, tag="declined"):
     expected: bool = False
 
 
-Reply = Working | AskReply | SearchReply | NameReply | MergeReply | ForgetReply | AgentStatus | Failed | Declined
+Reply = Working | AskReply | SearchReply | NameReply | ThingReply | MergeReply | ForgetReply | AgentStatus | Failed | Declined
 
 _REQUEST: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _REPLY: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)

@@ -14,6 +14,7 @@ from edgemem.clock import to_iso
 from edgemem.records import US, Answer, Document, Entity, Evidence, Moment, Quote, Relation
 from edgemem.remember.forgetting.selection import Receipt
 from edgemem.remember.results import SessionHead, SessionLog, Stats
+from edgemem.serve.messages import ThingReply
 from edgemem.serve.results import Ingested, IngestReport, Shown, TimelineEntry
 
 Json = dict[str, Any]
@@ -159,6 +160,14 @@ def named_json(number: int, name: str, utterances: int) -> Json:
 def entity_json(entity: Entity) -> Json:
     """Somebody or something, with its other names."""
     return {"id": entity.id, "kind": entity.kind, "name": entity.name, "also": list(entity.aliases)}
+
+
+def thing_json(reply: ThingReply) -> Json:
+    """A thing that was taught or taken back, and where it is seen again."""
+    return {
+        "thing": reply.name, "moment": f"m{reply.moment_id}" if reply.moment_id else None, "found": reply.found,
+        "evidence": [evidence_json(one) for one in reply.evidence], "unsearched": reply.unsearched,
+    }  # fmt: skip
 
 
 def sessions_json(heads: Iterable[SessionHead]) -> Json:

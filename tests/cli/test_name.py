@@ -56,7 +56,7 @@ def test_a_name_stands_for_all_that_the_voice_said_until_it_is_taken_back(run, t
     ("arguments", "says"),
     [
         (("speaker:9", "Tomas"), "has heard no"),
-        (("Tomas", "Anna"), "write it like speaker:3"),
+        (("Tomas", "Anna"), "nothing that can be named: give speaker:3"),
         (("speaker:1",), "give either a name"),
         (("speaker:1", "Tomas", "--undo"), "give either a name"),
         (("speaker:1", "   "), "1 to 100 characters"),

@@ -10,16 +10,20 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 from daemons import PROGRAM, SIGNS, Daemon, Start, network_camera, remember_signs, wait_until
 
 from edgemem.cli.main import main
 from edgemem.extend.testing import T0_US
-from edgemem.records import US
+from edgemem.infer.roles import Space
+from edgemem.records import US, Image
 from edgemem.remember.disk.directory import WriterLock
-from edgemem.remember.entries import NewDocument, NewEntity
+from edgemem.remember.entries import NewDocument, NewEntity, NewMoment, NewPart
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.pixels import encode_jpeg
 
 Pictures = Callable[..., Path]
 
@@ -100,6 +104,69 @@ def test_with_and_without_an_agent_administration_does_and_says_the_same(
     files = b"".join(path.read_bytes() for path in (tmp_path / "by_agent").rglob("*") if path.is_file())
     assert SIGNS[2].encode() not in files
     assert b"Tomas" not in files
+
+
+def card(side: int) -> Image:
+    """Full of shapes, so that its points are found again."""
+    rng = np.random.default_rng(1)
+    image = np.full((200, 200, 3), 90, np.uint8)
+    for x, y, size, *colour in rng.integers((0, 0, 4, 0, 0, 0), (200, 200, 26, 256, 256, 256), (60, 6)).tolist():
+        cv2.rectangle(image, (x, y), (x + size, y + size), colour, -1)
+        cv2.circle(image, (x, y), size // 2, colour[::-1], -1)
+    return cv2.resize(image, (side, side), interpolation=cv2.INTER_AREA)
+
+
+def remember_things(directory: Path) -> None:
+    """A card at a desk (m2), the desk just before and after without it, and the card again, small, elsewhere (m5)."""
+    with Store.open(directory) as store:
+        store.ensure_space(Space(name="parts", dim=4), holds="part")
+        for number, (second, grey, side) in enumerate(((0, 50, 0), (8, 50, 190), (16, 50, 0), (40, 150, 0), (50, 150, 120), (60, 150, 0))):
+            image = np.full((240, 320, 3), grey, np.uint8)
+            image[40 : 40 + side, 70 : 70 + side] = card(side) if side else 0
+            new = NewMoment(
+                stream="desk", seq=number, t_us=T0_US + second * US, offset_us=second * US, width_px=320, height_px=240, sharpness=9.0,
+                jpeg=encode_jpeg(image, 92), vectors={},
+            )  # fmt: skip
+            with store.transaction() as tx:
+                moment_id = tx.add_moment(new)
+                for row in np.eye(4, dtype=np.float32)[:3]:
+                    tx.add_part(NewPart(kind="crop", score=1.0, moment_id=moment_id, vectors={"parts": row}))
+
+
+THINGS = (
+    ("name", "m2", "my playing card"),
+    ("name", "m2", "my card", "--json"),
+    ("ask", "Where is my playing card?", "--json"),
+    ("name", "m77", "my card"),
+    ("name", "m2", "my card", "--box", "9,9,8,8"),
+    ("name", "m2", "my card", "--box", "9,9,80,80"),
+    ("name", "edgemem.toml", "my card"),
+    ("name", "playing card", "--undo"),
+    ("name", "m2", "--undo", "--json"),
+    ("name", "m2", "--undo"),
+    ("memory", "check"),
+)
+
+
+def test_with_and_without_an_agent_things_are_taught_alike(start: Start, pictures: Pictures, tmp_path: Path) -> None:
+    """From crops that are in the memory: what needs a model is refused alike where there is none."""
+    said = {}
+    for by_agent in (True, False):
+        remember_things(tmp_path / "memory")
+        daemon = start({"door": pictures("a" if by_agent else "b", 0.4)}).wait_ready().wait_seen()
+        if not by_agent:
+            assert daemon.stop() == 0
+        told = [edgemem(daemon, *command) for command in THINGS]
+        said[by_agent] = [(code, re.sub(r'"ms":[0-9.]+', '"ms":0', out), err) for code, out, err in told]
+        if by_agent:
+            assert daemon.stop() == 0
+        (tmp_path / "memory").rename(tmp_path / f"memory-{by_agent}")
+    assert said[True] == said[False]
+    (code, out, err), *others = said[True]
+    assert code == 0, err
+    assert out.startswith("m2 shows playing card: seen again in 1 moment; last at 08:00:50"), out
+    assert [code for code, _, _ in others] == [0, 0, 2, 2, 1, 2, 0, 0, 2, 0], others
+    assert json.loads(others[0][1])["evidence"][0]["id"] == json.loads(others[1][1])["evidence"][0]["id"] == "m5"
 
 
 def test_forgetting_while_it_sees_loses_no_frame(start: Start, pictures: Pictures, tmp_path: Path) -> None:

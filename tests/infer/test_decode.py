@@ -38,7 +38,7 @@ def test_a_label_does_not_depend_on_the_other_pictures(engines, photographs):
 def test_features_tell_like_pictures_from_unlike_ones(engines, photographs):
     classifier = engines.role("classify")
     cat, rocket = photographs["chelsea"], photographs["rocket"]
-    vectors = classifier.features([cat, cat[10:, 10:], rocket])
+    vectors = classifier.classify_features([cat, cat[10:, 10:], rocket])[1]
     assert vectors[0] @ vectors[1] > 0.8
     assert vectors[0] @ vectors[2] < vectors[0] @ vectors[1] - 0.2
 

@@ -1,17 +1,22 @@
-"""Things shown once and seen again: `taught.py --cache DIR` composes pictures, analyses them and prints what each method finds.
+"""Things shown once and met again, by the commands: `taught.py --work DIR` makes streams, ingests, names, asks, prints what is found.
 
-A thing (a cut-out of the catalogue) is shown once, large, with the same place just before and after without it. It is shown again in a
-picture of another place, smaller, rotated, in other light, often with other things; every fourth thing is not shown again. All pictures of
-the second part are ranked. The halves A and B have no thing and no background in common.
+A thing (a cut-out of the catalogue) is shown once, large, at a place that is seen just before and after without it. It is met again in a
+picture of another place, smaller, turned, in other light, often beside other things; every fourth is never met again. The halves A and B
+share no thing and no background. Each half is done in three ways: everything is ingested first and the things are named then ("stored"),
+they are named between the lessons and the meetings ("comes"), and they are named before a stream in which none of them appears ("absent":
+the meetings of the other half).
 
-Columns: the first picture shows the thing; one of the first five does; found first and affirmed; false finds. Affirmed is a score above
-that of 19 of 20 other lessons on pictures that do not show their thing: lessons of the same memory ("own": so a memory can calibrate
-itself), or of the other half ("other").
+Columns: `edgemem ask "Where is my ...?"` cites first a picture within 10 s of a meeting; so does one of the first five that
+`edgemem search` finds; false finds: things for which the first picture that is cited shows them neither then nor in their lesson.
 """
 
 import argparse
+import contextlib
+import io
 import random
-from collections.abc import Callable, Iterator
+import shutil
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +26,46 @@ import numpy.typing as npt
 from media import Item, ensure_media, load_catalog
 from scenes import cover, enlarge, load, paste
 
-from edgemem.cli.app import CommandContext
-from edgemem.infer.bridge import crop_boxes, cut, proposals
-from edgemem.records import Box
+from edgemem import Memory
+from edgemem.clock import from_iso
+from edgemem.records import US, Evidence
 
 Array = npt.NDArray[Any]
 SIZE = (960, 540)
 THINGS, NEVER_EVERY = 44, 4
-CROPS, BOX_SCALES = 11, (1.0, 1.3, 1.7)
-NOVEL, BEHIND = 3, 0.5
-"""Number of crops of the shown picture that differ most from those just before and after; share of the background's similarity that is
-subtracted."""
-CHECKED, LEAST_INLIERS, MOST_INLIERS, INLIER_WORTH = 6, 5, 15, 0.05
-"""Pictures whose geometry is checked; least number of matching points for a thing (of pictures without it, 99 in 100 have at most 3)."""
-SURE = 0.95
+WITHIN_S = 10.0
+START = "2026-05-04T08:00:00Z"
+GAP_S = 600.0
+"""Between the lessons and the meetings."""
+RECIPE = """
+rate_fps = 1.0
+[[gate]]
+use = "blur"
+[[gate]]
+use = "local_difference"
+threshold = 12.0
+refresh_s = 4.0
+[select]
+use = ["adaptive_dedup", "keep_all"]
+[select.adaptive_dedup]
+local_change = 12.0
+local_gap_s = 2.0
+keep_every_s = 60.0
+[[perceive]]
+use = "joint"
+crops = true
+[segment]
+use = "fixed_window"
+"""
+"""What the recipe `default` sees, without reading, hearing and writing."""
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """What one picture of a half shows: the taught thing (-1: none), its part in the sequence, where it is (x0, y0, x1, y1 as
-    fractions)."""
+    """What one picture of a half shows: the taught thing (-1: none), its part in the story, seconds from the start of its stream."""
 
     thing: int
     part: str
-    box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    second: int
 
 
 def halves(half: str) -> tuple[list[Item], list[Item]]:
@@ -59,50 +81,62 @@ def halves(half: str) -> tuple[list[Item], list[Item]]:
     return things[odd::2], places[odd::2]
 
 
-def compose(half: str) -> Iterator[tuple[Picture, Array]]:
-    """All pictures of one half in time order: lessons first (before, shown, shown, after), then later pictures of the things and other
-    scenes."""
+def names() -> list[str]:
+    """Words that mean nothing, so that nothing else in edgemem knows the things: "the dravel"."""
+    rng = random.Random(5)
+    made: dict[str, None] = {}
+    while len(made) < THINGS:
+        made["".join(rng.choice("bdfgklmprtvz") + rng.choice(("a", "e", "i", "o", "u", "ai", "or", "el")) for _ in range(3)) + "k"] = None
+    return list(made)
+
+
+def lessons(half: str) -> Iterator[tuple[Picture, Array]]:
+    """A picture a second: the place for 6 s, the thing for 3 s, the place for 6 s."""
     rng = random.Random(f"taught {half}")
     things, places = halves(half)
-    taught, others = things[:THINGS], things[THINGS:]
-    lessons, meetings = places[: len(places) // 2], places[len(places) // 2 :]
-    for number, thing in enumerate(taught):
-        place = _camera(rng.choice(lessons), rng)
-        yield Picture(number, "before"), place.shot(rng)
+    second = 0
+    for number, thing in enumerate(things[:THINGS]):
+        place = _camera(rng.choice(places[: len(places) // 2]), rng)
         where = rng.uniform(0.3, 0.7), rng.uniform(0.35, 0.65), rng.uniform(0.45, 0.7), rng.uniform(-10, 10)
-        for _ in range(2):
-            yield place.with_thing(Picture(number, "shown"), thing, where, rng)
-        yield Picture(number, "after"), place.shot(rng)
-    met = [number for number in range(len(taught)) if number % NEVER_EVERY]
+        for part in (*["before"] * 6, *["shown"] * 3, *["after"] * 6):
+            shot = place.with_thing(thing, where, rng) if part == "shown" else place.shot(rng)
+            yield Picture(number if part == "shown" else -1, part, second), shot
+            second += 1
+
+
+def meetings(half: str) -> Iterator[tuple[Picture, Array]]:
+    """A picture a second: another place for 4 s, the thing in it for 4 s."""
+    rng = random.Random(f"met {half}")
+    things, places = halves(half)
+    met = [number for number in range(THINGS) if number % NEVER_EVERY]
     rng.shuffle(met)
+    second = 0
     for number in met:
-        place = _camera(rng.choice(meetings), rng)
+        place = _camera(rng.choice(places[len(places) // 2 :]), rng)
         if rng.random() < 0.5:
-            place.add(rng.choice(others), rng)
-        yield Picture(-1, "place"), place.shot(rng)
+            place.add(rng.choice(things[THINGS:]), rng)
         where = rng.uniform(0.15, 0.85), rng.uniform(0.3, 0.8), rng.uniform(0.18, 0.42), rng.uniform(-30, 30)
-        for _ in range(2):
-            yield place.with_thing(Picture(number, "met"), taught[number], where, rng)
+        for part in (*["place"] * 4, *["met"] * 4):
+            shot = place.with_thing(things[number], where, rng) if part == "met" else place.shot(rng)
+            yield Picture(number if part == "met" else -1, part, second), shot
+            second += 1
 
 
 class _Place:
-    """A background in one light, seen by a hand-held camera."""
+    """A background under one light, seen by a hand-held camera."""
 
     def __init__(self, canvas: Array, gamma: float, warm: float) -> None:
         self._canvas, self._gamma, self._gain = canvas, gamma, np.array([1 / warm, 1.0, warm], np.float32)
 
     def add(self, other: Item, rng: random.Random) -> None:
-        """Add a thing that was not taught and is in all pictures of this place."""
-        self._canvas, _ = _pasted(self._canvas, other, (rng.uniform(0.2, 0.8), 0.6, rng.uniform(0.2, 0.4), 0.0))
+        """Something that was not taught and stays."""
+        self._canvas = _pasted(self._canvas, other, (rng.uniform(0.2, 0.8), 0.6, rng.uniform(0.2, 0.4), 0.0))
 
     def shot(self, rng: random.Random) -> Array:
         return self._seen(self._canvas, rng)
 
-    def with_thing(
-        self, picture: Picture, thing: Item, where: tuple[float, float, float, float], rng: random.Random
-    ) -> tuple[Picture, Array]:
-        canvas, box = _pasted(self._canvas, thing, where)
-        return msgspec.structs.replace(picture, box=box), self._seen(canvas, rng)
+    def with_thing(self, thing: Item, where: tuple[float, float, float, float], rng: random.Random) -> Array:
+        return self._seen(_pasted(self._canvas, thing, where), rng)
 
     def _seen(self, canvas: Array, rng: random.Random) -> Array:
         import cv2
@@ -119,8 +153,8 @@ def _camera(background: Item, rng: random.Random) -> _Place:
     return _Place(picture[:, ::-1].copy() if rng.random() < 0.5 else picture, rng.uniform(0.65, 1.5), rng.uniform(0.9, 1.12))
 
 
-def _pasted(canvas: Array, thing: Item, where: tuple[float, float, float, float]) -> tuple[Array, tuple[float, float, float, float]]:
-    """The canvas with the thing at (x, y) of height `high`, turned by degrees; and its box."""
+def _pasted(canvas: Array, thing: Item, where: tuple[float, float, float, float]) -> Array:
+    """The canvas with the thing at (x, y) of height `high`, turned by degrees."""
     import cv2
 
     x, y, high, degrees = where
@@ -134,153 +168,101 @@ def _pasted(canvas: Array, thing: Item, where: tuple[float, float, float, float]
     turned = turned[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1][: SIZE[1], : SIZE[0]]
     x0 = min(max(0, round(x * SIZE[0] - turned.shape[1] / 2)), SIZE[0] - turned.shape[1])
     y0 = min(max(0, round(y * SIZE[1] - turned.shape[0] / 2)), SIZE[1] - turned.shape[0])
-    copy = canvas.copy()
+    copy: Array = canvas.copy()
     paste(copy, turned, x0, y0)
-    return copy, (x0 / SIZE[0], y0 / SIZE[1], (x0 + turned.shape[1]) / SIZE[0], (y0 + turned.shape[0]) / SIZE[1])
+    return copy
 
 
-class Lesson(msgspec.Struct, frozen=True):
-    """What one method gives for one taught thing: the best pictures' scores, whether they show it, and whether any picture does."""
+def folder(work: Path, half: str, part: str) -> tuple[Path, list[Picture]]:
+    """The pictures of a half as files, made once, and what they show."""
+    import cv2
 
-    scores: tuple[float, ...]
-    shows: tuple[bool, ...]
-    met: bool
-
-
-class Half:
-    """One half: its pictures and the features of their crops, of unit length."""
-
-    def __init__(self, name: str, cache: Path, session: CommandContext) -> None:
-        seen = list(compose(name))
-        self.pictures = [picture for picture, _ in seen]
-        self.images = [image for _, image in seen]
-        path = cache / f"taught-{name}.npz"
-        if not path.exists():
-            crops, boxed = look(seen, session)
-            np.savez_compressed(path, crops=crops, boxed=boxed)
-        kept = np.load(path, allow_pickle=False)
-        crops, boxed = kept["crops"].astype(np.float32), kept["boxed"].astype(np.float32)
-        self.there: Array = np.linalg.norm(crops, axis=2) > 0
-        self.memory = [i for i, p in enumerate(self.pictures) if p.part in ("met", "place")]
-        mean = crops[self.memory][self.there[self.memory]].mean(axis=0)
-        self.crops: Array = _unit(crops - mean) * self.there[..., None]
-        self.boxed: Array = _unit(boxed - mean)
-
-    def of(self, thing: int, *parts: str) -> list[int]:
-        return [i for i, p in enumerate(self.pictures) if p.thing == thing and p.part in parts]
-
-    def things(self) -> list[int]:
-        return sorted({p.thing for p in self.pictures if p.part == "shown"})
+    path, listed = work / f"{half}-{part}", work / f"{half}-{part}.json"
+    if not listed.exists():
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        pictures = []
+        for picture, image in (lessons if part == "lessons" else meetings)(half):
+            cv2.imwrite(str(path / f"{picture.second:05}.jpg"), image, [cv2.IMWRITE_JPEG_QUALITY, 90])
+            pictures.append(picture)
+        listed.write_bytes(msgspec.json.encode(pictures))
+    return path, msgspec.json.decode(listed.read_bytes(), type=list[Picture])
 
 
-def look(seen: list[tuple[Picture, Array]], session: CommandContext) -> tuple[Array, Array]:
-    """Features of the bridge's crops [pictures, CROPS, dim], and of the thing's box at some scales where it is shown [pictures, 3, dim]."""
-    classifier, detector = session.engines.role("classify"), session.engines.role("detect")
-    crops, boxed = [], []
-    for picture, image in seen:
-        boxes = [*crop_boxes(SIZE[0], SIZE[1]), *proposals([o.box for o in detector.detect(image) if o.box])]
-        own = [_grown(picture.box, scale) for scale in BOX_SCALES] if picture.part == "shown" else []
-        features = classifier.features([cut(image, box) for box in (*boxes, *own)])
-        rows = np.zeros((CROPS + len(BOX_SCALES), features.shape[1]), np.float16)
-        rows[: len(boxes)], rows[CROPS : CROPS + len(own)] = features[: len(boxes)], features[len(boxes) :]
-        crops.append(rows[:CROPS])
-        boxed.append(rows[CROPS:])
-    return np.array(crops), np.array(boxed)
+class Run:
+    """One memory of a half: what is in it, and when."""
+
+    def __init__(self, work: Path, half: str, way: str, other: str) -> None:
+        self._work, self.way = work, way
+        recipe = work / "taught.toml"
+        recipe.write_text(RECIPE)
+        self._recipe, self._start_us = str(recipe), from_iso(START)
+        self.seconds = {"ingest": 0.0, "name": 0.0}
+        self.memory = Memory.open(work / f"{half}-taught")
+        self.shown = self._ingest("lessons", half, 0.0)  # once: a second time it is in the memory already
+        shutil.rmtree(work / f"{half}-{way}", ignore_errors=True)
+        shutil.copytree(work / f"{half}-taught", work / f"{half}-{way}")
+        self.memory = Memory.open(work / f"{half}-{way}")
+        if way == "stored":
+            self.met = self._ingest("meetings", half, GAP_S)
+            self._name()
+        else:
+            self._name()
+            self.met = self._ingest("meetings", half if way == "comes" else other, GAP_S)
+        if way == "absent":
+            self.met = {}
+
+    def _ingest(self, part: str, half: str, gap_s: float) -> dict[int, tuple[int, int]]:
+        """When each thing is in view, in microseconds."""
+        path, pictures = folder(self._work, half, part)
+        start_us = self._start_us if part == "lessons" else max(t for _, t in self.shown.values()) + int(gap_s * US)
+        began = time.monotonic()
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.memory.ingest(path, recipe=self._recipe, start=start_us)
+        self.seconds["ingest"] += time.monotonic() - began
+        spans: dict[int, tuple[int, int]] = {}
+        for picture in pictures:
+            if picture.thing >= 0:
+                t_us = start_us + picture.second * US
+                spans[picture.thing] = (spans.get(picture.thing, (t_us, 0))[0], t_us)
+        return spans
+
+    def _name(self) -> None:
+        """Each thing by the moment that was kept nearest to the middle of its lesson."""
+        from edgemem.remember.view import View
+
+        with View.open(self.memory.directory) as view:
+            kept = view.moments()
+        began = time.monotonic()
+        for number, (a, b) in self.shown.items():
+            there = [moment for moment in kept if a <= moment.t_us <= b]
+            if there:
+                chosen = min(there, key=lambda moment: abs(2 * moment.t_us - a - b))
+                self.memory.name_thing(chosen.id, f"my {names()[number]}")
+        self.seconds["name"] = time.monotonic() - began
+
+    def row(self) -> str:
+        """The columns."""
+        first, five, false, asked = [], [], [], 0.0
+        for number, name in enumerate(names()[:THINGS]):
+            began = time.monotonic()
+            answer = self.memory.ask(f"Where is my {name}?")
+            asked += time.monotonic() - began
+            cited = [one for one in answer.evidence if answer.status == "answered"]
+            hits = self.memory.search(f"my {name}", channel="frame", top_k=5)
+            if number in self.met:
+                first.append(bool(cited) and _in(cited[0], self.met[number]))
+                five.append(any(_in(one, self.met[number]) for one in hits))
+            right = [span for span in (self.met.get(number), self.shown.get(number)) if span]
+            false.append(bool(cited) and not any(_in(cited[0], span) for span in right))
+        found = f"{_percent(first):5.0f} {_percent(five):5.0f}" if first else "    -     -"
+        spent = f"{self.seconds['ingest']:6.0f} {1000 * self.seconds['name'] / THINGS:8.0f} {1000 * asked / THINGS:7.0f}"
+        return f"{found} {_percent(false):6.0f} | {spent}"
 
 
-def _grown(box: tuple[float, float, float, float], scale: float) -> Box:
-    x, y, dx, dy = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, scale * (box[2] - box[0]) / 2, scale * (box[3] - box[1]) / 2
-    return Box(max(0.0, x - dx), max(0.0, y - dy), min(1.0, x + dx), min(1.0, y + dy))
-
-
-def _unit(rows: Array) -> Array:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9))
-
-
-def by_features(half: Half, thing: int, *, novel: int, behind: float, boxed: bool = False) -> Array:
-    """Per picture of the memory the best cosine of a crop with a prototype, minus `behind` times its best cosine with the background."""
-    shown, around = half.of(thing, "shown"), half.of(thing, "before", "after")
-    background = half.crops[around][half.there[around]]
-    prototypes = half.boxed[shown].reshape(-1, half.boxed.shape[-1]) if boxed else half.crops[shown][half.there[shown]]
-    known = (prototypes @ background.T).max(axis=1)
-    prototypes = prototypes[np.argsort(known, kind="stable")[:novel]]
-    likeness = (half.crops[half.memory] @ prototypes.T).max(axis=2)
-    return np.asarray((likeness - behind * (half.crops[half.memory] @ background.T).max(axis=2)).max(axis=1))
-
-
-class Points:
-    """SIFT keypoints (Lowe 2004) as RootSIFT (Arandjelovic & Zisserman 2012), and the number of them that two pictures have in common as
-    one object."""
-
-    def __init__(self, half: Half) -> None:
-        import cv2
-
-        self._half = half
-        self._sift: Any = cv2.SIFT.create(1200, contrastThreshold=0.02)
-        self._found: dict[int, tuple[Array, Array]] = {}
-
-    def __call__(self, shown: int, around: list[int], other: int) -> int:
-        """Inliers of a similarity between what is new in the shown picture and the other picture."""
-        import cv2
-
-        places, points = self.of(shown)
-        background = np.concatenate([self.of(i)[1] for i in around])
-        new = (points @ background.T).max(axis=1, initial=0.0) < 1 - 0.25 / 2
-        places, points = places[new], points[new]
-        there, others = self.of(other)
-        if min(len(points), len(others)) < 4:
-            return 0
-        likeness = points @ others.T
-        best = np.argsort(-likeness, axis=1)[:, :2]
-        near, next_near = (2 - 2 * np.take_along_axis(likeness, best, axis=1)).T
-        clear = near < 0.8**2 * next_near
-        if clear.sum() < 4:
-            return 0
-        matrix, inliers = cv2.estimateAffinePartial2D(places[clear], there[best[clear, 0]], ransacReprojThreshold=6.0)
-        return 0 if matrix is None or not 0.15 < float(np.hypot(*matrix[0, :2])) < 2.5 else int(inliers.sum())
-
-    def of(self, picture: int) -> tuple[Array, Array]:
-        import cv2
-
-        if picture not in self._found:
-            points, rows = self._sift.detectAndCompute(cv2.cvtColor(self._half.images[picture], cv2.COLOR_BGR2GRAY), None)
-            rows = np.zeros((0, 128), np.float32) if rows is None else rows
-            roots = np.sqrt(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-6)).astype(np.float32)
-            self._found[picture] = np.array([p.pt for p in points], np.float32).reshape(-1, 2), roots
-        return self._found[picture]
-
-
-def lessons(half: Half, scores: Callable[[Half, int], Array], points: Points | None = None) -> list[Lesson]:
-    """Every taught thing by one method; with `points` the geometry of the first pictures counts too."""
-    found = []
-    for thing in half.things():
-        ranked = scores(half, thing)
-        order = np.argsort(-ranked, kind="stable")[: CHECKED if points else 20]
-        values = {int(i): float(ranked[i]) for i in order}
-        for i in values if points else ():
-            assert points
-            inliers = points(half.of(thing, "shown")[0], half.of(thing, "before", "after"), half.memory[i])
-            values[i] += INLIER_WORTH * min(inliers, MOST_INLIERS) if inliers >= LEAST_INLIERS else 0.0
-        best = sorted(values, key=lambda i: -values[i])
-        shows = tuple(half.pictures[half.memory[i]].thing == thing for i in best)
-        found.append(Lesson(tuple(values[i] for i in best), shows, bool(half.of(thing, "met"))))
-    return found
-
-
-def wrong(lesson: Lesson) -> float:
-    """The best score of a picture that does not show the thing."""
-    return max((score for score, right in zip(lesson.scores, lesson.shows, strict=True) if not right), default=0.0)
-
-
-def row(own: list[Lesson], other: list[Lesson]) -> str:
-    """The columns of one method on one half, in percent."""
-    met = [lesson for lesson in own if lesson.met]
-    text = f"{_percent([x.shows[0] for x in met]):6.0f} {_percent([any(x.shows[:5]) for x in met]):5.0f}"
-    for pool in (None, other):
-        least = [np.quantile([wrong(x) for x in (pool or own[:i] + own[i + 1 :])], SURE) for i in range(len(own))]
-        kept = [x.shows[0] and x.scores[0] >= t for x, t in zip(own, least, strict=True) if x.met]
-        text += f" | {_percent(kept):6.0f} {_percent([wrong(x) >= t for x, t in zip(own, least, strict=True)]):6.0f}"
-    return text
+def _in(evidence: Evidence, span: tuple[int, int]) -> bool:
+    slack = int(WITHIN_S * US)
+    return span[0] - slack <= evidence.t1_us and evidence.t0_us <= span[1] + slack
 
 
 def _percent(values: list[bool]) -> float:
@@ -289,26 +271,17 @@ def _percent(values: list[bool]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, required=True, help="folder for the crops' features, so that another run takes seconds")
-    parser.add_argument("--geometry", action="store_true", help="check the first pictures' geometry too; takes minutes")
+    parser.add_argument("--work", type=Path, required=True, help="folder for streams and memories; streams are made once")
+    parser.add_argument("--halves", default="AB")
+    parser.add_argument("--things", type=int, default=THINGS, help="of each half; the report has all of them")
+    parser.add_argument("--ways", default="stored,comes,absent")
     args = parser.parse_args()
-    session = CommandContext(None, ("engines.threads=1",))
-    args.cache.mkdir(parents=True, exist_ok=True)
-    halves_ = {name: Half(name, args.cache, session) for name in "AB"}
-    methods: dict[str, tuple[Callable[[Half, int], Array], bool]] = {
-        "all crops": (lambda h, t: by_features(h, t, novel=99, behind=0.0), False),
-        f"{NOVEL} new crops": (lambda h, t: by_features(h, t, novel=NOVEL, behind=0.0), False),
-        f"{NOVEL} new crops less background": (lambda h, t: by_features(h, t, novel=NOVEL, behind=BEHIND), False),
-        "box given": (lambda h, t: by_features(h, t, novel=99, behind=0.0, boxed=True), False),
-        "box given less background": (lambda h, t: by_features(h, t, novel=99, behind=BEHIND, boxed=True), False),
-    }
-    if args.geometry:
-        methods |= {f"{name} + points": (way, True) for name, (way, _) in list(methods.items()) if "less" in name}
-    print(f"{'':36s}   first  five | own: kept  false | other: kept false")
-    for title, (way, checked) in methods.items():
-        found = {name: lessons(half, way, Points(half) if checked else None) for name, half in halves_.items()}
-        for name, other in (("A", "B"), ("B", "A")):
-            print(f"{name} {title:34s} {row(found[name], found[other])}", flush=True)
+    globals()["THINGS"] = args.things
+    args.work.mkdir(parents=True, exist_ok=True)
+    print("             first  five  false | ingest s  name ms  ask ms")
+    for half in args.halves:
+        for way in args.ways.split(","):
+            print(f"{half} {way:10s} {Run(args.work, half, way, 'B' if half == 'A' else 'A').row()}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from edgemem.answer.retrieve import Hits, Query, moment_evidence
 from edgemem.answer.retrievers import match
+from edgemem.answer.retrievers.taught import taught_hits
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import JointEmbedder
 from edgemem.records import Channel, Record
@@ -60,7 +61,9 @@ class FrameRetriever:
         self._matcher = matcher
 
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
-        """Pictures that show what the query names."""
+        """Pictures that show what the query names; a thing that was taught is that and nothing else."""
+        if (taught := taught_hits(query, view, k)) is not None:
+            return taught
         if self._matcher is None:
             why = self._engines.missing("embed_joint") if self._engines is not None else "no engines are configured"
             if why or self._engines is None:

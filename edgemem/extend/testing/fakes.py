@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgemem.infer.roles import ImageAnalysis, Space
-from edgemem.records import US, Frame, Image, Matrix, Observation, Vector
+from edgemem.errors import EngineError
+from edgemem.infer.roles import Crop, ImageAnalysis, Space
+from edgemem.records import US, Box, Frame, Image, Matrix, Observation, Vector
 from edgemem.see.sources.base import BaseSource
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class FakeJointEmbedder:
     """Embeds pictures by their colours and texts by their letters: a joint space of 64 dimensions without weights, for tests only."""
 
     space = Space(name="fake-colours", dim=64)
+    crop_space = None
 
     def glance(self, images: Sequence[Image]) -> Matrix:
         """Colour histograms of 4 x 4 x 4 bins, unit length."""
@@ -138,6 +140,11 @@ class FakeJointEmbedder:
         """The same vector, and the picture's brightness as its only label."""
         name = "bright" if float(image.mean()) > 127 else "dark"
         return ImageAnalysis(vector=self.glance([image])[0], observations=(Observation(kind="label", name=name, score=0.9),))
+
+    def crops(self, image: Image, boxes: Sequence[Box] = ()) -> tuple[Crop, ...]:
+        """It has no space for them."""
+        del image, boxes
+        raise EngineError("no vectors of parts of pictures")
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         """Bags of letters, unit length."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from edgemem.errors import MemoryDirError, UsageError
-from edgemem.records import Box, Entity, Vector
+from edgemem.records import Box, Entity, Matrix, Moment, Vector
 from edgemem.remember.disk import page_budget
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.entries import NewPart
@@ -14,7 +17,7 @@ from edgemem.remember.results import EntityHit, PartHit, StoredPart
 from edgemem.remember.rows.appending import Appending
 from edgemem.remember.rows.graph import GraphReading
 from edgemem.remember.rows.reading import FOREVER_US, KNOWN, SOONEST_US, ids_list
-from edgemem.remember.vectors.search import Holds, SpaceReader
+from edgemem.remember.vectors.search import Holds, SpaceReader, fetch
 
 _BOX = struct.Struct(">4H")
 _U16 = 65535
@@ -82,6 +85,13 @@ class PartWriting(Appending):
         self._allowance.claim(page_budget.part_pages(0))
         self._drop_vectors("entity", entity_id)
 
+    def drop_parts(self, part_ids: Iterable[int]) -> None:
+        """Remove these parts with their vectors; what they belong to stays."""
+        for part_id in part_ids:
+            self._allowance.claim(page_budget.part_pages(0))
+            self._note_erased("part", part_id)
+            self.connection.execute("DELETE FROM part WHERE id = ?", (part_id,))
+
     def _note_parts_erased(self, owner: str, owner_id: int) -> None:
         """Call before a moment or document is deleted with its parts; `owner` is the column with its id."""
         for (part_id,) in self.connection.execute(f"SELECT id FROM part WHERE {owner} = ?", (owner_id,)).fetchall():  # noqa: S608
@@ -103,17 +113,22 @@ class PartReading(GraphReading):
         document_id: int | None = None,
         entity_id: int | None = None,
         kind: str | None = None,
+        known: bool = False,
         from_us: int | None = None,
         to_us: int | None = None,
         stream: str | None = None,
         limit: int | None = None,
     ) -> list[StoredPart]:
-        """Parts known at the cut-off in time order: of a moment, of a document, of an entity (all its names), or all."""
+        """Parts known at the cut-off in time order: of a moment, of a document, of an entity (all its names), or all.
+
+        `known`: only those of which it is said who or what they are.
+        """
         where = f"{_BEGINS} <= :to_us AND {_ENDS} >= :from_us"
         where += "" if moment_id is None else " AND p.moment_id = :moment_id"
         where += "" if document_id is None else " AND p.document_id = :document_id"
         where += "" if entity_id is None else f" AND p.entity_id IN {ids_list(self._cluster(entity_id))}"
         where += "" if kind is None else " AND p.kind = :kind"
+        where += " AND p.entity_id IS NOT NULL" if known else ""
         where += "" if stream is None else f" AND {_STREAM} = :stream_id"
         return self._parts(
             f"{where} ORDER BY {_BEGINS}, p.id LIMIT :limit",
@@ -123,6 +138,30 @@ class PartReading(GraphReading):
             limit=-1 if limit is None else limit,
             **{**self._range(from_us, None, stream), "to_us": FOREVER_US if to_us is None else to_us},
         )
+
+    def part_vectors(self, space: str, kind: str, moment_ids: Iterable[int]) -> tuple[list[StoredPart], Matrix]:
+        """Parts of this kind in these moments, and their vectors: float32 [n, dim]. Those without a vector in the space are left out."""
+        reader = self._space_of("part", space)
+        if reader is None:
+            return [], np.zeros((0, 0), np.float32)
+        found = {part.id: part for part in self._parts(f"p.moment_id IN {ids_list(list(moment_ids))} AND p.kind = :kind", kind=kind)}
+        with translated_errors(self.directory):
+            present, matrix = fetch(self._connection, reader.space.id, reader.space.dim, sorted(found))
+        return [found[key] for key in present], matrix
+
+    def part_space(self, kind: str) -> str:
+        """The space of the newest part of this kind, "" where there is none with a vector."""
+        sql = (
+            "SELECT s.name FROM (SELECT id FROM part WHERE kind = :kind ORDER BY id DESC LIMIT 1) p"
+            " JOIN vec_space s ON s.holds = 'part' JOIN vec v ON v.id = p.id * 256 + s.id"
+        )
+        found = self._all(sql, kind=kind)
+        return str(found[0][0]) if found else ""
+
+    def moments_without(self, kind: str, limit: int) -> list[Moment]:
+        """Moments that have a picture and no part of this kind, the newest first."""
+        lacks = "NOT EXISTS (SELECT 1 FROM part p WHERE p.moment_id = m.id AND p.kind = :kind)"
+        return self._moments(f"m.tier <> 'stub' AND {lacks}", "ORDER BY m.t_us DESC, m.id DESC LIMIT :limit", kind=kind, limit=limit)
 
     def nearest_parts(
         self,

@@ -1,0 +1,60 @@
+"""Where a thing that was taught by one picture of it is seen again (`edgemem name m12 "my keys"`)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from edgemem.answer.retrieve import Hits, Query, moment_evidence
+
+if TYPE_CHECKING:
+    from edgemem.records import Entity
+    from edgemem.remember.results import StoredPart
+    from edgemem.remember.view import View
+
+LESSON, SIGHTING = "lesson", "taught"
+"""Kinds of parts that seeing writes: what stands for a thing, and where it is seen again."""
+_OWNED = re.compile(r"^(?:my|your|our|his|her|their|the|an?)\s+")
+
+
+def taught_hits(query: Query, view: View, k: int) -> Hits | None:
+    """Moments in the query's stretch of time that show the taught thing which the query names, the likeliest first.
+
+    A thing that was not seen again was last seen in its lesson, unless that is a picture that was given as a file. None where the query
+    names no taught thing.
+    """
+    text = query.text.lower().strip()
+    called = {entity.id: entity for name in (text, _OWNED.sub("", text)) for entity in view.entities(name=name)}
+    for entity in called.values():
+        lessons = view.parts(entity_id=entity.id, kind=LESSON)
+        if lessons:
+            return _hits(entity, [part for part in lessons if part.stream != _SHOWN], query, view, k)
+    return None
+
+
+def _hits(entity: Entity, lessons: list[StoredPart], query: Query, view: View, k: int) -> Hits:
+    seen = view.parts(entity_id=entity.id, kind=SIGHTING, stream=query.stream, from_us=query.from_us, to_us=query.to_us)
+    bare = _OWNED.sub("", entity.name.lower())
+    text = f"looks like the {bare} you showed me"
+    if not seen:
+        seen = [part for part in lessons if _within(query, part)]
+        text = f"the {bare} you showed me"
+    best = {part.moment_id: part for part in sorted(seen, key=lambda part: part.score) if part.moment_id is not None}
+    ranked = sorted(best.values(), key=lambda part: (-part.score, -part.t0_us))[:k]
+    moments = view.moments_of(best)
+    evidence = tuple(
+        moment_evidence(moments[key], "frame", 1.0 if part.kind == LESSON else part.score, text)
+        for part in ranked
+        if (key := part.moment_id) in moments and key is not None
+    )
+    taught = f"what {text}" if text.startswith("looks") else text
+    return Hits(evidence=evidence, confidence=max((one.score for one in evidence), default=0.0), taught=taught)
+
+
+def _within(query: Query, part: StoredPart) -> bool:
+    after, before = query.from_us is None or part.t0_us >= query.from_us, query.to_us is None or part.t0_us <= query.to_us
+    return after and before and query.stream in {None, part.stream}
+
+
+_SHOWN = "shown"
+"""Stream of the pictures that were given as files."""
