@@ -201,7 +201,7 @@ class _Reading:
     def _verb(self, who: Node | None, at: int, *, progressive: bool, perfect: bool) -> Generator[Doing, None, int]:
         verb = self._words[at].low
         if progressive and not verb.endswith("ing"):
-            if verb == "done" and at + 1 < len(self._words) and self._words[at + 1].low.endswith("ing"):
+            if self._low(at + 1).endswith("ing") and verb not in _PREPOSITIONS | _NO_DETERMINER_BEFORE:  # "done watering", "busy painting"
                 at, verb = at + 1, self._words[at + 1].low
             elif verb == "on" and who is not None:  # "Tom is on the phone"
                 yield from self._on_device(who, at + 1)
