@@ -30,7 +30,7 @@ def resolve(python: str) -> tuple[str, dict[str, str]]:
             argument
             for path in [ROOT, *sorted((ROOT / "plugins").glob("*/"))]
             if (path / "pyproject.toml").exists()
-            for argument in ("-e", f"{path}[encrypted]" if path == ROOT else str(path))
+            for argument in ("-e", f"{path}[encrypted,charts]" if path == ROOT else str(path))
         ]
         wanted = ["-r", str(ROOT / "tools/requirements-dev.txt"), *projects]
         subprocess.run([*pip, "install", "--quiet", "--dry-run", "--ignore-installed", "--report", str(report), *wanted], check=True)

@@ -85,7 +85,7 @@ def ask(view: View, question: Question, kit: AnswerKit, before: str = "") -> tup
     if not any(map(str.isalnum, question.text)):
         raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
 
-    session = Session(question, lambda: _understood(view, question, before), empty=view.bounds() is None)
+    session = Session(question, lambda: _understood(view, question, before), empty=view.bounds() is None, picture=view.picture)
     with kit.models.answering(session):
         reply = _run(view, session, kit)
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session

@@ -51,6 +51,8 @@ class Session:
     """What calls that are under way may take at most."""
     unshown: dict[str, str] = field(default_factory=dict)
     """Tasks that wanted to show pictures and could not, with the reason."""
+    picture: Callable[[int], bytes] | None = None
+    """The JPEG of a moment, in the view of this question; raises MemoryDirError where it has faded. For planners that show pictures."""
 
     @property
     def picture_notes(self) -> tuple[str, ...]:

@@ -46,6 +46,11 @@ class CommandContext(Environment):
         else:
             self._plugins_dirs += tuple(value)
 
+    @property
+    def given(self) -> tuple[Path | None, tuple[str, ...]]:
+        """The settings file and the overrides, for a process of its own."""
+        return self._config, self._overrides
+
     def memory(self, directory: Path) -> Memory:
         """The memory in this directory; its messages are printed as notes on stderr."""
         from edgemem.serve.memory import Memory
@@ -82,6 +87,19 @@ _COMMON = (
         help="Also load plugins from this folder. Repeatable.",
     ),
 )  # fmt: skip
+
+
+def with_common_options(command: click.Command) -> click.Command:
+    """A plugin's command with the common options that it does not have itself; those of a group get them too."""
+    if isinstance(command, click.Group):
+        for part in command.commands.values():
+            with_common_options(part)
+        return command
+    own = {parameter.name for parameter in command.params}
+    common = click.command()(common_options(lambda: None)).params
+    command.params += [parameter for parameter in common if parameter.name not in own]
+    return command
+
 
 COUNT = click.IntRange(1, (1 << 63) - 1)
 """A number of something, as far as a memory counts."""

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from edgemem import __version__
-from edgemem.cli.app import CommandContext, fail, guard_terminal, note
+from edgemem.cli.app import CommandContext, fail, guard_terminal, note, with_common_options
 from edgemem.errors import EdgememError, MemoryDirError
 
 # command -> (module, attribute, one line of help). The help texts are here so that `edgemem --help` imports no command.
@@ -67,7 +67,7 @@ def _plugin_commands(ctx: click.Context) -> dict[str, click.Command]:
     environment = (
         ctx.obj if isinstance(ctx.obj, CommandContext) else CommandContext(None, ())
     )  # `--help` comes before the group's own options
-    return {command.name or "": command for command in environment.plugins.commands()}
+    return {command.name or "": with_common_options(command) for command in environment.plugins.commands()}
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

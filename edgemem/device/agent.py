@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgemem.allocation import bound_heap
 from edgemem.characters import visible
 from edgemem.config import RunSource, parse_bytes
 from edgemem.device import notify
@@ -120,6 +121,7 @@ class Agent:
 
     def run(self) -> None:
         """Run until stopped. Raises MemoryDirError if the memory cannot be written (any more), and UsageError."""
+        bound_heap()
         with stop_on_signals(self._stop.set), ExitStack() as stack:
             if not self._wait_while_paused():
                 return

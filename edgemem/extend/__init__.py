@@ -1,4 +1,3 @@
-# ruff: noqa: F401 - the imports for type checkers are the public names
 """The contract with plugins. A plugin needs only the names that can be imported from here (and numpy and msgspec).
 
 Names are imported when they are first used, so that `edgemem --help` does not load their modules.
@@ -11,11 +10,27 @@ from edgemem.extend.hookspecs import Component, NoSettings, SettingsTable, hooki
 
 if TYPE_CHECKING:
     from edgemem.answer.check import BaseCheck, Check
+    from edgemem.answer.generator_planner import Thinking, Thought
+    from edgemem.answer.models import Models
     from edgemem.answer.planner import Planner
     from edgemem.answer.retrieve import Hits, Query, Retriever
     from edgemem.answer.session import Session, Step
     from edgemem.answer.tool_base import BasePlanner, BaseTool, ToolResult
-    from edgemem.answer.tools import Action, Count, Found, Inspect, Read, Refused, Reply, Result, Search, Tool, action_schema, decode_action
+    from edgemem.answer.tools import (
+        Action,
+        Count,
+        Found,
+        Inspect,
+        Read,
+        Refused,
+        Reply,
+        Result,
+        Search,
+        Tool,
+        action_schema,
+        decode_action,
+        describe_moment,
+    )
     from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
     from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
@@ -25,7 +40,7 @@ if TYPE_CHECKING:
     from edgemem.hear.listen import Heard, SpeechRecogniser, Word
     from edgemem.infer.card import EngineCard
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
-    from edgemem.infer.engines import DecoderParts
+    from edgemem.infer.engines import DecoderParts, Engines
     from edgemem.infer.fetch import Converter
     from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
     from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext
@@ -53,8 +68,9 @@ if TYPE_CHECKING:
         Vector,
         least_trusted,
     )
+    from edgemem.remember.administration import open_view
     from edgemem.remember.entries import NewDocument, NewPassage
-    from edgemem.remember.results import Spoken
+    from edgemem.remember.results import SessionLog, Spoken
     from edgemem.remember.tiers import Retainer, RetentionStep
     from edgemem.remember.view import View
     from edgemem.secret import Secret, reveal
@@ -84,15 +100,19 @@ if TYPE_CHECKING:
     from edgemem.see.segment import BaseSegmenter, Cut, Mark, Segmenter, StoredMark
     from edgemem.see.select import BaseSelector, Candidate, Decision, Evict, Keep, Pin, Replace, Selector, Unpin
     from edgemem.see.sources.base import BaseSource, Source, SourceContext
+    from edgemem.see.write import sure_names
 
 _HOMES = {
     "edgemem.answer.check": ("BaseCheck", "Check"),
+    "edgemem.answer.generator_planner": ("Thinking", "Thought"),
+    "edgemem.answer.models": ("Models",),
     "edgemem.answer.planner": ("Planner",),
     "edgemem.answer.retrieve": ("Hits", "Query", "Retriever"),
     "edgemem.answer.session": ("Session", "Step"),
     "edgemem.answer.tool_base": ("BasePlanner", "BaseTool", "ToolResult"),
     "edgemem.answer.tools": (
         "Action", "Count", "Found", "Inspect", "Read", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action",
+        "describe_moment",
     ),
     "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "SourceError", "UsageError"),
     "edgemem.events": ("EntityNamed", "Event", "Health", "QuestionAnswered", "SegmentStored", "StreamStatus", "UtteranceHeard"),
@@ -103,7 +123,7 @@ _HOMES = {
     "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
     "edgemem.infer.card": ("EngineCard",),
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
-    "edgemem.infer.engines": ("DecoderParts",),
+    "edgemem.infer.engines": ("DecoderParts", "Engines"),
     "edgemem.infer.fetch": ("Converter",),
     "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "ImageAnalysis", "Space", "TextEmbedder"),
     "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
@@ -111,8 +131,9 @@ _HOMES = {
         "SOUND_RATE_HZ", "US", "Answer", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation",
         "Origin", "Question", "Quote", "Record", "Relation", "Segment", "Sound", "Utterance", "Vector", "least_trusted",
     ),
+    "edgemem.remember.administration": ("open_view",),
     "edgemem.remember.entries": ("NewDocument", "NewPassage"),
-    "edgemem.remember.results": ("Spoken",),
+    "edgemem.remember.results": ("SessionLog", "Spoken"),
     "edgemem.remember.tiers": ("Retainer", "RetentionStep"),
     "edgemem.remember.view": ("View",),
     "edgemem.secret": ("Secret", "reveal"),
@@ -126,11 +147,164 @@ _HOMES = {
     "edgemem.see.segment": ("BaseSegmenter", "Cut", "Mark", "Segmenter", "StoredMark"),
     "edgemem.see.select": ("BaseSelector", "Candidate", "Decision", "Evict", "Keep", "Pin", "Replace", "Selector", "Unpin"),
     "edgemem.see.sources.base": ("BaseSource", "Source", "SourceContext"),
+    "edgemem.see.write": ("sure_names",),
 }  # fmt: skip
 """The modules of the public names."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["Component", "NoSettings", "SettingsTable", "hookimpl", *_HOME_OF]  # noqa: PLE0604 - strings
+__all__ = [
+    "PASS",
+    "SOUND_RATE_HZ",
+    "US",
+    "Action",
+    "AgentHandle",
+    "Answer",
+    "BaseCheck",
+    "BasePerceiver",
+    "BasePlanner",
+    "BaseSegmenter",
+    "BaseSelector",
+    "BaseSource",
+    "BaseTool",
+    "BaseWriter",
+    "BoardIdle",
+    "Box",
+    "Candidate",
+    "Chat",
+    "ChatError",
+    "ChatMessage",
+    "Check",
+    "CheckedEngine",
+    "Completion",
+    "Component",
+    "Converter",
+    "Count",
+    "Cut",
+    "Decision",
+    "DecoderParts",
+    "Delivery",
+    "Document",
+    "EdgememError",
+    "EndRelation",
+    "EngineCard",
+    "EngineError",
+    "Engines",
+    "Entity",
+    "EntityNamed",
+    "Event",
+    "Evict",
+    "Evidence",
+    "Face",
+    "FaceDetector",
+    "FaceEmbedder",
+    "Feed",
+    "Found",
+    "Frame",
+    "Gate",
+    "Health",
+    "Heard",
+    "HeldSpace",
+    "Hits",
+    "Image",
+    "ImageAnalysis",
+    "Inspect",
+    "JointEmbedder",
+    "Keep",
+    "Look",
+    "Mark",
+    "Matrix",
+    "Mentioned",
+    "Models",
+    "Moment",
+    "MomentEvicted",
+    "NewDocument",
+    "NewPassage",
+    "NoSettings",
+    "Node",
+    "Observation",
+    "Occasion",
+    "Operation",
+    "Origin",
+    "OutboxBatch",
+    "Part",
+    "Perceiver",
+    "Perception",
+    "Pin",
+    "Planner",
+    "PluginContext",
+    "Postpone",
+    "Prompt",
+    "Query",
+    "Question",
+    "QuestionAnswered",
+    "Quote",
+    "Read",
+    "Reader",
+    "Record",
+    "Refused",
+    "Relation",
+    "Replace",
+    "ReplaceDocument",
+    "Reply",
+    "Result",
+    "Retainer",
+    "RetentionStep",
+    "RetireDocument",
+    "Retriever",
+    "Runtime",
+    "RuntimeContext",
+    "Same",
+    "Search",
+    "Segment",
+    "SegmentClosed",
+    "SegmentStored",
+    "Segmenter",
+    "SegmentsClosed",
+    "Selector",
+    "Service",
+    "Session",
+    "SessionLog",
+    "SettingsTable",
+    "Sound",
+    "Source",
+    "SourceContext",
+    "SourceError",
+    "Space",
+    "SpeechRecogniser",
+    "Split",
+    "Spoken",
+    "Step",
+    "StoredMark",
+    "StreamEnded",
+    "StreamStatus",
+    "Subscription",
+    "TextEmbedder",
+    "Thinking",
+    "Thought",
+    "TokenLogprob",
+    "Tool",
+    "ToolResult",
+    "Transport",
+    "Trigger",
+    "Triple",
+    "Unpin",
+    "UsageError",
+    "Utterance",
+    "UtteranceHeard",
+    "Vector",
+    "Verdict",
+    "View",
+    "Word",
+    "Writer",
+    "action_schema",
+    "decode_action",
+    "describe_moment",
+    "hookimpl",
+    "least_trusted",
+    "open_view",
+    "sure_names",
+]  # fmt: skip
+"""Literal, so that type checkers see what is public; a test holds it equal to `_HOMES`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -112,7 +112,8 @@ def check_pages(connection: sqlite3.Connection) -> list[str]:
     """What is wrong with the pages of a database, and with nothing that stands in them."""
     if is_cipher(connection) and (found := [f"memory.db: {row[0]}" for row in connection.execute("PRAGMA cipher_integrity_check")]):
         return found
-    return [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    lines = [line for row in connection.execute("PRAGMA integrity_check") for line in row[0].splitlines()]
+    return [line for line in lines if line != "ok" and not line.startswith("***")]
 
 
 def check_rows(connection: sqlite3.Connection) -> list[str]:

@@ -57,7 +57,6 @@ IMPOSSIBLE = (
     ("entities known at a time that no clock has", _count("entity", _outside("known_us"))),
     ("aliases of a time that no clock has", _count("alias", _outside("known_us", "until_us"))),
     ("merges at a time that no clock has", _count("entity_merge", _outside("known_us", "until_us"))),
-    ("entities that are merged into themselves", _count("entity_merge", "from_id = into_id")),
     ("mentions with no possible score or time", _count("mention", f"{_outside('known_us')} OR NOT {_FINITE.format('score')}")),
     ("relations that end before they begin", _count("relation", "t1_us < t0_us")),
     (
@@ -65,8 +64,7 @@ IMPOSSIBLE = (
         _count("relation", _outside("t0_us", "t1_us", "known_us", "until_us")),
     ),
     ("relations whose confidence is no number", _count("relation", f"NOT {_FINITE.format('confidence')}")),
-    ("parts that end before they begin", _count("part", "dur_us < 0")),
-    ("parts with no possible score or place", _count("part", f"NOT {_FINITE.format('score')} OR length(box) <> 8")),
+    ("parts with no possible score", _count("part", f"NOT {_FINITE.format('score')}")),
     ("spaces of vectors with no possible dimension", _count("vec_space", f"dim NOT BETWEEN 1 AND {MOST_DIM}")),
     ("sessions whose numbers are none", _count("session", f"NOT ({' AND '.join(_FINITE.format(c) for c in ('confidence', 'usd', 'ms'))})")),
     ("sessions with damaged notes", _count("session", "NOT json_valid(notes)")),

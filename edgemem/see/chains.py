@@ -41,13 +41,16 @@ class _Waiting(Record, frozen=True, array_like=True):
     marks: tuple[StoredMark, ...]
     representative_id: int
     level: int = 0
+    end_us: int | None = None
 
     @classmethod
     def of(cls, cut: Cut) -> _Waiting:
-        return cls(marks=tuple(map(StoredMark.of, cut.marks)), representative_id=cut.representative_id, level=cut.level)
+        marks = tuple(map(StoredMark.of, cut.marks))
+        return cls(marks=marks, representative_id=cut.representative_id, level=cut.level, end_us=cut.end_us)
 
     def cut(self) -> Cut:
-        return Cut(marks=tuple(mark.mark() for mark in self.marks), representative_id=self.representative_id, level=self.level)
+        marks = tuple(mark.mark() for mark in self.marks)
+        return Cut(marks=marks, representative_id=self.representative_id, level=self.level, end_us=self.end_us)
 
 
 class SegmentBacklog(msgspec.Struct):
@@ -230,7 +233,7 @@ class Chains:
     def _due(self, heard_us: int, seen_us: int, *, ending: bool) -> Iterator[Callable[[Transaction], None]]:
         """Functions that write a segment, one for each chain that has one ready."""
         for chain in self._chains:
-            if chain.waiting and (ending or chain.waiting[0].marks[-1].offset_us <= heard_us):
+            if chain.waiting and (ending or chain.waiting[0].end_offset_us <= heard_us):
                 yield partial(self._close, chain)
             alone_us = min(heard_us, seen_us) - SPOKEN_ALONE_US
             if chain.unused[0] and (ending or chain.seen_us < chain.unused[0][0].document.offset_us < alone_us):
@@ -265,7 +268,7 @@ class Chains:
         if segment is None:
             return
         found = [pair for pair in map(self._recall, ids) if pair is not None]
-        said = chain.take(cut.marks[-1].offset_us, cut.level)
+        said = chain.take(cut.end_offset_us, cut.level)
         observations = {moment.id: seen for moment, seen in found}
         self._call(tx, chain, segment, tuple(moment for moment, _ in found), observations, said)
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 
+from edgemem.allocation import give_back
 from edgemem.errors import SourceError
 from edgemem.isolation import FaultIsolation
 from edgemem.records import AFTER_END_US, US, Frame
@@ -31,7 +32,7 @@ __all__ = ["INTERRUPTED", "STOPPED", "IngestReport", "Pipeline", "PipelineParts"
 Progress = Callable[[int, "int | None"], None]
 """Called after every frame with its offset and the length of the stream, both in microseconds."""
 
-STOP_S = 1.5
+STOP_S = 1.0
 """After SIGTERM, for what was seen to be committed. What a longer call was busy with is lost then: a recording is continued before it."""
 JPEG_QUALITY = 90
 """JPEG quality of kept pictures (VAM)."""
@@ -127,6 +128,7 @@ class Pipeline:
             for frame in frames:
                 self.busy = True
                 self._see(self._run.stamped(frame))
+                give_back()
                 self.busy = False
                 if progress is not None:
                     progress(self._run.saved.offset_us, self._source.duration_us)

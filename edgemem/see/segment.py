@@ -32,7 +32,9 @@ class Cut(Record, frozen=True):
     marks: tuple[Mark, ...]
     representative_id: int
     level: int = 0
-    """0 is the lowest. It becomes the parent of the segments one level below that lie within its time and have no parent yet."""
+    """0 is the lowest. The segments one level below that lie in this one's time and have no parent yet get it as parent."""
+    end_us: int | None = None
+    """When it ended (`t_us`), where that is later than its last moment: a selector may keep few of the frames that belong to it."""
 
     @property
     def t0_us(self) -> int:
@@ -41,13 +43,18 @@ class Cut(Record, frozen=True):
 
     @property
     def t1_us(self) -> int:
-        """Time of its last moment."""
-        return max(mark.t_us for mark in self.marks)
+        """When it ended."""
+        return max(*(mark.t_us for mark in self.marks), self.t0_us if self.end_us is None else self.end_us)
 
     @property
     def offset_us(self) -> int:
         """Offset of its first moment."""
         return self.marks[0].offset_us
+
+    @property
+    def end_offset_us(self) -> int:
+        """Where in the stream it ends."""
+        return self.marks[-1].offset_us + max(0, self.t1_us - self.marks[-1].t_us)
 
 
 class Segmenter(Protocol):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from edgemem.allocation import bound_heap
 from edgemem.characters import storable
 from edgemem.clock import to_local
 from edgemem.config import parse_bytes
@@ -60,6 +61,7 @@ def ingest(environment: Environment, memory: Path, request: IngestRequest, feed:
 
     Raises EdgememError.
     """
+    bound_heap()
     settings, name = environment.settings, storable(request.stream)
     if name and (not name.strip() or len(name) > MOST_NAME_CHARS):
         raise UsageError(f"stream: give a name of 1 to {MOST_NAME_CHARS} characters")

@@ -217,7 +217,7 @@ def test_the_cap_holds_with_what_is_foreign(tmp_path):
     (memory / "film.mp4").write_bytes(bytes(6 << 20))
     with Store.open(memory, budget_bytes=cap) as store:
         assert most - store._granted_pages == (6 << 20) // 4096
-    (memory / "film.mp4").write_bytes(bytes(9 << 20))
+    (memory / "film.mp4").write_bytes(bytes(26 << 20))
     with pytest.raises(BudgetError, match=r"film\.mp4 is not edgemem's"):
         Store.open(memory, budget_bytes=cap)
 

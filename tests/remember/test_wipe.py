@@ -61,5 +61,5 @@ def test_the_next_writer_ends_a_wipe_that_was_interrupted(directory, making, mon
     assert check_memory(directory) == []
 
 
-def interrupted(_):
+def interrupted(*_):
     raise KeyboardInterrupt

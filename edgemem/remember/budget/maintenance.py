@@ -50,7 +50,7 @@ class Maintenance:
         budget.
 
         Raises BudgetError when nothing is left that may fade, when a reader keeps the log from being cut, or when what is not edgemem's
-        leaves less of the cap than the smallest one.
+        leaves less of the cap than three quarters of the smallest one.
         """
         division, eviction = self._division, self._eviction
         if division is None or eviction is None or self._making_room:
@@ -87,7 +87,7 @@ class Maintenance:
         return max(0, pages - -(-self._foreign_bytes // page_budget.PAGE_BYTES))
 
     def _count_foreign(self, division: page_budget.BudgetShares) -> None:
-        """What somebody else put into the directory counts as well, and is said. Seeing goes on as long as the smallest cap is left."""
+        """What somebody else put into the directory counts as well, and is said. Seeing goes on as long as enough is left."""
         if time.monotonic() < self._foreign_due_s:
             return
         with translated_errors(self.directory):
@@ -97,7 +97,7 @@ class Maintenance:
             return
         what = f"{', '.join(found.foreign_names[:3])}{' ...' if len(found.foreign) > 3 else ''}"
         say_once(self.directory, f"{what} is not edgemem's and counts in budget.disk: move it away")
-        if division.cap_bytes - self._foreign_bytes < page_budget.MINIMUM_BYTES:
+        if division.cap_bytes - self._foreign_bytes < page_budget.MINIMUM_BYTES * 3 // 4:
             self._foreign_due_s = 0.0
             raise BudgetError(
                 f"memory {self.directory}: {what} is not edgemem's and takes {self._foreign_bytes / 2**20:.1f} MiB of budget.disk:"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import cv2
 import numpy as np
 import pytest
+from edgemem_ocr.reader import BATCH_PX, batches
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def sign(picture, text, height_px, place=(0.1, 0.5)):
@@ -76,3 +81,18 @@ def test_the_boxes_agree_with_rapidocr_s_own_run(reader, photographs):
     ours = squeezed(reader.read(photographs["page"]))
     assert len(set(theirs) ^ set(ours)) <= 4
     assert abs(len(theirs) - len(ours)) <= 0.1 * len(theirs)
+
+
+@given(ratios=st.lists(st.floats(0.1, 25.0), max_size=40), most=st.integers(1, 8))
+def test_lines_that_run_together_are_bounded_by_their_width(ratios, most):
+    found = list(batches(ratios, most))
+    assert sorted(index for batch in found for index in batch) == list(range(len(ratios)))
+    for batch in found:
+        widths = [max(320, math.ceil(48 * ratios[index])) for index in batch]
+        assert len(batch) <= most
+        assert len(batch) == 1 or len(batch) * max(widths) <= BATCH_PX
+        assert widths == sorted(widths)
+
+
+def test_short_lines_run_six_together():
+    assert [len(batch) for batch in batches([3.0] * 13, 6)] == [6, 6, 1]

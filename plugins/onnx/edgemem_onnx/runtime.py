@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,11 +80,21 @@ class OnnxRuntime:
         options.intra_op_num_threads = self.threads
         options.inter_op_num_threads = 1
         options.log_severity_level = LOG_ERRORS
-        options.enable_cpu_mem_arena = self.settings.arena
+        options.enable_cpu_mem_arena = True
         options.enable_mem_pattern = self.settings.arena
+        if not self.settings.arena:
+            _share_arena()
+            options.add_session_config_entry("session.use_env_allocators", "1")
         options.add_session_config_entry(EXACT_INT8, "1")
         options.add_session_config_entry("session.intra_op.allow_spinning", "1" if self.settings.spinning else "0")
         return options
+
+
+@lru_cache(maxsize=1)
+def _share_arena() -> None:
+    """One arena for all sessions of this process: models that run in turn use the same memory, and none is asked for anew with each run."""
+    memory = onnxruntime.OrtMemoryInfo("Cpu", onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, onnxruntime.OrtMemType.DEFAULT)
+    onnxruntime.create_and_register_allocator(memory, None)
 
 
 class OnnxEngine(CheckedEngine):
