@@ -255,6 +255,7 @@ __all__ = [
     "RuntimeContext",
     "Same",
     "Search",
+    "Secret",
     "Segment",
     "SegmentClosed",
     "SegmentStored",
@@ -302,6 +303,7 @@ __all__ = [
     "hookimpl",
     "least_trusted",
     "open_view",
+    "reveal",
     "sure_names",
 ]  # fmt: skip
 """Literal, so that type checkers see what is public; a test holds it equal to `_HOMES`."""
