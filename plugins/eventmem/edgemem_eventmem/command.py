@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
+from edgemem.cli.app import print_json, print_line
 from edgemem.extend import EdgememError, UsageError, open_view
 from edgemem_eventmem.trajectory import Format, Trajectory, Truth, export, trajectory, with_advantages
 
@@ -41,10 +42,10 @@ def trajectories(  # noqa: PLR0913, PLR0917 - one parameter for each option
     rewarded = [one.reward for one in found if one.reward is not None]
     mean = sum(rewarded) / len(rewarded) if rewarded else None
     if as_json:
-        click.echo(msgspec.json.encode({"trajectories": len(found), "rows": len(rows), "pictures": len(files), "reward": mean}).decode())
+        print_json({"trajectories": len(found), "rows": len(rows), "pictures": len(files), "reward": mean})
         return
     said = "" if mean is None else f", mean reward {mean:.2f} over {len(rewarded)}"
-    click.echo(f"{out}: {len(rows)} rows from {len(found)} trajectories{said}")
+    print_line(f"{out}: {len(rows)} rows from {len(found)} trajectories{said}")
 
 
 def read_truths(path: Path) -> dict[str, Truth]:
