@@ -89,11 +89,13 @@ def cli(ctx: click.Context, config: Path | None, overrides: tuple[str, ...], plu
 
 def _unreadable() -> tuple[type[Exception], ...]:
     """What reading damaged tables raises: of SQLite, of text that is no UTF-8, of JSON and MessagePack in a column."""
+    from json import JSONDecodeError
+
     import msgspec
 
     from edgemem.remember.disk.database import errors
 
-    return (*errors(), UnicodeDecodeError, msgspec.MsgspecError)
+    return (*errors(), UnicodeDecodeError, JSONDecodeError, msgspec.MsgspecError)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -154,7 +154,7 @@ _HOMES = {
 """The modules of the public names."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
+__all__ = [  # fmt: skip
     "PASS",
     "SOUND_RATE_HZ",
     "US",
@@ -309,7 +309,7 @@ __all__ = [
     "print_line",
     "reveal",
     "sure_names",
-]  # fmt: skip
+]
 """Literal, so that type checkers see what is public; a test holds it equal to `_HOMES`."""
 
 

@@ -183,11 +183,12 @@ def test_a_number_of_bytes_is_a_size(size, expected, memory):
 @pytest.mark.parametrize(
     "damage",
     [
-        "DROP TABLE session", "DROP TABLE step", "UPDATE session SET notes_json = 'x'", "DROP TABLE document_fts",
+        "DROP TABLE session", "DROP TABLE step", "UPDATE session SET notes = 'x'", "DROP TABLE document_fts",
         "DELETE FROM document_fts_data",
-        "UPDATE document_fts_data SET block = x'00' WHERE id > 9", "UPDATE session SET status = 'odd'", "UPDATE session SET answer = x'ff'",
-        "DROP TABLE evidence", "DROP TABLE meta", "UPDATE moment SET t_us = 1 << 62", "UPDATE document SET t0_us = -(1 << 62)",
-        "UPDATE step SET action_json = '[', result_json = 'x'", "UPDATE call SET request = x'c1', logprobs = x'c1', finish = 'odd'",
+        "UPDATE document_fts_data SET block = x'00' WHERE id > 9", "UPDATE session SET status = 'odd'",
+        "UPDATE session SET answer = CAST(x'ff' AS TEXT)",
+        "DROP TABLE session_evidence", "DROP TABLE meta", "UPDATE moment SET t_us = 1 << 62", "UPDATE document SET t0_us = -(1 << 62)",
+        "UPDATE step SET action = '[', result = 'x'", "UPDATE document SET text = CAST(x'ff' AS TEXT)",
     ],
 )  # fmt: skip
 def test_damaged_tables_end_in_one_line(damage, tmp_path):
@@ -197,8 +198,6 @@ def test_damaged_tables_end_in_one_line(damage, tmp_path):
     try:
         connection.execute(damage)
         connection.commit()
-    except sqlite3.DatabaseError as error:
-        pytest.skip(f"no such thing to damage: {error}")
     finally:
         connection.close()
     _commands_end(memory, tmp_path)

@@ -183,7 +183,7 @@ class _Talk:
             body["question_names_time"] = named
         ids = tuple(f"m{frames[index].moment.id}" for index in pictures)
         self.messages.append(ChatMessage(role="system", text=prompt(TASK)))
-        self.messages.append(ChatMessage(role="user", text=_json(body), images=tuple(pictures.values()), image_ids=ids))
+        self.messages.append(ChatMessage(role="user", data=body, images=tuple(pictures.values()), image_ids=ids))
 
     def begin_turn(self, rule: str) -> None:
         """Say the rule of this turn, where there is one."""
@@ -196,7 +196,7 @@ class _Talk:
 
     def observe(self, body: dict[str, Any], images: Sequence[bytes] = (), ids: tuple[str, ...] = ()) -> None:
         """Append what an action brought."""
-        self.messages.append(ChatMessage(role="user", text=_json({"result": body}), images=tuple(images), image_ids=ids))
+        self.messages.append(ChatMessage(role="user", data={"result": body}, images=tuple(images), image_ids=ids))
 
     def show(self, result: ToolResult) -> None:
         """A result as the model reads it: events with their first frame as a picture."""
@@ -277,7 +277,3 @@ def seconds(t_us: int, t0_us: int) -> float:
 
 def _box(box: Any) -> list[float]:
     return [round(edge, 3) for edge in (box.x0, box.y0, box.x1, box.y1)]
-
-
-def _json(body: dict[str, Any]) -> str:
-    return msgspec.json.encode(body).decode()

@@ -162,7 +162,7 @@ class EventTuple(BaseWriter):
 
     def _say(self, task: str, body: dict[str, Any], images: Sequence[bytes] = ()) -> str:
         """One paragraph on one line, or "" where the model fails."""
-        asked = ChatMessage(role="user", text=msgspec.json.encode(body).decode(), images=tuple(images))
+        asked = ChatMessage(role="user", data=body, images=tuple(images))
         system = ChatMessage(role="system", text=prompt(task))
         try:
             assert self._models is not None
