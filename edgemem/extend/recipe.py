@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from edgemem.config import convert, read_toml
+from edgemem.config import QuestionCaps, convert, read_toml
 from edgemem.errors import UsageError, nearest
 from edgemem.extend.context import PluginContext
 from edgemem.extend.plugins import Plugins
@@ -58,6 +58,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """What a planner may call beside the tools of the core."""
     plan: Part = msgspec.field(default_factory=lambda: {"use": "local"})
     check: list[Part] = []
+    models: QuestionCaps = QuestionCaps()
+    """What one question may spend on language models; the settings of the same name go before it."""
 
 
 class Recipes:

@@ -236,6 +236,12 @@ class Writer(Protocol):
         """What is to be written. None of it may be about a later time than the occasion's."""
         ...
 
+    def write_at_once(self, occasion: Occasion) -> Iterable[Operation]:
+        """Of a slow writer that is behind a live stream: what can be written of this occasion without waiting, such as a document without
+        the words of a language model, and a `Postpone` to write it anew. Called instead of `write`, in the frame's path.
+        """
+        ...
+
     def state(self) -> bytes:
         """Everything needed to continue after a restart."""
         ...
@@ -251,6 +257,10 @@ class BaseWriter:
     triggers: frozenset[Trigger] = frozenset({"segment_closed"})
     every_n = 0
     slow = False
+
+    def write_at_once(self, _occasion: Occasion) -> Iterable[Operation]:
+        """Nothing: the occasion is left without its words."""
+        return ()
 
     def state(self) -> bytes:
         """Empty."""

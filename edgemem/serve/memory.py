@@ -59,6 +59,8 @@ FORGET_WAIT_S = 3600.0
 """Streams are suspended, a large file is wiped: how long the agent is waited for. It goes on when the caller ends meanwhile."""
 SEARCH_WAIT_S = 60.0
 """How long a search of the agent is waited for; a question gets `models.seconds_per_question` besides."""
+MODEL_WAIT_S = 3600.0
+"""For a question whose recipe says how long it may wait for the model: reading the recipe would cost more than it tells."""
 
 
 @dataclass(frozen=True)
@@ -314,7 +316,8 @@ class Memory:
 
     def _answered(self, request: AskRequest) -> tuple[AskReply, Trace | None]:
         """The reply, and what is still to be logged of it."""
-        reply = self._of_agent(request, AskReply, SEARCH_WAIT_S + self.environment.settings.models.seconds_per_question)
+        wait_s = self.environment.settings.models.seconds_per_question
+        reply = self._of_agent(request, AskReply, SEARCH_WAIT_S + (MODEL_WAIT_S if wait_s is None else wait_s))
         if reply is None:
             return self._questions.ask(request)
         as_of_us = FOREVER_US if request.as_of_us is None else request.as_of_us

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from edgemem.answer.readable import UnreadableError
 from edgemem.answer.session import Session
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.words import content_words
@@ -14,7 +15,7 @@ from edgemem.clock import from_iso
 from edgemem.errors import UsageError
 from edgemem.records import Record
 from edgemem_egagent.actions import GraphSearch, ToolName, TranscriptSearch, VisualSearch
-from edgemem_egagent.ask import Completes, UnreadableError, ask_typed, instructions
+from edgemem_egagent.ask import Completes, ask_typed, instructions
 from edgemem_egagent.graph import RELATIONS
 from edgemem_egagent.memory import WorkingMemory, on_clock
 

@@ -15,6 +15,7 @@ import msgspec
 from edgemem.answer.compose import quote, time_text
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.local import LocalPlanner
+from edgemem.answer.readable import UnreadableError
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Refused, Reply
 from edgemem.answer.understand.words import likeness
@@ -22,7 +23,7 @@ from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
 from edgemem.records import Status
 from edgemem_egagent.actions import Analyse, Analysed, Edges, GraphSearch, Lines, Pictures, ToolName, TranscriptSearch, VisualSearch
-from edgemem_egagent.ask import Completes, UnreadableError, ask_typed
+from edgemem_egagent.ask import Completes, ask_typed
 from edgemem_egagent.memory import SECTIONS, Finding, WorkingMemory
 from edgemem_egagent.plan import PlannerSettings, SubTask, Work, decompose, revise, searches, typed
 

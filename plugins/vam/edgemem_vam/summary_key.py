@@ -6,6 +6,7 @@ import re
 
 from edgemem.clock import offset_text
 from edgemem.records import US, Document, Record
+from edgemem_vam.payload import PLAIN
 
 _HEAD = re.compile(r"^\[summary\] (?P<window>[^|]*) \| granularity=(?P<g>[\d.]+) s \| structure=(?P<s>[^|]*) \| focus=(?P<f>[^\n]*)\n")
 
@@ -53,6 +54,11 @@ def read(document: Document) -> SummaryKey | None:
 def body(text: str) -> str:
     """A summary without its head."""
     return _HEAD.sub("", text, count=1)
+
+
+def is_plain(body_text: str) -> bool:
+    """Whether no model wrote this summary; `body_text` is without its head."""
+    return body_text.partition("\n")[0] == PLAIN
 
 
 def seconds(us: int) -> float:

@@ -106,7 +106,7 @@ class TimeRange(_Strict, frozen=True):
         return tuple(one for one in (self.anchor, self.start_anchor, self.end_anchor) if one is not None)
 
 
-class Query(_Strict, frozen=True):
+class SubQuery(_Strict, frozen=True):
     """One thing to search for."""
 
     q: _Text
@@ -131,7 +131,7 @@ class _Action(_Strict, frozen=True, tag_field="action"):
     """Base of the planner's actions."""
 
 
-class Answer(_Action, frozen=True, tag="answer"):
+class AnswerAction(_Action, frozen=True, tag="answer"):
     """End with an answer, and the result that proves it."""
 
     response: _Text
@@ -139,10 +139,10 @@ class Answer(_Action, frozen=True, tag="answer"):
     thought: str = ""
 
 
-class Search(_Action, frozen=True, tag="search"):
+class SearchAction(_Action, frozen=True, tag="search"):
     """Search pictures, event documents and summaries."""
 
-    queries: Annotated[list[Query], Meta(min_length=1)]
+    queries: Annotated[list[SubQuery], Meta(min_length=1)]
     time_range: TimeRange | None = None
     sources: list[SourceName] | None = None
     summary_filter: SummaryFilter | None = None
@@ -154,7 +154,7 @@ class Search(_Action, frozen=True, tag="search"):
     thought: str = ""
 
 
-class Inspect(_Action, frozen=True, tag="inspect"):
+class InspectAction(_Action, frozen=True, tag="inspect"):
     """Look at a known time or at a result."""
 
     prompt: _Text
@@ -169,7 +169,7 @@ class Inspect(_Action, frozen=True, tag="inspect"):
             raise ValueError("inspect needs time_range or ref")
 
 
-class Summarize(_Action, frozen=True, tag="summarize"):
+class SummarizeAction(_Action, frozen=True, tag="summarize"):
     """Write a reusable document for each window of a stretch of time."""
 
     time_range: TimeRange
@@ -179,7 +179,7 @@ class Summarize(_Action, frozen=True, tag="summarize"):
     thought: str = ""
 
 
-Action = Answer | Search | Inspect | Summarize
+PlannerAction = AnswerAction | SearchAction | InspectAction | SummarizeAction
 
 
 class RetrieveArgs(_Strict, frozen=True):
@@ -253,16 +253,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 _ROUTES: dict[tuple[str, str], Any] = {("final", ""): Final, ("tool", "retrieve"): Retrieve, ("tool", "summarize"): SummarizeTool}
 
 
-def decode_action(text: str) -> Action:
+def decode_action(text: str) -> PlannerAction:
     """A planner's reply. Raises WireError with the key and what is wrong with it."""
-    action: Action = _convert(_object(text), Action)
+    action: PlannerAction = _convert(_object(text), PlannerAction)
     return action
 
 
-def decode_answer(text: str) -> Answer:
+def decode_answer(text: str) -> AnswerAction:
     """A planner's reply where only an answer is allowed. Raises WireError."""
     answer = decode_action(text)
-    if not isinstance(answer, Answer):
+    if not isinstance(answer, AnswerAction):
         raise WireError('"action" must be "answer" now')
     return answer
 
@@ -298,8 +298,8 @@ def schema_of(*kinds: Any) -> dict[str, Any]:
     return {**whole, "$defs": components} if components else whole
 
 
-ACTION_SCHEMA = schema_of(Action)
-ANSWER_SCHEMA = schema_of(Answer)
+ACTION_SCHEMA = schema_of(PlannerAction)
+ANSWER_SCHEMA = schema_of(AnswerAction)
 ROUTE_SCHEMA = schema_of(Final, Retrieve, SummarizeTool)
 ADJUDICATION_SCHEMA = schema_of(Adjudication)
 SESSION_SCHEMA = schema_of(SessionNote)

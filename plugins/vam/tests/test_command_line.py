@@ -130,12 +130,14 @@ def test_the_recipe_stays_usable_without_any_model(memory: Path, capsys: pytest.
 def test_documents_of_the_recipe_are_found_by_meaning(memory: Path, engines: Engines) -> None:
     from edgemem_vam.actions import HybridSearch
     from edgemem_vam.search import HybridSearchTool
-    from edgemem_vam.wire import Query
+    from edgemem_vam.wire import SubQuery
 
     from edgemem.remember.view import View
 
     with View.open(memory) as view:
-        hits = HybridSearchTool(None, engines).run(HybridSearch(queries=(Query(q="a place that sells bread"),), sources=("event",)), view)
+        hits = HybridSearchTool(None, engines).run(
+            HybridSearch(queries=(SubQuery(q="a place that sells bread"),), sources=("event",)), view
+        )
         assert hits.rows, "passages were embedded when the events were written"
         assert {row.by for row in hits.rows} & {"document", "chunk", "field"}
         assert not any("words alone" in note for note in hits.notes)
