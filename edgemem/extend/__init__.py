@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgemem.answer.tool_base import BasePlanner, BaseTool, ToolResult
     from edgemem.answer.tools import Action, Count, Found, Inspect, Read, Refused, Reply, Result, Search, Tool, action_schema, decode_action
     from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
-    from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
+    from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, QuestionStep, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
     from edgemem.extend.feed import Feed, Subscription
     from edgemem.extend.services import AgentHandle, Service
@@ -94,7 +94,9 @@ _HOMES = {
         "Action", "Count", "Found", "Inspect", "Read", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action",
     ),
     "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "SourceError", "UsageError"),
-    "edgemem.events": ("EntityNamed", "Event", "Health", "QuestionAnswered", "SegmentStored", "StreamStatus", "UtteranceHeard"),
+    "edgemem.events": (
+        "EntityNamed", "Event", "Health", "QuestionAnswered", "QuestionStep", "SegmentStored", "StreamStatus", "UtteranceHeard"
+    ),
     "edgemem.extend.context": ("PluginContext",),
     "edgemem.extend.feed": ("Feed", "Subscription"),
     "edgemem.extend.services": ("AgentHandle", "Service"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from edgemem.errors import EdgememError
-from edgemem.events import StreamStatus
+from edgemem.events import QuestionStep, StreamStatus
 from edgemem.isolation import call_isolated
 from edgemem.serve.messages import (
     AgentStatus,
@@ -23,6 +25,7 @@ from edgemem.serve.messages import (
     Request,
     SearchReply,
     SearchRequest,
+    StepDone,
 )
 
 if TYPE_CHECKING:
@@ -54,15 +57,17 @@ class Dispatcher:
         """Whether a question or a search is being answered just now."""
         return self._in_progress > 0
 
-    def reply(self, request: Request) -> Reply:
-        """What the client would have found by itself; `Declined` where the agent cannot know that."""
-        return call_isolated(lambda: self._reply(request), _refused)
+    def reply(self, request: Request, send: Callable[[Reply], object] = lambda _: None) -> Reply:
+        """What the client would have found by itself; `Declined` where the agent cannot know that. `send` gets what comes before it: the
+        steps of a question, where the request wishes them.
+        """
+        return call_isolated(lambda: self._reply(request, send), _refused)
 
-    def ask(self, request: AskRequest) -> AskReply:
+    def ask(self, request: AskRequest, on_step: Callable[[QuestionStep], object] | None = None) -> AskReply:
         """The answer, with a note for each stream that sees nothing just now; how it was found is logged. Raises EdgememError."""
         self._count(1)
         try:
-            answered, trace = self._questions.ask(request)
+            answered, trace = self._questions.ask(request, on_step)
         finally:
             self._count(-1)
         self._session_log.take(trace)
@@ -77,7 +82,7 @@ class Dispatcher:
         finally:
             self._count(-1)
 
-    def _reply(self, request: Request) -> Reply:
+    def _reply(self, request: Request, send: Callable[[Reply], object]) -> Reply:
         if isinstance(request, NameRequest):
             return self._writer.name_voice(request)
         if isinstance(request, ForgetRequest):
@@ -86,12 +91,18 @@ class Dispatcher:
             return AgentStatus(process=os.getpid(), streams=self._writer.streams(), answered=self._answered)
         if request.settings != self._digest:
             return Declined(why="it runs with other settings", expected=True)
-        return self.ask(request) if isinstance(request, AskRequest) else self.search(request)
+        if isinstance(request, SearchRequest):
+            return self.search(request)
+        return self.ask(request, partial(_send_step, send) if request.steps else None)
 
     def _count(self, began: int) -> None:
         with self._lock:
             self._in_progress += began
             self._answered += max(0, began)
+
+
+def _send_step(send: Callable[[Reply], object], step: QuestionStep) -> None:
+    send(StepDone(step=step))
 
 
 def _refused(error: Exception) -> Reply:

@@ -1,6 +1,7 @@
 """What goes over the agent's socket: one JSON object a line, bounded, between processes of one user on one machine.
 
-The client sends a request. The agent replies `Working` at once, so that the client knows whether it hangs, and then the reply. The agent
+The client sends a request. The agent replies `Working` at once, so that the client knows whether it hangs, where the client wishes it each
+step of a question as soon as it is done, and then the reply. The agent
 answers exactly what the client would have answered by itself. The request carries what the answer depends on (recipe, planner, time zone).
 Of the other settings (engines, language models, plugins) it carries only a digest; where that differs the client answers by itself. So no
 key of a language model ever crosses the socket.
@@ -19,7 +20,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from edgemem.events import StreamStatus
+from edgemem.events import QuestionStep, StreamStatus
 from edgemem.records import Answer, Evidence, Record
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 
@@ -52,6 +53,8 @@ class AskRequest(_Request, frozen=True, tag="ask"):
     """"" = the recipe's."""
     trace: bool = False
     """Also say step by step how the answer was found."""
+    steps: bool = False
+    """Also send each step as soon as it is done."""
     session: Name = ""
     """Number of the session that the question goes on about, or "last"."""
     settings: str = ""
@@ -99,6 +102,12 @@ class _Reply(Record, frozen=True, tag_field="reply"):
 
 class Working(_Reply, frozen=True, tag="working"):
     """The request was understood; the reply follows."""
+
+
+class StepDone(_Reply, frozen=True, tag="step"):
+    """A step of the question; more of them or the answer follow."""
+
+    step: QuestionStep
 
 
 class AskReply(_Reply, frozen=True, tag="answered"):
@@ -149,7 +158,7 @@ class Declined(_Reply, frozen=True, tag="declined"):
     expected: bool = False
 
 
-Reply = Working | AskReply | SearchReply | NameReply | ForgetReply | AgentStatus | Failed | Declined
+Reply = Working | StepDone | AskReply | SearchReply | NameReply | ForgetReply | AgentStatus | Failed | Declined
 
 _REQUEST: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _REPLY: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)

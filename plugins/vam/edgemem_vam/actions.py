@@ -6,10 +6,9 @@ resolved to ids and microseconds, so that a trace can be read without the model'
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
-from msgspec import Meta
 
 from edgemem.answer.tool_base import ToolResult
 from edgemem.records import Evidence, Origin, Record
@@ -141,10 +140,11 @@ class Target(Record, frozen=True):
 class VisualInspection(_Action, frozen=True, tag="visual_inspection"):
     """Have the inspector look at pictures: of each target, or of all together."""
 
-    targets: Annotated[tuple[Target, ...], Meta(min_length=1)]
+    targets: tuple[Target, ...]
     prompt: str
     joint: bool = False
-    max_frames: Annotated[int, Meta(ge=1, le=16)] = 6
+    max_frames: int = 6
+    """Of each target, or of all together where they are joint."""
     from_us: int | None = None
     to_us: int | None = None
 
@@ -174,7 +174,7 @@ class Inspected(ToolResult, frozen=True):
 class Adjudicate(_Action, frozen=True, tag="adjudicate"):
     """Have the judge say of each candidate whether it shows the event."""
 
-    targets: Annotated[tuple[Target, ...], Meta(min_length=1)]
+    targets: tuple[Target, ...]
     event: str
     verification_prompt: str = ""
     from_us: int | None = None

@@ -40,6 +40,7 @@ HABITS = 12
 """Habits that the planner reads, the latest."""
 _LOOKED_BACK = 200
 """Sessions that are looked through for the conversation before."""
+_MARKS = ".,;:!?\"'()"
 _LEAST_WORDS = 3
 """Of a quote that proves a habit."""
 _HABIT = re.compile(r'(?P<habit>[^\n]*)\n"(?P<quote>.*)"', re.DOTALL)
@@ -184,5 +185,5 @@ class ConversationWriter(BaseWriter):
 
 
 def _plain(text: str) -> str:
-    """Words between blanks, so that a part of a word is none."""
-    return f" {' '.join(text.casefold().split())} "
+    """Words between blanks, without the marks around them, so that a part of a word is none."""
+    return f" {' '.join(word.strip(_MARKS) for word in text.casefold().split())} "

@@ -36,16 +36,13 @@ from edgemem_vam.anchors import stretch
 from edgemem_vam.context import PlannerTurn, RetrievalContext, inspected_results, results_of, summary_results, target_of, why_not
 from edgemem_vam.planner_view import render, surroundings, tokens
 from edgemem_vam.progress import Progress
-from edgemem_vam.reply import answer, from_hits
+from edgemem_vam.reply import ANSWER_CHARS, answer, from_hits
 from edgemem_vam.roles import PLANNER, ROUTER, Role, request
 
 if TYPE_CHECKING:
     from edgemem.answer.calls import Call
     from edgemem.answer.models import Models
     from edgemem.infer.chat import Prompt
-
-ANSWER_CHARS = 4000
-"""Of an answer (`answer.tools.Reply`)."""
 
 
 class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,7 +88,9 @@ class VamPlanner(Thinking):
         context = RetrievalContext.of(known, session.question.tz)
         route = self._route(session)
         if isinstance(route, wire.Final):
-            reply = Reply(text=route.text[:4000], status="abstained", confidence=0.0, notes=("answered without looking into the memory",))
+            reply = Reply(
+                text=route.text[:ANSWER_CHARS], status="abstained", confidence=0.0, notes=("answered without looking into the memory",)
+            )
         elif isinstance(route, wire.SummarizeTool):
             reply = yield from self._timeline(route.args, context)
         else:

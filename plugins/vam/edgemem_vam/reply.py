@@ -10,6 +10,8 @@ from edgemem.answer.tools import Reply
 from edgemem_vam.context import RetrievalContext, TurnResult
 from edgemem_vam.wire import AnswerAction
 
+ANSWER_CHARS = 4000
+"""Of an answer (`answer.tools.Reply`)."""
 FALLBACK_HITS = 5
 """Hits that an answer without the model names (VAM)."""
 _EVIDENCE = 5
@@ -33,7 +35,10 @@ def answer(said: AnswerAction, context: RetrievalContext, options: Sequence[str]
         named = context.results()[0]
         if said.best_ref is not None:
             notes = ("the model named a result that does not exist; the best scored one stands for it",)
-    text, option = said.response.strip()[:4000], pick_option(said.response, options)
+    whole = said.response.strip()
+    text, option = whole[:ANSWER_CHARS], pick_option(whole, options)
+    if len(whole) > ANSWER_CHARS:
+        notes = (*notes, f"the answer was cut after {ANSWER_CHARS} of {len(whole)} characters")
     if named is None or _NOT_FOUND.match(text):
         return Reply(text=text, status="abstained", confidence=0.0, notes=(*notes, *([] if named else ["nothing was found"])))
     status = "answered" if context.found else "abstained"

@@ -167,15 +167,15 @@ class HybridSearchTool(BaseTool):
 
     def _session_summaries(self, query: SubQuery, action: HybridSearch) -> list[ScoredResult]:
         """Summaries that this session wrote, which the memory does not hold yet."""
-        chosen = [note for note in action.summaries if _fits(note, action)]
-        embedded = self._embed([query.q, *(note.text for note in chosen)]) if chosen else None
+        chosen = [summary for summary in action.summaries if _fits(summary, action)]
+        embedded = self._embed([query.q, *(summary.text for summary in chosen)]) if chosen else None
         found = []
-        for index, note in enumerate(chosen, 1):
-            score = SURE * word_share(query.q, note.text)
+        for index, summary in enumerate(chosen, 1):
+            score = SURE * word_share(query.q, summary.text)
             if embedded is not None:
                 _, vectors, calibration = embedded
                 score = max(score, relevance(float(vectors[0] @ vectors[index]), calibration))
-            found.append(_summary(note, score))
+            found.append(_summary(summary, score))
         return [one for one in found if one is not None]
 
     def _embed(self, texts: Sequence[str]) -> tuple[str, Sequence[Vector], Mapping[str, float]] | None:
@@ -290,22 +290,22 @@ def _document(document: Document, source: SourceName, score: float, text: str, b
     return ScoredResult(row=row, evidence=document_evidence(document, channel, score, shown))  # type: ignore[arg-type]
 
 
-def _summary(note: WindowSummary, score: float) -> ScoredResult | None:
+def _summary(summary: WindowSummary, score: float) -> ScoredResult | None:
     """A summary of this session, proved by the picture it was written from; None where nothing proves it."""
-    if not note.evidence:
+    if not summary.evidence:
         return None
-    proof = msgspec.structs.replace(note.evidence[0], score=score, t0_us=note.t0_us, t1_us=note.t1_us)
+    proof = msgspec.structs.replace(summary.evidence[0], score=score, t0_us=summary.t0_us, t1_us=summary.t1_us)
     row = ResultRow(
-        id=proof.id, source="summary", score=score, text=shortened(note.text, _TEXT_CHARS), by="words", origin="ocr",
-        moment_id=note.moment_id,
+        id=proof.id, source="summary", score=score, text=shortened(summary.text, _TEXT_CHARS), by="words", origin="ocr",
+        moment_id=summary.moment_id,
     )  # fmt: skip
     return ScoredResult(row=row, evidence=proof)
 
 
-def _fits(note: WindowSummary, action: HybridSearch) -> bool:
-    inside = (action.to_us is None or note.t0_us <= action.to_us) and (action.from_us is None or note.t1_us >= action.from_us)
-    structure = action.structure is None or note.structure == action.structure
-    return inside and structure and (action.granularity_s is None or note.granularity_s == action.granularity_s)
+def _fits(summary: WindowSummary, action: HybridSearch) -> bool:
+    inside = (action.to_us is None or summary.t0_us <= action.to_us) and (action.from_us is None or summary.t1_us >= action.from_us)
+    structure = action.structure is None or summary.structure == action.structure
+    return inside and structure and (action.granularity_s is None or summary.granularity_s == action.granularity_s)
 
 
 def _wanted(document: Document, action: HybridSearch) -> bool:

@@ -623,3 +623,141 @@ def test_every_step_can_be_written_down(ask: Any) -> None:
     for step in session.steps:
         assert msgspec.json.decode(msgspec.json.encode(step.action))
         assert msgspec.json.decode(msgspec.json.encode(step.result)) is not None
+
+
+# What it may cost
+
+
+class Priced:
+    """A model whose calls cost what they would: a token for 4 letters, 1,000 for a picture."""
+
+    name = "priced"
+
+    def __init__(self, vam: SimpleNamespace, planner: Any) -> None:
+        self.chat = vam.Chat({"router": [vam.retrieve("walk")], "planner": [planner], "inspector": ["I see it.\nConfidence: 0.6"]})
+
+    def sees(self, _task: str) -> bool:
+        return True
+
+    def complete(self, prompt: Any) -> Any:
+        completion = self.chat.complete(prompt)
+        pictures = sum(len(message.images) for message in prompt.messages)
+        return msgspec.structs.replace(completion, tokens_in=completion.tokens_in + 1000 * pictures, tokens_out=500)
+
+
+def looks_on(prompt: Any) -> Any:
+    body = msgspec.json.decode(prompt.messages[1].text)
+    if "next_step" in body:
+        return {"action": "answer", "response": "A walk.", "best_ref": {"turn_idx": 1, "result_idx": 0}}
+    return {"action": "inspect", "prompt": f"turn {body['remaining_turns']}?", "time_range": {"min": 0, "max": 200}}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "looks", "why"), [("vam", 18, ""), ("default", 5, "models.tokens_per_question = 60000 is nearly used up")]
+)
+def test_the_caps_of_the_recipe_let_it_use_its_turns_with_six_pictures_in_each(
+    vam: SimpleNamespace, view: View, recipe: str, looks: int, why: str
+) -> None:
+    from edgemem.cli.app import CommandContext
+
+    priced = Priced(vam, looks_on)
+    kit = vam.kit(priced)
+    kit.caps = CommandContext(None, ()).recipes.read(recipe).models
+    answer, session = vam.put(view, "What did I see?", kit)
+    inspected = [call for call in session.calls if call.task == "inspector"]
+    assert (len(inspected), {call.pictures for call in inspected}) == (looks, {6})
+    assert answer.status == "answered"
+    assert [note for note in answer.notes if "models." in note] == ([f"answered from what was found, because {why}"] if why else [])
+    assert (answer.answer == "A walk.") == (not why)
+
+
+def test_a_cap_that_refuses_a_call_stands_in_the_trace_and_in_the_notes(ask: Any) -> None:
+    look = {"action": "search", "queries": [{"q": "front door", "inspect_k": 2}], "sources": ["frame"]}
+    answer, session, _ = ask([look, ANSWER], tokens_per_question=3200)
+    text = trace_text(log_of(session, answer, "vam", "vam"), "UTC")
+    assert "failed: models.tokens_per_question = 3200 is used up" in text
+    assert any("calls of the inspector failed: models.tokens_per_question = 3200 is used up" in note for note in answer.notes)
+
+
+# Anchors fail closed
+
+
+def test_a_judge_that_fails_verifies_nothing(ask: Any) -> None:
+    door = {"query": "front door", "occurrence_index": 2}
+    answer, session, chat = ask([anchored(anchor=door)[0], SEARCH, ANSWER], adjudicator=[ChatError("429 slow down, says host-17")])
+    assert len(steps(session, actions.HybridSearch)) == 2, "the anchor's own search, and the next turn's"
+    turn = chat.body(-1)["context"][0]
+    assert "results" not in turn
+    assert turn["anchors"][0]["resolved"] is None
+    assert [one["judged"] for one in turn["anchors"][0]["candidates"]] == [False] * 3
+    assert "host-17" not in str(chat.body(-1)), "no raw error reaches the planner"
+    assert any("host-17" in note for note in answer.notes), "the one who asked learns it"
+
+
+def test_without_an_occurrence_a_judge_that_fails_leaves_the_anchor_unresolved_too(ask: Any) -> None:
+    _, _, chat = ask([anchored(anchor={"query": "front door"})[0], SEARCH, ANSWER], adjudicator=[ChatError("429")])
+    assert "resolved_time_range" not in chat.body(-1)["context"][0]
+    assert any("0 of them judged, 0 verified" in note for note in chat.body(-1)["context"][0]["notes"])
+
+
+def test_an_occurrence_cannot_be_counted_among_what_nobody_is_to_judge(ask: Any) -> None:
+    door = {"query": "front door", "occurrence_index": 1, "inspect_k": 0}
+    _, _, chat = ask([anchored(anchor=door)[0], SEARCH, ANSWER])
+    assert chat.body(-1)["context"][0]["anchors"][0]["resolved"] is None
+    assert "adjudicator" not in chat.tasks()
+
+
+def test_what_the_judge_saw_and_why_reaches_the_planner_as_data(ask: Any) -> None:
+    said = {"match": True, "confidence": 0.8, "observed_event": "the door swings open", "reason": "the handle moves"}
+    cat = {"query": "tabby cat", "top_k": 1, "before_seconds": 5, "after_seconds": 10}
+    _, _, chat = ask(anchored(anchor=cat), adjudicator=[said])
+    turn = chat.body()["context"][0]
+    assert turn["anchors"][0]["candidates"] == [{"start": 40.0, "end": 40.0, "judged": True, **said}]
+    assert turn["anchors"][0]["resolved"] == {"start": 40.0, "end": 40.0}
+    assert turn["resolved_time_range"] == {"min": 35.0, "max": 50.0}
+
+
+def test_the_reason_of_a_refusal_by_a_check_is_told_and_that_of_a_failing_tool_is_not(ask: Any) -> None:
+    far = {"action": "search", "queries": [{"q": "mug", "inspect_k": 0}], "time_range": {"min": 90000, "max": 90001}}
+    _, _, chat = ask([far, SEARCH, ANSWER])
+    assert "begins after the as-of time" in chat.body(-1)["context"][0]["notes"][0]
+
+
+def test_limits_are_told_with_the_setting_that_moves_them(ask: Any) -> None:
+    many = {"action": "search", "queries": [{"q": "front door", "inspect_k": 4, "threshold": 0.0}]}
+    answer, session, chat = ask([many, ANSWER], settings=PlannerSettings(inspections=1))
+    assert chat.tasks().count("inspector") == 1
+    said = [note for note in answer.notes if "plan.inspections" in note]
+    assert said == [f"only the 1 best of {len(session.steps[1].result.rows[:4])} candidates were looked at (plan.inspections)"]
+
+
+def test_a_timeline_that_does_not_fit_says_what_was_cut(ask: Any) -> None:
+    args = {"min_time": 0, "max_time": 200, "time_mode": "relative", "granularity_seconds": 20, "prompt": "all"}
+    answer, _, _ = ask([], router=[{"type": "tool", "name": "summarize", "args": args}], summary_writer=["x" * 1000])
+    assert len(answer.answer) == 4000
+    assert "the answer was cut after 4000 of 10018 characters; the summaries are kept whole" in answer.notes
+
+
+def test_what_models_write_back_is_cut_to_a_length(ask: Any) -> None:
+    look = {"action": "inspect", "prompt": "p" * 2500, "time_range": {"min": 18, "max": 22}}
+    far = {"action": "search", "queries": [{"q": "x", "inspect_k": 0}], "time_range": {"anchor": {"query": "q" * 100 + " nothing"}}}
+    _, _, chat = ask([look, far, {"action": "answer", "response": "r" * 5000, "best_ref": {"turn_idx": 1, "result_idx": 0}}])
+    assert chat.body(0, "inspector")["request"] == "p" * 2000
+    note = chat.body()["context"][1]["notes"][-1]
+    assert note == f'anchor "{"q" * 80}": nothing was found; search for it in other words or other sources'
+    answer, _, _ = ask([], router=[{"type": "final", "text": "f" * 5000}], question="hello there")
+    assert answer.answer == "f" * 4000
+    answer, _, _ = ask([SEARCH, {"action": "answer", "response": "r" * 5000, "best_ref": {"turn_idx": 1, "result_idx": 0}}])
+    assert answer.answer == "r" * 4000
+    assert "the answer was cut after 4000 of 5000 characters" in answer.notes
+
+
+def test_the_spare_share_of_tokens_is_kept_back(ask: Any) -> None:
+    """The first turn is always asked; each prompt is about 2,500 tokens, and 15 of 100 tokens stay."""
+    rounds = {}
+    for cap in (12_000, 24_000):
+        _, _, chat = ask([SEARCH], tokens_per_question=cap, settings=PlannerSettings(stagnation=99))
+        used = sum(len(message.text) for prompt in chat.asked for message in prompt.messages) / 4
+        rounds[cap] = chat.tasks().count("planner")
+        assert used <= 0.85 * cap
+    assert 2 * rounds[12_000] - 1 <= rounds[24_000] <= 2 * rounds[12_000] + 2
