@@ -298,6 +298,10 @@ def _why_stopped(action: wire.PlannerAction | None, limits: PlannerSettings, *, 
 
 def failures(calls: Sequence[Call]) -> tuple[str, ...]:
     """For the one who asked: which tasks of the language model failed, how often, and why."""
-    failed = Counter((call.task, call.error) for call in calls if call.error)
+    failed = Counter((call.task, why) for call in calls if (why := _failure(call)))
     every = Counter(call.task for call in calls)
     return tuple(f"{number} of {every[task]} calls of the {task} failed: {error}" for (task, error), number in failed.items())
+
+
+def _failure(call: Call) -> str:
+    return call.error or ("the language model refused" if call.finish == "refusal" or refuses(call.reply) else "")

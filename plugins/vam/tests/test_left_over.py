@@ -15,6 +15,8 @@ from edgemem_vam.conversation import (
     ConversationWriter,
     SessionMemory,
     before,
+    conversation,
+    conversations,
     habit_documents,
     known_habits,
 )
@@ -133,6 +135,16 @@ def test_a_summary_that_no_model_wrote_is_written_when_one_is_there(vam: SimpleN
         assert [note.text for note in again.windows] == ["By a model."] * 3
         assert keep(store, action, again) == 3
         assert summaries(store) == ["By a model."] * 3
+
+
+def test_what_was_known_when_a_summary_was_written_does_not_make_it_old(vam: SimpleNamespace, memory: Path) -> None:
+    action = windows(vam, to_us=vam.start_us + 60 * US, granularity_s=60.0)
+    with Store.open(memory) as store:
+        with store.view(vam.start_us + 42 * US) as view:  # the last document of the window became known just then
+            made = SummaryTool(None, models(vam.Chat(["A note."]))).run(action, view)
+        assert keep(store, action, made) == 1
+        with store.view() as view:
+            assert SummaryTool(None, models(vam.Chat([ChatError("must not be asked")]))).run(action, view).documents == ()
 
 
 def test_when_the_server_is_gone_no_more_groups_are_asked_for(vam: SimpleNamespace, memory: Path) -> None:
@@ -300,9 +312,14 @@ def test_only_the_first_question_after_a_pause_looks_back_and_only_at_the_conver
         asked_at(store, vam, 10, 60, 62)
         with store.view() as view:
             minutes = {
-                m: [round((e.asked_us - vam.start_us) / 60 / US) for e in before(view, vam.start_us + m * 60 * US)] for m in (5, 66, 68)
+                m: [round((e.asked_us - vam.start_us) / 60 / US) for e in before(view, vam.start_us + m * 60 * US)]
+                for m in (5, 60, 66, 67, 68)
             }
-            assert minutes == {5: [], 66: [], 68: [60, 62]}
+            assert minutes == {5: [], 60: [], 66: [], 67: [], 68: [60, 62]}, "a pause of just 5 minutes ends nothing"
+            talked = [len(conversation(view, vam.start_us + m * 60 * US)) for m in (60, 66, 67, 68)]
+            assert talked == [1, 2, 2, 0]
+            cut = conversations([Exchange(asked_us=second * US, question="", answer="") for second in (0, 300, 601)])
+            assert [len(one) for one in cut] == [2, 1]
             assert SurveyTool().run(Survey(asked_us=vam.start_us + 68 * 60 * US), view).postponed == (), "nobody would do it"
 
 
@@ -312,6 +329,7 @@ def test_the_planner_reads_the_latest_habits(vam: SimpleNamespace, memory: Path)
             said = [Exchange(asked_us=vam.start_us + number * US, question="please do it this way", answer="")]
             habit = Habit(habit=f"habit {number}", quote="do it this way")
             made = habit_documents(SessionMemory(t0_us=0, t1_us=0, event_document="x", habits=(habit,)), said, (), 5)
+            assert [one.known_us for one in made] == [said[0].asked_us], "not before it was said"
             with store.transaction() as tx:
                 for document in made:
                     tx.add_document(document)

@@ -432,3 +432,84 @@ def test_more_than_26_options_have_numbers() -> None:
     assert pick_option("28) o27", [f"o{n}" for n in range(28)]) == 27
     assert pick_option("29", [f"o{n}" for n in range(28)]) is None
     assert pick_option("0", ["x", "y"]) is None
+
+
+# What a recipe may leave out
+
+
+def test_defaults_are_the_papers_and_otherwise_those_that_the_pages_tell() -> None:
+    from edgemem_vam.planner import PlannerSettings
+    from edgemem_vam.search import SearchSettings
+    from edgemem_vam.summaries import SummarySettings
+
+    def plain(settings: Any) -> dict[str, Any]:
+        return {key: value for key, value in msgspec.structs.asdict(settings).items() if not isinstance(value, msgspec.Struct)}
+
+    assert plain(DedupSettings()) == {"fallback": None, "floor": None, "local_change": 0.0, "local_gap_s": 2.0, "keep_every_s": 0.0}
+    assert plain(EventSettings()) == {"fallback": None, "floor": None, "relax": 0.6, "cap_s": 300.0}
+    assert plain(SearchSettings()) == {"frame_floor": 0.05, "raw_cosine": False}
+    assert plain(SummarySettings()) == {"max_windows": 48}
+    assert plain(VamEventSettings()) == {"describe": False}
+    assert plain(PlannerSettings()) == {
+        "turns": 20, "few_turns": 2, "stagnation": 3, "inspections": 10, "text_tokens": 8000, "line_tokens": 3000, "spare": 0.15,
+        "route": True,
+    }  # fmt: skip
+    query, anchor = wire.SubQuery(q="x"), wire.Anchor(query="x")
+    assert (query.top_k, query.inspect_k, query.threshold) == (5, 5, 0.65)
+    assert (anchor.top_k, anchor.inspect_k, anchor.threshold, anchor.before_seconds, anchor.after_seconds) == (5, 3, 0.0, 0.0, 0.0)
+    assert wire.InspectAction(prompt="x", time_range=wire.TimeRange(min=0)).max_frames == 6
+
+
+def test_every_record_is_frozen_and_what_people_and_models_write_knows_no_other_keys() -> None:
+    import pkgutil
+    from importlib import import_module
+
+    import edgemem_vam
+
+    from edgemem.records import Record
+
+    kinds = set()
+    for module in pkgutil.walk_packages(edgemem_vam.__path__, "edgemem_vam."):
+        kinds |= {kind for kind in vars(import_module(module.name)).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)}
+    own = {kind for kind in kinds if kind.__module__.startswith("edgemem_vam")}
+    assert len(own) > 40
+    loose = {kind.__name__ for kind in own if not kind.__struct_config__.frozen}
+    assert loose == {"_State"}, "what survives a restart is filled in place"
+    written = {kind for kind in own if not issubclass(kind, Record) and kind.__name__ not in {"_State", "_Rest"}}
+    assert all(kind.__struct_config__.forbid_unknown_fields for kind in written), written
+
+
+def test_eight_queries_are_searched_and_a_ninth_is_said_to_be_left_out(vam: SimpleNamespace, view: View) -> None:
+    def notes(count: int) -> tuple[str, ...]:
+        queries = tuple(wire.SubQuery(q=f"thing {n}") for n in range(count))
+        found: tuple[str, ...] = vam.search_tool().run(HybridSearch(queries=queries, sources=("frame",)), view).notes
+        return found
+
+    assert not any("queries" in note for note in notes(8))
+    assert "only the first 8 of 9 queries were searched" in notes(9)
+
+
+def test_words_are_alike_in_their_first_five_letters() -> None:
+    from edgemem_vam.search import word_share
+
+    assert word_share("motorbikes", "motorways") == 1.0
+    assert word_share("motorbikes", "motives") == 0.0
+    assert word_share("red motorbikes helmet", "a red car") == pytest.approx(1 / 3)
+
+
+def test_a_repeated_candidate_keeps_its_best_score_and_its_first_place() -> None:
+    made = context(row("m1", "a", 0.4), row("m1", "b", 0.4), row("m2", "c", 0.9))
+    assert [(one.row.id, one.row.text) for one in made.results()] == [("m2", "c"), ("m1", "a")]
+    made.begin(wire.SearchAction(queries=[wire.SubQuery(q="x")])).results = [row("m1", "d", 0.5)]
+    assert [one.row.text for one in made.results()] == ["c", "d"]
+    assert made.found
+    assert not context(row("m1", "a", 0.1199)).found
+
+
+def test_times_of_14_digits_are_dates_and_nothing_is_beyond_what_can_be_compared() -> None:
+    made = RetrievalContext(0, 1)
+    assert made.to_us(9_999_999_999_999.0, "absolute") == round(1e12 * US), "13 digits are seconds"
+    assert made.to_us(20_260_504_100_010.0, "absolute") == 1_777_888_810 * US
+    assert made.to_us(-5e12, "absolute") == -round(1e12 * US)
+    assert made.seconds(1_260_000) == 1.3
+    assert made.seconds(-1_260_000) == -1.3

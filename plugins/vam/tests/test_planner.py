@@ -178,6 +178,7 @@ def test_an_inspector_that_refuses_leaves_a_note_and_no_finding(ask: Any) -> Non
     turn = chat.body()["context"][0]
     assert "findings" not in turn
     assert turn["notes"][-1] == "this could not be done: what it needs did not answer", "its words are no note"
+    assert "1 of 1 calls of the inspector failed: the language model refused" in answer.notes
     assert "SYSTEM" not in str(chat.body())
     assert "cannot assist" not in str(chat.body())
 
@@ -761,3 +762,17 @@ def test_the_spare_share_of_tokens_is_kept_back(ask: Any) -> None:
         rounds[cap] = chat.tasks().count("planner")
         assert used <= 0.85 * cap
     assert 2 * rounds[12_000] - 1 <= rounds[24_000] <= 2 * rounds[12_000] + 2
+
+
+def test_as_many_candidates_as_may_be_looked_at_are_no_limit(ask: Any) -> None:
+    two = {"action": "search", "queries": [{"q": "front door", "inspect_k": 2}], "sources": ["frame"]}
+    answer, _, chat = ask([two, ANSWER], settings=PlannerSettings(inspections=2))
+    assert chat.tasks().count("inspector") == 2
+    assert not any("plan.inspections" in note for note in answer.notes)
+
+
+def test_of_a_refusal_120_letters_are_told(ask: Any) -> None:
+    words = REFUSAL + " " + "z" * 300
+    answer, _, _ = ask([SEARCH, {"action": "answer", "response": words, "best_ref": {"turn_idx": 1, "result_idx": 0}}])
+    told = next(note for note in answer.notes if "refused: " in note)
+    assert told.endswith(words[:120])

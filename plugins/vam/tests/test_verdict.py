@@ -10,7 +10,7 @@ from edgemem_vam.actions import Adjudicate, Target, VisualInspection
 from edgemem_vam.context import inspected_results
 from edgemem_vam.look import AdjudicateTool, InspectTool
 from edgemem_vam.relevance import FOUND
-from edgemem_vam.verdict import UNSTATED, split_confidence, weight
+from edgemem_vam.verdict import split_confidence, weight
 
 from edgemem.answer.models import Models
 from edgemem.config import ModelSettings
@@ -37,7 +37,7 @@ def test_the_last_line_may_state_a_confidence(said: str, text: str, confidence: 
 
 
 def test_a_look_is_worth_what_the_inspector_says() -> None:
-    assert (weight(0.8, judged=True), weight(0.0, judged=True), weight(None, judged=True)) == (0.8, 0.0, UNSTATED)
+    assert (weight(0.8, judged=True), weight(0.0, judged=True), weight(None, judged=True)) == (0.8, 0.0, 0.5)
     assert weight(0.8, judged=False) == FOUND == 0.12, "where no model looked it only counts as found"
 
 
