@@ -97,14 +97,23 @@ class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("max_tokens and silence_s must be above 0, thinking_tokens not negative")
 
 
-class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits on the use of language models for one question. After that the local planner finishes it."""
+class QuestionCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one question may spend on language models, as a recipe says."""
 
-    chat: str = ""
-    """Which one answers, by name, such as "openai"; empty = the first that is configured, "none" = none."""
     tokens_per_question: Annotated[int, msgspec.Meta(ge=0)] = 60_000
     seconds_per_question: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 600.0
     """Time spent waiting for the model."""
+
+
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which language model answers, and what one question may spend on it. Then the local planner finishes it."""
+
+    chat: str = ""
+    """Which one answers, by name, such as "openai"; empty = the first that is configured, "none" = none."""
+    tokens_per_question: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """Not set: as the recipe says in its `[models]`, 60,000 where it says nothing."""
+    seconds_per_question: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
+    """Time spent waiting for the model. Not set: as the recipe says, 600 where it says nothing."""
     parallel: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     """Calls at the same time, where several are independent, such as looks at several pictures."""
     send_pictures: bool = True
@@ -120,6 +129,14 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 re.compile(pattern)
             except (re.error, OverflowError, RecursionError) as error:
                 raise ValueError(f"redact: {pattern!r} is not a regular expression ({error})") from None
+
+    def caps(self, recipe: QuestionCaps) -> QuestionCaps:
+        """What holds for a question: what is set here, over what its recipe says."""
+        tokens, seconds = self.tokens_per_question, self.seconds_per_question
+        return QuestionCaps(
+            tokens_per_question=recipe.tokens_per_question if tokens is None else tokens,
+            seconds_per_question=recipe.seconds_per_question if seconds is None else seconds,
+        )
 
     def task(self, name: str) -> TaskSettings:
         """The settings of a task: its own ones, else those of "default"."""

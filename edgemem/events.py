@@ -43,6 +43,19 @@ class EntityNamed(Record, frozen=True, tag=True):
     known_us: int
 
 
+class QuestionStep(Record, frozen=True, tag=True):
+    """A step of a question that is being answered, as soon as it is done. `QuestionAnswered` follows the last one."""
+
+    question: Question
+    number: int
+    """From 1."""
+    planner: str
+    """Who chose the step."""
+    line: str
+    """What was done and what it brought, as a trace says it, with times in the zone of the question."""
+    ms: float = 0.0
+
+
 class QuestionAnswered(Record, frozen=True, tag=True):
     """A question and its answer."""
 
@@ -61,5 +74,5 @@ class Health(Record, frozen=True, tag=True):
     """If there is a problem: one line for a person."""
 
 
-Event = SegmentStored | UtteranceHeard | EntityNamed | QuestionAnswered | Health
-"""All events of the feed. In JSON the first field "type" names the record."""
+Event = SegmentStored | UtteranceHeard | EntityNamed | QuestionStep | QuestionAnswered | Health
+"""Everything that the feed carries. Its first field "type" names the record on a wire."""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
 from edgemem.answer.calls import Call, recorded
 from edgemem.answer.redaction import Redaction
 from edgemem.answer.session import Session
-from edgemem.config import ModelSettings
+from edgemem.config import ModelSettings, QuestionCaps
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, refuses
 from edgemem.infer.structured import read_reply, strict_schema
 from edgemem.records import Record
 
+T = TypeVar("T")
 _SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
 """The question that this thread answers. Threads of one daemon answer different ones with the same models."""
 
@@ -37,6 +40,8 @@ class Remaining(Record, frozen=True):
 
     tokens: int
     share: float
+    caps: QuestionCaps
+    """The caps that hold for it."""
 
 
 class Models:
@@ -57,6 +62,11 @@ class Models:
     def there(self) -> bool:
         """A language model is configured; whether it answers is seen when it is asked."""
         return self._chat is not None
+
+    @property
+    def parallel(self) -> int:
+        """Calls at the same time, at most."""
+        return self._settings.parallel
 
     @property
     def name(self) -> str:
@@ -85,11 +95,11 @@ class Models:
     def remaining(self) -> Remaining:
         """Of the question that this thread answers; everything where it answers none."""
         calls = session.calls if (session := _SESSION.get()) is not None else []
-        limits = self._settings
+        limits = self._settings.caps(session.caps if session is not None else QuestionCaps())
         tokens = max(0, limits.tokens_per_question - sum(call.tokens_in + call.tokens_out for call in calls))
         seconds = max(0.0, limits.seconds_per_question - sum(call.ms for call in calls) / 1000)
         shares = (tokens / max(1, limits.tokens_per_question), seconds / max(1e-3, limits.seconds_per_question))
-        return Remaining(tokens=tokens, share=min(shares))
+        return Remaining(tokens=tokens, share=min(shares), caps=limits)
 
     @contextmanager
     def answering(self, session: Session) -> Iterator[None]:
@@ -123,15 +133,22 @@ class Models:
 
     def complete_all(self, prompts: Sequence[Prompt]) -> list[Completion | ChatError]:
         """Ask several prompts at once, at most `models.parallel` at a time: the completion of each in their order, or why there is none."""
+        return self.at_once([partial(self.complete, prompt) for prompt in prompts])
 
-        def one(prompt: Prompt) -> Completion | ChatError:
+    def at_once(self, calls: Sequence[Callable[[], T]]) -> list[T | ChatError]:
+        """Make several calls of a model at once, at most `parallel` at a time: what each gave in their order, or why it gave nothing.
+
+        What a call reads of the memory it must have read before: a view belongs to one thread.
+        """
+
+        def one(call: Callable[[], T]) -> T | ChatError:
             try:
-                return self.complete(prompt)
+                return call()
             except ChatError as error:
                 return error
 
         with ThreadPoolExecutor(max_workers=self._settings.parallel) as pool:
-            waiting = [pool.submit(copy_context().run, one, prompt) for prompt in prompts]
+            waiting = [pool.submit(copy_context().run, one, call) for call in calls]
             return [future.result() for future in waiting]
 
     def _asked(self, prompt: Prompt) -> Completion:
@@ -143,7 +160,10 @@ class Models:
             return self._call(self._chat, prompt, None)
         expected = _expected_tokens(prompt)
         with self._lock:
-            self._refuse_beyond_caps(session, expected)
+            why = self._beyond_caps(session, expected)
+            if why:
+                self._note(session, prompt, Completion(text="", model=""), why)
+                raise ChatError(why)
             session.reserved_tokens += expected
         try:
             return self._call(self._chat, prompt, session)
@@ -189,12 +209,15 @@ class Models:
         cleaned = msgspec.structs.replace(message, text=text, data=None)
         return cleaned if self._settings.send_pictures else msgspec.structs.replace(cleaned, images=(), image_ids=())
 
-    def _refuse_beyond_caps(self, session: Session, expected: int) -> None:
+    def _beyond_caps(self, session: Session, expected: int) -> str:
+        """Which cap of the question forbids one more call of so many tokens; "" where none does."""
+        caps = self._settings.caps(session.caps)
         used = sum(call.tokens_in + call.tokens_out for call in session.calls) + session.reserved_tokens
-        if used + expected > self._settings.tokens_per_question:
-            raise ChatError(f"models.tokens_per_question = {self._settings.tokens_per_question} is used up; raise it for longer reasoning")
-        if sum(call.ms for call in session.calls) > 1000 * self._settings.seconds_per_question:
-            raise ChatError(f"models.seconds_per_question = {self._settings.seconds_per_question:g} is used up; raise it for slower models")
+        if used + expected > caps.tokens_per_question:
+            return f"models.tokens_per_question = {caps.tokens_per_question} is used up; raise it for longer reasoning"
+        if sum(call.ms for call in session.calls) > 1000 * caps.seconds_per_question:
+            return f"models.seconds_per_question = {caps.seconds_per_question:g} is used up; raise it for slower models"
+        return ""
 
     @staticmethod
     def _note(session: Session | None, prompt: Prompt, completion: Completion, error: str) -> None:
@@ -221,7 +244,7 @@ class Models:
 
 def _expected_tokens(prompt: Prompt) -> int:
     """An estimate from above of what a call takes, before the server has counted."""
-    asked = sum(len(m.text) // _CHARS_PER_TOKEN + IMAGE_TOKENS * len(m.images) for m in prompt.messages)
+    asked = sum(m.chars // _CHARS_PER_TOKEN + IMAGE_TOKENS * len(m.images) for m in prompt.messages)
     return asked + prompt.max_tokens + prompt.thinking_tokens
 
 

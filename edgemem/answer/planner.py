@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,6 +20,7 @@ from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool
 from edgemem.answer.tools_graph import HearTool, RelateTool
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan, resolve
+from edgemem.config import QuestionCaps
 from edgemem.errors import ChatError, PluginError, PluginFailure, UsageError
 from edgemem.records import Answer, Question, Usage
 from edgemem.remember.rows.reading import FOREVER_US
@@ -56,6 +57,8 @@ class AnswerKit:
     step_limit: int = 140
     """Room for one search per option, and a few more."""
     models: Models = field(default_factory=Models)
+    caps: QuestionCaps = field(default_factory=QuestionCaps)
+    """What a question may spend on the models, where the settings do not say."""
     fallback: Planner = field(default_factory=LocalPlanner)
     """Finishes a question when the language model does not answer."""
     engines: Roles | None = None
@@ -74,8 +77,12 @@ class AnswerKit:
         raise PluginError(f'planner "{self.planner.name}" asked for "{type(action).__name__}", which no tool carries out')
 
 
-def ask(view: View, question: Question, kit: AnswerKit, before: str = "") -> tuple[Answer, Session]:
+def ask(
+    view: View, question: Question, kit: AnswerKit, before: str = "", watch: Callable[[str, Step], None] | None = None
+) -> tuple[Answer, Session]:
     """Answer `question` from what `view` may see. `before` is the question of this session that it may go on about.
+
+    `watch` gets each step when it is done, with the name of the planner that chose it; it must return at once.
 
     Raises UsageError when nothing is asked or an option is empty.
     """
@@ -85,9 +92,10 @@ def ask(view: View, question: Question, kit: AnswerKit, before: str = "") -> tup
     if not any(map(str.isalnum, question.text)):
         raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
 
-    session = Session(question, lambda: _understood(view, question, before), empty=view.bounds() is None, picture=view.picture)
+    empty = view.bounds() is None
+    session = Session(question, lambda: _understood(view, question, before), empty=empty, picture=view.picture, caps=kit.caps)
     with kit.models.answering(session):
-        reply = _run(view, session, kit)
+        reply = _run(view, session, kit, watch or (lambda _planner, _step: None))
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
 
 
@@ -103,7 +111,7 @@ def _understood(view: View, question: Question, before: str) -> tuple[Parsed, Ti
     return parsed, TimeSpan(problem="A number in the question is beyond every time and count that this memory could hold.")
 
 
-def _run(view: View, session: Session, kit: AnswerKit) -> Reply:
+def _run(view: View, session: Session, kit: AnswerKit, watch: Callable[[str, Step], None]) -> Reply:
     planner, notes = kit.planner, tuple[str, ...]()
     while len(session.steps) < kit.step_limit:
         start = time.perf_counter()
@@ -121,6 +129,7 @@ def _run(view: View, session: Session, kit: AnswerKit) -> Reply:
             return msgspec.structs.replace(action, notes=(*notes, *action.notes))
         result = Refused(why=why) if why else _result(kit, action, view)
         session.steps.append(Step(action=action, result=result, ms=1000 * (time.perf_counter() - start)))
+        watch(planner.name, session.steps[-1])
     return Reply(text="I could not find an answer in the steps allowed.", status="abstained", confidence=0.0, notes=("step limit reached",))
 
 
@@ -132,7 +141,7 @@ def _result(kit: AnswerKit, action: Action, view: View) -> Result:
     try:
         result = tool.run(action, view)
     except (ChatError, PluginFailure) as error:
-        return Refused(why=str(error))
+        return Refused(why=str(error), failed=True)
     if not isinstance(result, Refused) and any(evidence.t0_us > view.as_of_us for evidence in result.evidence):
         return Refused(why=f"{tool.name} brought what is later than the as-of time of the question")
     return result

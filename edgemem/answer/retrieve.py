@@ -91,8 +91,9 @@ def document_evidence(document: Document, channel: Channel, score: float, text: 
     )  # fmt: skip
 
 
-_READ_OR_HEARD = frozenset({"text", "speech", "utterance", "fused"})
-"""Documents that belong to the channels text and speech, or that repeat them: a word that was only said is no sign of what was seen."""
+_READ_OR_HEARD = frozenset({"text", "speech", "utterance", "fused", "habit"})
+"""Documents that belong to the channels text and speech, or that repeat them, and what the user said to the memory itself: a word that was
+only said is no sign of what was seen."""
 
 
 class HasRetrievers(Protocol):

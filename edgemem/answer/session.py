@@ -11,6 +11,7 @@ from edgemem.answer.calls import Call
 from edgemem.answer.tools import Action, Refused, Result
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan
+from edgemem.config import QuestionCaps
 from edgemem.errors import UsageError
 from edgemem.records import Evidence, Question, Record
 
@@ -44,6 +45,8 @@ class Session:
     """Reads the question's English, the first time that `parsed` or `span` is looked at."""
     empty: bool = False
     """The memory holds nothing up to the as-of time."""
+    caps: QuestionCaps = field(default_factory=QuestionCaps)
+    """What its recipe lets it spend on language models."""
     steps: list[Step] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     """Every time a language model was asked."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from edgemem.records import Record
-from edgemem.remember.entries import NewDocument
+from edgemem.remember.entries import NewDocument, NewJob
 
 
 class ToolResult(Record, frozen=True):
@@ -14,6 +14,8 @@ class ToolResult(Record, frozen=True):
 
     documents: tuple[NewDocument, ...] = ()
     """What whoever may write should keep (`answer.written`); passages without vectors are embedded when they are stored."""
+    postponed: tuple[NewJob, ...] = ()
+    """Work that whoever may write should put off until the board is idle."""
 
 
 class BaseTool:

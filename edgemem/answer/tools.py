@@ -138,9 +138,11 @@ class Tally(ToolResult, frozen=True):
 
 
 class Refused(ToolResult, frozen=True, kw_only=True):
-    """A check said no; the reason goes back to the planner."""
+    """A check said no, or the tool failed; the reason goes back to the planner."""
 
     why: str
+    failed: bool = False
+    """The tool failed: `why` may hold the words of a model or a server. A planner does not show them to a model."""
 
 
 Result = Found | Pool | Scene | Tally | Related | Talk | Refused

@@ -61,6 +61,11 @@ def log_of(session: Session, answer: Answer, recipe: str, planner: str) -> NewSe
     )
 
 
+def step_text(step: Step, planner: str, tz: str) -> str:
+    """One step in one line, as `trace_text` says it, times in `tz`. Never raises."""
+    return _step_line(_stored(step, planner), tz)
+
+
 def _stored(step: Step, planner: str) -> NewStep:
     return NewStep(actor=planner, action_json=_json(step.action), result_json=_json(_brief(step.result)), ms=step.ms)
 
@@ -146,9 +151,10 @@ def _result(result: Plain, tz: str) -> str:
     parts += [f"{result['count']} counted"] if result.get("count") else []
     parts += [f"surely {result['confidence']:.2f}"] if result.get("confidence") else []
     parts += [f"saw {_names(result['sights'])}"] if result.get("sights") else []
-    known = {"why", "counts", "evidence", "count", "confidence", "sights", "readings", "episodes", "searched", "notes"}
+    known = {"limits", "why", "counts", "evidence", "count", "confidence", "sights", "readings", "episodes", "searched", "notes"}
     parts += [f"{number} {key}" for key, number in counts.items() if key not in known and number]
-    return "; ".join(parts)
+    said = [note for key in ("limits", "notes") for note in result.get(key) or () if isinstance(note, str)]
+    return "; ".join([*parts, *map(_short, said)])
 
 
 def _evidence(items: Iterable[Plain], total: int, tz: str) -> str:

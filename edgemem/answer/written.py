@@ -1,7 +1,8 @@
 """What a question wrote beside its answer, such as summaries of stretches of time, kept for later questions.
 
 Tools read only. The `documents` of a result are proposals; whoever holds the memory for writing keeps them. In a memory that is
-only read they live as long as their session. Documents of one kind, stretch of time and first line are versions of one.
+only read they live as long as their session. Documents of one kind, stretch of time and first line are versions of one. What a result
+postpones becomes jobs for writers.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from edgemem.answer.session import Session
+from edgemem.clock import now_us
 from edgemem.records import Document, least_trusted
-from edgemem.remember.entries import NewDocument, embedded
+from edgemem.remember.entries import NewDocument, NewJob, Postponed, embedded
 
 if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
@@ -36,12 +38,21 @@ def _of_a_tool(document: NewDocument, session: Session) -> NewDocument:
     return msgspec.structs.replace(document, origin=least_trusted(document.origin, "caption"), known_us=known_us)
 
 
+def postponed(session: Session) -> list[NewJob]:
+    """Work that the steps of a session put off, each once."""
+    return list({(job.writer, job.stream, job.payload): job for step in session.steps for job in step.result.postponed}.values())
+
+
 def persist(store: Store, session: Session, embedder: TextEmbedder | None = None) -> int:
-    """Write what the session proposed, each document in a transaction of its own; returns how many were written.
+    """Write what the session proposed, each document in a transaction of its own, and put off what it postponed; returns how many
+    documents were written.
 
     A document takes the place of the version that the memory holds, unless that one is newer or says the same. Passages without vectors
     are embedded; without an embedder they are left out, and the document is found by its words. Raises BudgetError.
     """
+    for job in postponed(session):
+        with store.transaction() as tx:
+            tx.add_job(job.writer, job.stream, msgspec.msgpack.encode(Postponed(payload=job.payload, shown=())), now_us())
     proposed = [embedded(document, embedder) for document in written(session)]
     if not proposed:
         return 0

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +26,11 @@ from edgemem.cli.evidence import print_evidence
 from edgemem.records import Answer
 
 if TYPE_CHECKING:
-    from edgemem.serve.memory import TracedAnswer
+    from edgemem.extend.feed import Subscription
+    from edgemem.serve.memory import Memory, TracedAnswer
+
+_PRINT_S = 2.0
+"""For the steps that wait to be printed when the answer is there."""
 
 
 @click.command()
@@ -31,9 +38,10 @@ if TYPE_CHECKING:
 @memory_option
 @click.option("--as-of", metavar="ISO8601", help="Answer as of this time: nothing that became known later is read.")
 @click.option("--option", "options", multiple=True, metavar="TEXT", help="One of the possible answers. Repeatable.")
-@click.option("--recipe", default="", metavar="NAME", help="Recipe for answering (default: the one of the settings).")
-@click.option("--planner", default="", metavar="NAME", help="Planner for reasoning (default: the one of the recipe).")
-@click.option("--session", "follows", default="", metavar="ID|last", help="The session that this question continues.")
+@click.option("--recipe", default="", metavar="NAME", help="Recipe to answer with (default: the settings').")
+@click.option("--planner", default="", metavar="NAME", help="Planner to reason with (default: the recipe's).")
+@click.option("--session", "follows", default="", metavar="ID|last", help="The session that this question goes on about.")
+@click.option("--steps", is_flag=True, help="Print each step on stderr as soon as it is done.")
 @click.option("--trace", is_flag=True, help="Also print step by step how the answer was found; with --json on stderr.")
 @json_option
 @common_options
@@ -47,13 +55,14 @@ def ask(
     recipe: str,
     planner: str,
     follows: str,
+    steps: bool,
     trace: bool,
     as_json: bool,
 ) -> None:
-    """Answer QUESTION from the memory, with evidence. Exit code 3: there is no evidence for an answer."""
-    asked = environment.memory(memory).ask_traced(
-        question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace
-    )
+    """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
+    opened = environment.memory(memory)
+    with _steps_printed(opened) if steps else nullcontext():
+        asked = opened.ask_traced(question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace)
     try:
         _print(asked, environment.settings.timezone, trace=trace, as_json=as_json)
     finally:  # also if the reader of our output ended early: a later question may continue this one
@@ -62,6 +71,26 @@ def ask(
         note(f"note: this trace was not stored: {not_logged}")
     if asked.answer.status != "answered":
         raise click.exceptions.Exit(3)
+
+
+@contextmanager
+def _steps_printed(memory: Memory) -> Iterator[None]:
+    """Each step is printed as soon as it is done, until the block ends."""
+    from edgemem.events import QuestionStep
+
+    with memory.subscribe(QuestionStep) as subscription:
+        printing = threading.Thread(target=_print_steps, args=(subscription,), name="edgemem-steps", daemon=True)
+        printing.start()
+        yield
+    printing.join(_PRINT_S)
+
+
+def _print_steps(subscription: Subscription) -> None:
+    from edgemem.events import QuestionStep
+
+    for event in subscription:
+        if isinstance(event, QuestionStep):
+            note(f"{event.number}. {event.line}")
 
 
 def _print(asked: TracedAnswer, tz: str, *, trace: bool, as_json: bool) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         describe_moment,
     )
     from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
-    from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
+    from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, QuestionStep, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
     from edgemem.extend.feed import Feed, Subscription
     from edgemem.extend.output import print_json, print_line
@@ -116,7 +116,9 @@ _HOMES = {
         "describe_moment",
     ),
     "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "SourceError", "UsageError"),
-    "edgemem.events": ("EntityNamed", "Event", "Health", "QuestionAnswered", "SegmentStored", "StreamStatus", "UtteranceHeard"),
+    "edgemem.events": (
+        "EntityNamed", "Event", "Health", "QuestionAnswered", "QuestionStep", "SegmentStored", "StreamStatus", "UtteranceHeard"
+    ),
     "edgemem.extend.context": ("PluginContext",),
     "edgemem.extend.feed": ("Feed", "Subscription"),
     "edgemem.extend.output": ("print_json", "print_line"),
@@ -154,7 +156,7 @@ _HOMES = {
 """The modules of the public names."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [  # fmt: skip
+__all__ = [
     "PASS",
     "SOUND_RATE_HZ",
     "US",
@@ -239,6 +241,7 @@ __all__ = [  # fmt: skip
     "Query",
     "Question",
     "QuestionAnswered",
+    "QuestionStep",
     "Quote",
     "Read",
     "Reader",

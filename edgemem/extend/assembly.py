@@ -64,6 +64,7 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: PluginContext, planner: 
         tools=recipes.make_all(recipe, "tools", recipe.tools, context),
         checks=recipes.make_all(recipe, "checks", recipe.check or DEFAULT_CHECKS, context),
         models=context.models,
+        caps=recipe.models,
         engines=context.engines,
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from edgemem.characters import is_storable
-from edgemem.config import convert, read_toml
+from edgemem.config import QuestionCaps, convert, read_toml
 from edgemem.errors import UsageError, nearest
 from edgemem.extend.context import PluginContext
 from edgemem.extend.plugins import Plugins
@@ -60,6 +60,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Tools for the planner in addition to those of the core."""
     plan: RecipePart = msgspec.field(default_factory=lambda: {"use": "local"})
     check: list[RecipePart] = []
+    models: QuestionCaps = QuestionCaps()
+    """What one question may spend on language models; the settings of the same name go before it."""
 
 
 class Recipes:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from edgemem.records import Box, Matrix, Observation, Quote, Record, Status, Text, Tier, Vector
+from edgemem.records import Box, Matrix, Observation, Origin, Quote, Record, Status, Text, Tier, Vector
 
 
 class NewMoment(Record, frozen=True, kw_only=True):
@@ -215,6 +215,21 @@ class NewSession(SessionFields, frozen=True, kw_only=True):
     steps: tuple[NewStep, ...] = ()
     calls: tuple[NewCall, ...] = ()
     evidence: tuple[str, ...] = ()
+
+
+class NewJob(Record, frozen=True, kw_only=True):
+    """Work for a writer of this name, to be done for a stream when the board is idle. `payload` is the writer's own."""
+
+    writer: str
+    stream: str
+    payload: bytes
+
+
+class Postponed(Record, frozen=True, array_like=True):
+    """What a job contains: the writer's payload and the origins of the words that the writer was shown."""
+
+    payload: bytes
+    shown: tuple[Origin, ...]
 
 
 class Job(Record, frozen=True, kw_only=True):

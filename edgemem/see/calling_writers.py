@@ -43,6 +43,8 @@ class WriterCalls:
         self._isolation, self._embedder = isolation, embedder
         self._second = ThreadPoolExecutor(1, "edgemem-writer")
         self._pending: deque[_Pending] = deque()
+        self._at_once: deque[_Pending] = deque()
+        """What writers that fell behind a live stream wrote instead."""
         self.states: dict[str, bytes] = {}
         """States of the writers that have one, by key: after the last call that was carried out."""
         self.documents = 0
@@ -64,14 +66,14 @@ class WriterCalls:
 
     @property
     def ready(self) -> bool:
-        """Whether a slow writer has finished and its operations are not carried out yet."""
-        return bool(self._pending) and self._pending[0].future.done()
+        """A slow writer is done, and what it asks for is not carried out yet."""
+        return bool(self._at_once) or (bool(self._pending) and self._pending[0].future.done())
 
     def take_slow(self, tx: Transaction) -> bool:
         """Carry out the operations of one slow writer that has finished; False if none has."""
         if not self.ready:
             return False
-        key, writer, occasion, future = self._pending.popleft()
+        key, writer, occasion, future = (self._at_once or self._pending).popleft()
         written = self._isolation.attempt(f"writer {writer.name}", None, future.result)
         if written is not None:
             self._carry_out(tx, key, writer, occasion, written)
@@ -87,13 +89,21 @@ class WriterCalls:
         for _ in range(behind):
             pending = self._pending.pop()
             pending.future.cancel()
-            self._isolation.note(f"writer {pending.writer.name} is slower than the stream: one call of it was skipped")
+            self._take_at_once(pending)
+
+    def _take_at_once(self, pending: _Pending) -> None:
+        name, future = pending.writer.name, Future[Written]()
+        operations = self._isolation.attempt(f"writer {name}", list[Operation](), _list_at_once, pending.writer, pending.occasion)
+        what = "was written for later" if operations else "was left without its words"
+        self._isolation.note(f"writer {name} is behind the stream: a segment {what}")
+        future.set_result(Written(operations, b""))
+        self._at_once.append(pending._replace(future=future))
 
     def finish(self) -> bool:
         """Call it outside a transaction. Wait until every slow writer has finished. True if there is something to carry out."""
         for pending in self._pending:
             pending.future.exception()
-        return bool(self._pending)
+        return bool(self._pending or self._at_once)
 
     def close(self) -> None:
         """End the thread of slow writers."""
@@ -113,3 +123,7 @@ class WriterCalls:
 def _written(writer: Writer, occasion: Occasion) -> Written:
     """Collect all operations first, so that a writer that fails half-way writes nothing."""
     return Written(list(writer.write(occasion)), writer.state())
+
+
+def _list_at_once(writer: Writer, occasion: Occasion) -> list[Operation]:
+    return list(writer.write_at_once(occasion))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from edgemem.clock import now_us
-from edgemem.records import US, Moment, Origin, Quote, Record, Segment, least_trusted
-from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewRelation, embedded
+from edgemem.records import US, Moment, Quote, Segment, least_trusted
+from edgemem.remember.entries import NewDocument, NewEntity, NewMention, NewRelation, Postponed, embedded
 from edgemem.remember.results import Spoken
 from edgemem.see.operations import (
     EndRelation,
@@ -35,13 +35,6 @@ if TYPE_CHECKING:
 
 WriteStep = Callable[["Transaction"], int]
 """Carries out one operation; returns how many documents it wrote."""
-
-
-class Postponed(Record, frozen=True, array_like=True):
-    """Content of a job: the writer's payload and the origins of the text that the writer had read."""
-
-    payload: bytes
-    shown: tuple[Origin, ...]
 
 
 def steps(writer: str, occasion: Occasion, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> Iterator[WriteStep]:

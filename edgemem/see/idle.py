@@ -9,7 +9,8 @@ import msgspec
 
 from edgemem.clock import now_us
 from edgemem.isolation import call_isolated, one_line
-from edgemem.see.carry_out import Postponed, steps
+from edgemem.remember.entries import Postponed
+from edgemem.see.carry_out import steps
 from edgemem.see.operations import BoardIdle, Writer
 
 if TYPE_CHECKING:

@@ -237,6 +237,12 @@ class Writer(Protocol):
         """The operations to carry out. None may be about a later time than that of the occasion."""
         ...
 
+    def write_at_once(self, occasion: Occasion) -> Iterable[Operation]:
+        """Of a slow writer that is behind a live stream: what can be written of this occasion without waiting, such as a document without
+        the words of a language model, and a `Postpone` to write it anew. Called instead of `write`, in the frame's path.
+        """
+        ...
+
     def state(self) -> bytes:
         """Everything needed to continue after a restart."""
         ...
@@ -252,6 +258,10 @@ class BaseWriter:
     triggers: frozenset[Trigger] = frozenset({"segment_closed"})
     every_n = 0
     slow = False
+
+    def write_at_once(self, _occasion: Occasion) -> Iterable[Operation]:
+        """Nothing: the occasion is left without its words."""
+        return ()
 
     def state(self) -> bytes:
         """Empty."""

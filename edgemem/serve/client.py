@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from edgemem import errors
+from edgemem.events import QuestionStep
 from edgemem.serve.messages import (
     REPLY_BYTES,
     REQUEST_BYTES,
@@ -18,6 +20,7 @@ from edgemem.serve.messages import (
     LineSocket,
     Reply,
     Request,
+    StepDone,
     Working,
     address,
     decode_reply,
@@ -40,8 +43,10 @@ class AgentUnavailable(Exception):  # noqa: N818 - not an error: the memory can 
         self.expected = expected
 
 
-def call(directory: Path, request: Request, kind: type[R], timeout_s: float) -> R:
-    """The agent's reply, after at most `timeout_s` seconds.
+def call(
+    directory: Path, request: Request, kind: type[R], timeout_s: float, on_step: Callable[[QuestionStep], object] = lambda _: None
+) -> R:
+    """The agent's reply, waited for `timeout_s` seconds after whatever it said last. `on_step` gets the steps of a question.
 
     Raises AgentUnavailable, or the EdgememError that the caller would have got without an agent.
     """
@@ -50,7 +55,7 @@ def call(directory: Path, request: Request, kind: type[R], timeout_s: float) -> 
             connection.settimeout(WORKING_S)
             connection.connect(address(handle))
             _require_same_user(connection)
-            reply = _exchange(LineSocket(connection, REPLY_BYTES), request, timeout_s)
+            reply = _exchange(LineSocket(connection, REPLY_BYTES), request, timeout_s, on_step)
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError, PermissionError):
         raise AgentUnavailable("none runs", expected=True) from None  # no socket, the socket of a killed agent, or that of another user
     except TimeoutError:
@@ -72,12 +77,14 @@ def _require_same_user(connection: socket.socket) -> None:
         raise AgentUnavailable("it belongs to another user")
 
 
-def _exchange(line: LineSocket, request: Request, timeout_s: float) -> Reply:
+def _exchange(line: LineSocket, request: Request, timeout_s: float, on_step: Callable[[QuestionStep], object]) -> Reply:
     if len(msgspec.json.encode(request)) > REQUEST_BYTES:
         raise AgentUnavailable("the request is too long for it", expected=True)
     line.write(request, WORKING_S)
     reply = _next(line, WORKING_S)
-    if isinstance(reply, Working):
+    while isinstance(reply, Working | StepDone):
+        if isinstance(reply, StepDone):
+            on_step(reply.step)
         reply = _next(line, timeout_s)
     if isinstance(reply, Declined):
         raise AgentUnavailable(reply.why, expected=reply.expected)

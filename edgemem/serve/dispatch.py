@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from edgemem.errors import EdgememError
-from edgemem.events import StreamStatus
+from edgemem.events import QuestionStep, StreamStatus
 from edgemem.isolation import call_isolated
 from edgemem.serve.messages import (
     AgentStatus,
@@ -26,6 +28,7 @@ from edgemem.serve.messages import (
     Request,
     SearchReply,
     SearchRequest,
+    StepDone,
     ThingReply,
 )
 
@@ -61,15 +64,17 @@ class Dispatcher:
         """Whether a question or a search is being answered now."""
         return self._in_progress > 0
 
-    def reply(self, request: Request) -> Reply:
-        """The reply that the client would have got without the agent; `Declined` if the agent cannot know it."""
-        return call_isolated(lambda: self._reply(request), _refused)
+    def reply(self, request: Request, send: Callable[[Reply], object] = lambda _: None) -> Reply:
+        """What the client would have found by itself; `Declined` where the agent cannot know that. `send` gets what comes before it: the
+        steps of a question, where the request wishes them.
+        """
+        return call_isolated(lambda: self._reply(request, send), _refused)
 
-    def ask(self, request: AskRequest) -> AskReply:
-        """The answer, with a note for each stream that sees nothing now; the steps to the answer are logged. Raises EdgememError."""
+    def ask(self, request: AskRequest, on_step: Callable[[QuestionStep], object] | None = None) -> AskReply:
+        """The answer, with a note for each stream that sees nothing just now; how it was found is logged. Raises EdgememError."""
         self._count(1)
         try:
-            answered, trace = self._questions.ask(request)
+            answered, trace = self._questions.ask(request, on_step)
         finally:
             self._count(-1)
         self._session_log.take(trace)
@@ -84,14 +89,16 @@ class Dispatcher:
         finally:
             self._count(-1)
 
-    def _reply(self, request: Request) -> Reply:
+    def _reply(self, request: Request, send: Callable[[Reply], object]) -> Reply:
         if isinstance(request, NameRequest | MergeRequest | NameThingRequest | ForgetRequest):
             return self._change(request)
         if not isinstance(request, AskRequest | SearchRequest):
             return AgentStatus(process=os.getpid(), streams=self._writer.streams(), answered=self._answered)
         if request.settings != self._digest:
             return Declined(why="it runs with other settings", expected=True)
-        return self.ask(request) if isinstance(request, AskRequest) else self.search(request)
+        if isinstance(request, SearchRequest):
+            return self.search(request)
+        return self.ask(request, partial(_send_step, send) if request.steps else None)
 
     def _change(self, request: NameRequest | MergeRequest | NameThingRequest | ForgetRequest) -> Reply:
         """Only the writer changes the memory."""
@@ -107,6 +114,10 @@ class Dispatcher:
         with self._lock:
             self._in_progress += began
             self._answered += max(0, began)
+
+
+def _send_step(send: Callable[[Reply], object], step: QuestionStep) -> None:
+    send(StepDone(step=step))
 
 
 def _refused(error: Exception) -> Reply:

@@ -16,7 +16,7 @@ from edgemem.characters import storable
 from edgemem.clock import from_iso, now_us
 from edgemem.config import parse_bytes
 from edgemem.errors import EdgememError, MemoryDirError, UsageError
-from edgemem.events import Event, QuestionAnswered
+from edgemem.events import Event, QuestionAnswered, QuestionStep
 from edgemem.extend.environment import Environment
 from edgemem.extend.feed import SIZE, Feed, Subscription
 from edgemem.records import Answer, Entity, Evidence, Question
@@ -65,7 +65,9 @@ THING_WAIT_S = 300.0
 FORGET_WAIT_S = 3600.0
 """Longest wait for the agent to forget: it suspends the streams and wipes a large file. It continues even if the caller ends."""
 SEARCH_WAIT_S = 60.0
-"""Longest wait for a search by the agent; for a question `models.seconds_per_question` is added."""
+"""How long a search of the agent is waited for; a question gets `models.seconds_per_question` besides."""
+MODEL_WAIT_S = 3600.0
+"""For a question whose recipe says how long it may wait for the model: reading the recipe would cost more than it tells."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,7 @@ class Memory:
             planner=planner,
             session=session,
             trace=trace,
+            steps=self.feed.subscribers > 0,
         )
         reply, unlogged = self._answered(request)
         cut = [f"only the first {MAX_QUESTION_CHARS} characters of the question were read"] if len(question) > MAX_QUESTION_CHARS else []
@@ -347,15 +350,16 @@ class Memory:
         return msgspec.structs.replace(stats, budget_bytes=stats.budget_bytes or parse_bytes(self.environment.settings.budget.disk))
 
     def subscribe(self, *kinds: type[Event], size: int = SIZE) -> Subscription:
-        """Events of this object from now on: stored segments, answered questions (no kind given: all).
+        """Events of this object from now on: stored segments, answered questions and their steps as they happen (no kind given: all).
 
         At most `size` wait; more drop the oldest, which `Subscription.lost` counts. Events of an agent go to its own services.
         """
         return self.feed.subscribe(*kinds, size=size)
 
     def _answered(self, request: AskRequest) -> tuple[AskReply, Trace | None]:
-        """The reply, and its trace if it must still be logged."""
-        reply = self._of_agent(request, AskReply, SEARCH_WAIT_S + self.environment.settings.models.seconds_per_question)
+        """The reply, and what is still to be logged of it."""
+        wait_s = self.environment.settings.models.seconds_per_question
+        reply = self._of_agent(request, AskReply, SEARCH_WAIT_S + (MODEL_WAIT_S if wait_s is None else wait_s), self.feed.publish)
         if reply is None:
             return self._questions.ask(request)
         as_of_us = FOREVER_US if request.as_of_us is None else request.as_of_us
@@ -363,15 +367,19 @@ class Memory:
         self.feed.publish(QuestionAnswered(question=question, answer=reply.answer))
         return reply, None
 
-    def _of_agent(self, request: AskRequest | SearchRequest, kind: type[R], wait_s: float) -> R | None:
+    def _of_agent(
+        self, request: AskRequest | SearchRequest, kind: type[R], wait_s: float, on_step: Callable[[QuestionStep], object] = lambda _: None
+    ) -> R | None:
         """The agent's answer, if it has our settings."""
         sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe), settings=self.environment.digest)
-        return self._called(sent, kind, wait_s, "; the memory was read without it")
+        return self._called(sent, kind, wait_s, "; the memory was read without it", on_step)
 
-    def _called(self, request: Request, kind: type[R], wait_s: float, then: str) -> R | None:
-        """The agent's reply; None if there is none, which is reported unless it is expected."""
+    def _called(
+        self, request: Request, kind: type[R], wait_s: float, then: str, on_step: Callable[[QuestionStep], object] = lambda _: None
+    ) -> R | None:
+        """The agent's reply; None when there is none, which is reported unless nothing is wrong."""
         try:
-            return call(self.directory, request, kind, wait_s)
+            return call(self.directory, request, kind, wait_s, on_step)
         except AgentUnavailable as unavailable:
             if not unavailable.expected:
                 self._report(f"the agent of this memory did not answer: {unavailable.why}{then}")

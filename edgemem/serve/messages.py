@@ -1,9 +1,9 @@
 """The messages on the agent's socket: one JSON object per line, with a size limit, between processes of one user on one machine.
 
-The client sends a request. The agent replies `Working` at once, so that the client knows that it does not hang, and then sends the reply.
-It is exactly the answer that the client would give without an agent. The request contains what the answer depends on (recipe, planner, time
-zone). Of the other settings (engines, language models, plugins) it contains only a digest; if that differs, the client answers without the
-agent. So no key of a language model is ever sent over the socket.
+The client sends a request. The agent replies `Working` at once, so that the client knows that it does not hang; where the client wishes it,
+each step of a question as soon as it is done; and then the reply. It is exactly the answer that the client would give without an agent. The
+request contains what the answer depends on (recipe, planner, time zone). Of the other settings (engines, language models, plugins) it
+contains only a digest; if that differs, the client answers without the agent. So no key of a language model is ever sent over the socket.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from edgemem.events import StreamStatus
+from edgemem.events import QuestionStep, StreamStatus
 from edgemem.records import Answer, Entity, Evidence, Record
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 
@@ -51,7 +51,9 @@ class AskRequest(_Request, frozen=True, tag="ask"):
     planner: Name = ""
     """"" = the one of the recipe."""
     trace: bool = False
-    """Whether to return step by step how the answer was found."""
+    """Also say step by step how the answer was found."""
+    steps: bool = False
+    """Also send each step as soon as it is done."""
     session: Name = ""
     """Number of the session that the question continues, or "last"."""
     settings: str = ""
@@ -125,6 +127,12 @@ class Working(_Reply, frozen=True, tag="working"):
     """The request was accepted; the reply follows."""
 
 
+class StepDone(_Reply, frozen=True, tag="step"):
+    """A step of the question; more of them or the answer follow."""
+
+    step: QuestionStep
+
+
 class AskReply(_Reply, frozen=True, tag="answered"):
     """An answer, and its trace if requested. `notes` are about the agent, for example that a camera sees nothing."""
 
@@ -191,7 +199,7 @@ class Declined(_Reply, frozen=True, tag="declined"):
     expected: bool = False
 
 
-Reply = Working | AskReply | SearchReply | NameReply | ThingReply | MergeReply | ForgetReply | AgentStatus | Failed | Declined
+Reply = Working | StepDone | AskReply | SearchReply | NameReply | ThingReply | MergeReply | ForgetReply | AgentStatus | Failed | Declined
 
 _REQUEST: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _REPLY: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)

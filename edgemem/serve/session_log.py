@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgemem.answer.written import persist, written
+from edgemem.answer.written import persist, postponed, written
 from edgemem.errors import EdgememError
 from edgemem.remember.administration import open_view
 from edgemem.remember.disk.database import errors
@@ -42,7 +42,7 @@ class Trace:
 
 def keep(store: Store, trace: Trace) -> None:
     """Store what the tools wrote, then the session. Raises EdgememError."""
-    if written(trace.session):
+    if written(trace.session) or postponed(trace.session):
         persist(store, trace.session, trace.embedder())
     with store.transaction() as tx:
         tx.add_session(trace.log)

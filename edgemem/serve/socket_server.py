@@ -36,17 +36,31 @@ _SLOT_S = 0.25
 """How long a client waits for a slot before it is refused: the previous client may not have closed its connection yet."""
 _REFUSE_S = 0.1
 """How long refusing one client may delay the others."""
+_STEP_S = 0.2
+"""For a step of a question to be taken. A client that does not take one gets no more of them: the question waits for nobody."""
 _STOP_S = 2.0
 """How long a stop waits for requests that are being answered."""
+
+
+Answering = Callable[[Request, Callable[[Reply], object]], Reply]
+"""Answers a request; the function that it is given sends replies that come before the last one."""
 
 
 class SocketServer:
     """Listens at `agent.sock` in the memory's directory. The caller must hold the memory's writer lock, so an existing socket is stale.
 
-    `reply` is called in several threads at the same time and must not raise. `uid`: the only user who is served (default: our own).
+    `reply(request, send)` is called in several threads at the same time and must not raise; `send` takes replies that come before the last
+    one, returns at once and never raises. `uid`: the only user who is served (default: our own).
     """
 
-    def __init__(self, directory: Path, reply: Callable[[Request], Reply], *, uid: int | None = None, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        reply: Callable[[Request, Callable[[Reply], object]], Reply],
+        *,
+        uid: int | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
         self._directory = directory
         self._reply = reply
         self._uid = os.geteuid() if uid is None else uid
@@ -148,12 +162,27 @@ class SocketServer:
             self._busy += 1
         try:
             line.write(Working(), self._timeout_s)
-            line.write(self._reply(request), self._timeout_s)
+            line.write(self._reply(request, _Sending(line)), self._timeout_s)
         finally:
             with self._changed:
                 self._busy -= 1
                 self._changed.notify_all()
         return True
+
+
+class _Sending:
+    """Sends replies before the last one, until the client does not take one."""
+
+    def __init__(self, line: LineSocket) -> None:
+        self._line = line
+        self._given_up = False
+
+    def __call__(self, reply: Reply) -> None:
+        if not self._given_up:
+            try:
+                self._line.write(reply, _STEP_S)
+            except OSError:
+                self._given_up = True
 
 
 def _clear(handle: int) -> None:

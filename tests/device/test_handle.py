@@ -5,21 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from daemons import SIGNS, remember_signs, wait_until
 
 from edgemem.device.handle import Handle
 from edgemem.device.shared_store import SharedStore
 from edgemem.errors import UsageError
-from edgemem.events import QuestionAnswered, StreamStatus
+from edgemem.events import QuestionAnswered, QuestionStep, StreamStatus
 from edgemem.extend.environment import Environment
 from edgemem.extend.feed import Feed
 from edgemem.extend.testing import T0_US
 from edgemem.records import US
 from edgemem.remember.view import View
 from edgemem.serve.dispatch import Dispatcher
-from edgemem.serve.messages import AgentStatus, AskRequest, Declined, Failed, StatusRequest
+from edgemem.serve.messages import AgentStatus, AskRequest, Declined, Failed, Reply, StatusRequest, StepDone
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
 
@@ -72,15 +74,35 @@ def test_it_asks_and_searches(parts: Parts) -> None:
         handle.ask("Which?", options=[" "])
 
 
+def test_each_step_of_a_question_is_on_the_feed_before_its_answer(parts: Parts) -> None:
+    handle, dispatcher, _ = parts
+    events = handle.feed.subscribe(QuestionStep, QuestionAnswered)
+    answer = handle.ask("What did the sign say?", as_of_us=T0_US + 90 * US)
+    published = [events.get(1.0) for _ in range(answer.steps)]
+    assert [type(event) for event in published] == [QuestionStep] * (answer.steps - 1) + [QuestionAnswered]
+    first = published[0]
+    assert isinstance(first, QuestionStep)
+    assert (first.number, first.planner, first.question.text) == (1, "local", "What did the sign say?")
+    assert SIGNS[0][:10] in first.line or "found" in first.line
+    sent: list[Reply] = []
+    request = AskRequest(
+        question="What did the sign say?", asked_us=T0_US + 90 * US, recipe=handle._settings.recipe, settings=dispatcher._digest
+    )
+    dispatcher.reply(request, sent.append)
+    assert sent == [], "a client that did not wish the steps gets none"
+    dispatcher.reply(msgspec.structs.replace(request, steps=True), sent.append)
+    assert [type(one) for one in sent] == [StepDone] * (answer.steps - 1)
+
+
 def test_the_agent_is_busy_while_it_answers_and_only_then(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     handle, dispatcher, _ = parts
     began, go_on = threading.Event(), threading.Event()
     answer = dispatcher._questions.ask
 
-    def slow(request: AskRequest) -> object:
+    def slow(request: AskRequest, on_step: Any) -> object:
         began.set()
         go_on.wait(20.0)
-        return answer(request)
+        return answer(request, on_step)
 
     monkeypatch.setattr(dispatcher._questions, "ask", slow)
     thread = threading.Thread(target=handle.ask, args=("What did the sign say?",))
@@ -103,7 +125,7 @@ def test_errors_of_ours_are_passed_on_and_any_other_is_left_to_the_client(parts:
     assert isinstance(failed, Failed)
     assert (failed.error, "no recipe is called" in failed.text) == ("UsageError", True)
 
-    def broken(_: AskRequest) -> Callable[..., object]:
+    def broken(_request: AskRequest, _on_step: object) -> Callable[..., object]:
         raise ZeroDivisionError("oh")
 
     monkeypatch.setattr(dispatcher._questions, "ask", broken)

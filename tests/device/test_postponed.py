@@ -12,9 +12,9 @@ from daemons import PROGRAM, Daemon, wait_until
 
 from edgemem.clock import now_us
 from edgemem.extend.environment import Environment
+from edgemem.remember.entries import Postponed
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
-from edgemem.see.carry_out import Postponed
 from edgemem.serve.postponed import PostponedWork
 
 PLUGIN = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -14,8 +15,9 @@ from edgemem.hear.utterances import by_recogniser
 from edgemem.records import SOUND_RATE_HZ, US, Quote, Sound
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.store import Store
+from edgemem.remember.view import View
 from edgemem.see.chains import Chain
-from edgemem.see.operations import BaseWriter, Node, Triple
+from edgemem.see.operations import BaseWriter, Node, Postpone, Triple
 from edgemem.see.pipeline import Pipeline, PipelineParts
 from edgemem.see.segment import FixedWindow, FixedWindowSettings
 from edgemem.see.select import KeepAll
@@ -162,7 +164,24 @@ def test_a_live_stream_leaves_a_slow_writer_behind_and_says_so(tmp_path):
             yield from Minutes.write(self, closing)
 
     report = run(tmp_path, Live(200.0), Counting(), Chain(windows(1.0), [Stuck()]))
-    assert any("slow_minutes is slower than the stream" in line for line in report.notes)
+    assert any("slow_minutes is behind the stream: a segment was left without its words" in line for line in report.notes)
+
+    class Prepared(Stuck):
+        """Has words for what it cannot keep up with, and writes them anew later."""
+
+        triggers = frozenset({"segment_closed", "idle"})
+
+        def write_at_once(self, closing):
+            document = next(iter(Minutes.write(self, closing)))
+            return [msgspec.structs.replace(document, text=f"at once {closing.segment.id}"), Postpone(payload=b"later")]
+
+    report = run(tmp_path / "prepared", Live(200.0), Counting(), Chain(windows(1.0), [Prepared()]))
+    assert any("slow_minutes is behind the stream: a segment was written for later" in line for line in report.notes)
+    with View.open(tmp_path / "prepared") as view:
+        written = view.documents(kinds=("minutes",))
+        assert len(written) == len(view.segments()), "no segment is left without its document"
+        at_once = [document for document in written if document.text == f"at once {document.segment_id}"]
+        assert 0 < len(at_once) == len(view.jobs()), "each of them is to be written anew"
 
 
 def test_a_stopped_run_goes_on_without_losing_or_repeating_a_word(tmp_path):

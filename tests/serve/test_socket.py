@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgemem.errors import MemoryDirError
-from edgemem.records import Evidence
+from edgemem.events import QuestionStep
+from edgemem.records import Evidence, Question
 from edgemem.serve.client import AgentUnavailable, call
 from edgemem.serve.messages import (
     REQUEST_BYTES,
@@ -34,6 +35,7 @@ from edgemem.serve.messages import (
     SearchReply,
     SearchRequest,
     StatusRequest,
+    StepDone,
     address,
     directory_handle,
 )
@@ -42,14 +44,14 @@ from edgemem.serve.socket_server import SLOTS, SocketServer
 HIT = Evidence(id="m1", channel="text", stream="door", t0_us=1, t1_us=1, offset_us=0, score=1 / 3, text='a "sign"\nof two lines')
 
 
-def reply(request: Request) -> Reply:
+def reply(request: Request, _send: object = None) -> Reply:
     if isinstance(request, SearchRequest):
         return SearchReply(evidence=(HIT,) * request.top_k)
     return AgentStatus(process=os.getpid())
 
 
 @contextmanager
-def serving(directory: Path, answer: Callable[[Request], Reply] = reply, **options) -> Iterator[SocketServer]:
+def serving(directory: Path, answer: Callable[..., Reply] = reply, **options) -> Iterator[SocketServer]:
     server = SocketServer(directory, answer, **options)
     server.open()
     try:
@@ -74,6 +76,49 @@ def test_what_comes_back_is_what_was_said(tmp_path: Path) -> None:
     with serving(tmp_path):
         assert call(tmp_path, SearchRequest(query="exit", top_k=3), SearchReply, 5.0).evidence == (HIT,) * 3
         assert status(tmp_path).process == os.getpid()
+
+
+QUESTION = Question(text="where?", asked_us=1, as_of_us=1)
+
+
+def step(number: int) -> QuestionStep:
+    return QuestionStep(question=QUESTION, number=number, planner="local", line=f"step {number}", ms=1.0)
+
+
+def test_steps_arrive_while_the_question_is_still_being_answered(tmp_path: Path) -> None:
+    arrived = threading.Semaphore(0)
+
+    def answering(request: Request, send: Callable[[Reply], object]) -> Reply:
+        for number in (1, 2):
+            send(StepDone(step=step(number)))
+            assert arrived.acquire(timeout=5.0), "the client had it before the next one was begun"
+        return reply(request)
+
+    seen: list[QuestionStep] = []
+
+    def on_step(one: QuestionStep) -> None:
+        seen.append(one)
+        arrived.release()
+
+    with serving(tmp_path, answering):
+        asked = AskRequest(question="where?", asked_us=1, steps=True)
+        assert call(tmp_path, asked, AgentStatus, 5.0, on_step).process == os.getpid()
+    assert seen == [step(1), step(2)]
+
+
+def test_a_client_that_takes_no_steps_does_not_hold_up_the_question(tmp_path: Path) -> None:
+    began, over = time.monotonic(), threading.Event()
+
+    def answering(request: Request, send: Callable[[Reply], object]) -> Reply:
+        for _ in range(50):
+            send(StepDone(step=QuestionStep(question=QUESTION, number=1, planner="local", line="x" * 100_000)))
+        over.set()
+        return reply(request)
+
+    with serving(tmp_path, answering, timeout_s=0.3), connection(tmp_path) as peer:
+        peer.sendall(msgspec.json.encode(AskRequest(question="where?", asked_us=1, steps=True)) + b"\n")
+        assert over.wait(5.0)
+    assert time.monotonic() - began < 3.0
 
 
 def test_only_the_owner_may_open_it(tmp_path: Path) -> None:
@@ -145,8 +190,8 @@ def test_a_path_longer_than_the_kernel_takes_works(tmp_path: Path) -> None:
 
 def test_the_socket_of_a_killed_agent_is_replaced(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from edgemem.serve.socket_server import SocketServer\n"
-        "SocketServer(Path(sys.argv[1]), lambda request: None).open(); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from pathlib import Path; from edgemem.serve.socket_server import Server\n"
+        "Server(Path(sys.argv[1]), lambda request, send: None).open(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     died = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
     assert died.returncode == -signal.SIGKILL
@@ -174,7 +219,7 @@ def test_without_an_agent_one_learns_so_at_once(tmp_path: Path, directory: str) 
 
 def test_errors_arrive_as_the_errors_they_are(tmp_path: Path) -> None:
     with (
-        serving(tmp_path, lambda _: Failed(error="MemoryDirError", text="memory gone: mount it")),
+        serving(tmp_path, lambda *_: Failed(error="MemoryDirError", text="memory gone: mount it")),
         pytest.raises(MemoryDirError, match="memory gone: mount it"),
     ):
         status(tmp_path)
@@ -233,7 +278,7 @@ def test_a_client_that_is_too_slow_is_disconnected(tmp_path: Path) -> None:
 def test_a_client_that_comes_while_all_are_busy_is_refused_at_once(tmp_path: Path) -> None:
     go_on = threading.Event()
 
-    def slow(request: Request) -> Reply:
+    def slow(request: Request, _send: object) -> Reply:
         if isinstance(request, AskRequest):
             go_on.wait(20.0)
         return reply(request)
@@ -259,7 +304,7 @@ def test_a_client_that_comes_while_all_are_busy_is_refused_at_once(tmp_path: Pat
 
 def test_a_reply_that_nobody_fetches_does_not_hold_its_thread(tmp_path: Path) -> None:
     big = msgspec.structs.replace(HIT, text="x" * 100_000)
-    with serving(tmp_path, lambda _: SearchReply(evidence=(big,) * 50), timeout_s=0.3) as server, connection(tmp_path) as peer:
+    with serving(tmp_path, lambda *_: SearchReply(evidence=(big,) * 50), timeout_s=0.3) as server, connection(tmp_path) as peer:
         peer.sendall(b'{"method":"status"}\n')
         peer.recv(10)
         while server._open:
@@ -269,7 +314,7 @@ def test_a_reply_that_nobody_fetches_does_not_hold_its_thread(tmp_path: Path) ->
 def test_a_stop_waits_for_the_question_that_is_being_answered(tmp_path: Path) -> None:
     began = threading.Event()
 
-    def slow(request: Request) -> Reply:
+    def slow(request: Request, _send: object) -> Reply:
         began.set()
         time.sleep(0.5)
         return reply(request)
@@ -289,7 +334,7 @@ def test_a_stop_hangs_up_on_what_takes_too_long(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("edgemem.serve.socket_server._STOP_S", 0.1)
     began, end = threading.Event(), threading.Event()
 
-    def endless(request: Request) -> Reply:
+    def endless(request: Request, _send: object) -> Reply:
         began.set()
         end.wait(20.0)
         return reply(request)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
+from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, QuestionStep, SegmentStored, StreamStatus, UtteranceHeard
 from edgemem.extend.feed import SIZE, Feed
 from edgemem.extend.services import STOP_S
 from edgemem.extend.transports import OutboxBatch
@@ -48,6 +48,7 @@ def example_events() -> tuple[Event, ...]:
         SegmentStored(segment=Segment(id=1, stream="door", segmenter="test", t0_us=T0_US, t1_us=T0_US + US, offset_us=0)),
         UtteranceHeard(utterance=Utterance(stream="door", seq=0, t_us=T0_US, end_us=T0_US + US, text="hello", speaker="speaker 1")),
         EntityNamed(entity=Entity(id=1, kind="person", name="Tomas"), before="speaker 1", known_us=T0_US),
+        QuestionStep(question=question, number=1, planner="local", line="search: nothing"),
         QuestionAnswered(question=question, answer=FakeAgent().ask(question.text)),
         Health(kind="stream", name="door", well=False, t_us=T0_US, why="the camera is gone"),
     )

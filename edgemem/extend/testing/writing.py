@@ -34,7 +34,8 @@ def check_writer(make: Callable[[], Any], who: str) -> None:
     postponed: list[bytes] = []
     for trigger, occasion in _occasions():
         if trigger in writer.triggers:
-            for operation in writer.write(occasion):
+            at_once = writer.write_at_once(occasion) if writer.slow else ()
+            for operation in (*writer.write(occasion), *at_once):
                 _check_operation(operation, occasion, who)
                 postponed += [operation.payload] if isinstance(operation, Postpone) else []
     make().restore(writer.state())

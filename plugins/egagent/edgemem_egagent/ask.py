@@ -11,17 +11,13 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from edgemem.answer.models import Remaining
+from edgemem.answer.readable import readable_reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import ChatMessage, Completion, Prompt
-from edgemem.infer.structured import complaint
 
 T = TypeVar("T")
 DATA_CHARS = 60_000
 """More data than this is cut at the end: about 15,000 tokens."""
-
-
-class UnreadableError(ChatError):
-    """The language model answers, but not in the format that it was asked to keep."""
 
 
 class Completes(Protocol):
@@ -69,22 +65,11 @@ def ask_typed(
         ChatMessage(role="system", text=f"{text}\n{instructions('data_rule')}"),
         ChatMessage(role="user", data=_fitted(data, request), images=images, image_ids=image_ids),
     ]
-    why = ""
-    for _ in range(max(1, tries)):
-        prompt = Prompt(
-            task=f"egagent_{task}", messages=tuple(messages), temperature=0.0, max_tokens=max_tokens, schema=msgspec.json.schema(type_),
-            schema_name=task,
-        )  # fmt: skip
-        reply = models.complete(prompt).text
-        try:
-            return msgspec.json.decode(_object(reply), type=type_)
-        except msgspec.DecodeError as error:
-            why = complaint(error)
-            messages += [
-                ChatMessage(role="assistant", text=reply[:2000]),
-                ChatMessage(role="user", text=f"That is not a valid reply: {why}. Answer with one JSON object that fits."),
-            ]
-    raise UnreadableError(f"the language model gave no valid {task}: {why}")
+    prompt = Prompt(
+        task=f"egagent_{task}", messages=tuple(messages), temperature=0.0, max_tokens=max_tokens, schema=msgspec.json.schema(type_),
+        schema_name=task,
+    )  # fmt: skip
+    return readable_reply(models, prompt, lambda reply: msgspec.json.decode(_object(reply), type=type_), tries=tries)
 
 
 def _fitted(data: object, request: object = None) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from edgemem.answer.generator_planner import Thinking, Thought
+from edgemem.answer.readable import UnreadableError
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Refused, Reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
 from edgemem.records import Status
 from edgemem_egagent.actions import Analyse, Analysed, Brought, Days, Edges, GraphSearch, ListDays, Pictures, ToolName, VisualSearch
-from edgemem_egagent.ask import Completes, UnreadableError, ask_typed
+from edgemem_egagent.ask import Completes, ask_typed
 from edgemem_egagent.memory import SECTIONS, Finding, WorkingMemory
 from edgemem_egagent.plan import PlannerSettings, Search, SubTask, Work, asked, decompose, revise, searches, typed
 from edgemem_egagent.without_model import answered_locally

@@ -66,7 +66,7 @@ def test_a_server_that_goes_away_in_the_middle_leaves_the_rest_to_the_local_plan
         code, answer, notes = ask(QUESTION, f"openai.base_url={server.base_url}", "openai.model=m", "openai.backoff_s=0.001")
     assert (code, answer["status"]) == (0, "answered"), notes
     assert [evidence["offset_s"] for evidence in answer["evidence"]][:1] == [20.0]
-    assert "the local planner answered" in notes
+    assert ("answered from what was found" if left == 2 else "the local planner answered") in notes
     assert "127.0.0.1" in notes
     assert "Traceback" not in notes
 

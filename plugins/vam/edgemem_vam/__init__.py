@@ -44,6 +44,8 @@ def register_segmenters() -> Components:
 
 @hookimpl
 def register_writers() -> Components:
+    from edgemem_vam.conversation import ConversationWriter, SummariserSettings
+    from edgemem_vam.summaries import SummarySettings, SummaryWriter
     from edgemem_vam.writer import VamEvent, VamEventSettings
 
     return [
@@ -52,7 +54,19 @@ def register_writers() -> Components:
             lambda settings, context: VamEvent(settings, context.models),
             VamEventSettings,
             "event documents with passages; by a language model where that is wanted",
-        )
+        ),
+        Component(
+            "vam_summaries",
+            lambda settings, context: SummaryWriter(settings, context.models),
+            SummarySettings,
+            "summaries that questions left over, when the board is idle",
+        ),
+        Component(
+            "vam_conversations",
+            lambda settings, context: ConversationWriter(settings, context.models),
+            SummariserSettings,
+            "habits of the user, from conversations that are over, when the board is idle",
+        ),
     ]
 
 
@@ -63,7 +77,7 @@ def register_tools() -> Components:
     from edgemem_vam.summaries import SummarySettings, SummaryTool, SurveyTool
 
     return [
-        Component("vam_survey", lambda _settings, _context: SurveyTool(), summary="streams and structures of summaries"),
+        Component("vam_survey", lambda _settings, context: SurveyTool(context.models), summary="streams, structures of summaries, habits"),
         Component(
             "vam_search",
             lambda settings, context: HybridSearchTool(settings, context.engines),
@@ -119,8 +133,7 @@ def _planner(settings: Any, context: PluginContext) -> Any:
     """The planner with its tools at their defaults; a recipe that names a tool replaces that one."""
     from edgemem_vam.planner import VamPlanner
 
-    limits = context.settings.models
-    planner = VamPlanner(settings, context.models, tokens_limit=limits.tokens_per_question, seconds_limit=limits.seconds_per_question)
+    planner = VamPlanner(settings, context.models)
     planner.tools = tuple(component.factory(component.settings(), context) for component in register_tools())
     return planner
 

@@ -6,14 +6,13 @@ resolved to ids and microseconds, so that a trace can be read without the model'
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
-from msgspec import Meta
 
 from edgemem.answer.tool_base import ToolResult
 from edgemem.records import Evidence, Origin, Record
-from edgemem_vam.wire import Query, SourceName
+from edgemem_vam.wire import Habit, SourceName, SubQuery
 
 SOURCES: tuple[SourceName, ...] = ("frame", "event", "summary")
 By = Literal["document", "chunk", "field", "words", "picture", "reading"]
@@ -39,7 +38,7 @@ class StreamFacts(Record, frozen=True):
     moments: int
 
 
-class Structure(Record, frozen=True):
+class SummaryStructure(Record, frozen=True):
     """One kind of summary that was written before: `name` is its tag."""
 
     name: str
@@ -64,18 +63,21 @@ class Surveyed(ToolResult, frozen=True):
     first_us: int | None = None
     last_us: int | None = None
     """Times of the first and the last thing that was seen or heard."""
-    structures: tuple[Structure, ...] = ()
+    structures: tuple[SummaryStructure, ...] = ()
+    habits: tuple[Habit, ...] = ()
+    """Of the one who asks, from earlier conversations."""
     conversation: tuple[Exchange, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
 
-class Note(Record, frozen=True):
-    """A summary written in this session that the memory does not hold yet."""
+class WindowSummary(Record, frozen=True):
+    """The summary of one window, written in this session or found again."""
 
     t0_us: int
     t1_us: int
     granularity_s: float
     structure: str
+    focus: str
     text: str
     moment_id: int | None
     evidence: tuple[Evidence, ...] = ()
@@ -84,7 +86,7 @@ class Note(Record, frozen=True):
 class HybridSearch(_Action, frozen=True, tag="hybrid_search"):
     """Search pictures, event documents and summaries in a stretch of time, by words or by the looks of one picture."""
 
-    queries: tuple[Query, ...]
+    queries: tuple[SubQuery, ...]
     sources: tuple[SourceName, ...] = SOURCES
     from_us: int | None = None
     to_us: int | None = None
@@ -92,30 +94,35 @@ class HybridSearch(_Action, frozen=True, tag="hybrid_search"):
     granularity_s: float | None = None
     visual_id: int | None = None
     """Moment whose stored vector is searched for; then only pictures are."""
-    notes: tuple[Note, ...] = ()
-    """Summaries of this session."""
+    summaries: tuple[WindowSummary, ...] = ()
+    """Of this session, which the memory does not hold yet."""
 
 
-class Row(Record, frozen=True):
+class ResultRow(Record, frozen=True):
     """One result, in the order of `evidence` beside it. `score` is on VAM's scale, see `relevance`."""
 
     id: str
     source: SourceName
     score: float
     text: str
+    """All of it: of a document its whole text."""
     by: By
     origin: Origin
+    passage: str = ""
+    """The part of the text that fitted the query, where that was less than all."""
+    query: str = ""
+    """The query that found it."""
     moment_id: int | None = None
     """The picture that stands for it."""
     look_ahead: bool = False
     """Among the `inspect_k` best of a query."""
 
 
-class Hits(ToolResult, frozen=True):
+class HybridHits(ToolResult, frozen=True):
     """Result of a search, best first."""
 
     evidence: tuple[Evidence, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ResultRow, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -130,18 +137,19 @@ class Target(Record, frozen=True):
     """What the search said about it."""
 
 
-class Inspect(_Action, frozen=True, tag="visual_inspection"):
+class VisualInspection(_Action, frozen=True, tag="visual_inspection"):
     """Have the inspector look at pictures: of each target, or of all together."""
 
-    targets: Annotated[tuple[Target, ...], Meta(min_length=1)]
+    targets: tuple[Target, ...]
     prompt: str
     joint: bool = False
-    max_frames: Annotated[int, Meta(ge=1, le=16)] = 6
+    max_frames: int = 6
+    """Of each target, or of all together where they are joint."""
     from_us: int | None = None
     to_us: int | None = None
 
 
-class Finding(Record, frozen=True):
+class InspectionFinding(Record, frozen=True):
     """What the inspector said about which targets, and the pictures it saw."""
 
     targets: tuple[str, ...]
@@ -149,20 +157,24 @@ class Finding(Record, frozen=True):
     moment_ids: tuple[int, ...]
     shown: int = 0
     """Pictures that were shown; of the others the inspector read notes."""
+    prompt: str = ""
+    """What the inspector was asked."""
+    confidence: float | None = None
+    """How surely, as the inspector says, the pictures show what was asked; None where it said nothing of that."""
 
 
 class Inspected(ToolResult, frozen=True):
     """Result of an inspection: the pictures as evidence, and the findings."""
 
     evidence: tuple[Evidence, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[InspectionFinding, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 class Adjudicate(_Action, frozen=True, tag="adjudicate"):
     """Have the judge say of each candidate whether it shows the event."""
 
-    targets: Annotated[tuple[Target, ...], Meta(min_length=1)]
+    targets: tuple[Target, ...]
     event: str
     verification_prompt: str = ""
     from_us: int | None = None
@@ -198,12 +210,14 @@ class WriteSummaries(_Action, frozen=True, tag="write_summaries"):
 
 
 class Summaries(ToolResult, frozen=True):
-    """Result: the windows in the order of time, and the documents that whoever may write should keep."""
+    """Result: the windows in the order of time, the documents that whoever may write should keep, and the work that is left."""
 
     evidence: tuple[Evidence, ...] = ()
-    windows: tuple[Note, ...] = ()
+    windows: tuple[WindowSummary, ...] = ()
     notes: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    """Which limits cut something short."""
 
 
-VamAction = Survey | HybridSearch | Inspect | Adjudicate | WriteSummaries
-VamResult = Surveyed | Hits | Inspected | Judged | Summaries
+VamAction = Survey | HybridSearch | VisualInspection | Adjudicate | WriteSummaries
+VamResult = Surveyed | HybridHits | Inspected | Judged | Summaries

@@ -1,4 +1,4 @@
-"""`edgemem habits`: what a language model makes of the conversations in the session log."""
+"""`edgemem habits`: what is stored of the user's habits, and what a language model makes of the conversations in the session log."""
 
 from __future__ import annotations
 
@@ -27,18 +27,24 @@ from edgemem.clock import to_iso
 @common_options
 @pass_environment
 def habits(environment: CommandContext, memory: Path, last: int, as_json: bool) -> None:
-    """What was talked about, and which habits of yours your own words show. Nothing of it is stored."""
+    """What was talked about lately, and which habits your own words show: those that are stored, and those of the last conversations.
+
+    Habits are stored by `edgemem run` when a conversation is over (writer `vam_conversations` of the recipe `vam`). This command stores
+    none.
+    """
     from edgemem.remember.administration import open_view
     from edgemem_vam.actions import Exchange
-    from edgemem_vam.conversation import conversations, summarise
+    from edgemem_vam.conversation import conversations, known_habits, summarise
 
     with open_view(memory) as view:
-        heads = view.sessions(20 * last)
+        heads, stored = view.sessions(20 * last), known_habits(view)
     exchanges = [Exchange(asked_us=head.asked_us, question=head.question, answer=head.answer) for head in heads]
     found = [summarise(talk, environment.context.models) for talk in conversations(exchanges)[-last:]]
     if as_json:
-        print_json({"conversations": [msgspec.to_builtins(one) for one in found]})
+        print_json({"stored": msgspec.to_builtins(stored), "conversations": [msgspec.to_builtins(one) for one in found]})
         return
+    for habit in stored:
+        click.echo(f'stored habit: {habit.habit} ("{habit.quote}")')
     for one in found:
         print_line(to_iso(one.t0_us))
         print_lines(f"  {one.event_document}", "  ")

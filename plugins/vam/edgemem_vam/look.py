@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
+from edgemem.answer.readable import UnreadableError, readable_reply
 from edgemem.answer.retrieve import moment_evidence
 from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.tools import describe_moment
@@ -15,9 +17,11 @@ from edgemem.clock import to_iso
 from edgemem.errors import ChatError, MemoryDirError
 from edgemem.infer.chat import Prompt
 from edgemem.records import US, Evidence, Moment, Observation
-from edgemem_vam.actions import Adjudicate, Finding, Inspect, Inspected, Judged, Judgement, Target
-from edgemem_vam.roles import ADJUDICATOR, INSPECTOR, Role, decide, request
-from edgemem_vam.wire import ADJUDICATION_SCHEMA, decode_adjudication
+from edgemem_vam.actions import Adjudicate, Inspected, InspectionFinding, Judged, Judgement, Target, VisualInspection
+from edgemem_vam.roles import ADJUDICATOR, INSPECTOR, Role, request
+from edgemem_vam.shorten import shortened
+from edgemem_vam.verdict import split_confidence, weight
+from edgemem_vam.wire import ADJUDICATION_SCHEMA, Adjudication, decode_adjudication
 
 if TYPE_CHECKING:
     from edgemem.answer.models import Models
@@ -30,6 +34,10 @@ NEARBY_US = 2 * US
 """Around a picture that was found, what else is looked at (VAM: 2 s)."""
 POINT_US = 3 * US // 2
 """A stretch of no length is widened by so much on both sides (VAM: 1.5 s)."""
+FINDING_CHARS = 4000
+"""Of what the inspector said: more than its 500 tokens can hold."""
+_VERDICT_CHARS = 1000
+"""Of each text of a verdict, whose 220 tokens rarely hold more."""
 _CANDIDATES = 2000
 
 
@@ -54,7 +62,7 @@ def evenly(items: Sequence[T], limit: int) -> list[T]:
     return [items[round(i * (len(items) - 1) / (limit - 1))] for i in range(limit)]
 
 
-def moments_of(view: View, target: Target, limit: int, bounds: Inspect | Adjudicate) -> list[Moment]:
+def moments_of(view: View, target: Target, limit: int, bounds: VisualInspection | Adjudicate) -> list[Moment]:
     """What was kept in the target's stretch of time, evenly spread; of a picture also what is near it. All within the action's bounds."""
     low, high = bounds.from_us, bounds.to_us
     from_us, to_us = target.from_us, target.to_us
@@ -103,13 +111,13 @@ def ids_of(moments: Sequence[Moment], images: Sequence[bytes]) -> tuple[str, ...
     return tuple(f"m{moment.id}" for moment in moments[: len(images)])
 
 
-def evidence_of(moments: Sequence[Moment], view: View, score: float = 1.0) -> tuple[Evidence, ...]:
+def evidence_of(moments: Sequence[Moment], view: View, score: float) -> tuple[Evidence, ...]:
     """The pictures as evidence."""
     seen = view.observations([moment.id for moment in moments])
     return tuple(moment_evidence(m, "frame", score, describe_moment(seen.get(m.id, ()))) for m in moments)
 
 
-def _shared(group: Sequence[Target], action: Inspect, view: View) -> tuple[list[Target], dict[int, Moment]]:
+def _shared(group: Sequence[Target], action: VisualInspection, view: View) -> tuple[list[Target], dict[int, Moment]]:
     """The targets that are looked at together, best first, and their pictures: each its share of `max_frames`, no more in all."""
     share = max(1, action.max_frames // len(group))
     shown, moments = list[Target](), dict[int, Moment]()
@@ -122,16 +130,26 @@ def _shared(group: Sequence[Target], action: Inspect, view: View) -> tuple[list[
 
 
 class InspectTool(BaseTool):
-    """Carries out `Inspect`: the inspector on each target, or on all of them together."""
+    """Carries out `VisualInspection`: the inspector on each target, or on all of them together."""
 
     name = "visual_inspection"
-    action = Inspect
+    action = VisualInspection
 
     def __init__(self, settings: LookSettings | None = None, models: Models | None = None) -> None:
         self._role = (settings or LookSettings()).inspector
         self._models = models
 
-    def run(self, action: Inspect, view: View) -> Inspected:
+    def run(self, action: VisualInspection, view: View) -> Inspected:
+        looks, notes = self._looks(action, view)
+        models = self._models if self._models is not None and self._models.there else None
+        findings = _by_notes(action.prompt, looks, view) if models is None else self._by_model(action.prompt, looks, view, models)
+        if len(findings) < len(looks):
+            notes[f"{len(looks) - len(findings)} of {len(looks)} inspections failed"] = None
+        evidence = _seen_in(findings, looks, view, judged=models is not None)
+        return Inspected(evidence=tuple(evidence.values()), findings=tuple(findings), notes=tuple(notes))
+
+    def _looks(self, action: VisualInspection, view: View) -> tuple[list[_Look], dict[str, None]]:
+        """What is looked at, and notes on what is not."""
         groups = [action.targets] if action.joint else [(target,) for target in action.targets]
         looks, notes = list[_Look](), dict[str, None]()
         for group in groups:
@@ -143,31 +161,29 @@ class InspectTool(BaseTool):
                 notes[f"only {len(shown)} of {len(group)} candidates were looked at together, with {action.max_frames} pictures"] = None
             ordered = sorted(moments.values(), key=lambda moment: (moment.t_us, moment.id))
             looks.append(_Look(tuple(target.id for target in shown), ordered))
-        findings = self._by_model(action.prompt, looks, view) if self._models is not None and self._models.there else _by_notes(looks, view)
-        if len(findings) < len(looks):
-            notes[f"{len(looks) - len(findings)} of {len(looks)} inspections failed"] = None
-        seen = {moment_id for finding in findings for moment_id in finding.moment_ids}
-        evidence = {one.id: one for look in looks for one in evidence_of([m for m in look.moments if m.id in seen], view)}
-        return Inspected(evidence=tuple(evidence.values()), findings=tuple(findings), notes=tuple(notes))
+        return looks, notes
 
-    def _by_model(self, question: str, looks: Sequence[_Look], view: View) -> list[Finding]:
+    def _by_model(self, question: str, looks: Sequence[_Look], view: View, models: Models) -> list[InspectionFinding]:
         """The findings, asked for together; one that fails does not take the others along. Raises ChatError when all fail."""
-        assert self._models is not None
         prompts, shown = list[Prompt](), list[tuple[tuple[int, ...], int]]()
         for look in looks:
-            moments, images = shown_of("inspector", look.moments, view, self._models)
+            moments, images = shown_of("inspector", look.moments, view, models)
             body = {"request": question, "pictures": notes_of(moments, view), "pictures_shown": len(images)}
             prompts.append(request("inspector", self._role, body, images, image_ids=ids_of(moments, images)))
             shown.append((tuple(moment.id for moment in moments), len(images)))
-        replies = self._models.complete_all(prompts)
-        failed = [reply for reply in replies if isinstance(reply, ChatError)]
-        if failed and len(failed) == len(replies):
-            raise failed[0]
-        return [
-            Finding(targets=look.targets, text=reply.text.strip()[:2000], moment_ids=moment_ids, shown=count)
-            for look, reply, (moment_ids, count) in zip(looks, replies, shown, strict=True)
-            if not isinstance(reply, ChatError)
-        ]
+        replies = models.complete_all(prompts)
+        _raise_if_all_failed(replies)
+        findings = []
+        for look, reply, (moment_ids, count) in zip(looks, replies, shown, strict=True):
+            if not isinstance(reply, ChatError):
+                text, confidence = split_confidence(reply.text)
+                findings.append(
+                    InspectionFinding(
+                        targets=look.targets, text=shortened(text, FINDING_CHARS), moment_ids=moment_ids, shown=count, prompt=question,
+                        confidence=confidence,
+                    )
+                )  # fmt: skip
+        return findings
 
 
 class _Look(NamedTuple):
@@ -177,18 +193,37 @@ class _Look(NamedTuple):
     moments: Sequence[Moment]
 
 
-def _by_notes(looks: Sequence[_Look], view: View) -> list[Finding]:
+def _raise_if_all_failed(replies: Sequence[object]) -> None:
+    failed = [reply for reply in replies if isinstance(reply, ChatError)]
+    if failed and len(failed) == len(replies):
+        raise failed[0]
+
+
+def _by_notes(question: str, looks: Sequence[_Look], view: View) -> list[InspectionFinding]:
     """Without a language model a finding is what was recognised and read in the pictures."""
     findings = []
     for look in looks:
         notes = notes_of(look.moments, view)
         text = "; ".join(f"picture {note['picture']}: {', '.join(note['seen'])} {note.get('read', '')}".strip() for note in notes)
-        findings.append(Finding(targets=look.targets, text=text[:2000], moment_ids=tuple(moment.id for moment in look.moments)))
+        ids = tuple(moment.id for moment in look.moments)
+        findings.append(InspectionFinding(targets=look.targets, text=shortened(text, FINDING_CHARS), moment_ids=ids, prompt=question))
     return findings
 
 
+def _seen_in(findings: Sequence[InspectionFinding], looks: Sequence[_Look], view: View, *, judged: bool) -> dict[str, Evidence]:
+    """The pictures of the findings by evidence id, each with the largest confidence of a finding that saw it."""
+    moments = {moment.id: moment for look in looks for moment in look.moments}
+    found: dict[str, Evidence] = {}
+    for finding in sorted(findings, key=lambda one: weight(one.confidence, judged=judged)):
+        ordered = [moments[moment_id] for moment_id in sorted(finding.moment_ids, key=lambda one: (moments[one].t_us, one))]
+        found.update({one.id: one for one in evidence_of(ordered, view, weight(finding.confidence, judged=judged))})
+    return found
+
+
 class AdjudicateTool(BaseTool):
-    """Carries out `Adjudicate`: a verdict on each candidate. A verdict that cannot be read is no match."""
+    """Carries out `Adjudicate`: a verdict on each candidate, several at once. A verdict that cannot be read is no match; a candidate on
+    which none came is left out of the judgements, so that nobody takes it for judged.
+    """
 
     name = "adjudicate"
     action = Adjudicate
@@ -198,19 +233,28 @@ class AdjudicateTool(BaseTool):
         self._models = models
 
     def run(self, action: Adjudicate, view: View) -> Judged:
+        """Raises ChatError when a verdict came on none of the candidates that have pictures."""
         if self._models is None or not self._models.there:
             return Judged(notes=("candidates were not judged: no language model is configured",))
-        judgements, evidence = [], dict[str, Evidence]()
-        for target in action.targets:
-            moments = moments_of(view, target, JUDGED_FRAMES, action)
-            if not moments:
-                judgements.append(Judgement(target=target.id, match=False, confidence=0.0, reason="nothing was kept there"))
-                continue
-            judgements.append(self._judge(action, target, moments, view, self._models))
-            evidence.update({one.id: one for one in evidence_of(moments, view)})
-        return Judged(evidence=tuple(evidence.values()), judgements=tuple(judgements))
+        seen = {target.id: moments_of(view, target, JUDGED_FRAMES, action) for target in action.targets}
+        asked = {
+            target.id: self._prompt(action, target, seen[target.id], view, self._models) for target in action.targets if seen[target.id]
+        }
+        calls = [partial(_verdict, self._models, prompt) for prompt in asked.values()]
+        verdicts = dict(zip(asked, self._models.at_once(calls), strict=True))
+        _raise_if_all_failed(list(verdicts.values()))
+        empty = [
+            Judgement(target=t.id, match=False, confidence=0.0, reason="nothing was kept there") for t in action.targets if not seen[t.id]
+        ]
+        judged = [_judgement(name, verdict) for name, verdict in verdicts.items() if not isinstance(verdict, ChatError)]
+        evidence: dict[str, Evidence] = {}
+        for one in sorted(judged, key=lambda j: j.confidence if j.match else 0.0):
+            evidence |= {e.id: e for e in evidence_of(seen[one.target], view, one.confidence if one.match else 0.0)}
+        missing = len(verdicts) - len(judged)
+        notes = (f"{missing} of {len(verdicts)} candidates could not be judged",) if missing else ()
+        return Judged(evidence=tuple(evidence.values()), judgements=(*judged, *empty), notes=notes)
 
-    def _judge(self, action: Adjudicate, target: Target, moments: Sequence[Moment], view: View, models: Models) -> Judgement:
+    def _prompt(self, action: Adjudicate, target: Target, moments: Sequence[Moment], view: View, models: Models) -> Prompt:
         moments, images = shown_of("adjudicator", moments, view, models)
         body = {
             "request": {"target_event": action.event, "verification_focus": action.verification_prompt or action.event},
@@ -218,11 +262,21 @@ class AdjudicateTool(BaseTool):
             "pictures": notes_of(moments, view),
             "pictures_shown": len(images),
         }
-        asked = request("adjudicator", self._role, body, images, ADJUDICATION_SCHEMA, ids_of(moments, images))
-        verdict = decide(models, asked, decode_adjudication)
-        if verdict is None:
-            return Judgement(target=target.id, match=False, confidence=0.0, reason="the verdict could not be read")
-        return Judgement(
-            target=target.id, match=verdict.match, confidence=verdict.confidence,
-            observed_event=verdict.observed_event[:400], reason=verdict.reason[:400],
-        )  # fmt: skip
+        return request("adjudicator", self._role, body, images, ADJUDICATION_SCHEMA, ids_of(moments, images))
+
+
+def _verdict(models: Models, prompt: Prompt) -> Adjudication | None:
+    """None where it cannot be read, not even after its repair. Raises ChatError."""
+    try:
+        return readable_reply(models, prompt, decode_adjudication)
+    except UnreadableError:
+        return None
+
+
+def _judgement(target: str, verdict: Adjudication | None) -> Judgement:
+    if verdict is None:
+        return Judgement(target=target, match=False, confidence=0.0, reason="the verdict could not be read")
+    return Judgement(
+        target=target, match=verdict.match, confidence=verdict.confidence,
+        observed_event=shortened(verdict.observed_event, _VERDICT_CHARS), reason=shortened(verdict.reason, _VERDICT_CHARS),
+    )  # fmt: skip

@@ -14,6 +14,9 @@ CHUNK_CHARS = 240
 """A chunk is a natural line; in a text of one line at most two sentences, at most so many characters."""
 LEAD_CHARS = 160
 
+PLAIN = "(put together without a language model)"
+"""First line of a document, after its head, that a model was to write and did not: it is written anew when one answers."""
+
 PassageKind = Literal["document", "chunk", "field"]
 
 

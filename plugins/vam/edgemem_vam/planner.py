@@ -6,29 +6,43 @@ strictly (`wire`), resolved to ids and times, and carried out by the same tools,
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from edgemem.answer.generator_planner import Thinking, Thought
+from edgemem.answer.readable import UnreadableError, readable_reply
 from edgemem.answer.session import Session
-from edgemem.answer.tools import Refused, Reply
+from edgemem.answer.tools import Reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
 from edgemem_vam import summary_key, wire
-from edgemem_vam.actions import SOURCES, Hits, HybridSearch, Inspect, Inspected, Summaries, Survey, Surveyed, Target, WriteSummaries
-from edgemem_vam.anchors import Span, stretch
-from edgemem_vam.context import Context, Turn, inspected_results, note_results, results_of, target_of
-from edgemem_vam.reply import answer, from_hits, letters
-from edgemem_vam.roles import PLANNER, ROUTER, Role, decide, request
+from edgemem_vam.actions import (
+    SOURCES,
+    HybridHits,
+    HybridSearch,
+    Inspected,
+    Summaries,
+    Survey,
+    Surveyed,
+    Target,
+    VisualInspection,
+    WriteSummaries,
+)
+from edgemem_vam.anchored import Span
+from edgemem_vam.anchors import stretch
+from edgemem_vam.context import PlannerTurn, RetrievalContext, inspected_results, results_of, summary_results, target_of, why_not
+from edgemem_vam.planner_view import CHARS_PER_TOKEN, render, surroundings
+from edgemem_vam.progress import Progress
+from edgemem_vam.reply import ANSWER_CHARS, answer, from_hits
+from edgemem_vam.roles import PLANNER, ROUTER, Role, request
 
 if TYPE_CHECKING:
+    from edgemem.answer.calls import Call
     from edgemem.answer.models import Models
     from edgemem.infer.chat import Prompt
-
-_CHARS_PER_TOKEN = 3
-"""Of English text a token is about 4 characters; `answer.models` counts before sending with 3 as well."""
 
 
 class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,9 +53,13 @@ class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     few_turns: int = 2
     """With so many turns left and something found, only an answer is taken (VAM B.7.2)."""
     stagnation: int = 3
-    """Turns without a new result after which an answer is asked for. VAM's code can never reach its own limit."""
+    """Turns in a row without a new result or finding after which only an answer is taken. VAM's code can never reach its own limit."""
     inspections: int = 10
     """Candidates that one search has looked at, at most."""
+    text_tokens: int = 8000
+    """Of the findings and the best texts that the planner reads whole, in each turn."""
+    line_tokens: int = 3000
+    """Of the lines that stand for the other results."""
     spare: float = 0.15
     """Share of the question's tokens and seconds that is kept back: when the rest is used up, the loop answers from what it has."""
     route: bool = True
@@ -51,26 +69,28 @@ class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class VamPlanner(Thinking):
-    """Needs a language model: without one `next` raises ChatError and the local planner answers."""
+    """Needs a language model: without one `next` raises ChatError and the local planner answers. So it does when the model fails before
+    anything was found; what was found by then is answered from.
+    """
 
     name = "vam"
 
-    def __init__(self, settings: PlannerSettings | None, models: Models, *, tokens_limit: int = 0, seconds_limit: float = 0.0) -> None:
-        """`tokens_limit`, `seconds_limit`: what one question may spend on the model; 0 = no limit is known."""
+    def __init__(self, settings: PlannerSettings | None, models: Models) -> None:
         super().__init__()
         self._settings = settings or PlannerSettings()
         self._models = models
-        self._limits = (tokens_limit, seconds_limit)
         self.tools: tuple[Any, ...] = ()
         """What carries out its actions; recipes may name others."""
 
     def think(self, session: Session) -> Thought:
         surveyed = yield Survey(asked_us=session.question.asked_us)
         known = surveyed if isinstance(surveyed, Surveyed) else Surveyed()
-        context = Context.of(known, session.question.tz)
+        context = RetrievalContext.of(known, session.question.tz)
         route = self._route(session)
         if isinstance(route, wire.Final):
-            reply = Reply(text=route.text[:4000], status="abstained", confidence=0.0, notes=("answered without looking into the memory",))
+            reply = Reply(
+                text=route.text[:ANSWER_CHARS], status="abstained", confidence=0.0, notes=("answered without looking into the memory",)
+            )
         elif isinstance(route, wire.SummarizeTool):
             reply = yield from self._timeline(route.args, context)
         else:
@@ -78,92 +98,95 @@ class VamPlanner(Thinking):
             reply = yield from self._retrieve(goal, context, known, session)
             if session.question.options and reply.status == "answered" and reply.option is None:
                 raise ChatError(f"the language model chose none of the options ({'; '.join(reply.notes) or reply.text[:80]})")
-        yield reply
+        yield msgspec.structs.replace(reply, notes=tuple(dict.fromkeys((*reply.notes, *context.limits, *failures(session.calls)))))
 
     def _route(self, session: Session) -> wire.Route | None:
-        """None when the router's reply cannot be read, or is a refusal: then the question is searched for as it is (VAM B.7.1)."""
+        """None when the router fails, is refused, or cannot be read even after its repair: then the question is searched for as it is
+        (VAM B.7.1).
+        """
         if not self._settings.route or session.question.options:
             return None
         asked = request("router", self._settings.router, {"request": session.question.text}, schema=wire.ROUTE_SCHEMA)
-        route = decide(self._models, asked, wire.decode_route, repair=False)
+        try:
+            route = readable_reply(self._models, asked, wire.decode_route)
+        except ChatError:
+            return None
         return None if isinstance(route, wire.Final) and refuses(route.text) else route
 
-    def _retrieve(self, goal: str, context: Context, known: Surveyed, session: Session) -> Generator[Any, Any, Reply]:
-        stale = 0
-        for turn in range(1, self._settings.turns + 1):
-            left = self._settings.turns - turn + 1
-            last = left == 1 or (context.found and (left <= self._settings.few_turns or stale >= self._settings.stagnation))
+    def _retrieve(self, goal: str, context: RetrievalContext, known: Surveyed, session: Session) -> Generator[Any, Any, Reply]:
+        progress, limits, options = Progress(), self._settings, session.question.options
+        for turn in range(1, limits.turns + 1):
+            left = limits.turns - turn + 1
+            stopped = progress.stagnant >= limits.stagnation
+            last = left == 1 or stopped or (context.found and left <= limits.few_turns)
             asked = self._prompt(goal, context, known, session, left, only_answer=last)
-            if context.turns and self._spent(session, asked):
-                return from_hits(context, "the question's share of the language model is nearly used up")
-            action = decide(self._models, asked, wire.decode_action)
-            if action is None and turn == 1 and not last:
-                action = wire.Search(queries=[wire.Query(q=goal, threshold=0.0)], thought="permissive search: no valid action")
-            if isinstance(action, wire.Answer):
-                if refuses(action.response):
-                    raise ChatError(f"the language model refused: {action.response.strip()[:120]}")
-                return answer(action, context, session.question.options)
+            if context.turns and (cap := self._spent(asked)):
+                return from_hits(context, f"answered from what was found, because {cap} is nearly used up", options)
+            try:
+                action = self._next_action(asked, goal, first=turn == 1 and not last)
+            except ChatError as error:
+                if not context.found:
+                    raise
+                return from_hits(context, f"answered from what was found, because the planner's model failed: {error}", options)
+            if isinstance(action, wire.AnswerAction):
+                return answer(action, context, options)
             if action is None or last:
-                return from_hits(context, "the language model gave no usable answer" if action is None else "the search was stopped")
-            before = context.unique
+                return from_hits(context, _why_stopped(action, limits, stopped=stopped, left=left), options)
             yield from self._carry_out(action, context)
-            stale = 0 if context.unique > before else stale + 1
-        return from_hits(context, "all turns are used up")
+            progress.take(context.turns[-1])
+        return from_hits(context, f"all {limits.turns} turns are used up (plan.turns)", options)
 
-    def _prompt(self, goal: str, context: Context, known: Surveyed, session: Session, left: int, *, only_answer: bool) -> Prompt:
+    def _next_action(self, asked: Prompt, goal: str, *, first: bool) -> wire.PlannerAction | None:
+        """None where the reply cannot be read even after its repair; on the first turn that is a permissive search (VAM B.6).
+
+        Raises ChatError when the model does not answer, or refuses.
+        """
+        try:
+            action = readable_reply(self._models, asked, wire.decode_action)
+        except UnreadableError:
+            return wire.SearchAction(queries=[wire.SubQuery(q=goal, threshold=0.0)], thought="no valid action") if first else None
+        if isinstance(action, wire.AnswerAction) and refuses(action.response):
+            raise ChatError(f"the language model refused: {action.response.strip()[:120]}")
+        return action
+
+    def _prompt(self, goal: str, context: RetrievalContext, known: Surveyed, session: Session, left: int, *, only_answer: bool) -> Prompt:
         body: dict[str, Any] = {
             "request": session.question.text,
             "goal": goal,
-            "asked_at": context.clock(min(session.question.asked_us, session.question.as_of_us)),
-            "memory": {
-                "streams": [
-                    {"stream": s.name, "start": context.seconds(s.t0_us), "end": context.seconds(s.t1_us), "clock": context.clock(s.t0_us)}
-                    for s in known.streams
-                ]
-            },
-            "available_summary_structures": [
-                {"summary_structure": s.name, "granularity_seconds": s.granularity_s, "windows": s.windows, "focus": s.focus}
-                for s in known.structures
-            ],
-            "context": context.render(),
+            **surroundings(context, known, session),
+            "context": render(context, self._settings.text_tokens, self._settings.line_tokens),
             "remaining_turns": left,
         }
-        if session.question.options:
-            body["options"] = letters(session.question.options)
-        span = {"min": session.span.from_us, "max": session.span.to_us}
-        if ends := {end: context.seconds(t_us) for end, t_us in span.items() if t_us is not None}:
-            body["asked_time"] = ends
-        if known.conversation:
-            body["conversation"] = [{"user": e.question, "text": e.answer} for e in known.conversation]
         if only_answer:
             body["next_step"] = "Answer now with the best evidence there is."
         schema = wire.ANSWER_SCHEMA if only_answer else wire.ACTION_SCHEMA
         return request("planner", self._settings.planner, body, schema=schema)
 
-    def _spent(self, session: Session, asked: Prompt) -> bool:
-        """Whether one more prompt would come near the question's share; asked beyond it, the model would refuse and all be lost."""
-        tokens, seconds = self._limits
-        used = sum(call.tokens_in + call.tokens_out for call in session.calls)
-        wanted = sum(message.chars for message in asked.messages) // _CHARS_PER_TOKEN + asked.max_tokens
-        waited_s = sum(call.ms for call in session.calls) / 1000
-        share = 1 - self._settings.spare
-        return bool((tokens and used + wanted > share * tokens) or (seconds and waited_s > share * seconds))
+    def _spent(self, asked: Prompt) -> str:
+        """The cap that one more prompt would come near; "" for none. Asked beyond it, the model would refuse and all be lost."""
+        left, kept_back = self._models.remaining, self._settings.spare
+        wanted = sum(message.chars for message in asked.messages) // CHARS_PER_TOKEN + asked.max_tokens
+        if left.tokens - wanted < kept_back * left.caps.tokens_per_question:
+            return f"models.tokens_per_question = {left.caps.tokens_per_question}"
+        if left.share < kept_back:
+            return f"models.seconds_per_question = {left.caps.seconds_per_question:g}"
+        return ""
 
     # The actions
 
-    def _carry_out(self, action: wire.Action, context: Context) -> Thought:
+    def _carry_out(self, action: wire.PlannerAction, context: RetrievalContext) -> Thought:
         turn = context.begin(action)
         span = yield from stretch(getattr(action, "time_range", None), context, turn)
         if span is None:
             return
-        if isinstance(action, wire.Search):
+        if isinstance(action, wire.SearchAction):
             yield from self._search(action, span, context, turn)
-        elif isinstance(action, wire.Inspect):
+        elif isinstance(action, wire.InspectAction):
             yield from self._inspect(action, span, context, turn)
-        elif isinstance(action, wire.Summarize):
+        elif isinstance(action, wire.SummarizeAction):
             yield from self._summarize(_summaries(action, span, context), context, turn)
 
-    def _search(self, action: wire.Search, span: Span, context: Context, turn: Turn) -> Thought:
+    def _search(self, action: wire.SearchAction, span: Span, context: RetrievalContext, turn: PlannerTurn) -> Thought:
         visual_id: int | None = None
         if action.visual_ref is not None:
             seen = context.resolve(action.visual_ref)
@@ -178,31 +201,33 @@ class VamPlanner(Thinking):
             from_us=span.from_us, to_us=span.to_us,
             structure=summary_key.structure_of(wanted.summary_structure) if wanted.summary_structure else None,
             granularity_s=wanted.granularity_seconds,
-            visual_id=visual_id, notes=tuple(context.notes),
+            visual_id=visual_id, summaries=tuple(context.summaries),
         )  # fmt: skip
-        if not isinstance(hits, Hits):
-            turn.notes.append(_why(hits))
+        if not isinstance(hits, HybridHits):
+            turn.notes.append(why_not(hits))
             return
         turn.results = results_of(hits)
         turn.notes += [*hits.notes, *(["nothing was found"] if not hits.rows else [])]
         ahead = [target_of(result) for result in turn.results if result.row.look_ahead]
         if len(ahead) > self._settings.inspections:
-            turn.notes.append(f"only the {self._settings.inspections} best of {len(ahead)} candidates were looked at")
+            _limited(
+                f"only the {self._settings.inspections} best of {len(ahead)} candidates were looked at", "plan.inspections", turn, context
+            )
         if ahead := ahead[: self._settings.inspections]:
             prompt = action.inspection_prompt.strip() or action.queries[0].q
             yield from self._look(ahead, prompt, turn, joint=action.joint_inspection)
 
-    def _look(self, targets: list[Target], prompt: str, turn: Turn, *, joint: bool = False, max_frames: int = 6) -> Thought:
-        inspected = yield Inspect(targets=tuple(targets), prompt=prompt[:2000], joint=joint, max_frames=max_frames)
+    def _look(self, targets: list[Target], prompt: str, turn: PlannerTurn, *, joint: bool = False, max_frames: int = 6) -> Thought:
+        inspected = yield VisualInspection(targets=tuple(targets), prompt=prompt[:2000], joint=joint, max_frames=max_frames)
         if not isinstance(inspected, Inspected):
-            turn.notes.append(_why(inspected))
+            turn.notes.append(why_not(inspected))
             return
         turn.findings += inspected.findings
         turn.notes += inspected.notes
         if not turn.results:
-            turn.results = inspected_results(inspected)
+            turn.results = inspected_results(inspected, prompt)
 
-    def _inspect(self, action: wire.Inspect, span: Span, context: Context, turn: Turn) -> Thought:
+    def _inspect(self, action: wire.InspectAction, span: Span, context: RetrievalContext, turn: PlannerTurn) -> Thought:
         """A reference goes before a stretch of time, where both are given."""
         if action.ref is not None:
             result = context.resolve(action.ref)
@@ -217,18 +242,19 @@ class VamPlanner(Thinking):
             target = Target(id=f"t{from_us}", stream="", from_us=min(from_us, to_us), to_us=to_us)
         yield from self._look([target], action.prompt, turn, max_frames=action.max_frames)
 
-    def _summarize(self, action: WriteSummaries, context: Context, turn: Turn) -> Thought:
+    def _summarize(self, action: WriteSummaries, context: RetrievalContext, turn: PlannerTurn) -> Thought:
         made = yield action
         if not isinstance(made, Summaries):
-            turn.notes.append(_why(made))
+            turn.notes.append(why_not(made))
             return
-        context.notes += made.windows
-        turn.results = note_results(made.windows)
-        turn.notes += [*made.notes, *(["nothing was kept in that stretch of time"] if not made.windows else [])]
+        context.summaries += made.windows
+        context.limits += made.limits
+        turn.results = summary_results(made.windows)
+        turn.notes += [*made.notes, *made.limits, *(["nothing was kept in that stretch of time"] if not made.windows else [])]
 
-    def _timeline(self, args: wire.SummarizeArgs, context: Context) -> Generator[Any, Any, Reply]:
+    def _timeline(self, args: wire.SummarizeArgs, context: RetrievalContext) -> Generator[Any, Any, Reply]:
         """The router's summaries are the answer."""
-        wanted = wire.Summarize(
+        wanted = wire.SummarizeAction(
             time_range=wire.TimeRange(min=args.min_time, max=args.max_time, mode=args.time_mode),
             granularity_seconds=args.granularity_seconds, prompt=args.prompt, summary_structure=args.summary_structure,
         )  # fmt: skip
@@ -236,13 +262,16 @@ class VamPlanner(Thinking):
         turn = context.turns[-1]
         if not turn.results:
             return Reply(text="Nothing was kept in that stretch of time.", status="abstained", confidence=0.0, notes=tuple(turn.notes))
+        whole = "\n\n".join(result.row.text for result in turn.results)
+        if len(whole) > ANSWER_CHARS:
+            context.limits.append(f"the answer was cut after {ANSWER_CHARS} of {len(whole)} characters; the summaries are kept whole")
         return Reply(
-            text="\n\n".join(result.row.text for result in turn.results)[:4000], status="answered", confidence=0.7,
+            text=whole[:ANSWER_CHARS], status="answered", confidence=0.7,
             evidence=tuple(dict.fromkeys(result.row.id for result in turn.results)), notes=tuple(turn.notes),
         )  # fmt: skip
 
 
-def _summaries(action: wire.Summarize, span: Span, context: Context) -> WriteSummaries:
+def _summaries(action: wire.SummarizeAction, span: Span, context: RetrievalContext) -> WriteSummaries:
     """Open ends are those of the memory."""
     return WriteSummaries(
         from_us=context.base_us if span.from_us is None else max(span.from_us, context.base_us),
@@ -253,6 +282,26 @@ def _summaries(action: wire.Summarize, span: Span, context: Context) -> WriteSum
     )
 
 
-def _why(result: Any) -> str:
-    """For the planner, without the words of another model or of a server: those may be what a picture told it to say."""
-    return f"this could not be done: {result.why.partition(': ')[0]}" if isinstance(result, Refused) else "this could not be done"
+def _limited(what: str, setting: str, turn: PlannerTurn, context: RetrievalContext) -> None:
+    """Says to the planner and to the one who asked what a limit cut short, to the latter also which."""
+    turn.notes.append(what)
+    context.limits.append(f"{what} ({setting})")
+
+
+def _why_stopped(action: wire.PlannerAction | None, limits: PlannerSettings, *, stopped: bool, left: int) -> str:
+    if action is None:
+        return "the language model gave no usable answer"
+    if stopped:
+        return f"the search was stopped after {limits.stagnation} turns without anything new (plan.stagnation)"
+    return f"the search was stopped with {left} of {limits.turns} turns left (plan.turns)"
+
+
+def failures(calls: Sequence[Call]) -> tuple[str, ...]:
+    """For the one who asked: which tasks of the language model failed, how often, and why."""
+    failed = Counter((call.task, why) for call in calls if (why := _failure(call)))
+    every = Counter(call.task for call in calls)
+    return tuple(f"{number} of {every[task]} calls of the {task} failed: {error}" for (task, error), number in failed.items())
+
+
+def _failure(call: Call) -> str:
+    return call.error or ("the language model refused" if call.finish == "refusal" or refuses(call.reply) else "")

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 from edgemem.answer.compose import quote, time_text
 from edgemem.answer.tools import Reply
-from edgemem_vam.context import Context, Result
-from edgemem_vam.wire import Answer
+from edgemem_vam.context import RetrievalContext, TurnResult
+from edgemem_vam.wire import AnswerAction
 
+ANSWER_CHARS = 4000
+"""Of an answer (`answer.tools.Reply`)."""
 FALLBACK_HITS = 5
 """Hits that an answer without the model names (VAM)."""
 _EVIDENCE = 5
-_HEAD = re.compile(r"^\[event\] id=\S+ \| frames=\S* \| [\d:]+ to [\d:]+\s+(?:\[[\d:]+ to [\d:]+\]\s+)?")
+_HEAD = re.compile(r"^\[event\] id=\S+ \| frames=\S* \| [\d:]+ to [\d:]+\s+(?:\(put together[^)\n]*\)\s+)?(?:\[[\d:]+ to [\d:]+\]\s+)?")
 """What an event document begins with for the planner: nothing for people."""
 _NOT_FOUND = re.compile(
     r"^\W*(?:(?:i['’]?m sorry|i am sorry|sorry|unfortunately|but)\b\W*)*(?:not found\b"
@@ -25,7 +27,7 @@ _NOT_FOUND = re.compile(
 )
 
 
-def answer(said: Answer, context: Context, options: Sequence[str]) -> Reply:
+def answer(said: AnswerAction, context: RetrievalContext, options: Sequence[str]) -> Reply:
     """The model's answer. Evidence: the result it names, else the best scored one, then the pictures it was inspected by."""
     named = context.resolve(said.best_ref)
     notes: tuple[str, ...] = ()
@@ -33,36 +35,43 @@ def answer(said: Answer, context: Context, options: Sequence[str]) -> Reply:
         named = context.results()[0]
         if said.best_ref is not None:
             notes = ("the model named a result that does not exist; the best scored one stands for it",)
-    text, option = said.response.strip()[:4000], pick_option(said.response, options)
+    whole = said.response.strip()
+    text, option = whole[:ANSWER_CHARS], pick_option(whole, options)
+    if len(whole) > ANSWER_CHARS:
+        notes = (*notes, f"the answer was cut after {ANSWER_CHARS} of {len(whole)} characters")
     if named is None or _NOT_FOUND.match(text):
         return Reply(text=text, status="abstained", confidence=0.0, notes=(*notes, *([] if named else ["nothing was found"])))
     status = "answered" if context.found else "abstained"
-    return Reply(text=text, status=status, option=option, confidence=confidence(named), evidence=cited(named, context), notes=notes)  # type: ignore[arg-type]
+    sure = confidence(named, context)
+    return Reply(text=text, status=status, option=option, confidence=sure, evidence=cited(named, context), notes=notes)  # type: ignore[arg-type]
 
 
-def from_hits(context: Context, why: str) -> Reply:
-    """An answer without the model: the five best hits, or that nothing was found."""
+def from_hits(context: RetrievalContext, why: str, options: Sequence[str] = ()) -> Reply:
+    """An answer without the model: the five best hits and the last finding, or that nothing was found. Of options the one whose words they
+    hold, where that is only one.
+    """
     best = context.results()[:FALLBACK_HITS]
     if not best or not context.found:
         return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(why,))
-    parts = [f"{time_text(hit.evidence.t0_us, context.tz)}: {quote(_HEAD.sub('', hit.row.text), 120)}" for hit in best]
+    parts = [f"{time_text(hit.evidence.t0_us, context.tz)}: {quote(_HEAD.sub('', hit.row.passage or hit.row.text), 120)}" for hit in best]
     findings = [finding.text for turn in context.turns for finding in turn.findings][-1:]
     looked = f" Looked at closely: {quote(findings[0], 300)}." if findings else ""
     return Reply(
         text=f"The best evidence found: {'; '.join(parts)}.{looked}",
         status="answered",
-        confidence=round(0.5 * confidence(best[0]), 4),
+        option=_held_option(" ".join([*findings, *(hit.row.text for hit in best)]), options),
+        confidence=round(0.5 * confidence(best[0], context), 4),
         evidence=tuple(dict.fromkeys(hit.row.id for hit in best)),
         notes=(why,),
     )
 
 
-def confidence(result: Result) -> float:
-    """The score of the result that proves the answer, which is calibrated, within 0.05 to 0.95."""
-    return round(min(0.95, max(0.05, result.row.score)), 4)
+def confidence(result: TurnResult, context: RetrievalContext) -> float:
+    """How surely the result that proves the answer shows it, as the inspector or else its score says, within 0.05 to 0.95."""
+    return round(min(0.95, max(0.05, context.confidence(result))), 4)
 
 
-def cited(result: Result, context: Context) -> tuple[str, ...]:
+def cited(result: TurnResult, context: RetrievalContext) -> tuple[str, ...]:
     """The result, then the pictures that an inspection of it looked at."""
     looked = [
         f"m{moment_id}"
@@ -85,6 +94,11 @@ def pick_option(response: str, options: Sequence[str]) -> int | None:
             return ord(letter[1].upper()) - 65
     if (number := re.match(r"^\(?(?:option\s+)?(\d{1,2})\b", text, re.IGNORECASE)) and 1 <= int(number[1]) <= len(options):
         return int(number[1]) - 1
+    return _held_option(text, options)
+
+
+def _held_option(text: str, options: Sequence[str]) -> int | None:
+    """The option whose words a text holds; None where it holds none, or several that are not parts of one."""
     said = _words(text)
     held = [index for index, option in enumerate(options) if f" {_words(option).strip()} " in said]
     longest = sorted(held, key=lambda index: -len(options[index]))

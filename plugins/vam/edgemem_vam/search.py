@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,11 +15,12 @@ from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.tools import describe_moment
 from edgemem.answer.understand.words import content_words
 from edgemem.errors import MemoryDirError
-from edgemem.records import Document, Evidence, Record, Vector
+from edgemem.records import Document, Evidence, Observation, Record, Vector
 from edgemem_vam import summary_key
-from edgemem_vam.actions import By, Hits, HybridSearch, Note, Row
+from edgemem_vam.actions import By, HybridHits, HybridSearch, ResultRow, WindowSummary
 from edgemem_vam.relevance import FLOOR, SURE, kept, relevance
-from edgemem_vam.wire import Query, SourceName
+from edgemem_vam.shorten import shortened
+from edgemem_vam.wire import SourceName, SubQuery
 
 if TYPE_CHECKING:
     from edgemem.infer.engines import Engines
@@ -32,7 +33,10 @@ QUERIES = 8
 """Queries of one search that are carried out; the rest is said in the notes."""
 _CHUNK_MARGIN, _FIELD_MARGIN = 0.01, 0.005
 """By so much a chunk or a field must beat the whole document for its text to be shown instead (VAM, `search_memory_documents`)."""
-_TEXT_CHARS = 600
+_TEXT_CHARS = 8000
+"""Of one text: several times the 700 tokens of an event document; what is longer is cut and says so."""
+_SHOWN_CHARS = 600
+"""Of the quote that stands in evidence, for people."""
 
 
 class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,10 +47,10 @@ class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Take cosines of pictures as they are, for a joint space that VAM's numbers were made for, instead of the calibrated scores."""
 
 
-class Found(Record, frozen=True):
+class ScoredResult(Record, frozen=True):
     """A result with its evidence."""
 
-    row: Row
+    row: ResultRow
     evidence: Evidence
 
 
@@ -62,29 +66,30 @@ class HybridSearchTool(BaseTool):
         self._frames = FrameRetriever(engines)
         self._readings = TextRetriever()
 
-    def run(self, action: HybridSearch, view: View) -> Hits:
+    def run(self, action: HybridSearch, view: View) -> HybridHits:
         notes: dict[str, None] = {}
         if len(action.queries) > QUERIES:
             notes[f"only the first {QUERIES} of {len(action.queries)} queries were searched"] = None
         if action.visual_id is not None:
             top_k = max((query.top_k for query in action.queries), default=5)
             ahead = max((query.inspect_k for query in action.queries), default=0)
-            return _hits(_best(self._looks_like(action, view, action.visual_id, top_k, notes), 0.0, top_k, ahead), notes)
+            alike = _best(self._looks_like(action, view, action.visual_id, top_k, notes), 0.0, top_k, ahead)
+            return _hits(_found_by(alike, f"looks like m{action.visual_id}"), notes)
         lists = []
         for query in action.queries[:QUERIES]:
             found = [one for source in action.sources for one in self._source(source, query, action, view, notes)]
-            lists.append(_best(found, query.threshold, query.top_k, query.inspect_k))
+            lists.append(_found_by(_best(found, query.threshold, query.top_k, query.inspect_k), query.q))
         return _hits(_merged([one for found in lists for one in found]), notes)
 
-    def _source(self, source: SourceName, query: Query, action: HybridSearch, view: View, notes: dict[str, None]) -> list[Found]:
+    def _source(self, source: SourceName, query: SubQuery, action: HybridSearch, view: View, notes: dict[str, None]) -> list[ScoredResult]:
         if source == "frame":
             return self._pictures(query, action, view, notes)
         found = self._documents(source, query, action, view, notes)
-        return found if source == "event" else [*found, *self._session_notes(query, action)]
+        return found if source == "event" else [*found, *self._session_summaries(query, action)]
 
     # Pictures
 
-    def _pictures(self, query: Query, action: HybridSearch, view: View, notes: dict[str, None]) -> list[Found]:
+    def _pictures(self, query: SubQuery, action: HybridSearch, view: View, notes: dict[str, None]) -> list[ScoredResult]:
         wanted = CoreQuery(text=query.q, from_us=action.from_us, to_us=action.to_us)
         found: list[tuple[Evidence, By]] = []
         if self._settings.raw_cosine:
@@ -99,7 +104,7 @@ class HybridSearchTool(BaseTool):
         above = [(evidence, by) for evidence, by in found if evidence.score >= self._settings.frame_floor]
         return [_picture(view, evidence, by) for evidence, by in above]
 
-    def _by_cosine(self, query: Query, action: HybridSearch, view: View) -> list[Evidence]:
+    def _by_cosine(self, query: SubQuery, action: HybridSearch, view: View) -> list[Evidence]:
         if self._engines is None or not self._engines.has("embed_joint"):
             return []
         joint = self._engines.role("embed_joint")
@@ -107,7 +112,7 @@ class HybridSearchTool(BaseTool):
         found = view.vector_search(joint.space.name, vector, query.top_k, from_us=action.from_us, to_us=action.to_us)
         return _moments(view, [(moment_id, min(1.0, max(0.0, cosine))) for moment_id, cosine in found])
 
-    def _looks_like(self, action: HybridSearch, view: View, moment_id: int, top_k: int, notes: dict[str, None]) -> list[Found]:
+    def _looks_like(self, action: HybridSearch, view: View, moment_id: int, top_k: int, notes: dict[str, None]) -> list[ScoredResult]:
         """Pictures whose stored vectors are like that of one picture, itself left out. Both sides are pictures: cosines as they are."""
         if self._engines is None or (why := self._engines.missing("embed_joint")):
             notes[f"nothing can be searched by its looks: {why if self._engines else 'no engines are configured'}"] = None
@@ -124,10 +129,12 @@ class HybridSearchTool(BaseTool):
 
     # Documents
 
-    def _documents(self, source: SourceName, query: Query, action: HybridSearch, view: View, notes: dict[str, None]) -> list[Found]:
+    def _documents(
+        self, source: SourceName, query: SubQuery, action: HybridSearch, view: View, notes: dict[str, None]
+    ) -> list[ScoredResult]:
         kinds = EVENT_KINDS if source == "event" else SUMMARY_KINDS
         between: dict[str, Any] = {"kinds": kinds, "from_us": action.from_us, "to_us": action.to_us}
-        best: dict[int, Found] = {}
+        best: dict[int, ScoredResult] = {}
 
         def offer(document: Document, score: float, text: str, by: By) -> None:
             if source == "summary" and not _wanted(document, action):
@@ -142,7 +149,7 @@ class HybridSearchTool(BaseTool):
         return sorted(best.values(), key=_order)[: query.top_k]
 
     def _by_passages(
-        self, query: Query, between: dict[str, Any], view: View, notes: dict[str, None]
+        self, query: SubQuery, between: dict[str, Any], view: View, notes: dict[str, None]
     ) -> list[tuple[Document, float, str, By]]:
         embedded = self._embed([query.q])
         if embedded is None:
@@ -158,17 +165,17 @@ class HybridSearchTool(BaseTool):
             found.append((hits[0].document, score, text or hits[0].document.text, by))
         return found
 
-    def _session_notes(self, query: Query, action: HybridSearch) -> list[Found]:
+    def _session_summaries(self, query: SubQuery, action: HybridSearch) -> list[ScoredResult]:
         """Summaries that this session wrote, which the memory does not hold yet."""
-        chosen = [note for note in action.notes if _fits(note, action)]
-        embedded = self._embed([query.q, *(note.text for note in chosen)]) if chosen else None
+        chosen = [summary for summary in action.summaries if _fits(summary, action)]
+        embedded = self._embed([query.q, *(summary.text for summary in chosen)]) if chosen else None
         found = []
-        for index, note in enumerate(chosen, 1):
-            score = SURE * word_share(query.q, note.text)
+        for index, summary in enumerate(chosen, 1):
+            score = SURE * word_share(query.q, summary.text)
             if embedded is not None:
                 _, vectors, calibration = embedded
                 score = max(score, relevance(float(vectors[0] @ vectors[index]), calibration))
-            found.append(_note(note, score))
+            found.append(_summary(summary, score))
         return [one for one in found if one is not None]
 
     def _embed(self, texts: Sequence[str]) -> tuple[str, Sequence[Vector], Mapping[str, float]] | None:
@@ -209,32 +216,37 @@ def word_share(query: str, text: str) -> float:
     return sum(word[:5] in have for word in wanted) / len(wanted) if wanted else 0.0
 
 
-def _order(found: Found) -> tuple[float, int, str]:
+def _order(found: ScoredResult) -> tuple[float, int, str]:
     return (-found.row.score, found.evidence.t0_us, found.row.id)
 
 
-def _merged(found: Sequence[Found]) -> list[Found]:
+def _merged(found: Sequence[ScoredResult]) -> list[ScoredResult]:
     """Each id once, with its best score, best first."""
-    best: dict[str, Found] = {}
+    best: dict[str, ScoredResult] = {}
     for one in found:
         known = best.get(one.row.id)
         ahead = one.row.look_ahead or (known is not None and known.row.look_ahead)
         chosen = one if known is None or one.row.score > known.row.score else known
-        best[one.row.id] = msgspec.structs.replace(chosen, row=msgspec.structs.replace(chosen.row, look_ahead=ahead))
+        best[one.row.id] = _with_row(chosen, look_ahead=ahead)
     return sorted(best.values(), key=_order)
 
 
-def _best(found: Sequence[Found], threshold: float, top_k: int, inspect_k: int) -> list[Found]:
+def _best(found: Sequence[ScoredResult], threshold: float, top_k: int, inspect_k: int) -> list[ScoredResult]:
     merged = _merged(found)
     number = kept([one.row.score for one in merged], threshold, top_k)
-    ahead: Callable[[Found, int], Found] = lambda one, at: msgspec.structs.replace(  # noqa: E731
-        one, row=msgspec.structs.replace(one.row, look_ahead=at < inspect_k)
-    )
-    return [ahead(one, at) for at, one in enumerate(merged[:number])]
+    return [_with_row(one, look_ahead=at < inspect_k) for at, one in enumerate(merged[:number])]
 
 
-def _hits(found: Sequence[Found], notes: Mapping[str, None]) -> Hits:
-    return Hits(evidence=tuple(one.evidence for one in found), rows=tuple(one.row for one in found), notes=tuple(notes))
+def _found_by(found: Sequence[ScoredResult], query: str) -> list[ScoredResult]:
+    return [_with_row(one, query=query) for one in found]
+
+
+def _with_row(one: ScoredResult, **fields: Any) -> ScoredResult:
+    return msgspec.structs.replace(one, row=msgspec.structs.replace(one.row, **fields))
+
+
+def _hits(found: Sequence[ScoredResult], notes: Mapping[str, None]) -> HybridHits:
+    return HybridHits(evidence=tuple(one.evidence for one in found), rows=tuple(one.row for one in found), notes=tuple(notes))
 
 
 def _moments(view: View, scored: Sequence[tuple[int, float]]) -> list[Evidence]:
@@ -242,13 +254,14 @@ def _moments(view: View, scored: Sequence[tuple[int, float]]) -> list[Evidence]:
     return [moment_evidence(moment, "frame", score, "") for moment, score in moments if moment is not None]
 
 
-def _picture(view: View, evidence: Evidence, by: By) -> Found:
+def _picture(view: View, evidence: Evidence, by: By) -> ScoredResult:
     """A picture with what is known of it; text that was read makes its origin "ocr"."""
     moment_id = int(evidence.id[1:])
     seen = view.observations([moment_id]).get(moment_id, ())
-    text = describe_moment(seen)[:_TEXT_CHARS]
+    shown = describe_moment(seen)
+    text = _whole_text(seen, shown)
     origin = "ocr" if any(o.kind == "text" for o in seen) else "caption"
-    row = Row(
+    row = ResultRow(
         id=evidence.id,
         source="frame",
         score=evidence.score,
@@ -257,33 +270,42 @@ def _picture(view: View, evidence: Evidence, by: By) -> Found:
         origin=origin,  # type: ignore[arg-type]
         moment_id=moment_id,
     )
-    return Found(row=row, evidence=msgspec.structs.replace(evidence, text=text or evidence.text))
+    return ScoredResult(row=row, evidence=msgspec.structs.replace(evidence, text=shown or evidence.text))
 
 
-def _document(document: Document, source: SourceName, score: float, text: str, by: By) -> Found:
+def _whole_text(seen: Sequence[Observation], shown: str) -> str:
+    """What was recognised, as `shown` says it, with everything that was read instead of its beginning."""
+    read = " ".join(o.name.strip() for o in seen if o.kind == "text" and o.name.strip())
+    things = shown.partition('text "')[0] if read else shown
+    return shortened(f'{things}text "{read}"' if read else shown, _TEXT_CHARS)
+
+
+def _document(document: Document, source: SourceName, score: float, text: str, by: By) -> ScoredResult:
     channel = "speech" if document.kind == "utterance" else "event"
-    shown = (text or document.text)[:_TEXT_CHARS]
-    row = Row(
-        id=f"d{document.id}", source=source, score=score, text=shown, by=by, origin=document.origin, moment_id=document.moment_id
+    row = ResultRow(
+        id=f"d{document.id}", source=source, score=score, text=shortened(document.text, _TEXT_CHARS), by=by, origin=document.origin,
+        moment_id=document.moment_id, passage="" if text == document.text else text,
     )  # fmt: skip
-    return Found(row=row, evidence=document_evidence(document, channel, score, shown))  # type: ignore[arg-type]
+    shown = shortened(text or document.text, _SHOWN_CHARS)
+    return ScoredResult(row=row, evidence=document_evidence(document, channel, score, shown))  # type: ignore[arg-type]
 
 
-def _note(note: Note, score: float) -> Found | None:
+def _summary(summary: WindowSummary, score: float) -> ScoredResult | None:
     """A summary of this session, proved by the picture it was written from; None where nothing proves it."""
-    if not note.evidence:
+    if not summary.evidence:
         return None
-    proof = msgspec.structs.replace(note.evidence[0], score=score, t0_us=note.t0_us, t1_us=note.t1_us)
-    row = Row(
-        id=proof.id, source="summary", score=score, text=note.text[:_TEXT_CHARS], by="words", origin="ocr", moment_id=note.moment_id
+    proof = msgspec.structs.replace(summary.evidence[0], score=score, t0_us=summary.t0_us, t1_us=summary.t1_us)
+    row = ResultRow(
+        id=proof.id, source="summary", score=score, text=shortened(summary.text, _TEXT_CHARS), by="words", origin="ocr",
+        moment_id=summary.moment_id,
     )  # fmt: skip
-    return Found(row=row, evidence=proof)
+    return ScoredResult(row=row, evidence=proof)
 
 
-def _fits(note: Note, action: HybridSearch) -> bool:
-    inside = (action.to_us is None or note.t0_us <= action.to_us) and (action.from_us is None or note.t1_us >= action.from_us)
-    structure = action.structure is None or note.structure == action.structure
-    return inside and structure and (action.granularity_s is None or note.granularity_s == action.granularity_s)
+def _fits(summary: WindowSummary, action: HybridSearch) -> bool:
+    inside = (action.to_us is None or summary.t0_us <= action.to_us) and (action.from_us is None or summary.t1_us >= action.from_us)
+    structure = action.structure is None or summary.structure == action.structure
+    return inside and structure and (action.granularity_s is None or summary.granularity_s == action.granularity_s)
 
 
 def _wanted(document: Document, action: HybridSearch) -> bool:

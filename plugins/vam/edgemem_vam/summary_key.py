@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from edgemem.clock import offset_text
-from edgemem.records import US, Document, Record
+from edgemem.records import Document, Record
+from edgemem_vam.payload import PLAIN
 
 _HEAD = re.compile(r"^\[summary\] (?P<window>[^|]*) \| granularity=(?P<g>[\d.]+) s \| structure=(?P<s>[^|]*) \| focus=(?P<f>[^\n]*)\n")
 
@@ -55,6 +56,6 @@ def body(text: str) -> str:
     return _HEAD.sub("", text, count=1)
 
 
-def seconds(us: int) -> float:
-    """Microseconds as seconds, to the millisecond."""
-    return round(us / US, 3)
+def is_plain(body_text: str) -> bool:
+    """Whether no model wrote this summary; `body_text` is without its head."""
+    return body_text.partition("\n")[0] == PLAIN

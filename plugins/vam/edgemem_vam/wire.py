@@ -108,7 +108,7 @@ class TimeRange(_Strict, frozen=True):
         return tuple(one for one in (self.anchor, self.start_anchor, self.end_anchor) if one is not None)
 
 
-class Query(_Strict, frozen=True):
+class SubQuery(_Strict, frozen=True):
     """One thing to search for."""
 
     q: _Text
@@ -133,7 +133,7 @@ class _Action(_Strict, frozen=True, tag_field="action"):
     """Base of the planner's actions."""
 
 
-class Answer(_Action, frozen=True, tag="answer"):
+class AnswerAction(_Action, frozen=True, tag="answer"):
     """End with an answer, and the result that proves it."""
 
     response: _Text
@@ -141,10 +141,10 @@ class Answer(_Action, frozen=True, tag="answer"):
     thought: str = ""
 
 
-class Search(_Action, frozen=True, tag="search"):
+class SearchAction(_Action, frozen=True, tag="search"):
     """Search pictures, event documents and summaries."""
 
-    queries: Annotated[list[Query], Meta(min_length=1)]
+    queries: Annotated[list[SubQuery], Meta(min_length=1)]
     time_range: TimeRange | None = None
     sources: list[SourceName] | None = None
     summary_filter: SummaryFilter | None = None
@@ -156,7 +156,7 @@ class Search(_Action, frozen=True, tag="search"):
     thought: str = ""
 
 
-class Inspect(_Action, frozen=True, tag="inspect"):
+class InspectAction(_Action, frozen=True, tag="inspect"):
     """Look at a known time or at a result."""
 
     prompt: _Text
@@ -171,7 +171,7 @@ class Inspect(_Action, frozen=True, tag="inspect"):
             raise ValueError("inspect needs time_range or ref")
 
 
-class Summarize(_Action, frozen=True, tag="summarize"):
+class SummarizeAction(_Action, frozen=True, tag="summarize"):
     """Write a reusable document for each window of a stretch of time."""
 
     time_range: TimeRange
@@ -181,7 +181,7 @@ class Summarize(_Action, frozen=True, tag="summarize"):
     thought: str = ""
 
 
-Action = Answer | Search | Inspect | Summarize
+PlannerAction = AnswerAction | SearchAction | InspectAction | SummarizeAction
 
 
 class RetrieveArgs(_Strict, frozen=True):
@@ -255,16 +255,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 _ROUTES: dict[tuple[str, str], Any] = {("final", ""): Final, ("tool", "retrieve"): Retrieve, ("tool", "summarize"): SummarizeTool}
 
 
-def decode_action(text: str) -> Action:
+def decode_action(text: str) -> PlannerAction:
     """A planner's reply. Raises WireError with the key and what is wrong with it."""
-    action: Action = _convert(_object(text), Action)
+    action: PlannerAction = _convert(_object(text), PlannerAction)
     return action
 
 
-def decode_answer(text: str) -> Answer:
+def decode_answer(text: str) -> AnswerAction:
     """A planner's reply where only an answer is allowed. Raises WireError."""
     answer = decode_action(text)
-    if not isinstance(answer, Answer):
+    if not isinstance(answer, AnswerAction):
         raise WireError('"action" must be "answer" now')
     return answer
 
@@ -300,8 +300,8 @@ def schema_of(*kinds: Any) -> dict[str, Any]:
     return {**whole, "$defs": components} if components else whole
 
 
-ACTION_SCHEMA = schema_of(Action)
-ANSWER_SCHEMA = schema_of(Answer)
+ACTION_SCHEMA = schema_of(PlannerAction)
+ANSWER_SCHEMA = schema_of(AnswerAction)
 ROUTE_SCHEMA = schema_of(Final, Retrieve, SummarizeTool)
 ADJUDICATION_SCHEMA = schema_of(Adjudication)
 SESSION_SCHEMA = schema_of(SessionNote)

@@ -11,22 +11,25 @@ import msgspec
 
 from edgemem.clock import offset_text, to_iso
 from edgemem.errors import ChatError, MemoryDirError
-from edgemem.records import Moment, Observation, Origin, least_trusted
+from edgemem.records import Document, Moment, Observation, Origin, Segment, least_trusted
 from edgemem.remember.entries import NewDocument, NewPassage
-from edgemem.see.operations import BaseWriter, Occasion, SegmentClosed
+from edgemem.see.operations import BaseWriter, BoardIdle, Occasion, Operation, Postpone, ReplaceDocument, SegmentClosed, Trigger
 from edgemem.see.write import EventDocument, EventDocumentSettings
 from edgemem_vam.look import evenly
-from edgemem_vam.payload import passages
-from edgemem_vam.roles import EVENT_WRITER, Role, request, say
+from edgemem_vam.payload import PLAIN, passages
+from edgemem_vam.roles import EVENT_WRITER, Role, request
 
 if TYPE_CHECKING:
     from edgemem.answer.models import Models
+    from edgemem.remember.view import View
 
 _log = logging.getLogger("edgemem.vam")
 FRAMES = 8
 """Pictures of one event that the model sees (VAM B.5)."""
 _COMMITTED_WITHIN_S = 3.0
 """The last pictures of an event are committed together with it, a moment after the writer is asked."""
+_RETRY_S = 60.0
+"""After a model failed, a document is written anew not before so many seconds."""
 _HEARD = 12
 """Utterances that a document quotes."""
 
@@ -44,8 +47,9 @@ class VamEventSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class VamEvent(BaseWriter):
     """One document of kind "event" per segment: `[event] id=... | frames=... | time`, then its text, with passages for search by meaning.
 
-    It stands for its last moment. Without a model, or where the model fails, the text is what was recognised, read and heard; an event of
-    which nothing is known has only its time.
+    It stands for its last moment. Without a model the text is what was recognised, read and heard; an event of which nothing is known has
+    only its time. So it is where the model fails or is behind a live stream: such a document says so, and is written anew when the board is
+    idle.
     """
 
     name = "vam_event"
@@ -55,18 +59,55 @@ class VamEvent(BaseWriter):
         self._models = models if self._settings.describe and models is not None and models.there else None
         self._plain = EventDocument(self._settings.without)
         self.slow = self._models is not None
+        self.triggers: frozenset[Trigger] = frozenset({"segment_closed", "idle"} if self.slow else {"segment_closed"})
 
-    def write(self, occasion: Occasion) -> list[NewDocument]:
-        """Never raises for a model that fails: that document is put together instead."""
-        return [self._document(occasion)] if isinstance(occasion, SegmentClosed) else []
+    def write(self, occasion: Occasion) -> list[Operation]:
+        """For a segment never raises for a model that fails. Raises ChatError when it fails for a document that is to be written anew."""
+        if isinstance(occasion, BoardIdle):
+            return self._written_anew(occasion)
+        if not isinstance(occasion, SegmentClosed):
+            return []
+        if self._models is None or not occasion.moments:
+            return [self._document(occasion, *self._put_together(occasion))]
+        try:
+            return [self._document(occasion, *self._described(occasion, self._models))]
+        except ChatError as error:
+            _log.warning("event document without the language model: %s", error)
+            return self._for_later(occasion, _RETRY_S)
 
-    def _document(self, closed: SegmentClosed) -> NewDocument:
+    def write_at_once(self, occasion: Occasion) -> list[Operation]:
+        return self._for_later(occasion, 0.0) if isinstance(occasion, SegmentClosed) else []
+
+    def _for_later(self, closed: SegmentClosed, after_s: float) -> list[Operation]:
+        """The document without the model, marked as such, and the wish to write it anew."""
+        text, origin = self._put_together(closed)
+        payload = msgspec.msgpack.encode(closed.segment.id)
+        return [self._document(closed, text, origin, marked=True), Postpone(payload=payload, after_s=after_s)]
+
+    def _written_anew(self, idle: BoardIdle) -> list[Operation]:
+        """The document of a segment in the words of the model, if it still is the one that was put together. Raises ChatError."""
+        if self._models is None or idle.open_view is None:
+            return []
+        with idle.open_view() as view:
+            segment = view.segment(msgspec.msgpack.decode(idle.payload, type=int))
+            old = _plain_document(segment, view) if segment is not None else None
+            if segment is None or old is None:
+                return []
+            moments = tuple(view.segment_moments(segment.id))
+            said = view.utterances(stream=segment.stream, from_us=segment.t0_us, to_us=segment.t1_us)
+            closed = SegmentClosed(
+                segment=segment, moments=moments, observations=view.observations([m.id for m in moments]), utterances=tuple(said),
+                open_view=idle.open_view,
+            )  # fmt: skip
+        new = self._document(closed, *self._described(closed, self._models))
+        return [ReplaceDocument(document_id=old.id, document=msgspec.structs.replace(new, known_us=idle.now_us))]
+
+    def _document(self, closed: SegmentClosed, text: str, origin: Origin, *, marked: bool = False) -> NewDocument:
         segment = closed.segment
-        described = self._described(closed)
-        text, origin = described or self._put_together(closed)
+        head = f"{_head(closed)}\n{PLAIN}" if marked else _head(closed)
         document = NewDocument(
             kind="event",
-            text=f"{_head(closed)}\n{text}".strip(),
+            text=f"{head}\n{text}".strip(),
             stream=segment.stream,
             t0_us=segment.t0_us,
             t1_us=segment.t1_us,
@@ -86,12 +127,10 @@ class VamEvent(BaseWriter):
         text = "\n".join([*(document.text for document in plain), *heard])
         return text, least_trusted("caption", *(d.origin for d in plain), *(s.document.origin for s in closed.utterances))
 
-    def _described(self, closed: SegmentClosed) -> tuple[str, Origin] | None:
-        """What the model wrote, None where there is none or it failed. Its words are trusted as little as what it may have read."""
-        if self._models is None or not closed.moments:
-            return None
+    def _described(self, closed: SegmentClosed, models: Models) -> tuple[str, Origin]:
+        """What the model wrote. Its words are trusted as little as what it may have read. Raises ChatError."""
         moments = evenly(closed.moments, FRAMES)
-        images = _pictures(closed, moments) if self._models.sees("event_writer") else ()
+        images = _pictures(closed, moments) if models.sees("event_writer") else ()
         segment = closed.segment
         body = {
             "request": "Write the document of this event.",
@@ -101,12 +140,18 @@ class VamEvent(BaseWriter):
             "pictures_shown": len(images),
             "heard": [s.document.text for s in closed.utterances[:_HEARD]],
         }
-        try:
-            text = say(self._models, request("event_writer", self._settings.writer, body, images))
-        except ChatError as error:
-            _log.warning("event document without the language model: %s", error)
-            return None
-        return (text, "ocr" if images or '"' in text else "caption") if text else None
+        ids = tuple(f"m{moment.id}" for moment in moments[: len(images)])
+        text = models.complete(request("event_writer", self._settings.writer, body, images, image_ids=ids)).text.strip()
+        if not text:
+            raise ChatError("the language model wrote nothing")
+        return text, "ocr" if images or '"' in text else "caption"
+
+
+def _plain_document(segment: Segment, view: View) -> Document | None:
+    """The document of a segment, if no model wrote it."""
+    found = view.documents(kinds=("event",), stream=segment.stream, from_us=segment.t0_us, to_us=segment.t1_us)
+    own = (document for document in found if document.segment_id == segment.id)
+    return next((document for document in own if PLAIN in document.text.splitlines()[1:2]), None)
 
 
 def _head(closed: SegmentClosed) -> str:

@@ -181,9 +181,8 @@ def search_tool() -> HybridSearchTool:
 def make_kit(chat: ScriptedChat | None, settings: PlannerSettings | None = None, **limits: Any) -> AnswerKit:
     """The planner `vam` with its tools, as the recipe makes it."""
     models = Models(chat, ModelSettings(**limits)) if chat else Models()
-    caps = ModelSettings(**limits)
-    planner = VamPlanner(settings, models, tokens_limit=caps.tokens_per_question, seconds_limit=caps.seconds_per_question)
-    tools = (SurveyTool(), search_tool(), InspectTool(None, models), AdjudicateTool(None, models), SummaryTool(None, models))
+    planner = VamPlanner(settings, models)
+    tools = (SurveyTool(models), search_tool(), InspectTool(None, models), AdjudicateTool(None, models), SummaryTool(None, models))
     retrievers = (FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever())
     return AnswerKit(planner=planner, retrievers=retrievers, tools=tools, models=models)
 

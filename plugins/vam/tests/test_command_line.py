@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,56 @@ def test_a_question_is_answered_through_a_server_with_evidence_that_can_be_shown
     assert cv2.imread(str(tmp_path / "proof.jpg")) is not None
 
 
+def test_steps_are_printed_as_they_happen(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ScriptedServer(planner) as server:
+        code, out, err = run(
+            capsys, "ask", "when did I see the sign MARKET HALL?", "--memory", str(memory), "--recipe", "vam", "--planner", "vam",
+            "--steps", "--set", f"openai.base_url={server.base_url}", "--set", "openai.model=scripted",
+        )  # fmt: skip
+    assert code == 0, err
+    steps = [line for line in err.splitlines() if line[:2] in {"1.", "2.", "3."}]
+    assert [line.split()[1] for line in steps] == ["survey", "hybrid_search", "visual_inspection"]
+    assert "MARKET HALL" in out
+
+
+def test_what_a_timeline_leaves_over_is_written_by_the_recipes_writer_when_idle(
+    memory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from edgemem.cli.app import CommandContext
+    from edgemem.remember.store import Store
+    from edgemem.remember.view import View
+    from edgemem.serve.postponed import PostponedWork
+
+    own = CommandContext(None, ()).recipes.path("vam").read_text(encoding="utf-8")
+    recipe = tmp_path / "short.toml"
+    recipe.write_text(
+        own.replace('{ use = "vam_summarize" }', '{ use = "vam_summarize", max_windows = 1 }').replace('use = "local"', 'use = "vam"')
+    )
+    args = {"min_time": 0, "time_mode": "relative", "granularity_seconds": 5, "prompt": "signs"}
+
+    def timeline(asked: ScriptedCall) -> Any:
+        router = asked.messages[0][1].startswith("# Router")
+        return {"type": "tool", "name": "summarize", "args": args} if router else "A sign."
+
+    with ScriptedServer(timeline) as server:
+        chosen = ("--set", f"openai.base_url={server.base_url}", "--set", "openai.model=scripted")
+        code, out, err = run(capsys, "ask", "a timeline please", "--memory", str(memory), "--recipe", str(recipe), *chosen)
+        assert (code, out.splitlines()[0]) == (0, "A sign."), err
+        assert "are written when the device is idle" in err
+        environment = CommandContext(None, (chosen[1], chosen[3]))
+        with View.open(memory) as view:
+            jobs = [job for job in view.jobs() if job.writer == "vam_summaries"]
+            before = len(view.documents(kinds=("summary",)))
+        assert before == len(jobs) == 1
+        with Store.open(memory) as store:
+            work = PostponedWork(environment, store, lambda: {jobs[0].stream: str(recipe)})
+            while work(time.monotonic() + 5.0):
+                pass
+        with View.open(memory) as view:
+            assert [job for job in view.jobs() if job.writer == "vam_summaries"] == []
+            assert len(view.documents(kinds=("summary",))) > before
+
+
 def test_pictures_are_found_by_the_looks_of_one_that_was_found(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def alike(asked: ScriptedCall) -> Any:
         if asked.messages[0][1].startswith("# Router"):
@@ -130,12 +181,14 @@ def test_the_recipe_stays_usable_without_any_model(memory: Path, capsys: pytest.
 def test_documents_of_the_recipe_are_found_by_meaning(memory: Path, engines: Engines) -> None:
     from edgemem_vam.actions import HybridSearch
     from edgemem_vam.search import HybridSearchTool
-    from edgemem_vam.wire import Query
+    from edgemem_vam.wire import SubQuery
 
     from edgemem.remember.view import View
 
     with View.open(memory) as view:
-        hits = HybridSearchTool(None, engines).run(HybridSearch(queries=(Query(q="a place that sells bread"),), sources=("event",)), view)
+        hits = HybridSearchTool(None, engines).run(
+            HybridSearch(queries=(SubQuery(q="a place that sells bread"),), sources=("event",)), view
+        )
         assert hits.rows, "passages were embedded when the events were written"
         assert {row.by for row in hits.rows} & {"document", "chunk", "field"}
         assert not any("words alone" in note for note in hits.notes)

@@ -125,11 +125,22 @@ def test_later_nonsense_is_answered_from_the_five_best_hits(ask: Any) -> None:
     assert any("no usable answer" in note for note in answer.notes)
 
 
-def test_a_router_that_cannot_be_read_is_not_asked_again(ask: Any) -> None:
+def test_a_router_that_cannot_be_read_is_repaired_and_else_left_out(ask: Any, vam: SimpleNamespace) -> None:
+    _, _, chat = ask([SEARCH, ANSWER], router=["???", vam.retrieve("red coffee mug")])
+    assert chat.tasks() == ["router", "router", "planner", "planner"]
+    assert chat.asked[1].messages[-2].text == "???"
+    assert chat.body(0)["goal"] == "red coffee mug", "the repair is used"
     answer, _, chat = ask([SEARCH, ANSWER], router=["???"])
-    assert chat.tasks() == ["router", "planner", "planner"]
+    assert chat.tasks() == ["router", "router", "planner", "planner"]
     assert chat.body(0)["goal"] == QUESTION
     assert answer.status == "answered"
+
+
+def test_a_router_that_fails_leaves_the_question_to_the_planner(ask: Any) -> None:
+    answer, _, chat = ask([SEARCH, ANSWER], router=[ChatError("429 too many requests")])
+    assert (answer.status, answer.answer) == ("answered", "It was on a desk.")
+    assert chat.body(0)["goal"] == QUESTION
+    assert any(note == "1 of 1 calls of the router failed: 429 too many requests" for note in answer.notes), answer.notes
 
 
 # Refusals
@@ -139,12 +150,19 @@ REFUSAL = "I'm sorry, but I can't help with that."
 
 
 @pytest.mark.parametrize("said", [REFUSAL, {"action": "answer", "response": REFUSAL, "best_ref": {"turn_idx": 1, "result_idx": 0}}])
-def test_a_refusal_in_plain_words_is_no_answer_and_the_local_planner_says_whose_it_was(ask: Any, said: Any) -> None:
+def test_a_refusal_in_plain_words_is_no_answer_and_what_was_found_answers(ask: Any, said: Any) -> None:
     answer, _, chat = ask([SEARCH, said])
     assert answer.status == "answered"
     assert "sorry" not in answer.answer
-    assert any("the language model refused: I'm sorry" in note and "the local planner answered" in note for note in answer.notes)
+    assert answer.evidence[0].id == "m2"
+    assert any("the language model refused: I'm sorry" in note for note in answer.notes)
     assert chat.tasks() == ["router", "planner", "planner"], "it is not asked to repair a refusal"
+
+
+def test_a_refusal_before_anything_was_found_leaves_the_question_to_the_local_planner(ask: Any) -> None:
+    answer, _, _ = ask([REFUSAL])
+    assert answer.status == "answered"
+    assert any("the language model refused: I'm sorry" in note and "the local planner answered" in note for note in answer.notes)
 
 
 def test_a_router_that_refuses_leaves_the_question_to_the_planner(ask: Any) -> None:
@@ -159,7 +177,10 @@ def test_an_inspector_that_refuses_leaves_a_note_and_no_finding(ask: Any) -> Non
     assert answer.answer == "It was on a desk."
     turn = chat.body()["context"][0]
     assert "findings" not in turn
-    assert turn["notes"][-1] == "this could not be done: the language model refused", "its words are no note"
+    assert turn["notes"][-1] == "this could not be done: what it needs did not answer", "its words are no note"
+    assert "1 of 1 calls of the inspector failed: the language model refused" in answer.notes
+    assert "SYSTEM" not in str(chat.body())
+    assert "cannot assist" not in str(chat.body())
 
 
 # The router
@@ -204,9 +225,9 @@ def test_an_open_ended_timeline_ends_with_the_memory(ask: Any) -> None:
 def test_the_best_candidates_are_looked_at_one_by_one_or_together(ask: Any) -> None:
     two = {"action": "search", "queries": [{"q": "front door", "inspect_k": 2}], "sources": ["frame"]}
     _, session, chat = ask([two, ANSWER])
-    assert len(steps(session, actions.Inspect)[0].result.findings) == 2
+    assert len(steps(session, actions.VisualInspection)[0].result.findings) == 2
     _, session, chat = ask([two | {"joint_inspection": True, "inspection_prompt": "which one is open?"}, ANSWER])
-    looked = steps(session, actions.Inspect)[0]
+    looked = steps(session, actions.VisualInspection)[0]
     assert len(looked.result.findings) == 1
     assert looked.result.findings[0].targets == ("m5", "m8")
     body = chat.body(0, "inspector")
@@ -219,9 +240,9 @@ def test_of_more_candidates_than_pictures_may_be_shown_together_the_best_are_and
     queries = [{"q": thing, "inspect_k": 2, "threshold": 0.0} for thing in things]
     many = {"action": "search", "queries": queries, "sources": ["frame"], "joint_inspection": True}
     _, session, chat = ask([many, ANSWER])
-    result = steps(session, actions.Inspect)[0].result
+    result = steps(session, actions.VisualInspection)[0].result
     [finding] = result.findings
-    assert len(steps(session, actions.Inspect)[0].action.targets) > 6 == len(finding.targets) == len(finding.moment_ids)
+    assert len(steps(session, actions.VisualInspection)[0].action.targets) > 6 == len(finding.targets) == len(finding.moment_ids)
     assert set(finding.targets) == {f"m{moment_id}" for moment_id in finding.moment_ids}, "it says nothing of what it was not shown"
     assert "only 6 of" in chat.body()["context"][0]["notes"][0]
 
@@ -240,7 +261,7 @@ def test_an_inspection_that_fails_leaves_the_others(ask: Any) -> None:
         return ChatError("429") if prompt.messages[1].image_ids == ("m5",) else "It is closed."
 
     _, session, chat = ask([look, ANSWER], inspector=[inspector])
-    (step,) = steps(session, actions.Inspect)
+    (step,) = steps(session, actions.VisualInspection)
     shown = [call.request.messages[1].image_ids for call in session.calls if call.task == "inspector"]
     assert sorted(shown) == [("m5",), ("m8",)]
     assert [(finding.text, finding.moment_ids) for finding in step.result.findings] == [("It is closed.", (8,))]
@@ -252,14 +273,14 @@ def test_an_inspection_that_fails_leaves_the_others(ask: Any) -> None:
 def test_a_result_can_be_inspected_by_reference_and_then_proves_the_answer(ask: Any) -> None:
     look = {"action": "inspect", "prompt": "what colour?", "ref": {"turn_idx": 1, "result_idx": 0}, "max_frames": 1}
     answer, session, _ = ask([SEARCH, look, {"action": "answer", "response": "red", "best_ref": {"turn_idx": 2, "result_idx": 0}}])
-    assert steps(session, actions.Inspect)[0].action.max_frames == 1
+    assert steps(session, actions.VisualInspection)[0].action.max_frames == 1
     assert answer.evidence[0].id == "m2"
 
 
 def test_a_time_can_be_inspected_without_a_search(ask: Any) -> None:
     look = {"action": "inspect", "prompt": "what is there?", "time_range": {"min": 118, "max": 122, "mode": "relative"}}
     answer, session, _ = ask([look, {"action": "answer", "response": "A rocket.", "best_ref": {"turn_idx": 1, "result_idx": 0}}])
-    assert [evidence.id for evidence in steps(session, actions.Inspect)[0].result.evidence] == ["m7"]
+    assert [evidence.id for evidence in steps(session, actions.VisualInspection)[0].result.evidence] == ["m7"]
     assert answer.evidence[0].id == "m7"
 
 
@@ -408,38 +429,75 @@ def test_three_turns_without_anything_new_end_in_an_answer(ask: Any) -> None:
     assert any("search was stopped" in note for note in answer.notes)
     assert answer.evidence[0].id == "m2"
     assert chat.body()["next_step"].startswith("Answer now")
-    assert chat.asked[-1].schema["title"] == "Answer"
+    assert chat.asked[-1].schema["title"] == "AnswerAction"
 
 
 def test_with_two_turns_left_and_something_found_only_an_answer_is_asked_for(ask: Any) -> None:
     answer, session, chat = ask([SEARCH, ANSWER], settings=PlannerSettings(turns=3))
     assert chat.body()["remaining_turns"] == 2
-    assert chat.asked[-1].schema["title"] == "Answer"
+    assert chat.asked[-1].schema["title"] == "AnswerAction"
     assert answer.answer == "It was on a desk."
     _, session, _ = ask([SEARCH], settings=PlannerSettings(turns=3))
     assert len(steps(session, actions.HybridSearch)) == 1
 
 
-def test_the_turns_are_bounded_even_when_nothing_is_ever_found(ask: Any) -> None:
+def test_a_question_that_finds_nothing_stops_as_soon_as_one_that_finds_nothing_new(ask: Any) -> None:
     nothing = {"action": "search", "queries": [{"q": "xylophone", "inspect_k": 0}], "sources": ["summary"]}
-    answer, session, chat = ask([nothing], settings=PlannerSettings(turns=5))
-    assert chat.tasks().count("planner") == 5
-    assert len(steps(session, actions.HybridSearch)) == 4
+    answer, session, chat = ask([nothing])
+    assert chat.tasks().count("planner") == 4
+    assert len(steps(session, actions.HybridSearch)) == 3
+    assert chat.asked[-1].schema["title"] == "AnswerAction"
     assert answer.status == "abstained"
+    assert any("3 turns without anything new (plan.stagnation)" in note for note in answer.notes)
+
+
+def test_the_turns_are_bounded(ask: Any) -> None:
+    things = ("coffee mug", "tabby cat", "front door", "space rocket", "motorbike", "street")
+    script = [{"action": "search", "queries": [{"q": thing, "inspect_k": 0}], "sources": ["frame"]} for thing in things]
+    answer, session, chat = ask(script, settings=PlannerSettings(turns=4, few_turns=0))
+    assert chat.tasks().count("planner") == 4
+    assert len(steps(session, actions.HybridSearch)) == 3
+    assert any("with 1 of 4 turns left (plan.turns)" in note for note in answer.notes)
+
+
+def test_a_finding_is_progress_and_the_same_look_again_is_none(ask: Any) -> None:
+    def look(prompt: str) -> dict[str, Any]:
+        return {"action": "inspect", "prompt": prompt, "ref": {"turn_idx": 1, "result_idx": 0}}
+
+    _, _, chat = ask([SEARCH, *(look(f"question {n}?") for n in range(9)), ANSWER], settings=PlannerSettings(stagnation=2))
+    assert chat.tasks().count("inspector") == 9, "each look was asked something else"
+    _, _, chat = ask([SEARCH, look("same?"), look("same?"), look("same?"), look("same?"), ANSWER], settings=PlannerSettings(stagnation=2))
+    assert chat.tasks().count("inspector") == 3, "two repetitions in a row stop it"
 
 
 def test_before_the_share_of_the_model_is_used_up_the_best_hits_answer(ask: Any) -> None:
     answer, _, chat = ask([SEARCH], tokens_per_question=9000)
-    assert any("nearly used up" in note for note in answer.notes)
+    assert any("models.tokens_per_question = 9000 is nearly used up" in note for note in answer.notes)
     assert answer.evidence[0].id == "m2"
     assert sum(len(m.text) // 4 for prompt in chat.asked for m in prompt.messages) < 9000
 
 
-def test_a_model_that_fails_leaves_the_question_to_the_local_planner_which_says_so(ask: Any) -> None:
-    answer, session, _ = ask([SEARCH, ChatError("the server is gone")])
+def test_a_model_that_fails_at_first_leaves_the_question_to_the_local_planner_which_says_so(ask: Any) -> None:
+    answer, session, _ = ask([ChatError("the server is gone")])
     assert any("the server is gone; the local planner answered" in note for note in answer.notes)
     assert answer.status == "answered"
-    assert len(session.steps) > 2
+    assert len(session.steps) > 1
+
+
+def test_a_planner_that_dies_after_good_turns_leaves_an_answer_of_what_was_found(ask: Any) -> None:
+    look = {"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 1}], "sources": ["frame"]}
+    answer, session, _ = ask([look, ChatError("the server is gone")], inspector=["A red mug on a desk.\nConfidence: 0.9"])
+    assert (answer.status, answer.evidence[0].id) == ("answered", "m2")
+    assert "A red mug on a desk." in answer.answer, "what was paid for is told"
+    assert [type(step.action).__name__ for step in session.steps] == ["Survey", "HybridSearch", "VisualInspection"], "nobody searched again"
+    assert any("the planner's model failed: the server is gone" in note for note in answer.notes)
+    assert answer.confidence == pytest.approx(0.45), "half of what the inspector said"
+
+
+def test_of_options_what_was_found_decides_when_the_planner_dies(ask: Any) -> None:
+    look = {"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 1}], "sources": ["frame"]}
+    answer, _, _ = ask([look, ChatError("gone")], options=("a red mug", "a green hat"), inspector=["I see a red mug."])
+    assert (answer.status, answer.option) == ("answered", 0)
 
 
 def test_without_any_model_the_local_planner_answers(vam: SimpleNamespace, view: View) -> None:
@@ -566,3 +624,155 @@ def test_every_step_can_be_written_down(ask: Any) -> None:
     for step in session.steps:
         assert msgspec.json.decode(msgspec.json.encode(step.action))
         assert msgspec.json.decode(msgspec.json.encode(step.result)) is not None
+
+
+# What it may cost
+
+
+class Priced:
+    """A model whose calls cost what they would: a token for 4 letters, 1,000 for a picture."""
+
+    name = "priced"
+
+    def __init__(self, vam: SimpleNamespace, planner: Any) -> None:
+        self.chat = vam.Chat({"router": [vam.retrieve("walk")], "planner": [planner], "inspector": ["I see it.\nConfidence: 0.6"]})
+
+    def sees(self, _task: str) -> bool:
+        return True
+
+    def complete(self, prompt: Any) -> Any:
+        completion = self.chat.complete(prompt)
+        pictures = sum(len(message.images) for message in prompt.messages)
+        return msgspec.structs.replace(completion, tokens_in=completion.tokens_in + 1000 * pictures, tokens_out=500)
+
+
+def looks_on(prompt: Any) -> Any:
+    body = msgspec.json.decode(prompt.messages[1].text)
+    if "next_step" in body:
+        return {"action": "answer", "response": "A walk.", "best_ref": {"turn_idx": 1, "result_idx": 0}}
+    return {"action": "inspect", "prompt": f"turn {body['remaining_turns']}?", "time_range": {"min": 0, "max": 200}}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "looks", "why"), [("vam", 18, ""), ("default", 5, "models.tokens_per_question = 60000 is nearly used up")]
+)
+def test_the_caps_of_the_recipe_let_it_use_its_turns_with_six_pictures_in_each(
+    vam: SimpleNamespace, view: View, recipe: str, looks: int, why: str
+) -> None:
+    from edgemem.cli.app import CommandContext
+
+    priced = Priced(vam, looks_on)
+    kit = vam.kit(priced)
+    kit.caps = CommandContext(None, ()).recipes.read(recipe).models
+    answer, session = vam.put(view, "What did I see?", kit)
+    inspected = [call for call in session.calls if call.task == "inspector"]
+    assert (len(inspected), {call.pictures for call in inspected}) == (looks, {6})
+    assert answer.status == "answered"
+    assert [note for note in answer.notes if "models." in note] == ([f"answered from what was found, because {why}"] if why else [])
+    assert (answer.answer == "A walk.") == (not why)
+
+
+def test_a_cap_that_refuses_a_call_stands_in_the_trace_and_in_the_notes(ask: Any) -> None:
+    look = {"action": "search", "queries": [{"q": "front door", "inspect_k": 2}], "sources": ["frame"]}
+    answer, session, _ = ask([look, ANSWER], tokens_per_question=3200)
+    text = trace_text(log_of(session, answer, "vam", "vam"), "UTC")
+    assert "failed: models.tokens_per_question = 3200 is used up" in text
+    assert any("calls of the inspector failed: models.tokens_per_question = 3200 is used up" in note for note in answer.notes)
+
+
+# Anchors fail closed
+
+
+def test_a_judge_that_fails_verifies_nothing(ask: Any) -> None:
+    door = {"query": "front door", "occurrence_index": 2}
+    answer, session, chat = ask([anchored(anchor=door)[0], SEARCH, ANSWER], adjudicator=[ChatError("429 slow down, says host-17")])
+    assert len(steps(session, actions.HybridSearch)) == 2, "the anchor's own search, and the next turn's"
+    turn = chat.body(-1)["context"][0]
+    assert "results" not in turn
+    assert turn["anchors"][0]["resolved"] is None
+    assert [one["judged"] for one in turn["anchors"][0]["candidates"]] == [False] * 3
+    assert "host-17" not in str(chat.body(-1)), "no raw error reaches the planner"
+    assert any("host-17" in note for note in answer.notes), "the one who asked learns it"
+
+
+def test_without_an_occurrence_a_judge_that_fails_leaves_the_anchor_unresolved_too(ask: Any) -> None:
+    _, _, chat = ask([anchored(anchor={"query": "front door"})[0], SEARCH, ANSWER], adjudicator=[ChatError("429")])
+    assert "resolved_time_range" not in chat.body(-1)["context"][0]
+    assert any("0 of them judged, 0 verified" in note for note in chat.body(-1)["context"][0]["notes"])
+
+
+def test_an_occurrence_cannot_be_counted_among_what_nobody_is_to_judge(ask: Any) -> None:
+    door = {"query": "front door", "occurrence_index": 1, "inspect_k": 0}
+    _, _, chat = ask([anchored(anchor=door)[0], SEARCH, ANSWER])
+    assert chat.body(-1)["context"][0]["anchors"][0]["resolved"] is None
+    assert "adjudicator" not in chat.tasks()
+
+
+def test_what_the_judge_saw_and_why_reaches_the_planner_as_data(ask: Any) -> None:
+    said = {"match": True, "confidence": 0.8, "observed_event": "the door swings open", "reason": "the handle moves"}
+    cat = {"query": "tabby cat", "top_k": 1, "before_seconds": 5, "after_seconds": 10}
+    _, _, chat = ask(anchored(anchor=cat), adjudicator=[said])
+    turn = chat.body()["context"][0]
+    assert turn["anchors"][0]["candidates"] == [{"start": 40.0, "end": 40.0, "judged": True, **said}]
+    assert turn["anchors"][0]["resolved"] == {"start": 40.0, "end": 40.0}
+    assert turn["resolved_time_range"] == {"min": 35.0, "max": 50.0}
+
+
+def test_the_reason_of_a_refusal_by_a_check_is_told_and_that_of_a_failing_tool_is_not(ask: Any) -> None:
+    far = {"action": "search", "queries": [{"q": "mug", "inspect_k": 0}], "time_range": {"min": 90000, "max": 90001}}
+    _, _, chat = ask([far, SEARCH, ANSWER])
+    assert "begins after the as-of time" in chat.body(-1)["context"][0]["notes"][0]
+
+
+def test_limits_are_told_with_the_setting_that_moves_them(ask: Any) -> None:
+    many = {"action": "search", "queries": [{"q": "front door", "inspect_k": 4, "threshold": 0.0}]}
+    answer, session, chat = ask([many, ANSWER], settings=PlannerSettings(inspections=1))
+    assert chat.tasks().count("inspector") == 1
+    said = [note for note in answer.notes if "plan.inspections" in note]
+    assert said == [f"only the 1 best of {len(session.steps[1].result.rows[:4])} candidates were looked at (plan.inspections)"]
+
+
+def test_a_timeline_that_does_not_fit_says_what_was_cut(ask: Any) -> None:
+    args = {"min_time": 0, "max_time": 200, "time_mode": "relative", "granularity_seconds": 20, "prompt": "all"}
+    answer, _, _ = ask([], router=[{"type": "tool", "name": "summarize", "args": args}], summary_writer=["x" * 1000])
+    assert len(answer.answer) == 4000
+    assert "the answer was cut after 4000 of 10018 characters; the summaries are kept whole" in answer.notes
+
+
+def test_what_models_write_back_is_cut_to_a_length(ask: Any) -> None:
+    look = {"action": "inspect", "prompt": "p" * 2500, "time_range": {"min": 18, "max": 22}}
+    far = {"action": "search", "queries": [{"q": "x", "inspect_k": 0}], "time_range": {"anchor": {"query": "q" * 100 + " nothing"}}}
+    _, _, chat = ask([look, far, {"action": "answer", "response": "r" * 5000, "best_ref": {"turn_idx": 1, "result_idx": 0}}])
+    assert chat.body(0, "inspector")["request"] == "p" * 2000
+    note = chat.body()["context"][1]["notes"][-1]
+    assert note == f'anchor "{"q" * 80}": nothing was found; search for it in other words or other sources'
+    answer, _, _ = ask([], router=[{"type": "final", "text": "f" * 5000}], question="hello there")
+    assert answer.answer == "f" * 4000
+    answer, _, _ = ask([SEARCH, {"action": "answer", "response": "r" * 5000, "best_ref": {"turn_idx": 1, "result_idx": 0}}])
+    assert answer.answer == "r" * 4000
+    assert "the answer was cut after 4000 of 5000 characters" in answer.notes
+
+
+def test_the_spare_share_of_tokens_is_kept_back(ask: Any) -> None:
+    """The first turn is always asked; each prompt is about 2,500 tokens, and 15 of 100 tokens stay."""
+    rounds = {}
+    for cap in (12_000, 24_000):
+        _, _, chat = ask([SEARCH], tokens_per_question=cap, settings=PlannerSettings(stagnation=99))
+        used = sum(len(message.text) for prompt in chat.asked for message in prompt.messages) / 4
+        rounds[cap] = chat.tasks().count("planner")
+        assert used <= 0.85 * cap
+    assert 2 * rounds[12_000] - 1 <= rounds[24_000] <= 2 * rounds[12_000] + 2
+
+
+def test_as_many_candidates_as_may_be_looked_at_are_no_limit(ask: Any) -> None:
+    two = {"action": "search", "queries": [{"q": "front door", "inspect_k": 2}], "sources": ["frame"]}
+    answer, _, chat = ask([two, ANSWER], settings=PlannerSettings(inspections=2))
+    assert chat.tasks().count("inspector") == 2
+    assert not any("plan.inspections" in note for note in answer.notes)
+
+
+def test_of_a_refusal_120_letters_are_told(ask: Any) -> None:
+    words = REFUSAL + " " + "z" * 300
+    answer, _, _ = ask([SEARCH, {"action": "answer", "response": words, "best_ref": {"turn_idx": 1, "result_idx": 0}}])
+    told = next(note for note in answer.notes if "refused: " in note)
+    assert told.endswith(words[:120])

@@ -11,7 +11,8 @@ from edgemem.extend.testing import check_plugin
 
 def test_plugin_keeps_its_protocols():
     assert set(check_plugin(edgemem_vam)) == {
-        "selectors/adaptive_dedup", "segmenters/otsu_events", "writers/vam_event", "planners/vam", "tools/vam_survey", "tools/vam_search",
+        "selectors/adaptive_dedup", "segmenters/otsu_events", "writers/vam_event", "writers/vam_summaries",
+        "writers/vam_conversations", "planners/vam", "tools/vam_survey", "tools/vam_search",
         "tools/vam_inspect", "tools/vam_adjudicate", "tools/vam_summarize",
     }  # fmt: skip
 

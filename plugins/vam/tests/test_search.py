@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import pytest
 from edgemem_vam import summary_key
-from edgemem_vam.actions import HybridSearch, Note
+from edgemem_vam.actions import HybridSearch, WindowSummary
 from edgemem_vam.search import QUERIES, HybridSearchTool
-from edgemem_vam.wire import Query
+from edgemem_vam.wire import SubQuery
 
 from edgemem.infer.roles import Space
 from edgemem.records import US, Evidence, Matrix
@@ -22,11 +22,11 @@ from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
 
-def q(text: str, **keys: Any) -> Query:
-    return Query(q=text, **keys)
+def q(text: str, **keys: Any) -> SubQuery:
+    return SubQuery(q=text, **keys)
 
 
-def ids(tool: HybridSearchTool, view: View, *queries: Query, **keys: Any) -> list[str]:
+def ids(tool: HybridSearchTool, view: View, *queries: SubQuery, **keys: Any) -> list[str]:
     return [row.id for row in tool.run(HybridSearch(queries=queries, **keys), view).rows]
 
 
@@ -162,7 +162,8 @@ def test_a_document_is_found_by_its_best_passage_which_is_what_is_shown(axes: Pa
     tool = HybridSearchTool(engines=Engines(embed_text=Axes()))  # type: ignore[arg-type]
     with View.open(axes) as view:
         rows = tool.run(HybridSearch(queries=(q("mug"),), sources=("event",)), view).rows
-    assert (rows[0].id, rows[0].text, rows[0].by) == ("d1", "mug", "chunk")
+    assert (rows[0].id, rows[0].passage, rows[0].by) == ("d1", "mug", "chunk")
+    assert (rows[0].text, rows[0].query) == ("a door, then a mug", "mug"), "the planner reads the whole document"
     assert rows[0].score == pytest.approx(0.65, abs=0.01)
 
 
@@ -215,13 +216,15 @@ def test_raw_cosines_are_taken_where_the_space_is_one_that_vams_numbers_fit(axes
 
 def test_summaries_of_this_session_are_found_before_anybody_stored_them(axes: Path) -> None:
     proof = Evidence(id="m2", channel="frame", stream="s", t0_us=0, t1_us=0, offset_us=0, score=0.5, text="")
-    note = Note(t0_us=0, t1_us=9, granularity_s=60, structure="minute", text="a mug on the table", moment_id=2, evidence=(proof,))
+    note = WindowSummary(
+        t0_us=0, t1_us=9, granularity_s=60, structure="minute", focus="things", text="a mug on the table", moment_id=2, evidence=(proof,)
+    )
     tool = HybridSearchTool(engines=Engines(embed_text=Axes()))  # type: ignore[arg-type]
     with View.open(axes) as view:
-        found = tool.run(HybridSearch(queries=(q("mug"),), sources=("summary",), notes=(note,)), view)
+        found = tool.run(HybridSearch(queries=(q("mug"),), sources=("summary",), summaries=(note,)), view)
         assert found.rows[0].text == "a mug on the table"
         assert (found.evidence[0].id, found.evidence[0].t1_us) == ("m2", 9)
-        elsewhere = HybridSearch(queries=(q("mug"),), sources=("summary",), notes=(note,), from_us=100)
+        elsewhere = HybridSearch(queries=(q("mug"),), sources=("summary",), summaries=(note,), from_us=100)
         assert "a mug on the table" not in [row.text for row in tool.run(elsewhere, view).rows]
 
 

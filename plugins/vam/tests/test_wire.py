@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def action(**keys: Any) -> wire.Action:
+def action(**keys: Any) -> wire.PlannerAction:
     return wire.decode_action(json.dumps(keys))
 
 
-def search(**query: Any) -> wire.Query:
+def search(**query: Any) -> wire.SubQuery:
     made = action(action="search", queries=[{"q": "mug", **query}])
-    assert isinstance(made, wire.Search)
+    assert isinstance(made, wire.SearchAction)
     return made.queries[0]
 
 
 def anchor(**keys: Any) -> wire.Anchor:
     made = action(action="search", queries=[{"q": "x"}], time_range={"anchor": {"query": "door", **keys}})
-    assert isinstance(made, wire.Search)
+    assert isinstance(made, wire.SearchAction)
     assert made.time_range is not None
     assert made.time_range.anchor is not None
     return made.time_range.anchor
@@ -58,7 +58,7 @@ def test_an_inspection_takes_1_to_16_frames_and_needs_a_time_or_a_result() -> No
     ref = {"turn_idx": 1, "result_idx": 0}
     for count in (1, 16):
         made = action(action="inspect", prompt="?", ref=ref, max_frames=count)
-        assert isinstance(made, wire.Inspect)
+        assert isinstance(made, wire.InspectAction)
         assert made.max_frames == count
     for count in (0, 17):
         with pytest.raises(wire.WireError, match="max_frames"):
@@ -82,7 +82,7 @@ def test_what_is_left_out_has_the_defaults_of_the_paper() -> None:
 
 
 def test_a_whole_number_may_be_written_with_a_point_a_part_of_one_may_not() -> None:
-    assert search(top_k=7.0, inspect_k=2.0) == wire.Query(q="mug", top_k=7, inspect_k=2)
+    assert search(top_k=7.0, inspect_k=2.0) == wire.SubQuery(q="mug", top_k=7, inspect_k=2)
     assert anchor(occurrence_index=2.0).occurrence_index == 2
     with pytest.raises(wire.WireError, match="top_k"):
         search(top_k=7.5)
@@ -90,7 +90,7 @@ def test_a_whole_number_may_be_written_with_a_point_a_part_of_one_may_not() -> N
 
 def test_an_empty_reference_is_none_and_a_blank_thought_is_no_fault() -> None:
     made = action(action="search", queries=[{"q": "x"}], visual_ref={}, time_range={}, thought=" ", inspection_prompt=" ")
-    assert isinstance(made, wire.Search)
+    assert isinstance(made, wire.SearchAction)
     assert made.visual_ref is None
     with pytest.raises(wire.WireError, match="needs time_range or ref"):
         action(action="inspect", prompt="?", ref={})
@@ -143,7 +143,7 @@ def test_an_anchor_may_be_a_result_and_its_queries_stand_once() -> None:
     made = action(
         action="search", queries=[{"q": "x"}], time_range={"anchor": {"ref": {"turn_idx": 2, "result_idx": 0}, "after_seconds": 5}}
     )
-    assert isinstance(made, wire.Search)
+    assert isinstance(made, wire.SearchAction)
     assert made.time_range is not None
     assert made.time_range.anchor is not None
     assert made.time_range.anchor.queries == ()
@@ -219,5 +219,5 @@ def test_the_schema_that_a_server_gets_refuses_unknown_keys_everywhere() -> None
         objects = [part for part in (schema, *schema.get("$defs", {}).values()) if part.get("type") == "object"]
         assert objects
         assert all(part["additionalProperties"] is False for part in objects)
-    assert set(wire.ACTION_SCHEMA["$defs"]) >= {"Answer", "Search", "Inspect", "Summarize", "Anchor", "TimeRange"}
+    assert set(wire.ACTION_SCHEMA["$defs"]) >= {"AnswerAction", "SearchAction", "InspectAction", "SummarizeAction", "Anchor", "TimeRange"}
     assert wire.ANSWER_SCHEMA["type"] == "object"
