@@ -146,7 +146,7 @@ def test_the_command_line_prints_in_one_place() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in calls
     }
-    assert found == {"edgemem/cli/app.py"}
+    assert found == {"edgemem/extend/output.py"}
 
 
 IMAGES = frozenset(

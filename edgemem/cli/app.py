@@ -7,24 +7,29 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
 
-from edgemem.characters import storable, visible, visible_json
+from edgemem.characters import visible
 from edgemem.config import load
 from edgemem.errors import EdgememError
 from edgemem.extend.environment import Environment
+from edgemem.extend.output import json_text, note, print_json, print_line, print_lines, short, table
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from edgemem.serve.memory import Memory
+
+__all__ = [
+    "CommandContext", "ProgressBars", "common_options", "fail", "guard_terminal", "json_option", "json_text", "memory_option", "note",
+    "pass_environment", "print_json", "print_line", "print_lines", "progress", "short", "table", "with_common_options",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -108,40 +113,6 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 memory_option = click.option("--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory.")
 
 
-def print_line(text: str = "", *, err: bool = False) -> None:
-    """One line, whatever the text holds: line breaks, control and direction characters of it show as their escapes."""
-    click.echo(visible(text), err=err)
-
-
-def print_lines(text: str, indent: str = "", *, err: bool = False) -> None:
-    """A text with lines of its own. All but the first begin with `indent`, so that none of them passes for a line of ours."""
-    first, *others = text.split("\n")
-    for line in (first, *(f"{indent}{other}" for other in others)):
-        print_line(line, err=err)
-
-
-def print_json(data: Any) -> None:
-    """One JSON object on stdout, in the order it was built."""
-    click.echo(json_text(data))
-
-
-def json_text(data: Any) -> str:
-    """JSON on one line, as a terminal may print it."""
-    try:
-        encoded = msgspec.json.encode(data, order=None)
-    except UnicodeEncodeError:  # the name of a file that is no UTF-8
-        encoded = msgspec.json.encode(_storable(msgspec.to_builtins(data)), order=None)
-    return visible_json(encoded.decode())
-
-
-def _storable(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {_storable(key): _storable(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_storable(value) for value in data]
-    return storable(data) if isinstance(data, str) else data
-
-
 class ProgressBars:
     """One progress bar per task, one after the other; nothing if stderr is no terminal."""
 
@@ -187,25 +158,6 @@ def progress(position: Callable[[int], str] = str) -> Iterator[ProgressBars]:
         yield bars
     finally:
         bars.end()
-
-
-def note(text: str) -> None:
-    """One line for the person at the terminal; stdout stays for results."""
-    print_line(" ".join(text.split()), err=True)
-
-
-def table(rows: Iterable[tuple[str, ...]], header: tuple[str, ...]) -> None:
-    """Rows in aligned columns."""
-    lines = [header, *(tuple(map(visible, row)) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    for line in lines:
-        print_line("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def short(text: str, limit: int) -> str:
-    """The text on one line, cut to `limit` characters."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def fail(error: EdgememError) -> int:

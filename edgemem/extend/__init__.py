@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
     from edgemem.extend.feed import Feed, Subscription
+    from edgemem.extend.output import print_json, print_line
     from edgemem.extend.services import AgentHandle, Service
     from edgemem.extend.transports import Delivery, OutboxBatch, Transport
     from edgemem.hear.listen import Heard, SpeechRecogniser, Word
@@ -118,6 +119,7 @@ _HOMES = {
     "edgemem.events": ("EntityNamed", "Event", "Health", "QuestionAnswered", "SegmentStored", "StreamStatus", "UtteranceHeard"),
     "edgemem.extend.context": ("PluginContext",),
     "edgemem.extend.feed": ("Feed", "Subscription"),
+    "edgemem.extend.output": ("print_json", "print_line"),
     "edgemem.extend.services": ("AgentHandle", "Service"),
     "edgemem.extend.transports": ("Delivery", "OutboxBatch", "Transport"),
     "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
@@ -303,6 +305,8 @@ __all__ = [
     "hookimpl",
     "least_trusted",
     "open_view",
+    "print_json",
+    "print_line",
     "reveal",
     "sure_names",
 ]  # fmt: skip

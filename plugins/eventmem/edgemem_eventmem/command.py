@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from edgemem.cli.app import print_json, print_line
-from edgemem.extend import EdgememError, UsageError, open_view
+from edgemem.extend import EdgememError, UsageError, open_view, print_json, print_line
 from edgemem_eventmem.trajectory import Format, Trajectory, Truth, export, trajectory, with_advantages
 
 if TYPE_CHECKING:
