@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -99,44 +98,6 @@ def test_steps_are_printed_as_they_happen(memory: Path, capsys: pytest.CaptureFi
     steps = [line for line in err.splitlines() if line[:2] in {"1.", "2.", "3."}]
     assert [line.split()[1] for line in steps] == ["survey", "hybrid_search", "visual_inspection"]
     assert "MARKET HALL" in out
-
-
-def test_what_a_timeline_leaves_over_is_written_by_the_recipes_writer_when_idle(
-    memory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from edgemem.cli.app import CommandContext
-    from edgemem.remember.store import Store
-    from edgemem.remember.view import View
-    from edgemem.serve.postponed import PostponedWork
-
-    own = CommandContext(None, ()).recipes.path("vam").read_text(encoding="utf-8")
-    recipe = tmp_path / "short.toml"
-    recipe.write_text(
-        own.replace('{ use = "vam_summarize" }', '{ use = "vam_summarize", max_windows = 1 }').replace('use = "local"', 'use = "vam"')
-    )
-    args = {"min_time": 0, "time_mode": "relative", "granularity_seconds": 5, "prompt": "signs"}
-
-    def timeline(asked: ScriptedCall) -> Any:
-        router = asked.messages[0][1].startswith("# Router")
-        return {"type": "tool", "name": "summarize", "args": args} if router else "A sign."
-
-    with ScriptedServer(timeline) as server:
-        chosen = ("--set", f"openai.base_url={server.base_url}", "--set", "openai.model=scripted")
-        code, out, err = run(capsys, "ask", "a timeline please", "--memory", str(memory), "--recipe", str(recipe), *chosen)
-        assert (code, out.splitlines()[0]) == (0, "A sign."), err
-        assert "are written when the device is idle" in err
-        environment = CommandContext(None, (chosen[1], chosen[3]))
-        with View.open(memory) as view:
-            jobs = [job for job in view.jobs() if job.writer == "vam_summaries"]
-            before = len(view.documents(kinds=("summary",)))
-        assert before == len(jobs) == 1
-        with Store.open(memory) as store:
-            work = PostponedWork(environment, store, lambda: {jobs[0].stream: str(recipe)})
-            while work(time.monotonic() + 5.0):
-                pass
-        with View.open(memory) as view:
-            assert [job for job in view.jobs() if job.writer == "vam_summaries"] == []
-            assert len(view.documents(kinds=("summary",))) > before
 
 
 def test_pictures_are_found_by_the_looks_of_one_that_was_found(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
