@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -55,10 +56,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 R = TypeVar("R", bound=Reply)
+OnStep = Callable[[QuestionStep], object]
 
 Time = int | str | datetime
 """A time: microseconds since 1970 UTC, ISO 8601 text, or a datetime. Without a time zone, that of the settings is used."""
 SearchChannel = Literal["frame", "event", "text", "speech", "entity", "any"]
+
+
+def _ignored(_: QuestionStep) -> None:
+    """No use for the steps of a question."""
+
 
 NAME_WAIT_S = 60.0
 THING_WAIT_S = 300.0
@@ -174,7 +181,7 @@ class Memory:
             if stopped:
                 yield Ingested(source=str(source), error=f"{source}: not ingested: {stopped}")
                 continue
-            advance = None if progress is None else _named(progress, source)
+            advance = None if progress is None else partial(progress, source)
             try:
                 report = self.ingest(source, recipe=recipe, again=again, progress=advance)
             except EdgememError as error:
@@ -327,11 +334,8 @@ class Memory:
         """
         moment_id, picture = (shown, "") if isinstance(shown, int) else (0, str(Path(shown).resolve()) if shown is not None else "")
         request = NameThingRequest(known_us=now_us(), name=name, moment_id=moment_id, picture=picture, box=box, undo=undo)
-
-        def learn(store: Store) -> ThingReply:
-            return taught.name_thing(store, request, self.environment, self.feed, seconds=taught.COMMAND_S, progress=progress)
-
-        return self._changed(request, ThingReply, THING_WAIT_S, learn)
+        learn = partial(taught.name_thing, request=request, environment=self.environment, seconds=taught.COMMAND_S, progress=progress)
+        return self._changed(request, ThingReply, THING_WAIT_S, partial(learn, feed=self.feed))
 
     def _changed(self, request: Request, kind: type[R], wait_s: float, change: Callable[[Store], R]) -> R:
         """What the agent that owns the memory replies; without an agent `change` does it here."""
@@ -367,16 +371,12 @@ class Memory:
         self.feed.publish(QuestionAnswered(question=question, answer=reply.answer))
         return reply, None
 
-    def _of_agent(
-        self, request: AskRequest | SearchRequest, kind: type[R], wait_s: float, on_step: Callable[[QuestionStep], object] = lambda _: None
-    ) -> R | None:
+    def _of_agent(self, request: AskRequest | SearchRequest, kind: type[R], wait_s: float, on_step: OnStep = _ignored) -> R | None:
         """The agent's answer, if it has our settings."""
         sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe), settings=self.environment.digest)
         return self._called(sent, kind, wait_s, "; the memory was read without it", on_step)
 
-    def _called(
-        self, request: Request, kind: type[R], wait_s: float, then: str, on_step: Callable[[QuestionStep], object] = lambda _: None
-    ) -> R | None:
+    def _called(self, request: Request, kind: type[R], wait_s: float, then: str, on_step: OnStep = _ignored) -> R | None:
         """The agent's reply; None when there is none, which is reported unless nothing is wrong."""
         try:
             return call(self.directory, request, kind, wait_s, on_step)
@@ -386,21 +386,14 @@ class Memory:
             return None
 
     def _us(self, time: Time | None) -> int | None:
-        if isinstance(time, str):
-            return from_iso(time, self.environment.settings.timezone)
-        if isinstance(time, datetime):
-            return from_iso(time.isoformat(), self.environment.settings.timezone)
-        return time
+        text = time.isoformat() if isinstance(time, datetime) else time
+        return from_iso(text, self.environment.settings.timezone) if isinstance(text, str) else text
 
     def _span(self, from_: Time | None, to: Time | None) -> tuple[int | None, int | None]:
         from_us, to_us = self._us(from_), self._us(to)
         if from_us is not None and to_us is not None and from_us > to_us:
             raise UsageError("the beginning is later than the end; swap them")
         return from_us, to_us
-
-
-def _named(progress: Callable[[str, int, int | None], None], source: str) -> Progress:
-    return lambda done_us, total_us: progress(source, done_us, total_us)
 
 
 def _recipe_anywhere(recipe: str) -> str:
