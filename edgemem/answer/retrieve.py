@@ -42,6 +42,8 @@ class Hits(Record, frozen=True):
 
     evidence: tuple[Evidence, ...] = ()
     confidence: float = 0.0
+    firing: float = 1.0
+    """How well the vocabulary covers the query: the largest probability that a label fires on a picture of it."""
     silent: str = ""
     """Why the channel could not look at all, such as a missing engine."""
 
@@ -148,9 +150,12 @@ def search(
     if top_k < 1:
         raise UsageError("--top-k must be at least 1")
     query = Query(text=text[:1000], from_us=from_us, to_us=to_us)
-    chosen = list(by_name.values()) if channel == "any" else [r for name, r in by_name.items() if name == channel]
-    lists = [found.evidence for found in (retriever.retrieve(query, view, top_k) for retriever in chosen)]
-    return fuse(lists, top_k) if channel == "any" else [evidence for hits in lists for evidence in hits][:top_k]
+    return fused([retriever.retrieve(query, view, top_k) for name, retriever in by_name.items() if channel in {"any", name}], top_k)
+
+
+def fused(found: Sequence[Hits], k: int) -> list[Evidence]:
+    """The hits of one channel as they are, those of several by reciprocal rank."""
+    return list(found[0].evidence[:k]) if len(found) == 1 else fuse([hits.evidence for hits in found], k)
 
 
 # ------------------------------------------------------------------------------------------------------------------- episodes
@@ -186,10 +191,6 @@ def _episode(group: list[Evidence]) -> Episode:
     best = tuple(sorted(group, key=lambda e: (-e.score, e.t0_us)))
     clear = [e for e in group if e.score >= CLEAR * best[0].score]
     return Episode(
-        stream=group[0].stream,
-        t0_us=clear[0].t0_us,
-        t1_us=max(e.t1_us for e in clear),
-        offset_us=clear[0].offset_us,
-        score=best[0].score,
+        stream=group[0].stream, t0_us=clear[0].t0_us, t1_us=max(e.t1_us for e in clear), offset_us=clear[0].offset_us, score=best[0].score,
         evidence=best,
-    )
+    )  # fmt: skip

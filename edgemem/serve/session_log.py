@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgemem.answer.written import persist, written
 from edgemem.errors import EdgememError
 from edgemem.remember.administration import open_view
 from edgemem.remember.disk.directory import is_paused
 from edgemem.remember.store import Store
+from edgemem.serve.written import persist, written
 
 if TYPE_CHECKING:
     from edgemem.answer.session import Session

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterable, Sequence
 from typing import TypeVar
 
 from edgemem.answer.compose import a, at, listed
 from edgemem.answer.gather import Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
+from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
 from edgemem.records import US, Evidence
@@ -18,11 +20,10 @@ Steps = Generator[Action, Result, T]
 Plan = Steps[Reply]
 Window = tuple[int | None, int | None]
 
-STRONG = 0.4
-"""An appearance counts when its score is at least this share of the best one's; .35 to .45 did equally well on composed streams."""
-CLEAR = 0.6
-"""The share from which on it counts as the first, the last or the n-th."""
-SAME_TRACK_US = 20 * US
+WEAK, STRONG = 0.3, 0.6
+"""Sightings below the first share of the best score are accidents; a track counts from the second share of the best track's strength on.
+Of the things that came several times in three composed streams 52 % are counted right so, 32 % by a share of the best score alone."""
+SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
 
@@ -63,19 +64,22 @@ def window_of(s: Session) -> Window:
 # -------------------------------------------------------------------------------------------------------------------------- tracks
 
 
-def strong(lead: Lead, ordinal: int = 0) -> list[Episode]:
-    """Its appearances as tracks, oldest first: those not much weaker than the best, what is close together as one.
-
-    Where the first, last or n-th is asked for, an unsure one in front shifts all others: only those near the best count.
-    """
-    least = (CLEAR if ordinal else STRONG) * best_score(lead)
-    kept: list[Episode] = []
+def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
+    """Its appearances as tracks, oldest first: what is close together as one, of these only the strong ones."""
+    least = WEAK * best_score(lead)
+    tracks: list[Episode] = []
     for episode in (e for e in lead.episodes if e.score >= least):
-        if kept and kept[-1].stream == episode.stream and episode.t0_us - kept[-1].t1_us < SAME_TRACK_US:
-            kept[-1] = joined(kept[-1], episode)
+        if tracks and tracks[-1].stream == episode.stream and episode.t0_us - tracks[-1].t1_us < SAME_TRACK_US:
+            tracks[-1] = joined(tracks[-1], episode)
         else:
-            kept.append(episode)
-    return kept
+            tracks.append(episode)
+    best = max(map(strength, tracks), default=0.0)
+    return [track for track in tracks if strength(track) >= share * best]
+
+
+def strength(track: Episode) -> float:
+    """Geometric mean of the best sighting's score and of the mean of the best three: a thing is seen for seconds, an accident once."""
+    return math.sqrt(track.score * sum(e.score for e in track.evidence[:3]) / 3)
 
 
 def joined(one: Episode, other: Episode) -> Episode:
@@ -113,19 +117,19 @@ def pick(episodes: Iterable[Episode], ordinal: int) -> Episode | None:
 
 def picked(lead: Lead, ordinal: int) -> Episode:
     """The n-th of its tracks, the best where there are not that many. The lead must have appearances."""
-    return pick(strong(lead, ordinal), ordinal) or best_of(lead)
+    return pick(strong(lead), ordinal) or best_of(lead)
 
 
 # ----------------------------------------------------------------------------------------------------------------------- evidence
 
 
 def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence] = ()) -> tuple[str, ...]:
-    """Ids to cite: the best of each appearance in the order given, then their other sightings."""
+    """Ids to cite: the best of each appearance in the order given, then sightings of the same ones at another time."""
     best, rest = [], []
     for item in [*first, *then]:
         evidence = item.evidence if isinstance(item, Episode) else (item,)
         best.append(evidence[0].id)
-        rest += [e.id for e in evidence[1:4]]
+        rest += [e.id for e in evidence[1:4] if abs(e.t0_us - evidence[0].t0_us) > APPEARANCE_US]
     return tuple(dict.fromkeys(best + rest))
 
 

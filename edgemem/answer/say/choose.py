@@ -11,22 +11,8 @@ import msgspec
 from edgemem.answer.compose import at
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode
-from edgemem.answer.say.base import (
-    Plan,
-    Steps,
-    Window,
-    answered,
-    best_of,
-    best_score,
-    by_score,
-    cite,
-    gather,
-    not_seen,
-    pick,
-    picked,
-    strong,
-    window_of,
-)
+from edgemem.answer.say import base
+from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.say.order import in_order, relate
 from edgemem.answer.say.pictures import colours_of
 from edgemem.answer.say.statements import tell
@@ -74,12 +60,12 @@ def _phrases(s: Session) -> list[str]:
 
 
 def _looked_up(s: Session, window: Window) -> Steps[list[Lead]]:
-    pool = yield from gather(_phrases(s), window)
+    pool = yield from base.gather(_phrases(s), window)
     return list(pool.leads) or [Lead(phrase=phrase) for phrase in _phrases(s)]
 
 
 def _score(lead: Lead) -> float:
-    return max(best_score(lead), lead.confidence)
+    return max(base.best_score(lead), lead.confidence)
 
 
 def _from_words(s: Session, ranked: Sequence[tuple[float, Candidate]]) -> Reply | None:
@@ -101,7 +87,7 @@ def _thing(s: Session) -> Plan:
     """Which of these was seen, by confidence, in the window that the question's relation leaves."""
     place = yield from relate(s)
     if place.missing is not None:
-        return not_seen(s, place.missing)
+        return base.not_seen(s, place.missing)
     low, high = place.window
     slack = _SLACK_US if s.parsed.relation in {"while", "side"} else 0
     leads = yield from _looked_up(s, (low and low - slack, high and high + slack))
@@ -114,12 +100,12 @@ def _neighbour(s: Session) -> Plan:
     Weak sightings of both may stand side by side by chance, but hardly as often as the right pair does.
     """
     ordinal, phrase = take_ordinal(s.parsed.anchors[0])
-    anchor = (*(yield from gather((phrase,), window_of(s))).leads, Lead(phrase=phrase))[0]
-    anchors = [e for e in [pick(strong(anchor, ordinal), ordinal)] if e] if ordinal else list(anchor.episodes)
-    leads = yield from _looked_up(s, window_of(s))
+    anchor = (*(yield from base.gather((phrase,), base.window_of(s))).leads, Lead(phrase=phrase))[0]
+    anchors = [e for e in [base.pick(base.strong(anchor), ordinal)] if e] if ordinal else list(anchor.episodes)
+    leads = yield from _looked_up(s, base.window_of(s))
     pairs = [max(((_pair(s, one, e), e.t0_us, e) for one in anchors for e in lead.episodes), default=None) for lead in leads]
     scores = [pair[0] if pair else 0.0 for pair in pairs]
-    return _best_option(s, leads, scores, [pair and pair[2] for pair in pairs]) if max(scores) > 0 else not_seen(s, anchor)
+    return _best_option(s, leads, scores, [pair and pair[2] for pair in pairs]) if max(scores) > 0 else base.not_seen(s, anchor)
 
 
 def _pair(s: Session, anchor: Episode, other: Episode) -> float:
@@ -131,10 +117,10 @@ def _pair(s: Session, anchor: Episode, other: Episode) -> float:
 def _at_thing(s: Session) -> Plan:
     """Where the target was, or in which colour: each option is looked for in the pictures that show the target."""
     place = yield from relate(s)
-    lead = (*(yield from gather((s.parsed.target,), place.window)).leads, Lead(phrase=s.parsed.target))[0]
+    lead = (*(yield from base.gather((s.parsed.target,), place.window)).leads, Lead(phrase=s.parsed.target))[0]
     if not is_shown(s.parsed, lead):
-        return not_seen(s, lead)
-    chosen = picked(lead, s.parsed.ordinal)
+        return base.not_seen(s, lead)
+    chosen = base.picked(lead, s.parsed.ordinal)
     if s.parsed.form == "colour":
         named = yield from colours_of(s, lead, chosen, tuple(_phrases(s)))
         scores = [float(bool(named) and phrase == named[0]) for phrase in _phrases(s)]
@@ -142,10 +128,10 @@ def _at_thing(s: Session) -> Plan:
         leads = yield from _looked_up(s, (chosen.t0_us - _SLACK_US, chosen.t1_us + _SLACK_US))
         scores = [_score(there) for there in leads]
     if max(scores) <= 0:
-        return not_seen(s, lead)
+        return base.not_seen(s, lead)
     best = max(range(len(scores)), key=lambda i: scores[i])
     text = f"{s.question.options[best].strip()}: {at(chosen, s.question.tz)}."
-    return answered(text, scores[best] / (sum(scores) + _PRIOR) * shown(s.parsed, lead), cite([chosen]), best)
+    return base.answered(text, scores[best] / (sum(scores) + _PRIOR) * shown(s.parsed, lead), base.cite([chosen]), best)
 
 
 def _best_option(s: Session, leads: Sequence[Lead], scores: Sequence[float], chosen: Sequence[Episode | None] = ()) -> Reply:
@@ -155,27 +141,27 @@ def _best_option(s: Session, leads: Sequence[Lead], scores: Sequence[float], cho
     lead, share = leads[best], scores[best] / max(1e-9, sum(scores) + _PRIOR)
     sure = lead.episodes and is_shown(s.parsed, lead)
     if not sure and none is not None and (some := next((one for one in leads if one.episodes), None)):
-        return answered(s.question.options[none], 0.5, cite(by_score(some.episodes)[:3]), none)
+        return base.answered(s.question.options[none], 0.5, base.cite(base.by_score(some.episodes)[:3]), none)
     if not lead.episodes or not (sure or share >= _LEAST_SHARE):
-        return not_seen(s, max(leads, key=lambda one: one.confidence), "any of these")
-    episode = (chosen[best] if chosen else None) or best_of(lead)
-    rest = by_score(e for e in strong(lead) if e.t0_us != episode.t0_us)
-    more = tuple(best_of(other).evidence[0].id for other in leads if other is not lead and other.episodes)
+        return base.not_seen(s, max(leads, key=lambda one: one.confidence), "any of these")
+    episode = (chosen[best] if chosen else None) or base.best_of(lead)
+    rest = base.by_score(e for e in base.strong(lead) if e.t0_us != episode.t0_us)
+    more = tuple(base.best_of(other).evidence[0].id for other in leads if other is not lead and other.episodes)
     text = f"{s.question.options[best].strip()}: {at(episode, s.question.tz)}."
-    return answered(text, share * (0.5 + 0.5 * lead.confidence), cite([episode], rest), best, alternatives=more)
+    return base.answered(text, share * (0.5 + 0.5 * lead.confidence), base.cite([episode], rest), best, alternatives=more)
 
 
 def _order(s: Session, pool: Pool) -> Plan:
     """Which of the options came first or last; before or after."""
     p, first = s.parsed, [words(option.lower())[:1] for option in s.question.options]
     if p.anchors and ["before"] in first and ["after"] in first:
-        found = yield from gather((p.target, p.anchors[0]), window_of(s))
+        found = yield from base.gather((p.target, p.anchors[0]), base.window_of(s))
         reply, which = in_order(s, found.leads, (p.target, p.anchors[0]), pool, granted=True)
         return reply if which is None else with_option(reply, first.index([("before", "after")[which]]))
-    leads = yield from _looked_up(s, window_of(s))
-    if sum(is_shown(p, lead) for lead in leads) < 2:
+    leads = yield from _looked_up(s, base.window_of(s))
+    if sum(bool(lead.episodes) for lead in leads) < 2:
         return _best_option(s, leads, [lead.confidence for lead in leads])
-    reply, best = in_order(s, leads, [option.strip() for option in s.question.options], pool)
+    reply, best = in_order(s, leads, [option.strip() for option in s.question.options], pool, granted=True)
     return with_option(reply, best)
 
 
@@ -203,7 +189,7 @@ def _same(s: Session, reply: Reply) -> Reply:
     no = next((i for i, option in enumerate(s.question.options) if _says(option) == "no"), None)
     if no is None or not reply.text.startswith("No,") or not reply.evidence:
         return reply
-    return answered(reply.text, 1 - reply.confidence, reply.evidence, no)
+    return base.answered(reply.text, 1 - reply.confidence, reply.evidence, no)
 
 
 def _says(option: str) -> str:

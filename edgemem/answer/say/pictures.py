@@ -5,27 +5,11 @@ from __future__ import annotations
 from edgemem.answer.compose import a, at, distinct_readings, listed, quote, scene_text, span_text, the, things
 from edgemem.answer.gather import Lead, Pool
 from edgemem.answer.retrieve import Episode
-from edgemem.answer.say.base import (
-    Plan,
-    Steps,
-    abstain,
-    answered,
-    best_of,
-    best_score,
-    by_score,
-    cite,
-    gather,
-    inspect,
-    look_for,
-    others,
-    others_text,
-    pick,
-    strong,
-    window_of,
-)
+from edgemem.answer.say import base
+from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
-from edgemem.answer.weigh import is_seen, shown
+from edgemem.answer.weigh import is_seen, is_shown, shown
 from edgemem.records import US, Evidence
 
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "grey")
@@ -46,30 +30,30 @@ Told = Steps[tuple[str, float]]
 def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
     p = s.parsed
-    tracks = strong(lead, p.ordinal)
+    tracks = base.strong(lead)
     there = yield from _placed(s, tracks)
     if not is_seen(p) or (p.place and not there and p.kind == "yes_no"):
-        return _unchecked(s, pool, lead, pick(tracks, p.ordinal) or best_of(lead))
+        return _unchecked(s, pool, lead, base.pick(tracks, p.ordinal) or base.best_of(lead))
     tracks, unverified = there or tracks, () if there or not p.place else (p.place,)
-    chosen = _last_of_the_best(tracks) if p.kind == "where" and not p.ordinal else pick(tracks, p.ordinal)
+    chosen = _last_of_the_best(tracks) if p.kind == "where" and not p.ordinal else base.pick(tracks, p.ordinal)
     if chosen is None:
         text = f"I saw {the(lead.phrase)} only {len(tracks)} time{'s' if len(tracks) != 1 else ''}."
-        return abstain(text, confidence=min(0.25, shown(p, lead)), evidence=cite(tracks))
+        return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
     if p.kind == "yes_no" and (thing := (yield from _not_there(s))):
         text = f"I saw {the(lead.phrase)} {at(chosen, s.question.tz)}; of {quote(thing)} I cannot tell."
-        return abstain(text, confidence=0.2, evidence=cite([chosen]), unverified=(thing,))
+        return base.abstain(text, confidence=0.2, evidence=base.cite([chosen]), unverified=(thing,))
     if p.counts == "at_once" and (tally := (yield from _tally(s, lead.phrase))).count > 1:
         text = f"{tally.count} {lead.phrase} at once, {at(tally.evidence[0], s.question.tz)}."
-        return answered(text, 0.6 * tally.confidence, cite(tally.evidence))
+        return base.answered(text, 0.6 * tally.confidence, base.cite(tally.evidence))
     kind = "colour" if p.form == "colour" else p.kind
     say = {"yes_no": _yes, "how_many": _how_many, "how_long": _how_long, "where": _where, "colour": _colour}.get(kind, _when)
     text, share = yield from say(s, lead, tracks, chosen)
     if not text:
         text = f"I saw {the(lead.phrase)} {at(chosen, s.question.tz)}, but no colour stands out."
-        return abstain(text, evidence=cite([chosen]), unverified=("colour",))
+        return base.abstain(text, evidence=base.cite([chosen]), unverified=("colour",))
     text += f" Whether {listed(unverified)}, I cannot tell." if unverified else ""
-    proof = cite([chosen], by_score(e for e in tracks if e is not chosen))
-    return answered(text, share * shown(p, lead), proof, alternatives=others(pool, chosen), unverified=unverified)
+    proof = base.cite([chosen], base.by_score(e for e in tracks if e is not chosen))
+    return base.answered(text, share * shown(p, lead), proof, alternatives=base.others(pool, chosen), unverified=unverified)
 
 
 def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
@@ -77,8 +61,8 @@ def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
     place = s.parsed.place.partition(" ")[2].removeprefix("the ").removeprefix("my ")
     there = []
     for track in tracks[:8] if place else ():
-        lead = yield from look_for(place, (track.t0_us - _BESIDE_US, track.t1_us + _BESIDE_US))
-        there += [track] if lead.episodes and shown(s.parsed, lead) >= 0.5 else []
+        lead = yield from base.look_for(place, (track.t0_us - _BESIDE_US, track.t1_us + _BESIDE_US))
+        there += [track] if is_shown(s.parsed, lead) else []
     return there if place else tracks
 
 
@@ -87,15 +71,15 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode) -> Reply:
     p = s.parsed
     claims = tuple(claim for claim in (p.predicate if not is_seen(p) else "", p.place, p.person) if claim)
     text = f"I saw {the(lead.phrase)} {at(chosen, s.question.tz)}; about {listed(quote(claim) for claim in claims)} I cannot tell."
-    proof = cite([chosen], by_score(strong(lead, p.ordinal)))
-    return abstain(text, confidence=0.2, evidence=proof, alternatives=others(pool, chosen), unverified=claims)
+    proof = base.cite([chosen], base.by_score(base.strong(lead)))
+    return base.abstain(text, confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claims)
 
 
 def _not_there(s: Session) -> Steps[str]:
     """Of "a cat and a dog" the first that was not seen: both must have been there."""
     for thing in s.parsed.things[1:]:
-        other = yield from look_for(thing, window_of(s))
-        if not other.episodes or shown(s.parsed, other) < 0.5:
+        other = yield from base.look_for(thing, base.window_of(s))
+        if not is_shown(s.parsed, other):
             return thing
     return ""
 
@@ -115,14 +99,14 @@ def _when(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> Tol
     until = f" for {round(lasted / US)} s" if lasted >= 2 * US and not read else ""
     since = span_text((s.question.asked_us - chosen.t1_us) / US)
     ago = f" That is {since} before the question." if "how long ago" in p.text else ""
-    more = "" if p.ordinal else others_text(tracks, chosen, tz)
+    more = "" if p.ordinal else base.others_text(tracks, chosen, tz)
     return f"I {_FIRST.get(p.ordinal, '')}saw {the(lead.phrase)} {at(chosen, tz)}{until}{read}.{ago}{more}", 1.0
 
 
 def _where(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> Told:
     """What else was seen there, and when."""
-    near = yield from inspect(s, (chosen.t0_us - US, chosen.t1_us + US), chosen.stream)
-    wide = yield from inspect(s, (chosen.t0_us - _AROUND_US, chosen.t1_us + _AROUND_US), chosen.stream)
+    near = yield from base.inspect(s, (chosen.t0_us - US, chosen.t1_us + US), chosen.stream)
+    wide = yield from base.inspect(s, (chosen.t0_us - _AROUND_US, chosen.t1_us + _AROUND_US), chosen.stream)
     seen = listed(things(near.sights, 5, [lead.phrase]))
     read = listed(dict.fromkeys(quote(r.text, 80) for r in distinct_readings(near.readings or wide.readings, 2)))
     there = "; ".join(part for part in (f"with {seen}" if seen else "", f"near the text {read}" if read else "") if part)
@@ -134,7 +118,7 @@ def _yes(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> Told
     """It was seen: "yes" with the picture; "no, you have" where the question denies it."""
     yield from ()
     word, tz = "No, you have" if s.parsed.negated else "Yes", s.question.tz
-    return f"{word}: I saw {the(lead.phrase)} {at(chosen, tz)}.{others_text(tracks, chosen, tz)}", 1.0
+    return f"{word}: I saw {the(lead.phrase)} {at(chosen, tz)}.{base.others_text(tracks, chosen, tz)}", 1.0
 
 
 def _how_many(s: Session, lead: Lead, tracks: list[Episode], _chosen: Episode) -> Told:
@@ -146,12 +130,12 @@ def _how_many(s: Session, lead: Lead, tracks: list[Episode], _chosen: Episode) -
     times = f"{len(tracks)} time{'s' if len(tracks) != 1 else ''}"
     shown_at = listed([at(e, s.question.tz) for e in tracks[:6]])
     text = f"{times}: I saw {the(lead.phrase)} {shown_at}{' and later' if len(tracks) > 6 else ''}."
-    return text, 0.4 + 0.4 * min(1.0, (weakest - next_best) / best_score(lead) * 2)
+    return text, 0.4 + 0.4 * min(1.0, (weakest - next_best) / base.best_score(lead) * 2)
 
 
 def _tally(s: Session, phrase: str) -> Steps[Tally]:
     """Things in one picture, counted by the detector: near a point in time first, then in the whole stretch."""
-    window, at_us = window_of(s), s.span.at_us
+    window, at_us = base.window_of(s), s.span.at_us
     for from_us, to_us in ((at_us - _POINT_US, at_us + _POINT_US), window) if at_us is not None else (window,):
         tally = yield Count(name=phrase[:100], from_us=from_us, to_us=to_us)
         if isinstance(tally, Tally) and tally.count:
@@ -175,10 +159,10 @@ def _colour(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> 
 
 def colours_of(s: Session, lead: Lead, chosen: Episode, names: tuple[str, ...]) -> Steps[list[str]]:
     """Colour words from best to worst, by how well "<colour> <thing>" fits the pictures of this appearance."""
-    scene = yield from inspect(s, (chosen.best.t0_us, chosen.best.t0_us), chosen.stream)
+    scene = yield from base.inspect(s, (chosen.best.t0_us, chosen.best.t0_us), chosen.stream)
     observed = {sight.colour for sight in scene.sights if sight.colour and sight.name in chosen.best.text}
-    pool = yield from gather([f"{name} {lead.phrase}" for name in names], (chosen.t0_us, chosen.t1_us))
-    scored = [(best_score(one) + (name in observed), name) for name, one in zip(names, pool.leads, strict=False) if one.episodes]
+    pool = yield from base.gather([f"{name} {lead.phrase}" for name in names], (chosen.t0_us, chosen.t1_us))
+    scored = [(base.best_score(one) + (name in observed), name) for name, one in zip(names, pool.leads, strict=False) if one.episodes]
     return [name for _, name in sorted(scored, key=lambda pair: -pair[0])]
 
 
@@ -187,13 +171,13 @@ def colours_of(s: Session, lead: Lead, chosen: Episode, names: tuple[str, ...]) 
 
 def describe(s: Session) -> Plan:
     """What was seen at the time that the question names, first, last, or in all of the memory."""
-    window, at_us, ordinal = window_of(s), s.span.at_us, s.parsed.ordinal
+    window, at_us, ordinal = base.window_of(s), s.span.at_us, s.parsed.ordinal
     if at_us is None and ordinal:
-        ends = (yield from inspect(s, window, limit=2)).evidence
+        ends = (yield from base.inspect(s, window, limit=2)).evidence
         at_us = ends[0 if ordinal > 0 else -1].t0_us if ends else None
-    scene = yield from inspect(s, window if at_us is None else (at_us, at_us), limit=32)
+    scene = yield from base.inspect(s, window if at_us is None else (at_us, at_us), limit=32)
     if not scene.evidence:
-        return abstain("Nothing was recorded then.")
+        return base.abstain("Nothing was recorded then.")
     return scene_reply(s, scene, scene.evidence[0], min(0.9, max((sight.score for sight in scene.sights), default=0.2)))
 
 
@@ -201,4 +185,4 @@ def scene_reply(s: Session, scene: Scene, first: Evidence, sure: float, without:
     """What a scene shows, and when."""
     seen = scene_text(scene, without, limit) or "Something that I cannot name"
     ordered = scene.evidence if first is scene.evidence[0] else scene.evidence[::-1]
-    return answered(f"{seen}, {at(first, s.question.tz)}.", sure, cite(ordered))
+    return base.answered(f"{seen}, {at(first, s.question.tz)}.", sure, base.cite(ordered))
