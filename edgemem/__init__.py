@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """`Memory` is imported when it is first used: `import edgemem` stays quick."""
+    """`Memory` is imported at its first use, so that `import edgemem` is fast."""
     if name == "Memory":
         from edgemem.serve.memory import Memory
 

@@ -1,4 +1,4 @@
-"""Time: integer microseconds UTC, the boot it was read in, and how people write it."""
+"""Time: integer microseconds UTC, the id of the boot, and text forms."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def now_us() -> int:
-    """Wall time, microseconds since 1970 UTC. May jump: a board without a clock battery starts in 1970."""
+    """Wall time, microseconds since 1970 UTC. It may jump: a board without a clock battery starts in 1970."""
     return time.time_ns() // 1000
 
 
 def mono_us() -> int:
-    """Monotonic time of this boot in microseconds. Never jumps; only comparable within one `boot_id()`."""
+    """Monotonic time of this boot in microseconds. It never jumps; it can be compared only within one `boot_id()`."""
     return time.monotonic_ns() // 1000
 
 
 @lru_cache(maxsize=1)
 def boot_id() -> str:
-    """The kernel's id of this boot, or "" where the system does not tell."""
+    """The kernel's id of this boot, or "" if the system does not provide it."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:
@@ -38,20 +38,20 @@ def boot_id() -> str:
 
 
 PLAUSIBLE_US = 1_577_836_800 * US
-"""2020-01-01: a wall clock before it was never set."""
+"""2020-01-01: a wall clock before this time was never set."""
 UNTRUSTED_US = 1 << 62
 """Error bound of a clock that cannot be trusted."""
 JUMP_US = 2 * US
-"""A wall clock that is off by more than this against the monotonic one has been set."""
+"""A wall clock that differs by more than this from the monotonic clock was set."""
 _SETTLE_US = 10 * US
-"""So long a set clock must stand, and the kernel call it synchronised, before a plausible older anchor is given up for it."""
+"""How long a set clock must stay and be synchronised (as the kernel reports) before it replaces a plausible older anchor."""
 _DRIFT = 500e-6
-"""Growth of the error without synchronisation: what the kernel itself assumes (adjtimex, MAXFREQ)."""
+"""Growth of the error without synchronisation: the value that the kernel assumes (adjtimex, MAXFREQ)."""
 _STA_UNSYNC = 0x40
 
 
 class _Timex(ctypes.Structure):
-    """Head of the kernel's `struct timex`, and room for the rest."""
+    """Beginning of the kernel's `struct timex`, and space for the rest."""
 
     _fields_ = (
         ("modes", ctypes.c_uint), ("offset", ctypes.c_long), ("freq", ctypes.c_long), ("maxerror", ctypes.c_long),
@@ -60,7 +60,7 @@ class _Timex(ctypes.Structure):
 
 
 def kernel_error_us() -> int | None:
-    """The kernel's bound on the error of the wall clock; None while no time server disciplines it, or where the system does not tell."""
+    """The kernel's error bound of the wall clock; None if no time server synchronises it, or if the system does not provide it."""
     timex = _Timex()
     try:
         state = ctypes.CDLL(None).adjtimex(ctypes.byref(timex))
@@ -70,7 +70,7 @@ def kernel_error_us() -> int | None:
 
 
 class Stamp(NamedTuple):
-    """A wall time, the monotonic time it was read at, and how far off it may be."""
+    """A wall time, the monotonic time at which it was read, and its largest error."""
 
     t_us: int
     mono_us: int
@@ -82,12 +82,12 @@ class Stamp(NamedTuple):
 
 
 class SteadyClock:
-    """Wall time for a live stream: an anchor on the monotonic clock, so that no set clock reorders what was seen.
+    """Wall time for a live stream: an anchor on the monotonic clock, so that setting the clock does not change the order of moments.
 
-    A clock that was never set (before 2020) is untrusted, and its anchor is given up as soon as the wall clock is plausible. A plausible
-    one that is then set (to 1970, +10 years, -1 hour) is not followed: times go on from the anchor, untrusted, until the clock returns, or
-    until the kernel calls the new time synchronised and it has stood for 10 s. Whoever stored times of this boot then corrects them:
-    wall minus monotonic time has changed (`Transaction.reanchor`).
+    A clock that was never set (before 2020) is untrusted, and its anchor is replaced as soon as the wall clock is plausible. If a plausible
+    clock is then set (to 1970, +10 years, -1 hour), this is not followed: times continue from the anchor, untrusted, until the clock
+    returns, or until the kernel reports the new time as synchronised for 10 s. Stored times of this boot must then be corrected: wall minus
+    monotonic time has changed (`Transaction.reanchor`).
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class SteadyClock:
         self._last_us = -(2**63)
 
     def now(self) -> Stamp:
-        """Strictly growing, unless the anchor has moved since."""
+        """The time; always larger than before, unless the anchor has moved."""
         mono_us = self._mono()
         ahead_us = self._wall() - mono_us
         followed = self._follow(ahead_us, mono_us)
@@ -111,7 +111,7 @@ class SteadyClock:
         return Stamp(self._last_us, mono_us, self._error_us(mono_us) if followed else UNTRUSTED_US)
 
     def _follow(self, ahead_us: int, mono_us: int) -> bool:
-        """Whether the wall clock is where the anchor says; moves the anchor where that is right."""
+        """Whether the wall clock agrees with the anchor; moves the anchor if that is correct."""
         moved_us = ahead_us - self._ahead_us
         if abs(moved_us) <= JUMP_US:
             self._ahead_us, self._jumped_us = ahead_us, None
@@ -122,7 +122,7 @@ class SteadyClock:
         if mono_us + ahead_us < PLAUSIBLE_US or not (known_wrong or confirmed):
             return False
         self._ahead_us, self._anchored_us, self._jumped_us = ahead_us, mono_us, None
-        self._last_us += moved_us  # what was stamped before moves along, so the order stays
+        self._last_us += moved_us  # earlier times move too, so the order is kept
         return True
 
     def _plausible(self, mono_us: int) -> bool:
@@ -134,7 +134,7 @@ class SteadyClock:
 
 
 def to_iso(t_us: int) -> str:
-    """ISO 8601 UTC with milliseconds, such as `2026-05-04T08:00:00.250Z`. Times that no calendar holds are clamped to years 1..9999."""
+    """ISO 8601 UTC with milliseconds, such as `2026-05-04T08:00:00.250Z`. Times outside the calendar are clamped to years 1..9999."""
     try:
         moment = _EPOCH + timedelta(microseconds=t_us)
     except OverflowError:
@@ -143,7 +143,7 @@ def to_iso(t_us: int) -> str:
 
 
 def from_iso(text: str, tz: str = "UTC") -> int:
-    """Microseconds of an ISO 8601 date or time. Without an offset it is meant in `tz`. Raises UsageError with an example."""
+    """Microseconds of an ISO 8601 date or time. Without an offset it is in `tz`. Raises UsageError with an example."""
     cleaned = text.strip()
     if cleaned[-1:] in {"Z", "z"}:
         cleaned = cleaned[:-1] + "+00:00"
@@ -157,7 +157,7 @@ def from_iso(text: str, tz: str = "UTC") -> int:
 
 
 def zone(name: str) -> ZoneInfo:
-    """The IANA time zone `name`. Raises UsageError naming it."""
+    """The IANA time zone `name`. Raises UsageError, which names it."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -170,7 +170,7 @@ def to_local(t_us: int, tz: str = "UTC") -> datetime:
 
 
 def offset_text(offset_us: int) -> str:
-    """A place in a stream as people say it: `0:42`, `12:05` or `1:02:03`."""
+    """A position in a stream as text: `0:42`, `12:05` or `1:02:03`."""
     seconds = max(0, offset_us) // US
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)

@@ -1,4 +1,4 @@
-"""Settings: one strict TOML, overridden by `--set KEY=VALUE`. An unknown key stops the start and names the nearest valid one."""
+"""Settings: one strict TOML file, overridden by `--set KEY=VALUE`. An unknown key is an error, which names the nearest valid key."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ else:
 T = TypeVar("T", bound=msgspec.Struct)
 
 SECRET = ("_key", "_auth")
-"""How the names of keys end whose values are never shown."""
+"""Endings of keys whose values are never shown."""
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What edgemem may use of the board."""
+    """Limits on the resources of the board."""
 
     disk: str = "4GiB"
-    """Cap on everything in the memory directory together."""
+    """Largest size of all files in the memory directory together."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a memory is written."""
+    """Settings for writing a memory."""
 
     durability: Literal["normal", "full"] = "normal"
-    """What a power cut may take: "normal" the last seconds (what was written since the log was last synced), "full" nothing, for a sync
-    with every transaction. A crash of the process takes nothing either way."""
+    """What a power failure may lose: with "normal" the last seconds (data written since the last sync of the log); with "full" nothing,
+    because every transaction is synced. A crash of the process loses nothing in both cases."""
     key_file: str = ""
     """File with the key of an encrypted memory: 64 hexadecimal digits (`edgemem memory keygen FILE`) or a passphrase."""
     key_tpm: str | int = ""
-    """Instead of a file: context file or persistent handle of the key that a TPM keeps, as `tpm2_unseal -c` takes it."""
+    """Instead of a file: context file or persistent handle of a key in a TPM, as for `tpm2_unseal -c`."""
     key_tpm_auth: str = ""
-    """Password or policy of that object, as `tpm2_unseal -p` takes it, such as "pcr:sha256:0,7"."""
+    """Password or policy of that object, as for `tpm2_unseal -p`, such as "pcr:sha256:0,7"."""
 
 
 class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which models run, and how."""
+    """Settings for models."""
 
     threads: int = 0
     """Threads per model; 0 = all cores of the board, at most 4."""
     runtime: list[str] = msgspec.field(default_factory=lambda: ["onnx"])
-    """Runtimes by name, such as ["tensorrt", "onnx"]: a model is loaded by the first that is installed and can load it."""
+    """Runtimes by name, such as ["tensorrt", "onnx"]: the first one that is installed and can load a model is used."""
     runtimes: dict[str, dict[str, Any]] = {}
     """Settings of the runtimes, by name, such as `[engines.runtimes.onnx]`."""
     cards: list[str] = []
     """More folders of engine cards; a card there replaces the shipped one of the same name."""
     roles: dict[str, str] = {}
-    """Card by role, such as `embed_joint = "siglip2-base-hub"`. A role that is not named takes the first card that is fetched."""
+    """Card by role, such as `embed_joint = "siglip2-base-hub"`. For other roles the first fetched card is used."""
 
     def __post_init__(self) -> None:
         if not self.runtime or len(set(self.runtime)) < len(self.runtime):
@@ -67,20 +67,20 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a language model is asked for one task. What is not set is as in the task "default", and then as whoever asks wants it."""
+    """Settings of a language model for one task. Values that are not set come from the task "default", then from the caller."""
 
     max_tokens: int | None = None
-    """Of the answer."""
+    """Limit for the answer."""
     thinking_tokens: int | None = None
-    """Room for what the model thinks before it answers, beside `max_tokens`. Not set: none until a model needed some."""
+    """Tokens for thinking before the answer, in addition to `max_tokens`. Not set: none until a model needs some."""
     reasoning_effort: str | None = None
     """Such as "low", "medium", "high"; passed on to the server."""
     extra_body: dict[str, Any] | None = None
     """Further keys of the request, such as { chat_template_kwargs = { enable_thinking = false } }."""
     vision: bool | None = None
-    """Whether pictures are shown. Not set: where the model can see, as its server tells or as it turned out."""
+    """Whether pictures are sent. Not set: if the model accepts them, as its server reports or as earlier calls showed."""
     silence_s: float | None = None
-    """Longest silence of the server; not set = 240."""
+    """Longest time without data from the server; not set = 240."""
 
     def __post_init__(self) -> None:
         if (self.max_tokens or 1) < 1 or (self.thinking_tokens or 0) < 0 or (self.silence_s is not None and self.silence_s <= 0):
@@ -88,21 +88,21 @@ class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one question may spend on language models. Then the local planner finishes it."""
+    """Limits on the use of language models for one question. After that the local planner finishes it."""
 
     chat: str = ""
-    """Which one answers, by name, such as "openai"; empty = the first that is configured, "none" = none."""
+    """Name of the language model to use, such as "openai"; empty = the first that is configured, "none" = none."""
     tokens_per_question: int = 60_000
     seconds_per_question: float = 600.0
     """Time spent waiting for the model."""
     parallel: int = 4
-    """Calls at the same time, where several are independent, such as looks at several pictures."""
+    """Most simultaneous calls, if they are independent, for example to inspect several pictures."""
     send_pictures: bool = True
-    """Pictures may leave for the model; without it models are asked in words only."""
+    """Whether pictures may be sent to the model; if not, only text is sent."""
     redact: list[str] = []
-    """Regular expressions; what they match is blackened in every text that leaves for a model."""
+    """Regular expressions; matching text is blacked out in every text for a model."""
     tasks: dict[str, TaskSettings] = {}
-    """By task, such as `[models.tasks.planner]`; "default" holds for every task that says nothing else."""
+    """By task, such as `[models.tasks.planner]`; "default" applies to all tasks without their own value."""
 
     def __post_init__(self) -> None:
         if self.parallel < 1:
@@ -114,34 +114,34 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"redact: {pattern!r} is not a regular expression ({error})") from None
 
     def task(self, name: str) -> TaskSettings:
-        """What holds for a task: its own settings over those of "default"."""
+        """The settings of a task: its own ones, else those of "default"."""
         own, default = self.tasks.get(name, TaskSettings()), self.tasks.get("default", TaskSettings())
         both = {key: value if value is not None else getattr(default, key) for key, value in msgspec.structs.asdict(own).items()}
         return TaskSettings(**both)
 
 
 class KeepRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long something is kept: a stream, a place, or a place in a stream."""
+    """How long data is kept: of a stream, of a place, or of a place in a stream."""
 
     keep_days: float
-    """Nothing older stays; 0 = it is never kept at all."""
+    """Nothing older is kept; 0 = it is never stored."""
     stream: str = "*"
     """Name of the stream, with * and ? as wildcards."""
     place: str = ""
     """Scene label, such as "bathroom"; empty = everything of the stream."""
     min_score: float = 0.3
-    """How sure the label must be."""
+    """Least score of the label."""
 
     def __post_init__(self) -> None:
         if self.keep_days < 0:
             raise ValueError("keep_days must not be negative")
 
 
-class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be seen at all. It applies before the first byte is written."""
+class PrivacySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be stored. It is checked before anything is written."""
 
     streams: list[str] = msgspec.field(default_factory=lambda: ["*"])
-    """Streams that consent was given for, with * and ? as wildcards. Of others nothing is kept."""
+    """Streams with consent, with * and ? as wildcards. Nothing of other streams is stored."""
     masks: dict[str, list[tuple[float, float, float, float]]] = {}
     """By stream (with wildcards): rectangles left, top, right, bottom as fractions of the picture that are blackened."""
 
@@ -157,9 +157,9 @@ class RunSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     """A camera (`0`, `/dev/video0`), a URL (`rtsp://...`), a video file or a folder of pictures."""
     stream: str = ""
-    """Name of the stream; empty = the camera's or file's."""
+    """Name of the stream; empty = that of the camera or file."""
     recipe: str = ""
-    """How to see and what to keep; empty = the settings'."""
+    """Recipe of the stream; empty = that of the settings."""
 
     def __post_init__(self) -> None:
         if not self.source.strip():
@@ -167,39 +167,39 @@ class RunSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `edgemem run` sees, and where it remembers."""
+    """Settings of `edgemem run`."""
 
     memory: str = ""
     """The memory's directory."""
     sources: list[RunSource] = []
     services: list[dict[str, Any]] = []
-    """What runs beside the agent: `use` names a service of a plugin, the other keys are its parameters."""
+    """Services that run beside the agent: `use` names a service of a plugin, the other keys are its parameters."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that a configuration file may say."""
+    """All settings of a configuration file."""
 
     home: str = ""
     """Data directory; empty = EDGEMEM_HOME, else the XDG data directory."""
     recipe: str = "default"
     timezone: str = "UTC"
-    """IANA zone in which questions mean "today" and answers tell the time."""
+    """IANA time zone for "today" in questions and for times in answers."""
     plugins_dirs: list[str] = []
     recipes_dirs: list[str] = []
     budget: Budget = Budget()
     store: StoreSettings = StoreSettings()
-    privacy: Privacy = Privacy()
+    privacy: PrivacySettings = PrivacySettings()
     retention: list[KeepRule] = []
-    """Rules beside the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
+    """Rules in addition to the recipe's retainer, such as `[[retention]] stream = "door"  keep_days = 7`."""
     engines: EngineSettings = EngineSettings()
     models: ModelSettings = ModelSettings()
     run: RunSettings = RunSettings()
     tables: dict[str, dict[str, Any]] = {}
-    """Tables that belong to plugins, by name, not checked yet; a file writes them at the top, as `[openai]`."""
+    """Tables of plugins, by name, not checked yet; in a file they are at the top level, such as `[openai]`."""
 
 
 def home_dir(settings: Settings) -> Path:
-    """The one directory for built things: fetched weights, caches, media."""
+    """The directory for fetched weights, caches and media."""
     named = settings.home or os.environ.get("EDGEMEM_HOME", "")
     if named:
         return Path(named).expanduser()
@@ -215,7 +215,7 @@ def firmware_dir() -> Path:
 
 
 def parse_bytes(text: str) -> int:
-    """`"64MiB"`, `"1.5 GB"`, `"4096"` -> bytes. Raises UsageError with an example."""
+    """The bytes of a text such as `"64MiB"`, `"1.5 GB"`, `"4096"`. Raises UsageError with an example."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
     unit = _UNITS.get(match[2].upper()) if match else None
     if match is None or unit is None:
@@ -224,7 +224,7 @@ def parse_bytes(text: str) -> int:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dict. Raises UsageError naming the file and the line."""
+    """A TOML file as a dict. Raises UsageError, which names the file and the line."""
     try:
         return dict(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -236,7 +236,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def convert(data: Any, kind: type[T], where: str) -> T:
-    """Check plain data against a strict Struct. Raises UsageError naming `where`, the key, and the nearest valid key."""
+    """Convert plain data to a strict Struct. Raises UsageError, which names `where`, the key, and the nearest valid key."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
@@ -277,7 +277,7 @@ def _put(data: dict[str, Any], keys: list[str], value: Any, item: str) -> None:
 
 
 def _value(text: str) -> Any:
-    """A TOML value where the text is one (`3`, `true`, `["a"]`), else the text itself."""
+    """The TOML value of a text (`3`, `true`, `["a"]`), else the text itself."""
     try:
         return tomllib.loads(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:
@@ -307,14 +307,14 @@ def _is_struct(kind: Any) -> bool:
 
 
 def dump(settings: Settings) -> Mapping[str, Any]:
-    """Settings as plain data, plugins' tables beside the core's own, for `edgemem config show`."""
+    """Settings as plain data, with the tables of plugins, for `edgemem config show`."""
     plain: dict[str, Any] = msgspec.to_builtins(settings)
     tables: dict[str, Any] = plain.pop("tables")
     return _without_keys(plain | tables)  # type: ignore[no-any-return]
 
 
 def _without_keys(value: Any) -> Any:
-    """The same with asterisks for everything that is called `..._key`: what is shown may be pasted into a report."""
+    """The same with asterisks for secret values, because a user may paste the output into a report."""
     if not isinstance(value, dict):
         return value
     return {name: "***" if name.endswith(SECRET) and inner else _without_keys(inner) for name, inner in value.items()}

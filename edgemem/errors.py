@@ -1,4 +1,4 @@
-"""Errors that a user may meet. Each carries one line that says what to do, and the exit code of the command line."""
+"""Errors for users. Each has one line that says what to do, and the exit code of the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class EdgememError(Exception):
-    """Base of every error edgemem raises on purpose. `exit_code` follows the command line's contract."""
+    """Base of all errors that edgemem raises itself. `exit_code`: of the command line."""
 
     exit_code = 1
 
@@ -31,29 +31,29 @@ class FetchError(EngineError):
 
 
 class ChatError(EngineError):
-    """A language model that is not configured, does not answer, refuses, or would cost more than is allowed."""
+    """A language model that is not configured, does not answer, refuses, or would exceed a cost limit."""
 
 
 class MemoryDirError(EdgememError):
-    """A memory directory that is not one, is locked, too new, read-only, corrupt or on a full disk."""
+    """A directory that is no memory, or is locked, too new, read-only, corrupt or on a full disk."""
 
 
 class OldSchemaError(MemoryDirError):
-    """A memory that an earlier version wrote: readers need it brought up to date first."""
+    """A memory of an earlier version: it must be migrated before it can be read."""
 
 
 class MemoryKeyError(MemoryDirError):
-    """A key that is missing, wrong, unreadable or one too many: exit code 2, because the configuration is to be put right."""
+    """A key that is missing, wrong, unreadable or not needed: exit code 2, because the configuration must be corrected."""
 
     exit_code = 2
 
 
 class BudgetError(MemoryDirError):
-    """A write that cannot fit into the byte budget, or a budget that is too small. Nothing of it was written."""
+    """A write that does not fit into the byte budget, or a budget that is too small. Nothing was written."""
 
 
 class PluginError(UsageError):
-    """A plugin that breaks the contract: names the plugin, the hook or key, and the nearest valid one."""
+    """A plugin that violates the contract; the message names the plugin, the hook or key, and the nearest valid one."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -66,4 +66,4 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 class PluginFailure(EdgememError):  # noqa: N818 - a failure that was counted, not an error to report
-    """A plugin's object raised, or its circuit is open after repeated failures. Callers count it and go on without it."""
+    """A plugin's object raised an error, or is switched off after repeated failures. Callers count it and continue without it."""

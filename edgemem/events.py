@@ -1,6 +1,6 @@
-"""What the agent reports while it runs: frozen records that services, servers and programs get from its feed.
+"""Events of the agent: frozen records that services, servers and programs get from its feed.
 
-An event comes after the fact: what it is about is in the memory already.
+An event is sent after its data is in the memory.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Literal
 from edgemem.records import Answer, Entity, Question, Record, Segment, Utterance
 
 StreamState = Literal["starting", "seeing", "blind", "seen"]
-"""Of a stream: not open yet, frames come, nothing is seen just now, a recording that was seen to its end."""
+"""State of a stream: not open yet; frames arrive; nothing is seen now; a recording was seen to its end."""
 
 
 class StreamStatus(Record, frozen=True):
-    """One stream of the agent. `blind` says why nothing is seen; `frames` counts since the agent began."""
+    """One stream of the agent. `blind`: the reason why nothing is seen; `frames`: number since the start of the agent."""
 
     stream: str
     state: StreamState
@@ -23,23 +23,23 @@ class StreamStatus(Record, frozen=True):
 
 
 class SegmentStored(Record, frozen=True, tag=True):
-    """A segment was closed and stored. What its writers wrote about it is in the memory, unless a writer works later."""
+    """A segment was closed and stored. The texts of its writers are in the memory, except those of slow writers."""
 
     segment: Segment
 
 
 class UtteranceHeard(Record, frozen=True, tag=True):
-    """A stretch of speech was stored. Its speaker is a name, "speaker 3", or "" while nobody knows."""
+    """An utterance was stored. Its speaker is a name, "speaker 3", or "" if unknown."""
 
     utterance: Utterance
 
 
 class EntityNamed(Record, frozen=True, tag=True):
-    """Somebody or something got a name, or lost it again: `entity.name` is what it is called from now on."""
+    """An entity got a name or lost it: `entity.name` is its name from now on."""
 
     entity: Entity
     before: str
-    """What it was called until now, such as "speaker 3"."""
+    """Its previous name, such as "speaker 3"."""
     known_us: int
 
 
@@ -51,15 +51,15 @@ class QuestionAnswered(Record, frozen=True, tag=True):
 
 
 class Health(Record, frozen=True, tag=True):
-    """A part of the agent changed its state: a stream became blind or sees again, a service failed."""
+    """A part of the agent changed its state: a stream stopped seeing or sees again, or a service failed."""
 
     kind: Literal["stream", "service"]
     name: str
     well: bool
     t_us: int
     why: str = ""
-    """Where it is not well: one line for a person."""
+    """If there is a problem: one line for a person."""
 
 
 Event = SegmentStored | UtteranceHeard | EntityNamed | QuestionAnswered | Health
-"""Everything that the feed carries. Its first field "type" names the record on a wire."""
+"""All events of the feed. In JSON the first field "type" names the record."""

@@ -1,4 +1,4 @@
-"""Fault isolation: a component or thread that fails costs its part, the failure is counted and reported, and seeing goes on.
+"""Fault isolation: if a component or thread fails, its result is missing, the failure is counted and reported, and the run continues.
 
 This file and `extend/guard.py` are the only places that catch every kind of exception.
 """
@@ -15,17 +15,17 @@ R = TypeVar("R")
 
 
 class FaultIsolation:
-    """Runs components so that their failures become notes in the report of a run. May be used from several threads."""
+    """Runs components; failures become notes in the report of a run. May be used from several threads."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def attempt(self, what: str, otherwise: Any, action: Callable[..., Any], *args: Any) -> Any:
-        """The result of `action`, or `otherwise` where it raises, which is noted under the name `what`.
+        """The result of `action`, or `otherwise` if it raises an error, which is noted under the name `what`.
 
-        A MemoryDirError is raised on, because a memory that cannot be written ends the run. What exceeds the byte budget (BudgetError)
-        is left out like any other failure.
+        A MemoryDirError is raised again, because a run cannot continue if the memory cannot be written. A BudgetError is noted like any
+        other failure.
         """
         try:
             return action(*args)
@@ -42,19 +42,19 @@ class FaultIsolation:
         self.note(f"{what}: {one_line(error)}")
 
     def note(self, line: str) -> None:
-        """One line for a person; the same line again is counted."""
+        """Note one line for a person; equal lines are counted."""
         with self._lock:
             self._counts[line] = self._counts.get(line, 0) + 1
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All notes in the order in which they first came."""
+        """All notes, in the order of their first occurrence."""
         with self._lock:
             return counted_lines(self._counts)
 
 
 def call_isolated(action: Callable[[], R], failed: Callable[[Exception], R]) -> R:
-    """The result of `action`, or what `failed` makes of any error of it. For threads, which would otherwise end without a report."""
+    """The result of `action`; after any error, the result of `failed`. For threads, which would otherwise end without a report."""
     try:
         return action()
     except Exception as error:  # noqa: BLE001 - the one place where any error of a thread is caught
@@ -62,7 +62,7 @@ def call_isolated(action: Callable[[], R], failed: Callable[[Exception], R]) -> 
 
 
 def run_thread(name: str, action: Callable[[], object], failed: Callable[[Exception], object]) -> threading.Thread:
-    """Run `action` in a new daemon thread of this name, which is returned; an error of it goes to `failed`, in that thread."""
+    """Run `action` in a new daemon thread with this name and return the thread; `failed` is called in it with an error."""
     thread = threading.Thread(target=call_isolated, args=(action, failed), name=name, daemon=True)
     thread.start()
     return thread
@@ -74,5 +74,5 @@ def one_line(error: BaseException) -> str:
 
 
 def counted_lines(counts: dict[str, int]) -> tuple[str, ...]:
-    """Each line, with how often it came where that was more than once."""
+    """Each line, with its count if that is more than one."""
     return tuple(f"{line} ({times} times)" if times > 1 else line for line, times in counts.items())

@@ -1,7 +1,7 @@
-"""The nouns. Frozen, typed records that may cross from one room to another; units are in the names.
+"""The basic records: frozen and typed, shared by all packages; units are in the names.
 
-Times are integer microseconds since 1970 UTC (`t_us`). A source also gives the monotonic time and the boot it belongs to
-(`mono_us`, `boot_id`), because boards without a clock battery start in 1970 and jump when the network comes.
+Times are integer microseconds since 1970 UTC (`t_us`). A source also gives the monotonic time and the boot it belongs to (`mono_us`,
+`boot_id`), because boards without a clock battery start in 1970 and jump when the network is available.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     Samples = npt.NDArray[np.float32]
     """Mono sound: float32 [n] at `SOUND_RATE_HZ`, -1..1."""
 else:
-    # msgspec resolves annotations at run time; arrays never cross a wire, so any object will do there.
+    # msgspec resolves annotations at run time; arrays are never serialised, so any object is allowed there.
     Image = Matrix = Vector = Samples = Any
 
 US = 1_000_000
 """Microseconds in a second."""
 SOUND_RATE_HZ = 16_000
-"""Sample rate of all sound: what speech models take."""
+"""Sample rate of all sound, as speech models need it."""
 BEFORE_START_US, AFTER_END_US = -(1 << 62), 1 << 62
 """Offsets before everything in a stream and after everything in it."""
 
 Channel = Literal["frame", "event", "text", "speech", "entity"]
-"""Where evidence was found, as `edgemem search --channel` names it."""
+"""Where evidence was found; a value of `edgemem search --channel`."""
 Origin = Literal["user", "system", "caption", "ocr", "asr", "document"]
-"""Who said a stored string. A summary inherits the least trusted of its parts."""
+"""Source of a stored text. A summary has the least trusted origin of its parts."""
 _TRUST: tuple[Origin, ...] = ("user", "system", "caption", "document", "asr", "ocr")
-"""From the most to the least trusted. What stands in the scene (ocr) anyone can put there; to be heard they must be near."""
+"""From the most to the least trusted. Anyone can put text into a scene (ocr); to be heard (asr), a person must be near."""
 
 
 def least_trusted(*origins: Origin) -> Origin:
-    """The origin of a text that was made from others. Of none it is the system's own."""
+    """The origin of a text that was made from others; "system" if there are none."""
     return max(origins, key=_TRUST.index, default="system")
 
 
@@ -51,7 +51,7 @@ Status = Literal["answered", "abstained", "deferred"]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every noun: frozen, named, slotted."""
+    """Base of all records: frozen, with keyword arguments and slots."""
 
 
 class Box(Record, frozen=True, array_like=True):
@@ -78,21 +78,21 @@ class Frame(Record, frozen=True):
     image: Image
     mono_us: int = 0
     boot_id: str = ""
-    """Of a live source; "" for a recording, whose times are taken as they are given."""
+    """Boot of a live source; "" for a recording, whose times are used unchanged."""
     error_us: int = 0
-    """How far off `t_us` may be; `clock.UNTRUSTED_US` where the clock cannot be trusted."""
+    """Largest error of `t_us`; `clock.UNTRUSTED_US` if the clock cannot be trusted."""
 
 
 class Sound(Record, frozen=True):
-    """A stretch of mono sound. The next one of its stream begins where it ends, or later: a gap."""
+    """A piece of mono sound. The next piece of its stream begins where it ends, or later after a gap."""
 
     stream: str
     t_us: int
     offset_us: int
-    """Of its first sample, counted from the stream's first frame: sound that begins before it has a negative one."""
+    """Offset of its first sample from the stream's first frame; negative for sound before that frame."""
     samples: Samples
     live: bool = False
-    """What comes next does not wait: a recogniser that falls behind must leave something out."""
+    """Whether the sound is live: a recogniser that is too slow must leave some out."""
 
     @property
     def duration_us(self) -> int:
@@ -106,7 +106,7 @@ class Sound(Record, frozen=True):
 
 
 class Utterance(Record, frozen=True):
-    """A stretch of speech or of subtitle text."""
+    """A piece of speech or of subtitle text."""
 
     stream: str
     seq: int
@@ -126,11 +126,11 @@ class Observation(Record, frozen=True):
     score: float
     box: Box | None = None
     colour: str = ""
-    """Dominant colour word of the box, where one stands out (for `object` and `label`)."""
+    """Dominant colour word of the box, if there is one (for `object` and `label`)."""
 
 
 class Moment(Record, frozen=True):
-    """A frame that was kept. Its picture and its vectors are fetched through the view by `id`."""
+    """A frame that was kept. A view returns its picture and its vectors by `id`."""
 
     id: int
     stream: str
@@ -143,12 +143,12 @@ class Moment(Record, frozen=True):
     tier: Tier
     segment_id: int | None = None
     role: str = ""
-    """"", or what protects it: "first", "last", "representative" ..."""
+    """"", or the reason for its protection: "first", "last", "representative" ..."""
     pinned: bool = False
 
 
 class Segment(Record, frozen=True):
-    """A stretch of a stream, named by the segmenter that cut it. Five systems have five notions; each keeps its own."""
+    """A part of a stream, with the name of its segmenter. Different systems have different segments; each has its own."""
 
     id: int
     stream: str
@@ -157,15 +157,15 @@ class Segment(Record, frozen=True):
     t1_us: int
     offset_us: int
     representative_id: int | None = None
-    """The moment that stands for it."""
+    """The moment that represents it."""
     level: int = 0
-    """0 is the lowest; those of one segmenter lie in segments of the level above."""
+    """0 is the lowest; segments of one segmenter are within segments of the next higher level."""
     parent_id: int | None = None
-    """The segment that it lies in, once that closed."""
+    """The segment that contains it, when that is closed."""
 
 
 class Text(Record, frozen=True, kw_only=True):
-    """What is written about a segment or a window, or was said then."""
+    """A text about a segment or a window, or an utterance."""
 
     kind: str
     """"event", "caption", "summary", "text" ..."""
@@ -178,18 +178,18 @@ class Text(Record, frozen=True, kw_only=True):
     origin: Origin
     segment_id: int | None = None
     moment_id: int | None = None
-    """The moment whose picture proves it."""
+    """The moment whose picture is its evidence."""
 
 
 class Document(Text, frozen=True, kw_only=True):
-    """A text that is stored. Versioned: `known_us` is when it became known, `until_us` when replaced."""
+    """A stored text. Versioned: `known_us` is the time when it became known, `until_us` the time when it was replaced."""
 
     id: int
     until_us: int | None = None
 
 
 class Entity(Record, frozen=True):
-    """Someone or something that the memory tells apart by name."""
+    """Someone or something that the memory identifies by name."""
 
     id: int
     kind: str
@@ -197,11 +197,11 @@ class Entity(Record, frozen=True):
     name: str
     aliases: tuple[str, ...] = ()
     segment_id: int | None = None
-    """The segment that it stands for, where it is an event."""
+    """The segment that it represents, if it is an event."""
 
 
 class Quote(Record, frozen=True):
-    """What a relation rests on: the words, who said them, and the document or the picture they come from."""
+    """Evidence of a relation: the words, their origin, and the document or the moment that contains them."""
 
     text: str
     origin: Origin
@@ -210,7 +210,9 @@ class Quote(Record, frozen=True):
 
 
 class Relation(Record, frozen=True):
-    """A timed, sourced, versioned edge: `source` did `type` to `target` from `t0_us` to `t1_us` (EGAgent's triples, HOMER's edges)."""
+    """An edge with time, sources and versions: `source` has the relation `type` to `target` from `t0_us` to `t1_us` (EGAgent's triples,
+    HOMER's edges).
+    """
 
     id: int
     type: str
@@ -225,7 +227,7 @@ class Relation(Record, frozen=True):
 
 
 class Evidence(Record, frozen=True):
-    """A pointer to what proves an answer. `id` is `m<moment>`, `d<document>` or `r<relation>`; `edgemem show` opens it."""
+    """A reference to the evidence of an answer. `id` is `m<moment>`, `d<document>` or `r<relation>`; `edgemem show` opens it."""
 
     id: str
     channel: Channel
@@ -238,7 +240,7 @@ class Evidence(Record, frozen=True):
 
 
 class Usage(Record, frozen=True):
-    """What a question cost."""
+    """Cost of a question."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -246,18 +248,18 @@ class Usage(Record, frozen=True):
 
 
 class Question(Record, frozen=True):
-    """What is asked, when, and up to which time the memory may be read."""
+    """A question, its time, and the time up to which the memory may be read."""
 
     text: str
     asked_us: int
     as_of_us: int
     options: tuple[str, ...] = ()
     tz: str = "UTC"
-    """IANA zone in which "today" and "at noon" are meant."""
+    """IANA time zone for "today" and "at noon"."""
 
 
 class Answer(Record, frozen=True):
-    """Text, option and status, with the evidence. `notes` say which fallback answered and what was unsure."""
+    """Text, option and status, with the evidence. `notes` say which fallback answered and what was uncertain."""
 
     question: str
     status: Status
@@ -268,7 +270,7 @@ class Answer(Record, frozen=True):
     steps: int
     usage: Usage
     alternatives: tuple[Evidence, ...] = ()
-    """What else it might be, best first; never needed for the answer."""
+    """Other possible evidence, best first; not needed for the answer."""
     unverified: tuple[str, ...] = ()
-    """Parts of the question that nothing in the memory shows or denies."""
+    """Parts of the question that the memory neither confirms nor denies."""
     notes: tuple[str, ...] = ()

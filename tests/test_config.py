@@ -1,4 +1,4 @@
-"""Settings are strict, and say what is wrong in one line."""
+"""Settings are strict, and errors are one line."""
 
 from pathlib import Path
 

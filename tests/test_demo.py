@@ -1,4 +1,4 @@
-"""The demo is true: the film is remembered, the five questions get right answers, and each has its picture."""
+"""The demo works: the film is remembered, the five questions get right answers, and each has its picture."""
 
 from __future__ import annotations
 

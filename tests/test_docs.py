@@ -1,4 +1,4 @@
-"""The pages are true: their links lead somewhere, and every shell and Python block runs, or says why it does not."""
+"""The pages are correct: their links work, and every shell and Python block runs, or states why not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _id(page: Path) -> str:
 
 
 def _anchors(page: Path) -> set[str]:
-    """As a forge makes them of headings: lower case, no punctuation, dashes for spaces."""
+    """The anchor of a heading, as on code hosting sites: lower case, no punctuation, dashes for spaces."""
     headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -70,7 +70,7 @@ def _blocks(page: Path, *languages: str) -> list[tuple[str, str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in RUN_HERE if _blocks(page, "sh", "python")], ids=_id)
 def test_every_block_runs(page: Path, walk: Path, engines: Engines, weights_home: Path, tmp_path: Path) -> None:
-    """In the order of the page, in one directory. A command that abstains (exit code 3) has done its work."""
+    """In the order of the page, in one directory. A command that abstains (exit code 3) is correct."""
     assert engines.has("embed_joint")
     (tmp_path / "walk.mp4").symlink_to(walk)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -1,4 +1,4 @@
-"""The plugin tutorial is true: its files are written and its commands are run, in order."""
+"""The plugin tutorial is correct: its files are written and its commands are run, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same install works on the oldest and the newest Python: installed in an environment of its own, it remembers and answers."""
+"""The same installation works on the oldest and the newest Python: in a separate environment it ingests and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is published is what works: each distribution is built, and its wheel is looked into and installed."""
+"""The published packages work: each distribution is built, and its wheel is checked and installed."""
 
 from __future__ import annotations
 

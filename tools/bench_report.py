@@ -1,10 +1,10 @@
-"""Write docs/benchmarks.md: run benchmark scripts and put what each printed into its section.
+"""Write docs/benchmarks.md: run benchmark scripts and put the output of each into its section.
 
     python tools/bench_report.py [NAME...] [--out docs/benchmarks.md] [--eval DIR --work DIR]
 
 NAME is a script of tools/bench without its ending; none = all of them. With `--eval` (a folder of streams and questions made elsewhere, see
-`tools/eval/all.py`) the section `answers` is written instead: how well questions are answered. A section holds what the script is about,
-the machine, the day, the command and its output, letter by letter. Sections of scripts that are not run now stay as they are.
+`tools/eval/all.py`) the section `answers` is written instead: how well questions are answered. A section contains the purpose of the
+script, the machine, the day, the command and its unchanged output. Sections of scripts that are not run now are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SECTION = re.compile(r"^## (?P<name>\S+)\n.*?(?=^## |\Z)", re.MULTILINE | re.DO
 
 
 def sections(page: str) -> dict[str, str]:
-    """The sections of a page, by script."""
+    """The sections of a page, by name of the script."""
     return {found["name"]: found[0].rstrip() + "\n" for found in _SECTION.finditer(page)}
 
 
@@ -44,7 +44,7 @@ def machine() -> str:
 
 
 def section(script: Path, arguments: list[str], shown: str = "", name: str = "") -> str:
-    """Run a script and describe it; `shown` is the command as the page names it. Raises SystemExit when it fails."""
+    """Run a script and describe it; `shown` is the command for the page. Raises SystemExit if it fails."""
     purpose = (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
     where = machine()
     done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=False, cwd=ROOT)
@@ -56,7 +56,7 @@ def section(script: Path, arguments: list[str], shown: str = "", name: str = "")
 
 
 def main() -> None:
-    """Run what is named and write the page after each script, so that a later failure loses nothing."""
+    """Run the named scripts and write the page after each one, so that a later failure loses nothing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def write(page: Path, name: str, text: str) -> None:
-    """Put a section in its place on the page."""
+    """Insert or replace a section of the page."""
     known = sections(page.read_text(encoding="utf-8")) if page.exists() else {}
     known[name] = text
     page.write_text("\n".join([HEAD, *(known[key] for key in sorted(known))]), encoding="utf-8")

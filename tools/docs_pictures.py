@@ -1,7 +1,7 @@
 """Draw the pictures of the README from a finished demo: `python tools/docs_pictures.py DEMO_DIR`.
 
-DEMO_DIR is what `edgemem demo --out DEMO_DIR` left. Writes docs/pictures/timeline.png (a part of the contact sheet) and
-docs/pictures/answer.png (a question as it was asked, its answer as it was printed, and its evidence).
+DEMO_DIR is the output of `edgemem demo --out DEMO_DIR`. Writes docs/pictures/timeline.png (a part of the contact sheet) and
+docs/pictures/answer.png (a question, its printed answer, and its evidence).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INK, DIM, PAPER, ACCENT = (236, 238, 241), (150, 158, 168), (22, 25, 30), (88, 1
 
 
 def save(picture: Image.Image, path: Path) -> None:
-    """Small enough for a repository: a palette instead of full colour."""
+    """Save a small file for the repository: with a palette instead of full colour."""
     picture.quantize(COLOURS).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1024} KiB")
 
@@ -35,7 +35,7 @@ def timeline(demo: Path) -> Image.Image:
 
 
 def answer(demo: Path) -> Image.Image:
-    """A question, its answer and the picture that proves it."""
+    """A question, its answer and the picture that is its evidence."""
     with Memory.open(demo / "memory") as memory:
         found = memory.ask(QUESTION)
         item = found.evidence[0]

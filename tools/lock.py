@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Write constraints.txt: one exact version of everything, for every Python we support.
 
-Each interpreter resolves the whole project by itself (`pip install --dry-run --report`); where they disagree, the line carries a
-marker.
+Each interpreter resolves the whole project (`pip install --dry-run --report`); if the versions differ, the line has a marker.
 
     tools/lock.py [python3.10 python3.11 python3.12 python3.13]    the interpreters to support, found on PATH
 """
@@ -46,7 +45,7 @@ def _name(name: str) -> str:
 
 
 def lines(resolved: dict[str, dict[str, str]]) -> list[str]:
-    """One line a distribution, or one per Python where versions differ."""
+    """One line per distribution, or one per Python version if they differ."""
     out = []
     for name in sorted(set().union(*resolved.values())):
         versions = {minor: found[name] for minor, found in resolved.items() if name in found}

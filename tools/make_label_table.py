@@ -1,15 +1,15 @@
-"""Write what WordNet 3.0 knows about the labels of the classifier (ImageNet-1k) and the detector (COCO-80), as data of `edgemem/infer`.
+"""Write the entries of WordNet 3.0 for the labels of the classifier (ImageNet-1k) and the detector (COCO-80), as data of `edgemem/infer`.
 
     apt-get download wordnet-base && dpkg-deb -x wordnet-base_*.deb wordnet
     python tools/make_label_table.py --wordnet wordnet/usr/share/wordnet \
         --imagenet efficientnet_labels.txt --out edgemem/infer
 
-The 1,000 ImageNet labels are synsets listed in the order of their WordNet offsets, each written as its lemmas with commas between. So
-a label's synset is the one that holds its lemmas; the order decides where several do ("crane" the bird comes before the machine).
-`labels.tsv` has the columns set, label (as the model lists it), name (short, unique within its set), synset, synonyms, hypernyms
-(parent first), gloss; lists use `|`. `nouns.txt.gz` places the nouns a person may ask for among the labels. Its first part has a line
-`@synset content parent...` for every synset above or at a label; its second part a line `lemma synset...` for the first two senses that are
-physical things, each the nearest synset of the first part, with `<` before it where the noun lies below that synset ("pug" below "dog").
+The 1,000 ImageNet labels are synsets listed in the order of their WordNet offsets, each written as its lemmas separated by commas. So a
+label's synset is the one with its lemmas; if there are several, the order decides ("crane" the bird comes before the machine). `labels.tsv`
+has the columns set, label (as the model lists it), name (short, unique within its set), synset, synonyms, hypernyms (parent first), gloss;
+lists use `|`. `nouns.txt.gz` relates the nouns that a person may ask for to the labels. Its first part has a line `@synset content
+parent...` for every synset above or at a label; its second part a line `lemma synset...` for the first two senses that are physical things,
+each the nearest synset of the first part, with `<` before it if the noun is below that synset ("pug" below "dog").
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ COCO_SENSE = {
     "toaster": ("toaster", 2), "cat": ("cat", 1), "dog": ("dog", 1), "glass": ("glass", 2),
     "baseball_glove": ("baseball_glove", 1),
 }  # fmt: skip
-"""The WordNet noun sense meant, where it is not the first one or the lemma is spelt otherwise."""
+"""The right noun sense in WordNet, if it is not the first one or the lemma has another spelling."""
 TOO_WIDE = frozenset(
     [
         "entity",
@@ -157,7 +157,7 @@ TOO_WIDE = frozenset(
         "process",
     ]
 )
-"""Hypernyms that say nothing: almost every label has them."""
+"""Hypernyms without information: almost every label has them."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def read_synsets(path: Path) -> dict[int, Synset]:
 
 
 def read_senses(path: Path) -> dict[str, list[int]]:
-    """`index.noun` as lemma -> offsets, commonest sense first."""
+    """`index.noun` as lemma -> offsets, the most common sense first."""
     senses = {}
     for line in path.read_text().splitlines():
         if not line.startswith("  "):
@@ -197,7 +197,8 @@ def read_senses(path: Path) -> dict[str, list[int]]:
 
 
 def resolve(labels: list[str], synsets: dict[int, Synset], senses: dict[str, list[int]]) -> list[int]:
-    """The synset of every label: it holds the label's lemmas, and offsets rise along the list. Of such chains, the commonest senses."""
+    """The synset of every label: it has the label's lemmas, and offsets increase along the list. If there are several solutions, the most
+    common senses."""
     holders = defaultdict(set)
     for synset in synsets.values():
         for lemma in synset.lemmas:
@@ -216,7 +217,7 @@ def resolve(labels: list[str], synsets: dict[int, Synset], senses: dict[str, lis
 
 
 def closure(offset: int, synsets: dict[int, Synset]) -> list[str]:
-    """Lemmas of all hypernyms, nearest first, without those that are too wide to mean anything."""
+    """Lemmas of all hypernyms, nearest first, without those that are too general."""
     seen: dict[int, None] = {}
     ring = list(synsets[offset].hypernyms)
     while ring:
@@ -227,7 +228,7 @@ def closure(offset: int, synsets: dict[int, Synset]) -> list[str]:
 
 
 PHYSICAL, PERSON, HOMINID = 1930, 7846, 2472293
-"""The synsets "physical entity", "person", and man as a primate, which no one means who asks for a man."""
+"""The synsets "physical entity", "person", and man as a primate, which is never meant in a question about a man."""
 SENSES = 2
 NOUN = re.compile(r"[a-z][a-z'-]*( [a-z][a-z'-]*){0,2}")
 """Lower case and at most three words: no proper names, no Latin."""
@@ -245,7 +246,7 @@ def above(offset: int, synsets: dict[int, Synset]) -> set[int]:
 
 
 def information(synsets: dict[int, Synset]) -> dict[int, float]:
-    """Intrinsic information content of physical synsets, 0 (says nothing) to 1 (a leaf): Seco, Veale & Hayes, ECAI 2004, eq. 1."""
+    """Intrinsic information content of physical synsets, 0 (the most general) to 1 (a leaf): Seco, Veale & Hayes, ECAI 2004, eq. 1."""
     below: Counter[int] = Counter()
     for offset in synsets:
         below.update(above(offset, synsets))
@@ -259,7 +260,7 @@ def noun_lines(label_offsets: list[int], synsets: dict[int, Synset], senses: dic
     lines = [f"@{o} {content[o]:.3f} {' '.join(str(h) for h in synsets[o].hypernyms if h in known)}".rstrip() for o in sorted(known)]
     for lemma, offsets in sorted(senses.items()):
         physical = [o for o in offsets if o in content and o != HOMINID]
-        physical = sorted(physical, key=lambda o: PERSON in above(o, synsets))[:SENSES]  # who asks for a gull means the bird, not the fool
+        physical = sorted(physical, key=lambda o: PERSON in above(o, synsets))[:SENSES]  # "gull" means the bird, not the fool
         if not NOUN.fullmatch(lemma.replace("_", " ")) or not any(lemma.replace("_", " ") in synsets[o].lemmas for o in physical):
             continue
         places = []
@@ -273,7 +274,7 @@ def noun_lines(label_offsets: list[int], synsets: dict[int, Synset], senses: dic
 
 
 def names(labels: list[str], offsets: list[int], synsets: dict[int, Synset]) -> list[str]:
-    """The first lemma; where two labels share it, with its parent: "crane (wading bird)", "crane (lifting device)"."""
+    """The first lemma; if two labels have the same one, with its parent: "crane (wading bird)", "crane (lifting device)"."""
     first = [label.split(",")[0].strip() for label in labels]
     often = Counter(name.lower() for name in first)
     parent = [synsets[synsets[o].hypernyms[0]].lemmas[0] for o in offsets]
@@ -303,7 +304,7 @@ def main() -> None:
     sense = [COCO_SENSE.get(label, (label, 1)) for label in COCO]
     coco = [senses[lemma][number - 1] for lemma, number in sense]
     offsets = resolve(imagenet, synsets, senses)
-    head = "# Derived from WordNet 3.0, Copyright 2006 by Princeton University; its licence stands in labels.LICENSE beside this file.\n"
+    head = "# Derived from WordNet 3.0, Copyright 2006 by Princeton University; its licence is in labels.LICENSE beside this file.\n"
     lines = rows("imagenet", imagenet, offsets, synsets) + rows("coco", [c.replace("_", " ") for c in COCO], coco, synsets)
     table = args.out / "labels.tsv"
     table.write_text(head + "set\tlabel\tname\tsynset\tsynonyms\thypernyms\tgloss\n" + "\n".join(lines) + "\n")

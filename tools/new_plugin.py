@@ -35,7 +35,7 @@ packages = ["edgemem_{name}"]
 """
 
 MODULE = '''\
-"""What this plugin adds to edgemem: a gate called `{name}`."""
+"""A plugin for edgemem: the gate `{name}`."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ from edgemem.extend import Component, Look, Verdict, hookimpl
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a recipe may set: `use = "{name}"` and these keys."""
+    """Settings in a recipe: `use = "{name}"` and these keys."""
 
     min_brightness: float = 10.0
-    """Mean grey value, 0..255, under which a frame is dropped."""
+    """Frames with a lower mean grey value (0..255) are dropped."""
 
 
 class Gate:
@@ -68,7 +68,7 @@ class Gate:
         return Verdict(keep=True)
 
     def accepted(self, look: Look) -> None:
-        """The frame passed every gate. A gate that compares with the last kept frame remembers it here."""
+        """Called when the frame passed every gate. A gate that compares frames stores it here."""
 
 
 @hookimpl
@@ -79,7 +79,7 @@ def register_gates() -> Iterable[Component]:
 
 @hookimpl
 def register_recipes() -> Iterable[str]:
-    """Where this plugin's recipes are."""
+    """The package with this plugin's recipes."""
     yield "edgemem_{name}.recipes"
 '''
 
@@ -141,7 +141,7 @@ def main() -> int:
         return 2
     root = arguments.into / arguments.name
     if root.exists():
-        print(f"new_plugin: {root} is there already; choose another name", file=sys.stderr)
+        print(f"new_plugin: {root} exists already; choose another name", file=sys.stderr)
         return 2
     for relative, text in files(arguments.name).items():
         path = root / relative

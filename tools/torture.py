@@ -1,11 +1,11 @@
-"""Kill the writer at random moments under load, and look whether anything that it acknowledged is lost.
+"""Kill the writer at random times under load, and check that no acknowledged data is lost.
 
     python tools/torture.py [--cycles 300] [--seed 0] [--dir DIR]
 
-Two memories take turns. One has no budget and a writer that drops by a known rule, so that its exact content is known. The other is kept
-at 8 MiB: fading, vacuum, checkpoints and rewriting of vector files go on all the time, and now and then something is forgotten. Readers
-search both meanwhile. After each kill -9: what was acknowledged is there, `PRAGMA integrity_check` and `edgemem memory check` find
-nothing, vector files are whole again, and the open segment goes on where it was. With EDGEMEM_KEY both memories are encrypted.
+Two memories are used in turns. One has no budget and a writer that drops by a known rule, so that its exact content is known. The other is
+kept at the smallest budget: eviction, vacuum, checkpoints and rewriting of vector files run all the time, and sometimes data is forgotten.
+Readers search both at the same time. After each kill -9: acknowledged data exists, `PRAGMA integrity_check` and `edgemem memory check` find
+no error, vector files are complete again, and the open segment continues. With EDGEMEM_KEY both memories are encrypted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FADING = AgeTiersSettings(tiers=(TierRule("recent", 60), TierRule("mid", 300, 2,
 
 
 class Open(msgspec.Struct):
-    """The writer's open segment, committed with what it counts."""
+    """The writer's open segment, committed together with its counters."""
 
     number: int = -1
     ids: tuple[int, ...] = ()
@@ -57,7 +57,7 @@ def pictures() -> list[bytes]:
 
 
 def write(directory: Path, budget: int | None, said: int, jpegs: list[bytes]) -> None:
-    """Write for ever; each number goes to the pipe `said` once its commit has returned."""
+    """Write for ever; each number is written to the pipe `said` after its commit returned."""
     store = Store.open(directory, budget_bytes=budget)
     store.ensure_space(SPACE)
     fading = AgeTiers(FADING)
@@ -83,7 +83,7 @@ def resumed(store: Store) -> Open:
 def add(
     tx: Transaction, number: int, ids: tuple[int, ...], rng: np.random.Generator, jpegs: list[bytes], *, drops: bool
 ) -> tuple[int, ...]:
-    """One moment and its document, every eighth closes a segment; the known rule drops every third's predecessor."""
+    """One moment and its document, every eighth closes a segment; the known rule drops the moment before every third one."""
     vector = rng.normal(size=SPACE.dim).astype(np.float32)
     jpeg = (rng.bytes(2000) if drops else jpegs[number % len(jpegs)]) + number.to_bytes(8, "big")
     t_us = T0_US + number * US
@@ -116,7 +116,7 @@ def add(
 
 
 def read(directory: Path, _: int) -> None:
-    """Search for ever; a reader that meets an error ends with code 3."""
+    """Search for ever; a reader ends with code 3 after an error."""
     query = np.full(SPACE.dim, SPACE.dim**-0.5, np.float32)
     while True:
         with View.open(directory) as view:
@@ -127,7 +127,7 @@ def read(directory: Path, _: int) -> None:
 
 
 def child(body: Callable[[Path, int], None], directory: Path) -> tuple[int, int]:
-    """Run `body` in a process of its own; its id, and the pipe it speaks into."""
+    """Run `body` in a separate process; returns its id, and the pipe for its output."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -142,7 +142,7 @@ def child(body: Callable[[Path, int], None], directory: Path) -> tuple[int, int]
 
 
 def kill_one(directory: Path, budget: int | None, seconds: float, jpegs: list[bytes]) -> int:
-    """Let a writer and a reader run, kill both; the last number that was acknowledged."""
+    """Let a writer and a reader run, kill both; returns the last acknowledged number."""
     writer, said = child(lambda where, pipe: write(where, budget, pipe, jpegs), directory)
     first = os.read(said, 8)
     reader, silent = child(read, directory)
@@ -158,13 +158,13 @@ def kill_one(directory: Path, budget: int | None, seconds: float, jpegs: list[by
         os.waitpid(reader, 0)
     os.close(said)
     os.close(silent)
-    assert os.WIFSIGNALED(status), "the writer ended by itself"
-    assert not done, f"the reader ended by itself ({reading})"
+    assert os.WIFSIGNALED(status), "the writer ended on its own"
+    assert not done, f"the reader ended on its own ({reading})"
     return int.from_bytes(spoken[len(spoken) // 8 * 8 - 8 :][:8], "big")
 
 
 def verify(directory: Path, budget: int | None, acknowledged: int) -> int:
-    """Raise AssertionError if a promise is broken; the number that the memory stands at."""
+    """Raise AssertionError if data is wrong; returns the number that the memory has."""
     used = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     assert budget is None or used <= budget, f"{used} bytes"
     with Store.open(directory, budget_bytes=budget) as store, store.view() as view:
@@ -186,19 +186,19 @@ def verify(directory: Path, budget: int | None, acknowledged: int) -> int:
 
 
 def forget_a_little(directory: Path, number: int) -> None:
-    """A second of some time ago; its writer may be killed by the next cycle like any other."""
+    """Forget one past second; this process may be killed by the next cycle like any other."""
     with contextlib.suppress(MemoryDirError):  # nothing may be left of that second
         t_us = T0_US + max(0, number - 30) * US
         forget(directory, Wanted(from_us=t_us, to_us=t_us + US // 2))
     if keys.configured() is not None:
-        compact(directory)  # the copy that wiping an encrypted memory takes does not fit under the cap
+        compact(directory)  # the copy for the wipe of an encrypted memory does not fit under the cap
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--cycles", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--dir", type=Path, help="where to write; the disk to be tortured")
+    parser.add_argument("--dir", type=Path, help="where to write; the disk to test")
     options = parser.parse_args()
     rng, jpegs = np.random.default_rng(options.seed), pictures()
     with tempfile.TemporaryDirectory(dir=options.dir) as name:

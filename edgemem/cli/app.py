@@ -1,4 +1,4 @@
-"""What every command shares: its environment, its options, output and errors."""
+"""Shared by all commands: environment, options, output and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CommandContext(Environment):
-    """The environment of one command, as its options describe it."""
+    """The environment of one command, from its options."""
 
     def __init__(self, config: Path | None, overrides: tuple[str, ...], plugins_dirs: tuple[Path, ...] = ()) -> None:
         super().__init__(lambda: load(self._config, self._overrides), plugins_dirs)
@@ -32,7 +32,7 @@ class CommandContext(Environment):
         self._overrides = overrides
 
     def add(self, option: str, value: Any) -> None:
-        """Take a common option that stood behind the command's name."""
+        """Add a common option that was given after the command's name."""
         if option == "config":
             self._config = value
         elif option == "overrides":
@@ -41,7 +41,7 @@ class CommandContext(Environment):
             self._plugins_dirs += tuple(value)
 
     def memory(self, directory: Path) -> Memory:
-        """The memory in this directory; what it reports goes to stderr as a note."""
+        """The memory in this directory; its messages are printed as notes on stderr."""
         from edgemem.serve.memory import Memory
 
         return Memory(directory, self, lambda text: note(f"note: {text}"))
@@ -51,14 +51,14 @@ pass_environment = click.make_pass_decorator(CommandContext)
 
 
 def common_options(command: F) -> F:
-    """`--config`, `--set` and `--plugins-dir`, which every command takes (also in front of it)."""
+    """`--config`, `--set` and `--plugins-dir`, which every command has (they may also come before its name)."""
     for option in reversed(_COMMON):
         command = option(command)
     return command
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Options given after the command are added to those before it. Nothing was made yet: options are read before any command runs."""
+    """Add options that come after the command to those before it. Options are read before any command runs, so nothing was made yet."""
     if value and isinstance(context.obj, CommandContext):
         context.obj.add(parameter.name or "", value)
     return value
@@ -82,22 +82,22 @@ memory_option = click.option("--memory", type=click.Path(path_type=Path), requir
 
 
 def print_json(data: Any) -> None:
-    """One JSON object on stdout, in the order it was built."""
+    """Print one JSON object on stdout, with its keys in their order."""
     click.echo(msgspec.json.encode(data, order=None).decode())
 
 
 class ProgressBars:
-    """A bar for each thing that makes progress, one after the other; nothing where stderr is no terminal."""
+    """One progress bar per task, one after the other; nothing if stderr is no terminal."""
 
     def __init__(self, position: Callable[[int], str] = str) -> None:
-        """`position` says how far a thing without an end has come."""
+        """`position` formats the progress of a task without an end."""
         self._position = position
         self._shown = sys.stderr.isatty()
         self._what = ""
         self._bar: ProgressBar[int] | None = None
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
-        """So much of it is done, of so much (None: it has no end)."""
+        """Show the progress of a task: `done` of `total` (None: it has no end)."""
         if not self._shown:
             return
         if self._bar is None or what != self._what:
@@ -110,7 +110,7 @@ class ProgressBars:
             self._bar.update(max(0, min(done, max(total, 1)) - self._bar.pos))
 
     def end(self) -> None:
-        """End the line of the present bar, so that other lines may follow."""
+        """End the line of the current bar, so that other lines may follow."""
         if self._bar is not None:
             self._bar.render_finish()
         self._bar = None
@@ -118,14 +118,14 @@ class ProgressBars:
 
 def _bar(label: str, total: int | None) -> ProgressBar[int]:
     if total is None:
-        endless: Iterator[int] = (number for number in range(0))  # an iterator of unknown length makes a bar without one
+        endless: Iterator[int] = (number for number in range(0))  # an iterator of unknown length gives a bar without a length
         return click.progressbar(endless, label=label, file=sys.stderr, bar_template="%(label)s", show_eta=False)
     return click.progressbar(length=max(total, 1), label=label, file=sys.stderr)
 
 
 @contextmanager
 def progress(position: Callable[[int], str] = str) -> Iterator[ProgressBars]:
-    """Progress bars whose last line is ended with the block."""
+    """Progress bars; the last line ends with the block."""
     bars = ProgressBars(position)
     try:
         yield bars
@@ -134,12 +134,12 @@ def progress(position: Callable[[int], str] = str) -> Iterator[ProgressBars]:
 
 
 def note(text: str) -> None:
-    """One line for the person at the terminal; stdout stays for results."""
+    """Print one line for a person on stderr; stdout is for results."""
     click.echo(text, err=True)
 
 
 def table(rows: Iterable[tuple[str, ...]], header: tuple[str, ...]) -> None:
-    """Rows in aligned columns."""
+    """Print rows in aligned columns."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
@@ -147,7 +147,7 @@ def table(rows: Iterable[tuple[str, ...]], header: tuple[str, ...]) -> None:
 
 
 def short(text: str, limit: int) -> str:
-    """On one line, and cut where it is longer than `limit` characters."""
+    """The text on one line, cut to `limit` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 

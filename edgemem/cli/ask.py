@@ -13,17 +13,17 @@ from edgemem.cli.evidence import print_evidence
 from edgemem.records import Answer
 
 if TYPE_CHECKING:
-    from edgemem.serve.memory import Asked
+    from edgemem.serve.memory import TracedAnswer
 
 
 @click.command()
 @click.argument("question")
 @memory_option
-@click.option("--as-of", metavar="ISO8601", help="Answer as if it were then: nothing that became known later is read.")
+@click.option("--as-of", metavar="ISO8601", help="Answer as of this time: nothing that became known later is read.")
 @click.option("--option", "options", multiple=True, metavar="TEXT", help="One of the possible answers. Repeatable.")
-@click.option("--recipe", default="", metavar="NAME", help="Recipe to answer with (default: the settings').")
-@click.option("--planner", default="", metavar="NAME", help="Planner to reason with (default: the recipe's).")
-@click.option("--session", "follows", default="", metavar="ID|last", help="The session that this question goes on about.")
+@click.option("--recipe", default="", metavar="NAME", help="Recipe for answering (default: the one of the settings).")
+@click.option("--planner", default="", metavar="NAME", help="Planner for reasoning (default: the one of the recipe).")
+@click.option("--session", "follows", default="", metavar="ID|last", help="The session that this question continues.")
 @click.option("--trace", is_flag=True, help="Also print step by step how the answer was found; with --json on stderr.")
 @json_option
 @common_options
@@ -40,13 +40,13 @@ def ask(
     trace: bool,
     as_json: bool,
 ) -> None:
-    """Answer QUESTION from the memory, with the evidence that proves it. Exit code 3: no answer could be proved."""
+    """Answer QUESTION from the memory, with evidence. Exit code 3: there is no evidence for an answer."""
     asked = environment.memory(memory).ask_traced(
         question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=follows, trace=trace
     )
     try:
         _print(asked, environment.settings.timezone, trace=trace, as_json=as_json)
-    finally:  # also where the reader of our output has seen enough: a later question may go on about this one
+    finally:  # also if the reader of our output ended early: a later question may continue this one
         not_logged = asked.log()
     if not_logged and trace:
         note(f"note: this trace was not stored: {not_logged}")
@@ -54,8 +54,8 @@ def ask(
         raise click.exceptions.Exit(3)
 
 
-def _print(asked: Asked, tz: str, *, trace: bool, as_json: bool) -> None:
-    """The answer, its trace where that was asked for, and the notes."""
+def _print(asked: TracedAnswer, tz: str, *, trace: bool, as_json: bool) -> None:
+    """Print the answer, its trace if requested, and the notes."""
     from edgemem.serve.rendering import answer_json
 
     if as_json:

@@ -12,7 +12,7 @@ from edgemem.errors import BudgetError, UsageError
 
 @click.group()
 def config() -> None:
-    """Settings: check a file, show what holds, print the JSON Schema."""
+    """Settings: check a file, show the values, print the JSON Schema."""
 
 
 @config.command()
@@ -21,7 +21,7 @@ def config() -> None:
 def check(environment: CommandContext) -> None:
     """Check the settings, the plugins, the recipes they name, and the sources and services of the daemon.
 
-    A recording that is not there is a warning: the daemon waits for it.
+    A recording that does not exist is a warning: the daemon waits for it.
     """
     from edgemem.device.agent import check_sources
     from edgemem.remember.disk.page_budget import BudgetShares
@@ -34,7 +34,7 @@ def check(environment: CommandContext) -> None:
     for missing in check_sources(environment):
         note(f"warning: {missing}")
     environment.services()
-    click.echo("settings, plugins and recipe are in order")
+    click.echo("settings, plugins and recipe are correct")
 
 
 @config.command()
@@ -42,7 +42,7 @@ def check(environment: CommandContext) -> None:
 @common_options
 @pass_environment
 def show(environment: CommandContext, as_json: bool) -> None:
-    """Show every setting as it holds now."""
+    """Show the value of every setting."""
     data = dump(environment.settings)
     if as_json:
         print_json(data)
@@ -61,7 +61,7 @@ def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
 @common_options
 @pass_environment
 def schema(environment: CommandContext) -> None:
-    """Print the JSON Schema of the settings file, tables of the plugins included."""
+    """Print the JSON Schema of the settings file, including tables of plugins."""
     claimed = environment.plugins.claimed_tables()
     runtimes = {name: runtime.settings for name, runtime in environment.plugins.components("runtimes").items()}
     kinds = [Settings, *claimed.values(), *runtimes.values()]

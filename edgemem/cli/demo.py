@@ -1,4 +1,4 @@
-"""`edgemem demo`: the whole way once, on real pictures: remember a short film, ask it five questions, show the evidence."""
+"""`edgemem demo`: a complete example with real pictures: remember a short film, ask five questions, show the evidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ START = "2026-05-04T08:00:00Z"
 
 
 @dataclass(frozen=True)
-class Asked:
+class DemoQuestion:
     """A question of the demo."""
 
     text: str
@@ -33,23 +33,25 @@ class Asked:
 
 
 QUESTIONS = (
-    Asked("When did I last see the cup of coffee?"),
-    Asked("What did the sign with the room number say?"),
-    Asked("Which of these did I see first?", ("the motorbike", "the rocket", "the cup of coffee")),
-    Asked("How many times did I see a cat?"),
-    Asked("Did I ever see an elephant?"),
+    DemoQuestion("When did I last see the cup of coffee?"),
+    DemoQuestion("What did the sign with the room number say?"),
+    DemoQuestion("Which of these did I see first?", ("the motorbike", "the rocket", "the cup of coffee")),
+    DemoQuestion("How many times did I see a cat?"),
+    DemoQuestion("Did I ever see an elephant?"),
 )
 
 
 @click.command()
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), help="Where film, memory and pictures go (default: in the data directory)."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory for film, memory and pictures (default: in the data directory).",
 )
 @json_option
 @common_options
 @pass_environment
 def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
-    """Remember a film of about two minutes made of real clips and photographs, then ask it five questions of different kinds."""
+    """Remember a film of about two minutes made of real clips and photographs, then ask five questions of different kinds."""
     from edgemem.cli.engines import fetch_all
     from edgemem.cli.sheet import draw_sheet
 
@@ -79,7 +81,7 @@ def demo(environment: CommandContext, out: Path | None, as_json: bool) -> None:
 
 
 def _make_film(home: Path, folder: Path, show: Show) -> Path:
-    """Write the film into the folder; what is left out of it is noted."""
+    """Write the film to the folder, and print notes on what is left out."""
     from edgemem.cli.film import SCENES, fetch_media, write_film
     from edgemem.infer.fetch import silent
 
@@ -105,8 +107,10 @@ def _remember(memory: Memory, film: Path, show: Show) -> None:
     )
 
 
-def _asked(memory: Memory, asked: Asked, folder: Path, number: int) -> tuple[Answer, Path | None]:
-    """The answer and the file of its best picture. It is asked on the evening of the film's own day: "today" is that day."""
+def _asked(memory: Memory, asked: DemoQuestion, folder: Path, number: int) -> tuple[Answer, Path | None]:
+    """The answer and the file of its best picture. The time of the question is the evening of the film's day, so that "today" is that
+    day.
+    """
     answer = memory.ask(asked.text, options=asked.options, as_of=memory.stats().newest_us)
     jpeg = memory.show(answer.evidence[0].id).picture if answer.status == "answered" and answer.evidence else None
     if jpeg is None:
@@ -116,7 +120,7 @@ def _asked(memory: Memory, asked: Asked, folder: Path, number: int) -> tuple[Ans
     return answer, picture
 
 
-def _show_answer(number: int, asked: Asked, answer: Answer, picture: Path | None, show: Show) -> None:
+def _show_answer(number: int, asked: DemoQuestion, answer: Answer, picture: Path | None, show: Show) -> None:
     show(f"\n   {number}. {asked.text}" + (f" ({' / '.join(asked.options)})" if asked.options else ""))
     show(f"      {answer.answer}")
     if picture is None:

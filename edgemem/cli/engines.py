@@ -29,7 +29,7 @@ def engines() -> None:
 @common_options
 @pass_environment
 def list_(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
-    """List the engine cards: what each is for, its licence, and whether it is fetched."""
+    """List the engine cards: their roles, their licences, and whether they are fetched."""
     from edgemem.infer.fetch import engine_dir, installed
 
     cards = _cards(environment, names) if names else list(environment.cards.values())
@@ -60,7 +60,7 @@ def list_(environment: CommandContext, names: tuple[str, ...], as_json: bool) ->
 @common_options
 @pass_environment
 def fetch(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
-    """Fetch and convert models: those named with all they are composed of, else all but optional ones and those of a hub."""
+    """Fetch and convert models: the named ones with all their parts; without names all but optional ones and those of a hub."""
     wanted = _cards(environment, names) if names else _usual_cards(environment)
     problems = _fetch(environment, wanted)
     if as_json:
@@ -77,7 +77,7 @@ def fetch(environment: CommandContext, names: tuple[str, ...], as_json: bool) ->
 @common_options
 @pass_environment
 def check(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
-    """Compare the sha256 of fetched models with what they were when made. Exit code 1: something is damaged."""
+    """Compare the SHA-256 of fetched models with the stored ones. Exit code 1: something is damaged."""
     from edgemem.infer.fetch import check as check_card
     from edgemem.infer.fetch import installed
 
@@ -100,7 +100,7 @@ def check(environment: CommandContext, names: tuple[str, ...], as_json: bool) ->
 @common_options
 @pass_environment
 def build(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
-    """Let the runtimes of `engines.runtime` make what they need on this device, of the engines named or of all that are fetched."""
+    """Let the runtimes of `engines.runtime` build what they need on this device, for the named engines or for all fetched ones."""
     from edgemem.infer.fetch import installed
 
     cards = _cards(environment, names) if names else [c for c in environment.cards.values() if installed(c, environment.home) is not None]
@@ -117,9 +117,9 @@ def build(environment: CommandContext, names: tuple[str, ...], as_json: bool) ->
 
 
 def fetch_all(environment: CommandContext) -> list[str]:
-    """Fetch every card that needs no hub, and those that the settings name; a line on stderr for each that cannot be had.
+    """Fetch every card that needs no hub, and those that the settings name; print a line on stderr for each failure.
 
-    Returns those lines. Raises FetchError when nothing at all could be had.
+    Returns those lines. Raises FetchError if nothing could be fetched.
     """
     cards = _usual_cards(environment)
     problems = _fetch(environment, cards)
@@ -131,7 +131,7 @@ def fetch_all(environment: CommandContext) -> list[str]:
 
 
 def _usual_cards(environment: CommandContext) -> list[EngineCard]:
-    """Without the hub, as not every board has that network and the shipped choices do without; and without what is optional."""
+    """The cards without a hub and without optional ones: not every board can reach a hub, and the default engines do not need it."""
     named = set(environment.settings.engines.roles.values())
     cards = environment.cards.values()
     return [c for c in cards if c.name in named or not (c.optional or any(source.kind == "hub" for source in c.source))]
@@ -150,7 +150,7 @@ def _cards(environment: CommandContext, names: Sequence[str]) -> list[EngineCard
 
 
 def _fetch(environment: CommandContext, cards: Sequence[EngineCard]) -> dict[str, str]:
-    """Fetch cards one after the other; what went wrong, by card. One that fails does not stop the others."""
+    """Fetch cards one after the other; returns problems by card. If one fails, the others continue."""
     from edgemem.infer.fetch import ensure
 
     problems: dict[str, str] = {}

@@ -10,7 +10,7 @@ from edgemem.records import Evidence
 
 
 def print_evidence(items: Iterable[Evidence], tz: str) -> None:
-    """Where it stands in the stream, when that was, what it says; nothing where there is none."""
+    """Print position in the stream, time and text of each piece of evidence; nothing if there is none."""
     rows = [
         (
             e.id,

@@ -1,4 +1,4 @@
-"""The demo's film: real clips and photographs that come in packages, and a few signs, one after the other in one H.264 file."""
+"""The film of the demo: real clips and photographs from packages, and a few signs, one after the other in one H.264 file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CLIPS = WeightSource(
 _PHOTOGRAPHS = WeightSource(
     kind="pypi",
     package="scikit-image",
-    version="0.25.2",  # the last with wheels for Python 3.10 and 3.13
+    version="0.25.2",  # the last version with wheels for Python 3.10 and 3.13
     members={name: f"skimage/data/{name}.{kind}" for name, kind in (
         ("astronaut", "png"), ("chelsea", "png"), ("coffee", "png"), ("rocket", "jpg"), ("motorcycle_left", "png"), ("brick", "png"),
     )},
@@ -42,8 +42,8 @@ _OPENCV_DOC = WeightSource(
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A stretch of the film: `media` names a clip or photograph; `sign` is lettered over it."""
+class FilmScene:
+    """A part of the film: `media` names a clip or photograph; `sign` is a text drawn over it."""
 
     media: str
     seconds: float
@@ -51,25 +51,25 @@ class Scene:
 
 
 SCENES = (
-    Scene("bikes", 10),
-    Scene("coffee", 9),
-    Scene("brick", 8, ("ROOM 214", "MEETING AT 15:30")),
-    Scene("chelsea", 10),
-    Scene("carphone_pristine", 4),
-    Scene("vtest", 30),
-    Scene("motorcycle_left", 9),
-    Scene("cup", 8),
-    Scene("brick", 8, ("PLATFORM 7", "NIGHT TRAIN TO VIENNA")),
-    Scene("astronaut", 9),
-    Scene("bigbuckbunny", 5),
-    Scene("rocket", 9),
-    Scene("coffee", 8),
-    Scene("chelsea", 8),
+    FilmScene("bikes", 10),
+    FilmScene("coffee", 9),
+    FilmScene("brick", 8, ("ROOM 214", "MEETING AT 15:30")),
+    FilmScene("chelsea", 10),
+    FilmScene("carphone_pristine", 4),
+    FilmScene("vtest", 30),
+    FilmScene("motorcycle_left", 9),
+    FilmScene("cup", 8),
+    FilmScene("brick", 8, ("PLATFORM 7", "NIGHT TRAIN TO VIENNA")),
+    FilmScene("astronaut", 9),
+    FilmScene("bigbuckbunny", 5),
+    FilmScene("rocket", 9),
+    FilmScene("coffee", 8),
+    FilmScene("chelsea", 8),
 )
 
 
 def fetch_media(home: Path, progress: Progress = silent) -> tuple[dict[str, Path], list[str]]:
-    """(media by name, notes about what is not to be had here), cached under `home`. Raises FetchError without the photographs."""
+    """(media by name, notes about what cannot be fetched here), cached under `home`. Raises FetchError without the photographs."""
     media: dict[str, Path] = {}
     notes = []
     for source, needed in ((_CLIPS, True), (_PHOTOGRAPHS, True), (_OPENCV_DOC, False)):
@@ -97,9 +97,9 @@ def _unpacked(path: Path) -> Path:
 
 
 def write_film(
-    media: dict[str, Path], out: Path, advance: Callable[[int], None] = lambda _done: None, scenes: Sequence[Scene] = SCENES
-) -> list[tuple[float, Scene]]:
-    """Write the film of every scene whose media are there; returns (start in seconds, scene). `advance(n)`: n scenes are done."""
+    media: dict[str, Path], out: Path, advance: Callable[[int], None] = lambda _done: None, scenes: Sequence[FilmScene] = SCENES
+) -> list[tuple[float, FilmScene]]:
+    """Write the film with every scene whose media exist; returns (start in seconds, scene). `advance(n)`: n scenes are done."""
     import av
 
     placed = []
@@ -118,7 +118,7 @@ def write_film(
     return placed
 
 
-def _pictures(path: Path, scene: Scene) -> Iterator[Image]:
+def _pictures(path: Path, scene: FilmScene) -> Iterator[Image]:
     frames = round(scene.seconds * FPS)
     if path.suffix in {".mp4", ".avi"}:
         yield from _clip(path, frames)
@@ -136,7 +136,7 @@ def _pictures(path: Path, scene: Scene) -> Iterator[Image]:
 
 
 def _clip(path: Path, frames: int) -> Iterator[Image]:
-    """`frames` pictures of a clip at our rate; a clip that is too short is run again."""
+    """`frames` pictures of a clip at the film's rate; a clip that is too short is repeated."""
     import av
 
     made = 0
@@ -156,7 +156,7 @@ def _clip(path: Path, frames: int) -> Iterator[Image]:
 
 
 def _filled(image: Image, zoom: float = 1.0) -> Image:
-    """The picture scaled to fill the film's frame. Of a tall one the upper part is shown: heads stand there."""
+    """The picture scaled to fill the film's frame. Of a tall picture the upper part is used, because heads are there."""
     import cv2
 
     height, width = image.shape[:2]
@@ -167,7 +167,7 @@ def _filled(image: Image, zoom: float = 1.0) -> Image:
 
 
 def _lettered(background: Image, lines: tuple[str, ...]) -> Image:
-    """A white sign with dark letters on a background."""
+    """Draw a white sign with dark letters on a background."""
     from PIL import Image as Picture
     from PIL import ImageDraw, ImageFont
 

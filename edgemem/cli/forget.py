@@ -1,4 +1,4 @@
-"""`edgemem forget`: what it takes is in no file any more."""
+"""`edgemem forget`: after it, no file contains the forgotten data any more."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ _WAYS = "give one of --from with --to, --entity, --evidence, --stream, --query"
 
 @click.command()
 @memory_option
-@click.option("--from", "from_", metavar="ISO8601", help="Everything seen from then on, with --to.")
-@click.option("--to", metavar="ISO8601", help="Everything seen until then, with --from.")
-@click.option("--entity", metavar="NAME", help="A person or thing by name or alias, or a word that was read.")
-@click.option("--evidence", multiple=True, metavar="ID", help="What an answer cited, such as m12 or d3. Repeatable.")
+@click.option("--from", "from_", metavar="ISO8601", help="Everything from this time on; needs --to.")
+@click.option("--to", metavar="ISO8601", help="Everything up to this time; needs --from.")
+@click.option("--entity", metavar="NAME", help="A person or thing by name or alias, or a word in pictures.")
+@click.option("--evidence", multiple=True, metavar="ID", help="Evidence of an answer, such as m12 or d3. Repeatable.")
 @click.option("--stream", metavar="NAME", help="A whole stream.")
-@click.option("--query", metavar="TEXT", help="What a search for TEXT finds; preview it with --dry-run.")
-@click.option("--top-k", type=click.IntRange(1, 200), default=10, show_default=True, help="With --query: how many hits.")
-@click.option("--recipe", default="", metavar="NAME", help="Recipe to search and to describe anew with (default: the settings').")
-@click.option("--dry-run", is_flag=True, help="Only say what would be forgotten.")
+@click.option("--query", metavar="TEXT", help="The results of a search for TEXT; check them first with --dry-run.")
+@click.option("--top-k", type=click.IntRange(1, 200), default=10, show_default=True, help="With --query: number of hits.")
+@click.option(
+    "--recipe", default="", metavar="NAME", help="Recipe for searching and for new descriptions (default: the one of the settings)."
+)
+@click.option("--dry-run", is_flag=True, help="Only print what would be forgotten.")
 @json_option
 @common_options
 @pass_environment
@@ -47,9 +49,9 @@ def forget(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Forget for good: pictures, texts, vectors and everything that quotes them. Pins do not hold it back, and there is no undo.
+    """Forget permanently: pictures, texts, vectors and everything that quotes them. Pinned moments are forgotten too, and there is no undo.
 
-    Documents about what is left of an event are written anew. Prints a receipt that `edgemem memory check` verifies.
+    Documents about what is left of an event are written again. Prints a receipt that `edgemem memory check` verifies.
     """
     opened = environment.memory(memory)
     _require_one_way(from_, to, entity, evidence, stream, query)
@@ -67,18 +69,18 @@ def forget(
 def _require_one_way(
     from_: str | None, to: str | None, entity: str | None, evidence: Sequence[str], stream: str | None, query: str | None
 ) -> None:
-    """Raises UsageError unless exactly one way was given, and whole."""
+    """Raises UsageError unless exactly one way was given, and completely."""
     span = from_ is not None or to is not None
     if sum((span, entity is not None, bool(evidence), stream is not None, query is not None)) != 1:
         raise UsageError(f"say what to forget in one way: {_WAYS}")
     if span and (from_ is None or to is None):
-        raise UsageError("--from and --to belong together: give both ends of what to forget")
+        raise UsageError("give both --from and --to: the two ends of the time range to forget")
     if not (span or entity or evidence or stream or query):
         raise UsageError(f"the name is empty; {_WAYS}")
 
 
 def _found(memory: Memory, query: str, top_k: int, recipe: str, tz: str, *, show: bool) -> tuple[str, ...]:
-    """What `edgemem search` finds: the same memory and the same words give the same hits again."""
+    """The hits of `edgemem search`: the same memory and the same words give the same hits."""
     hits = memory.search(query, top_k=top_k, recipe=recipe)
     if show:
         print_evidence(hits, tz)

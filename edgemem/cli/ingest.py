@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option(
-    "--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory; made if it is not there."
+    "--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory; created if it does not exist."
 )
-@click.option("--recipe", default="", metavar="NAME", help="How to see and what to keep (default: the settings').")
+@click.option("--recipe", default="", metavar="NAME", help="Recipe: how to see and what to keep (default: the one of the settings).")
 @click.option("--start", metavar="ISO8601", help="Wall time of a recording's first frame (default: now minus its length). One source only.")
 @click.option("--stream", default="", metavar="NAME", help="Name of the stream (default: the file's or camera's name). One source only.")
 @click.option(
     "--subtitles",
     default="",
     metavar="FILE",
-    help="What was said: .srt or .vtt (default: the file's own, beside it; none: listen). One source only.",
+    help="Subtitles: .srt or .vtt (default: the file beside the recording; none: speech recognition). One source only.",
 )
-@click.option("--again", is_flag=True, help="Also take a recording that is in the memory already: as a second stream, NAME-2.")
+@click.option("--again", is_flag=True, help="Ingest a recording again that is in the memory already: as a second stream, NAME-2.")
 @json_option
 @common_options
 @pass_environment
@@ -47,16 +47,15 @@ def ingest(
     """Remember each SOURCE to its end: a video file, a recording of sound, a folder of pictures, a camera (0, /dev/video0), a microphone
     (alsa:default), both (0+alsa:default) or a URL (rtsp://...).
 
-    Several sources are taken one after the other. One that fails is reported and the others go on; then the exit code is 1.
-
-    Run again after an interruption, it goes on where it stopped; after the end there is nothing left to do.
+    Several sources are ingested one after the other. If one fails, this is reported, the others continue, and the exit code is 1. If the
+    command is run again after an interruption, it continues where it stopped; after the end there is nothing left to do.
     """
     if len(sources) == 1:
         _ingest_one(environment, sources[0], memory, recipe, start, stream, subtitles, again=again, as_json=as_json)
         return
     given = [name for name, value in (("--start", start), ("--stream", stream), ("--subtitles", subtitles)) if value]
     if given:
-        raise UsageError(f"{' and '.join(given)} can be given for one source only, not for {len(sources)}; take that source by itself")
+        raise UsageError(f"{' and '.join(given)} can be given for one source only, not for {len(sources)}; ingest that source separately")
     _ingest_all(environment, sources, memory, recipe, again=again, as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""`edgemem memory keygen | encrypt | decrypt | rekey`: the key of a memory on the disk."""
+"""`edgemem memory keygen | encrypt | decrypt | rekey`: the key of a memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json
 from edgemem.errors import MemoryKeyError
 
-_CONFIGURE = "configure one with --set store.key_file=FILE, EDGEMEM_KEY_FILE or EDGEMEM_KEY (`edgemem memory keygen FILE` makes one)"
-_BLOCKS = "note: blocks of the plain files may stay on the medium until it writes over them"
+_CONFIGURE = "configure one with --set store.key_file=FILE, EDGEMEM_KEY_FILE or EDGEMEM_KEY (`edgemem memory keygen FILE` creates one)"
+_BLOCKS = "note: blocks of the plain files may remain on the storage medium until they are overwritten"
 
 
 @click.command()
@@ -19,7 +19,7 @@ _BLOCKS = "note: blocks of the plain files may stay on the medium until it write
 @common_options
 @pass_environment
 def keygen(_environment: CommandContext, file: Path, as_json: bool) -> None:
-    """Make a new random key in a new FILE that only you can read. Keep a copy of it elsewhere: without it a memory is lost."""
+    """Create a new random key in a new FILE that only you can read. Keep a copy of it elsewhere: without it a memory is lost."""
     from edgemem.remember.disk.keys import generate
 
     generate(file)
@@ -32,7 +32,7 @@ def keygen(_environment: CommandContext, file: Path, as_json: bool) -> None:
 @common_options
 @pass_environment
 def encrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
-    """Encrypt a plain memory with the configured key. Takes as much free disk as the memory for a while; a crash loses nothing."""
+    """Encrypt a plain memory with the configured key. For a while it needs as much free disk space as the memory; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
 
     key = keys.configured()
@@ -41,7 +41,7 @@ def encrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     with keys.using(None):
         rewrite.change_key(memory, None, key)
     note(_BLOCKS)
-    _print_result(as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: encrypted; from now on it opens with {key.source} only")
+    _print_result(as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: encrypted; from now on only {key.source} opens it")
 
 
 @click.command()
@@ -50,7 +50,7 @@ def encrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
 @common_options
 @pass_environment
 def decrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
-    """Make an encrypted memory plain again. Takes as much free disk as the memory for a while; a crash loses nothing."""
+    """Make an encrypted memory plain again. For a while it needs as much free disk space as the memory; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
     from edgemem.remember.store import Store
 
@@ -59,27 +59,27 @@ def decrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
         raise MemoryKeyError("there is no key to decrypt with: configure the memory's with --set store.key_file=FILE or EDGEMEM_KEY_FILE")
     rewrite.change_key(memory, key, None)
     with keys.using(None):
-        Store.open(memory, create=False).close()  # makes the vector files
-    _print_result(as_json, {"memory": str(memory), "encrypted": False}, f"{memory}: plain; configure no key for it any more")
+        Store.open(memory, create=False).close()  # creates the vector files
+    _print_result(as_json, {"memory": str(memory), "encrypted": False}, f"{memory}: not encrypted any more; configure no key for it")
 
 
 @click.command()
 @memory_option
-@click.option("--new-key-file", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The key from now on.")
+@click.option("--new-key-file", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The new key.")
 @json_option
 @common_options
 @pass_environment
 def rekey(_environment: CommandContext, memory: Path, new_key_file: Path, as_json: bool) -> None:
-    """Give an encrypted memory another key. Takes as much free disk as the memory for a while; a crash loses nothing."""
+    """Give an encrypted memory another key. For a while it needs as much free disk space as the memory; a crash loses nothing."""
     from edgemem.remember.disk import keys, rewrite
 
     old, new = keys.configured(), keys.read(new_key_file)
     if old is None:
-        raise MemoryKeyError("the memory's present key is wanted too: configure it with --set store.key_file=FILE or EDGEMEM_KEY_FILE")
+        raise MemoryKeyError("the present key of the memory is needed too: configure it with --set store.key_file=FILE or EDGEMEM_KEY_FILE")
     rewrite.require_new_key(old, new)
     rewrite.change_key(memory, old, new)
     _print_result(
-        as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: from now on it opens with {new.source} only; configure that"
+        as_json, {"memory": str(memory), "encrypted": True}, f"{memory}: from now on only {new.source} opens it; configure that key"
     )
 
 

@@ -1,4 +1,4 @@
-"""`edgemem`: the group of all commands. Each command's module is imported only when that command is asked for."""
+"""`edgemem`: the group of all commands. The module of a command is imported only when that command is used."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from edgemem import __version__
 from edgemem.cli.app import CommandContext, fail
 from edgemem.errors import EdgememError
 
-# command -> (module, attribute, one line of help). The help stands here so that `edgemem --help` imports no command.
+# command -> (module, attribute, one line of help). The help texts are here so that `edgemem --help` imports no command.
 _COMMANDS = {
     "ingest": ("edgemem.cli.ingest", "ingest", "Remember videos, recordings of sound, pictures, a camera, a microphone or a URL."),
-    "run": ("edgemem.cli.run", "run", "The daemon: see the configured cameras until told to stop, and answer meanwhile."),
-    "ask": ("edgemem.cli.ask", "ask", "Answer a question with the evidence that proves it."),
+    "run": ("edgemem.cli.run", "run", "The daemon: see the configured cameras until it is stopped, and answer questions."),
+    "ask": ("edgemem.cli.ask", "ask", "Answer a question with evidence."),
     "search": ("edgemem.cli.search", "search", "Find moments, events and text."),
-    "show": ("edgemem.cli.show", "show", "Open a piece of evidence: its picture and what is known of it."),
-    "timeline": ("edgemem.cli.timeline", "timeline", "List what happened, in order."),
-    "sessions": ("edgemem.cli.sessions", "sessions", "What was asked, and how each answer was found."),
-    "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask it five questions."),
-    "name": ("edgemem.cli.name", "name", "Give a voice a name, or take it back."),
-    "forget": ("edgemem.cli.forget", "forget", "Forget a stretch of time, a name, a stream or a piece of evidence, for good."),
-    "memory": ("edgemem.cli.memory", "memory", "Look after a memory: stats, check, backup, export, import, compact, encrypt ..."),
+    "show": ("edgemem.cli.show", "show", "Show a piece of evidence: its picture and all known facts."),
+    "timeline": ("edgemem.cli.timeline", "timeline", "List the events in order."),
+    "sessions": ("edgemem.cli.sessions", "sessions", "List past questions, and show how each answer was found."),
+    "demo": ("edgemem.cli.demo", "demo", "Remember a short film made of real clips and ask five questions."),
+    "name": ("edgemem.cli.name", "name", "Name a voice, or remove its name."),
+    "forget": ("edgemem.cli.forget", "forget", "Forget a time range, a name, a stream or a piece of evidence, permanently."),
+    "memory": ("edgemem.cli.memory", "memory", "Manage a memory: stats, check, backup, export, import, compact, encrypt ..."),
     "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),
     "recipes": ("edgemem.cli.recipes", "recipes", "List the recipes, or print one."),
     "plugins": ("edgemem.cli.plugins", "plugins", "List the plugins, what they register, their failures and time."),
@@ -93,13 +93,13 @@ def main(arguments: list[str] | None = None) -> None:
     except EdgememError as error:
         code = fail(error)
     except click.exceptions.Abort:
-        code = 130  # interrupted at the keyboard, as shells count it
+        code = 130  # interrupted at the keyboard; the code is that of shells
     except click.ClickException as error:
         hint = f" (see: {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
         click.echo(f"edgemem: {error.format_message()}{hint}", err=True)
         code = error.exit_code
     except BrokenPipeError:
-        code = 0  # the reader of our output has seen enough
+        code = 0  # the reader of our output ended early
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,4 +1,4 @@
-"""`edgemem memory`: look after a memory."""
+"""`edgemem memory`: manage a memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from edgemem.errors import UsageError
 
 @click.group()
 def memory() -> None:
-    """Look after a memory: stats, check, backup, export, import, compact, pause, resume; keygen, encrypt, decrypt, rekey."""
+    """Manage a memory: stats, check, backup, export, import, compact, pause, resume; keygen, encrypt, decrypt, rekey."""
 
 
 for command in (keygen, encrypt, decrypt, rekey):
@@ -28,7 +28,7 @@ for command in (keygen, encrypt, decrypt, rekey):
 @common_options
 @pass_environment
 def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
-    """Say how much is remembered, from when, and what it takes on disk."""
+    """Show the number of stored items, their times, and the size on disk."""
     from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import stats_json
 
@@ -48,14 +48,14 @@ def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
 @common_options
 @pass_environment
 def check(_environment: CommandContext, memory: Path, as_json: bool) -> None:
-    """Check the database and the vector files against each other. Exit code 1: something is wrong."""
+    """Check the database and the vector files. Exit code 1: something is wrong."""
     from edgemem.remember.check import check_memory
 
     problems = check_memory(memory)
     if as_json:
         print_json({"ok": not problems, "problems": problems})
     else:
-        click.echo("\n".join(problems) or "the memory is sound")
+        click.echo("\n".join(problems) or "the memory has no errors")
     if problems:
         raise click.exceptions.Exit(1)
 
@@ -63,12 +63,14 @@ def check(_environment: CommandContext, memory: Path, as_json: bool) -> None:
 @memory.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @memory_option
-@click.option("--key-file", type=click.Path(path_type=Path), metavar="KEY", help="Encrypt the copy with this key (default: the memory's).")
+@click.option(
+    "--key-file", type=click.Path(path_type=Path), metavar="KEY", help="Encrypt the copy with this key (default: that of the memory)."
+)
 @json_option
 @common_options
 @pass_environment
 def backup(_environment: CommandContext, file: Path, memory: Path, key_file: Path | None, as_json: bool) -> None:
-    """Copy the memory into one new FILE, while it may go on being written. `edgemem memory import FILE` makes a memory of it again.
+    """Copy the memory to one new FILE; it may be written at the same time. `edgemem memory import FILE` makes a memory from it.
 
     The copy of an encrypted memory is encrypted too.
     """
@@ -86,18 +88,18 @@ def backup(_environment: CommandContext, file: Path, memory: Path, key_file: Pat
 @memory.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @memory_option
-@click.option("--plain", is_flag=True, help="Yes, write what is encrypted into files that anybody can read.")
+@click.option("--plain", is_flag=True, help="Write encrypted data to files that are not encrypted.")
 @json_option
 @common_options
 @pass_environment
 def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool, as_json: bool) -> None:
-    """Write everything that is remembered into a new DIR as JSON Lines and JPEG files, for any tool to read."""
+    """Write the whole memory to a new DIR as JSON Lines and JPEG files, which any tool can read."""
     from edgemem.remember.administration import open_view
     from edgemem.remember.export import export as write
 
     with open_view(memory) as view:
         if view.encrypted and not plain:
-            raise UsageError("an export is readable without the key: say --plain if that is meant, or use `edgemem memory backup`")
+            raise UsageError("an export is readable without the key: add --plain if you want that, or use `edgemem memory backup`")
     with progress() as advance:
         moments = write(memory, folder, partial(advance, "export"))
     if as_json:
@@ -113,7 +115,7 @@ def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool
 @common_options
 @pass_environment
 def import_(environment: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
-    """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
+    """Import SOURCE: the directory of an export, into a new or an existing memory, or the file of a backup, as a new memory."""
     from edgemem.remember.administration import open_view, restore
     from edgemem.remember.imports import import_into
 
@@ -129,7 +131,7 @@ def import_(environment: CommandContext, source: Path, memory: Path, as_json: bo
     if as_json:
         print_json({"memory": str(memory), "moments": moments})
     else:
-        click.echo(f"{memory}: {moments} moments taken in")
+        click.echo(f"{memory}: {moments} moments imported")
 
 
 @memory.command()
@@ -138,9 +140,9 @@ def import_(environment: CommandContext, source: Path, memory: Path, as_json: bo
 @common_options
 @pass_environment
 def compact(_environment: CommandContext, memory: Path, as_json: bool) -> None:
-    """Give free space back to the disk, end the wiping of a forgetting that was interrupted, and bring an older memory up to date.
+    """Return free space to the disk, finish a wipe that was interrupted, and migrate an older memory.
 
-    Needs no room for a second copy.
+    It needs no space for a second copy.
     """
     from edgemem.remember.administration import compact as shrink
 
@@ -158,7 +160,7 @@ def compact(_environment: CommandContext, memory: Path, as_json: bool) -> None:
 @common_options
 @pass_environment
 def pause(_environment: CommandContext, memory: Path, as_json: bool) -> None:
-    """See nothing until `resume`: not a byte is written, by a running `ingest` either. Asking goes on."""
+    """See nothing until `resume`: nothing is written, also not by a running `ingest`. Questions are still answered."""
     _set_paused(memory, as_json=as_json, paused=True)
 
 

@@ -1,4 +1,4 @@
-"""`edgemem name`: give a voice a name, or take it back."""
+"""`edgemem name`: name a voice, or remove its name."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ MOST_CHARS = 100
 @click.argument("voice", metavar="speaker:N")
 @click.argument("name", required=False)
 @memory_option
-@click.option("--undo", is_flag=True, help="It was somebody else: the voice is a number again.")
+@click.option("--undo", is_flag=True, help="Remove the name: the voice has only a number again.")
 @json_option
 @common_options
 @pass_environment
 def name(environment: CommandContext, voice: str, name: str | None, memory: Path, undo: bool, as_json: bool) -> None:
-    """Name the voice speaker:N. From now on all its utterances, old and new, are NAME's; questions as of earlier still see the number.
+    """Name the voice speaker:N. From now on all its utterances, old and new, belong to NAME; questions as of an earlier time still show the
+    number.
 
-    Several voices may be one person. A new name takes the place of an earlier one.
+    Several voices may be one person. A new name replaces an earlier one.
     """
     from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import named_json
@@ -42,7 +43,7 @@ def name(environment: CommandContext, voice: str, name: str | None, memory: Path
     if as_json:
         print_json(named_json(number, wanted, number_of))
     elif wanted:
-        click.echo(f"{own_name} is {wanted}: {count}; take it back with: edgemem name speaker:{number} --undo --memory {memory}")
+        click.echo(f"{own_name} is {wanted}: {count}; undo this with: edgemem name speaker:{number} --undo --memory {memory}")
     else:
         click.echo(f"{own_name} is a number again: {count}")
 
@@ -68,4 +69,4 @@ def _require(view: View, own_name: str, memory: Path) -> None:
         return
     known = [entity.name for entity in view.entities(kind="voice", limit=50)]
     heard = known or view.utterances(limit=1)
-    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if heard else ": nobody was heard yet"}')
+    raise UsageError(f'{memory} has heard no "{own_name}"{nearest(own_name, known) if heard else ": no voice was heard yet"}')

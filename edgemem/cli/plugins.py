@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @common_options
 @pass_environment
 def plugins(environment: CommandContext, as_json: bool) -> None:
-    """List the plugins that are loaded, what they register, and what each component cost in past runs: calls, failures, seconds."""
+    """List the loaded plugins, their components, and calls, failures and seconds of each component in past runs."""
     listed = _listed(environment)
     if as_json:
         print_json({"plugins": [_plain(plugin, costs) for plugin, costs in listed]})

@@ -14,7 +14,7 @@ from edgemem.cli.app import CommandContext, common_options, json_option, pass_en
 @common_options
 @pass_environment
 def recipes(environment: CommandContext, name: str | None, as_json: bool) -> None:
-    """List the recipes, or print the one called NAME as a file to copy from."""
+    """List the recipes, or print the file of the recipe NAME, for example to copy it."""
     found = environment.recipes
     if name:
         recipe = environment.recipe(name)
@@ -27,4 +27,4 @@ def recipes(environment: CommandContext, name: str | None, as_json: bool) -> Non
     if as_json:
         print_json({"recipes": [{"name": r.name, "summary": r.summary, "rate_fps": r.rate_fps, "file": str(path)} for r, path in read]})
     else:
-        table([(r.name, f"{r.rate_fps:g}", r.summary) for r, _ in read], ("recipe", "fps", "what it is"))
+        table([(r.name, f"{r.rate_fps:g}", r.summary) for r, _ in read], ("recipe", "fps", "description"))

@@ -11,10 +11,10 @@ from edgemem.cli.app import CommandContext, common_options, note, pass_environme
 @common_options
 @pass_environment
 def run(environment: CommandContext) -> None:
-    """The daemon: see the sources of the settings (run.memory, run.sources) until told to stop, and answer while doing so.
+    """The daemon: see the sources of the settings (run.memory, run.sources) until it is stopped, and answer questions.
 
-    SIGTERM and SIGINT end it cleanly; started again, it goes on. A camera or recording that is not there is waited for. Under systemd it
-    says when it is ready and that it is alive.
+    SIGTERM and SIGINT end it cleanly; after a new start it continues. It waits for a camera or recording that does not exist. It tells
+    systemd when it is ready and that it is alive.
     """
     from edgemem.device.agent import Agent
 

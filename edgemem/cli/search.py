@@ -19,11 +19,11 @@ CHANNELS = ("frame", "event", "text", "speech", "entity", "any")
 @click.command()
 @click.argument("query")
 @memory_option
-@click.option("--channel", type=click.Choice(CHANNELS), default="any", show_default=True, help="Where to look.")
-@click.option("--from", "from_", metavar="ISO8601", help="Only what was seen from then on.")
-@click.option("--to", metavar="ISO8601", help="Only what was seen until then.")
-@click.option("--top-k", type=click.IntRange(1, 200), default=10, show_default=True, help="How many hits.")
-@click.option("--recipe", default="", metavar="NAME", help="Recipe to search with (default: the settings').")
+@click.option("--channel", type=click.Choice(CHANNELS), default="any", show_default=True, help="Channel to search.")
+@click.option("--from", "from_", metavar="ISO8601", help="Only results from this time on.")
+@click.option("--to", metavar="ISO8601", help="Only results up to this time.")
+@click.option("--top-k", type=click.IntRange(1, 200), default=10, show_default=True, help="Number of hits.")
+@click.option("--recipe", default="", metavar="NAME", help="Recipe for searching (default: the one of the settings).")
 @json_option
 @common_options
 @pass_environment

@@ -1,4 +1,4 @@
-"""`edgemem sessions`: what was asked of a memory, and how each answer was found."""
+"""`edgemem sessions`: past questions, and how each answer was found."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from edgemem.errors import UsageError
 
 @click.group()
 def sessions() -> None:
-    """What was asked of a memory, and how each answer was found."""
+    """Past questions of a memory, and how each answer was found."""
 
 
 @sessions.command("list")
 @memory_option
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, the newest first.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Number of sessions, newest first.")
 @json_option
 @common_options
 @pass_environment
 def list_(environment: CommandContext, memory: Path, limit: int, as_json: bool) -> None:
-    """List questions and answers, the newest first."""
+    """List questions and answers, newest first."""
     from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import sessions_json
 

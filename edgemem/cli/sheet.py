@@ -1,4 +1,4 @@
-"""A contact sheet: the timeline of a memory as one picture, a row per event."""
+"""A contact sheet: the timeline of a memory as one picture, with one row per event."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 WIDTH_PX, MARGIN_PX = 1500, 28
 THUMB_PX, GAP_PX = (208, 117), 10
 TEXT_PX = 300
-"""Width of the column with time and words, left of the pictures."""
+"""Width of the column with time and text, left of the pictures."""
 PER_ROW = (WIDTH_PX - 2 * MARGIN_PX - TEXT_PX) // (THUMB_PX[0] + GAP_PX)
 ROW_PX, HEAD_PX = THUMB_PX[1] + 34, 92
 MAX_ROWS = 60
-"""A longer memory shows this many events, evenly chosen."""
+"""Most events on a sheet; of a longer memory they are chosen at equal distances."""
 
 INK, DIM, PAPER, CARD, ACCENT = (236, 238, 241), (150, 158, 168), (22, 25, 30), (33, 37, 44), (88, 166, 255)
 
 
 def draw_sheet(memory: Path, entries: Sequence[TimelineEntry], file: Path) -> Path:
-    """Draw the timeline of a memory into a PNG file, which is returned."""
+    """Draw the timeline of a memory to a PNG file and return the file."""
     from edgemem.remember.administration import open_view
 
     with open_view(memory) as view:
@@ -40,7 +40,7 @@ def draw_sheet(memory: Path, entries: Sequence[TimelineEntry], file: Path) -> Pa
 
 
 def contact_sheet(view: View, entries: Sequence[TimelineEntry]) -> bytes:
-    """PNG of the events in order: when, what was written about each, and up to five of its moments."""
+    """PNG of the events in order: time, text and up to five moments of each."""
     from PIL import Image, ImageDraw
 
     chosen = _spread(entries, MAX_ROWS)
@@ -93,7 +93,7 @@ def _event(sheet: Picture, draw: ImageDraw, top: int, view: View, entry: Timelin
 
 
 def _pick(moments: Sequence[Moment], representative: int | None) -> list[Moment]:
-    """At most a row of moments, evenly spread, the representative among them."""
+    """At most a row of moments at equal distances, including the representative."""
     if len(moments) <= PER_ROW:
         return list(moments)
     chosen = {moments[round(i * (len(moments) - 1) / (PER_ROW - 1))].id for i in range(PER_ROW)}
@@ -107,7 +107,7 @@ def _thumbnail(sheet: Picture, draw: ImageDraw, at: tuple[int, int], view: View,
     from PIL import Image, ImageOps
 
     picture = view.picture(moment.id)
-    if picture is None:  # faded: only its text is left
+    if picture is None:  # evicted: only its text is left
         draw.rectangle((*at, at[0] + THUMB_PX[0], at[1] + THUMB_PX[1]), outline=DIM)
     else:
         with Image.open(io.BytesIO(picture)) as image:

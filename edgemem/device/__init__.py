@@ -1,1 +1,1 @@
-"""The board, the governor and the daemon."""
+"""The daemon that runs on a device."""

@@ -1,4 +1,6 @@
-"""The daemon: one thread pair per stream (one captures, one does the rest), one store, one socket; a clean stop, and nothing unsaid."""
+"""The daemon: two threads per stream (one captures, one does the rest), one store, one socket. It stops cleanly and reports every
+problem.
+"""
 
 from __future__ import annotations
 
@@ -34,35 +36,35 @@ from edgemem.serve.messages import ForgetReply, ForgetRequest, NameReply, NameRe
 from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
-from edgemem.serve.socket_server import Server
+from edgemem.serve.socket_server import SocketServer
 
 if TYPE_CHECKING:
     from edgemem.extend.environment import Environment
 
 _TICK_S = 1.0
-"""How often the agent looks after its streams and reports to the service manager."""
+"""How often the agent checks its streams and reports to the service manager."""
 _STOP_S = 45.0
-"""For the streams to end: opening a network camera may take its time-out of 10 s, a last commit with its text written longer."""
+"""Time limit for the streams to end: opening a network camera may take its time-out of 10 s, the last commit with its texts longer."""
 _IDLE_STOP_S = 5.0
-"""For a slice of idle work to end."""
+"""Time limit for a slice of idle work to end."""
 _RULES_S = 3600.0
-"""What a retention rule calls too old goes at least this often, also from streams in which nothing happens."""
+"""Retention rules are applied at least this often, also to streams in which nothing happens."""
 
 
 class _SourceSetup:
-    """Opens one configured source and builds what sees it, anew for every attempt."""
+    """Opens one configured source and builds its pipeline, again for every attempt."""
 
     def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed) -> None:
         self._spec, self._memory, self._environment, self._feed = spec, memory, environment, feed
         self._recipe = environment.recipe(spec.recipe)
 
     def source(self) -> Source:
-        """Raises SourceError when it is not there (yet)."""
+        """Raises SourceError if it does not exist (yet)."""
         spec, recipe, plugins = self._spec, self._recipe, self._environment.plugins
         return open_source(spec.source, plugins=plugins, rate_fps=recipe.rate_fps, stream=spec.stream, settings=recipe.source)
 
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]:
-        """What sees the source, and notes on what it does without. Raises UsageError where nothing of it may be kept."""
+        """The pipeline of the source, and notes on what is missing. Raises UsageError if nothing of it may be kept."""
         parts, notes = equip(self._environment, self._recipe, source, self._memory, self._feed)
         if parts.privacy is not None and not parts.privacy.paused:
             parts.privacy.require()
@@ -72,13 +74,13 @@ class _SourceSetup:
 
 
 def check_sources(environment: Environment) -> tuple[str, ...]:
-    """One line for each recording of `run.sources` that is not there, which the daemon waits for.
+    """One line for each recording of `run.sources` that does not exist; the daemon waits for it.
 
-    Raises UsageError for what no waiting mends: two streams of one name, a recipe that does not exist.
+    Raises UsageError for errors that waiting cannot solve: two streams with one name, a recipe that does not exist.
     """
     sources, missing = environment.settings.run.sources, []
     if len({_label(spec) for spec in sources}) < len(sources):
-        raise UsageError("run.sources: two streams have one name; give each source a stream of its own")
+        raise UsageError("run.sources: two streams have one name; give each source its own stream")
     for spec in sources:
         environment.recipe(spec.recipe)
         try:
@@ -89,9 +91,10 @@ def check_sources(environment: Environment) -> tuple[str, ...]:
 
 
 class Agent:
-    """Sees every source of `settings.run` into its memory and answers at its socket, until SIGTERM or SIGINT. Run it in the main thread.
+    """Sees every source of `settings.run` into the memory and answers questions on its socket, until SIGTERM or SIGINT. Run it in the main
+    thread.
 
-    `report` gets every line for a person. Between frames and questions it does what writers postponed.
+    `report` is called with messages for a person. Between frames and questions the agent does work that writers postponed.
     """
 
     def __init__(self, environment: Environment, report: Callable[[str], None]) -> None:
@@ -112,10 +115,10 @@ class Agent:
         self._store: SharedStore | None = None
         self._idle_runner: IdleRunner | None = None
         self._forgetting = threading.Lock()
-        """Held while every stream is suspended."""
+        """Held while all streams are suspended."""
 
     def run(self) -> None:
-        """Until told to stop. Raises MemoryDirError when the memory cannot be written (any more), UsageError."""
+        """Run until stopped. Raises MemoryDirError if the memory cannot be written (any more), and UsageError."""
         with stop_on_signals(self._stop.set), ExitStack() as stack:
             if not self._wait_while_paused():
                 return
@@ -130,7 +133,7 @@ class Agent:
             notify.send("STOPPING=1")
 
     def _wait_while_paused(self) -> bool:
-        """While the memory is paused nothing is opened, not even the store. False when stopped meanwhile."""
+        """Wait while the memory is paused; nothing is opened, not even the store. False if stopped in the meantime."""
         if is_paused(self._memory):
             self._report(f"{self._memory} is paused: waits for `edgemem memory resume --memory {self._memory}`")
             notify.send("READY=1\nSTATUS=paused")
@@ -148,7 +151,7 @@ class Agent:
         return store
 
     def _serve(self, stack: ExitStack, store: SharedStore) -> None:
-        """Everything around the streams. It ends in the opposite order: socket and idle work, streams, services, session log."""
+        """Run the streams and everything around them. They end in reverse order: socket and idle work, streams, services, session log."""
         session_log = SessionLogger(store)
         stack.callback(session_log.close)
         questions = QuestionService(self._memory, self._environment, self._feed)
@@ -164,7 +167,7 @@ class Agent:
         self._open_socket(stack, dispatcher)
 
     def _open_socket(self, stack: ExitStack, dispatcher: Dispatcher) -> None:
-        server = Server(self._memory, dispatcher.reply)
+        server = SocketServer(self._memory, dispatcher.reply)
         try:
             server.open()
         except OSError as error:
@@ -173,7 +176,7 @@ class Agent:
         stack.callback(server.close)
 
     def _watch(self, store: SharedStore) -> None:
-        """Until a stop or a failure: report what becomes blind, keep the rules, tell the service manager that all is well."""
+        """Until a stop or a failure: report streams that see nothing, apply the retention rules, notify the service manager."""
         rules_due_s = time.monotonic() + _RULES_S
         while not self._stop.wait(_TICK_S):
             for worker in self._workers:
@@ -186,20 +189,20 @@ class Agent:
             self._notify_watchdog()
 
     def streams(self) -> tuple[StreamStatus, ...]:
-        """What each stream is doing."""
+        """Status of each stream."""
         return tuple(worker.status for worker in self._workers)
 
     def name_voice(self, request: NameRequest) -> NameReply:
-        """Between two writes of the streams. Raises UsageError."""
+        """Name a voice between two writes of the streams. Raises UsageError."""
         assert self._store is not None
         return admin.name_voice(self._store, request, self._feed)
 
     def forget(self, request: ForgetRequest) -> ForgetReply:
-        """While every stream is suspended: what they still hold of it would come back with their next write. Raises EdgememError."""
+        """Forget while all streams are suspended: otherwise they would write forgotten data again. Raises EdgememError."""
         assert self._store is not None
         admin.check(self._memory, request, self._environment)
         with self._forgetting, ExitStack() as stack:
-            self._report("something is forgotten: the streams are suspended meanwhile")
+            self._report("forgetting: the streams are suspended until it is done")
             stack.callback(self._report, "the streams go on")
             for worker in self._workers:
                 stack.enter_context(worker.suspended(_STOP_S))
@@ -213,18 +216,18 @@ class Agent:
         return {worker.label: spec.recipe for worker, spec in zip(self._workers, self._environment.settings.run.sources, strict=True)}
 
     def _busy(self, dispatcher: Dispatcher) -> bool:
-        """Whether a frame or a question is in progress, or nothing may be written."""
+        """Whether a frame or a question is being processed, or nothing may be written."""
         return dispatcher.busy or any(worker.busy for worker in self._workers) or is_paused(self._memory)
 
     def _notify_watchdog(self) -> None:
-        """Not while a stream hangs: then the service manager starts us again."""
+        """Notify the watchdog, unless a stream hangs: then the service manager restarts the agent."""
         limit_s = notify.watchdog_s()
         if limit_s is None or all(worker.responsive(limit_s / 2) for worker in self._workers):
             blind = [f"{worker.label} is blind" for worker in self._workers if worker.blind]
             notify.send(f"WATCHDOG=1\nSTATUS={'; '.join(blind) or 'sees ' + ', '.join(self._setups)}")
 
     def _end_workers(self) -> None:
-        """Stop every stream, and wait until what was seen is committed."""
+        """Stop all streams, and wait until everything seen is committed."""
         for worker in self._workers:
             worker.stop()
         deadline = time.monotonic() + _STOP_S
@@ -236,5 +239,5 @@ class Agent:
 
 
 def _label(spec: RunSource) -> str:
-    """The stream's name where one is given, else the source without a password."""
+    """The name of the stream if given, else the source without a password."""
     return spec.stream or Path(spec.source.rpartition("@")[2]).name or spec.source

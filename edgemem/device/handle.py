@@ -1,4 +1,4 @@
-"""What services get of the agent: `extend.services.AgentHandle`."""
+"""The interface of the agent for services: `extend.services.AgentHandle`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Handle:
-    """The agent's feed, its answers, and what its streams are doing."""
+    """The agent's feed, its answers, and the status of its streams."""
 
     def __init__(self, feed: Feed, dispatcher: Dispatcher, environment: Environment, writer: MemoryWriter) -> None:
         self.feed = feed
@@ -28,7 +28,7 @@ class Handle:
         self._writer = writer
 
     def ask(self, question: str, *, options: Sequence[str] = (), as_of_us: int | None = None) -> Answer:
-        """Like `edgemem ask`, with the recipe of the settings; what is blind stands in the notes. Raises EdgememError."""
+        """Like `edgemem ask`, with the recipe of the settings; streams that see nothing are in the notes. Raises EdgememError."""
         request = AskRequest(
             question=question[:MAX_QUESTION_CHARS], asked_us=now_us() if as_of_us is None else as_of_us, as_of_us=as_of_us,
             options=tuple(options), tz=self._settings.timezone, recipe=self._settings.recipe,
@@ -52,5 +52,5 @@ class Handle:
         return self._dispatcher.search(request).evidence
 
     def streams(self) -> tuple[StreamStatus, ...]:
-        """What each stream is doing."""
+        """Status of each stream."""
         return self._writer.streams()

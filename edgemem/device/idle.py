@@ -1,4 +1,4 @@
-"""Work for when nothing else is to be done: writers that are slow, jobs that wait. It runs in short slices between frames and questions."""
+"""Work for idle time: slow writers and waiting jobs. It runs in short slices between frames and questions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from edgemem.errors import EdgememError
 from edgemem.isolation import call_isolated
 
 IdleWork = Callable[[float], bool]
-"""Works until `time.monotonic()` reaches the given deadline, at the latest. True when there is more to do now."""
+"""Works at most until `time.monotonic()` reaches the given deadline. True if there is more to do now."""
 
 SLICE_S = 0.5
-"""How long one call may take: at one frame a second the next frame waits no longer than it would for a slow one."""
+"""Time limit of one call: at one frame per second, the next frame waits no longer than for a slow frame."""
 _TICK_S = 0.1
-"""How often it looks whether the agent is idle."""
+"""How often it checks whether the agent is idle."""
 _NOTHING_S = 5.0
-"""After a call that found nothing to do."""
+"""Wait after a call that found nothing to do."""
 _FAILED_S = 60.0
-"""After a call that failed."""
+"""Wait after a call that failed."""
 
 
 class IdleRunner(threading.Thread):
@@ -44,14 +44,14 @@ class IdleRunner(threading.Thread):
                     wait_s = call_isolated(self._slice, self._failed)
 
     def stop(self, within_s: float) -> None:
-        """End after the present call, which is waited for so long."""
+        """End after the current call; wait at most this long for it."""
         self._stopped.set()
         if self.ident is not None:
             self.join(within_s)
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
-        """No call runs meanwhile; waits for the present one."""
+        """No call runs within the block; waits for the current one."""
         with self._working:
             yield
 

@@ -1,4 +1,4 @@
-"""Messages to the service manager (sd_notify(3)): a datagram to the socket that it names, and nothing where it names none."""
+"""Messages to the service manager (sd_notify(3)): a datagram to the socket that it names; nothing if it names none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 
 
 def send(state: str) -> None:
-    """Send such as `READY=1`, `STATUS=...`, `WATCHDOG=1` or `STOPPING=1`. A manager that does not listen is no reason to fail."""
+    """Send a message such as `READY=1`, `STATUS=...`, `WATCHDOG=1` or `STOPPING=1`. It does not fail if the manager does not listen."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):
         return
@@ -19,7 +19,7 @@ def send(state: str) -> None:
 
 
 def watchdog_s() -> float | None:
-    """Within so many seconds the manager wants to hear from us; None when it does not watch this process."""
+    """The manager expects a message within this number of seconds; None if it does not watch this process."""
     try:
         watched_us, process = int(os.environ.get("WATCHDOG_USEC", "0")), int(os.environ.get("WATCHDOG_PID", "0") or 0)
     except ValueError:

@@ -1,4 +1,4 @@
-"""One store for several threads: each stream of the agent has its own, and the sessions of its questions come from another."""
+"""One store for several threads: each stream of the agent has a thread, and the sessions of questions come from another one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from edgemem.remember.store import SpaceLike, Store, Transaction
 from edgemem.remember.tiers import Retainer, RetentionStep
 
 _REOPEN_S = 60.0
-"""How long the lock is waited for: a command that found the memory free meanwhile may hold it."""
+"""How long to wait for the lock: a command that found the memory unlocked may hold it."""
 
 
 class SharedStore(Store):
-    """A store that threads use in turns. A transaction, a step of maintenance and a retainer's step each take one whole turn."""
+    """A store that threads use one after the other. A transaction, a step of maintenance and a step of a retainer are never interrupted."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.turn = threading.RLock()
         """Held by the thread whose turn it is."""
         self.lost: EdgememError | None = None
-        """Why it could not be opened again after it was released."""
+        """The error if it could not be opened again after a release."""
         super().__init__(*args, **kwargs)
 
     @contextmanager
@@ -62,9 +62,10 @@ class SharedStore(Store):
 
     @contextmanager
     def released(self, durability: Literal["normal", "full"]) -> Iterator[None]:
-        """Closed and unlocked for what must have the memory to itself, then open again; every other thread waits for its turn.
+        """Within the block the store is closed and unlocked, for exclusive use of the memory; then it is opened again. All other threads
+        wait.
 
-        Raises EdgememError when it cannot be opened again: then it stays closed.
+        Raises EdgememError if it cannot be opened again: then it stays closed.
         """
         with self.turn:
             super().close()
@@ -74,7 +75,7 @@ class SharedStore(Store):
                 self._open_again(durability)
 
     def _open_again(self, durability: Literal["normal", "full"]) -> None:
-        """The same object goes on with what another one opened: streams and sessions hold it."""
+        """Open a new store and copy its attributes to this object, because streams and sessions refer to this object."""
         try:
             opened = Store.open(self.directory, create=False, budget_bytes=self.budget_bytes, durability=durability, patience_s=_REOPEN_S)
         except EdgememError as error:
@@ -86,14 +87,14 @@ class SharedStore(Store):
 
 
 class LockedRetainer:
-    """A retainer whose step no other thread interrupts: what it found is still there when it acts on it."""
+    """A retainer whose steps are not interrupted by other threads, so that what it found still exists when it changes it."""
 
     def __init__(self, retainer: Retainer) -> None:
         self.name = retainer.name
         self._retainer = retainer
 
     def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
-        """One step of the retainer."""
+        """Do one step of the retainer."""
         assert isinstance(store, SharedStore)
         with store.turn:
             return self._retainer.apply(store, now_us)

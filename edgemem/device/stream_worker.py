@@ -1,4 +1,4 @@
-"""One stream of the agent: its source is opened, seen, and opened again for as long as the agent runs."""
+"""One stream of the agent: its source is opened, seen, and opened again while the agent runs."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from edgemem.see.resume import seen_whole, state_of
 from edgemem.see.sources.base import Source
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
-"""Waits between attempts to open a source double from the first to the longest. A camera that vanishes while it is seen connects again by
-itself (`see.sources.camera`) before it is given up and comes here. A recording that is not there is waited for in the same way."""
+"""The wait between attempts to open a source doubles from the first value up to the second. A camera that is lost first reconnects on its
+own (`see.sources.camera`); only if that fails, this applies. A recording that does not exist is waited for in the same way."""
 
 _SUSPENDED_S = 0.05
-"""How often a suspended worker looks whether it may go on."""
+"""How often a suspended worker checks whether it may continue."""
 _NICENESS = 5
-"""Steps by which seeing yields to asking: a person waits for an answer, a frame has its slot until the next one comes."""
+"""Seeing gets a lower priority than answering: a person waits for an answer, but a frame can wait until the next one comes."""
 
 
 class SourceSetup(Protocol):
-    """Makes what a worker needs anew for every attempt. Both raise EdgememError; SourceError means: try again later."""
+    """Makes the source and the pipeline again for every attempt. Both methods raise EdgememError; SourceError means: try again later."""
 
     def source(self) -> Source: ...
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]: ...
 
 
 class StreamWorker(threading.Thread):
-    """Sees one source until `stop`, or a recording once to its end. `failed` is what ended it otherwise, such as a full disk."""
+    """Sees one source until `stop`, or a recording once to its end. `failed` is the error that ended it, such as a full disk."""
 
     def __init__(self, label: str, setup: SourceSetup, store: Store, feed: Feed, report: Callable[[str], None]) -> None:
         super().__init__(name=f"edgemem-see-{label}", daemon=True)
         self.label = label
-        """Name of the stream, once the source was open."""
+        """Name of the stream, after the source was opened."""
         self.failed: EdgememError | None = None
         self._setup = setup
         self._store = store
@@ -65,7 +65,7 @@ class StreamWorker(threading.Thread):
         self._progress_s = time.monotonic()
 
     def run(self) -> None:
-        with contextlib.suppress(OSError):  # threads made from here on inherit it, those of the models too
+        with contextlib.suppress(OSError):  # threads that are started later inherit it, including those of models
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _NICENESS)
         wait_s = _FIRST_WAIT_S
         while not self._stopped.is_set():
@@ -83,15 +83,16 @@ class StreamWorker(threading.Thread):
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def stop(self) -> None:
-        """End after the current frame; what was seen is committed. Returns at once: `join` waits."""
+        """End after the current frame; everything seen is committed. Returns at once: `join` waits."""
         self._stopped.set()
         self._stop_pipeline()
 
     @contextmanager
     def suspended(self, within_s: float) -> Iterator[None]:
-        """It sees nothing meanwhile, and all that it saw is committed; then it goes on there, a camera with what comes by then.
+        """Within the block it sees nothing, and everything seen is committed. Then a recording continues there; a camera continues with its
+        next frame.
 
-        Raises EdgememError when it does not pause within this time.
+        Raises EdgememError if it does not pause within this time.
         """
         self._suspended = True
         try:
@@ -114,23 +115,23 @@ class StreamWorker(threading.Thread):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame is being worked on just now."""
+        """Whether a frame is being processed now."""
         pipeline = self._pipeline
         return pipeline is not None and pipeline.busy
 
     @property
     def status(self) -> StreamStatus:
-        """What the stream is doing."""
+        """Status of the stream."""
         blind = self.blind
         return StreamStatus(stream=self.label, state="blind" if blind else self._state, blind=blind, frames=self._frames)
 
     def responsive(self, within_s: float) -> bool:
-        """False when it neither saw a frame for so long nor knows a reason: it hangs."""
+        """False if it saw no frame within this time and has no reason for that: it hangs."""
         idle = bool(self.blind) or self._state != "seeing" or self._suspended
         return idle or time.monotonic() - self._progress_s < within_s
 
     def report_changes(self) -> None:
-        """Report when it became blind, why, and when it sees again; once each."""
+        """Report once when it stops seeing, with the reason, and once when it sees again."""
         blind = self.blind
         if self._state == "starting" and not self._closed_why:
             return
@@ -148,7 +149,7 @@ class StreamWorker(threading.Thread):
             return "suspended" if self._suspended else "again"
 
     def _attempt_failed(self, error: Exception) -> str:
-        """A source that cannot be opened is tried again; anything else ends the worker, and the agent says why."""
+        """A source that cannot be opened is tried again; any other error ends the worker, and the agent reports it."""
         if isinstance(error, SourceError):
             self._closed_why = "" if self._suspended else str(error)
             return "again"
@@ -161,7 +162,7 @@ class StreamWorker(threading.Thread):
             pipeline.stop()
 
     def _see(self) -> bool:
-        """One attempt; True when there is nothing more to see."""
+        """One attempt; True if there is nothing more to see."""
         source = self._setup.source()
         self.label = source.name
         try:

@@ -1,7 +1,7 @@
 # ruff: noqa: F401 - the imports for type checkers are the public names
-"""The contract with plugins. A plugin needs nothing but what can be imported from here (and numpy and msgspec).
+"""The contract with plugins. A plugin needs only the names that can be imported from here (and numpy and msgspec).
 
-Names are imported when they are first used, so that `edgemem --help` loads none of the rooms behind them.
+Names are imported when they are first used, so that `edgemem --help` does not load their modules.
 """
 
 from importlib import import_module
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
     from edgemem.infer.engines import DecoderParts
     from edgemem.infer.fetch import Converter
-    from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, JointEmbedder, Reader, Sight, Space, TextEmbedder
+    from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
     from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext
     from edgemem.records import (
         SOUND_RATE_HZ,
@@ -104,7 +104,7 @@ _HOMES = {
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
     "edgemem.infer.engines": ("DecoderParts",),
     "edgemem.infer.fetch": ("Converter",),
-    "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "Sight", "Space", "TextEmbedder"),
+    "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "ImageAnalysis", "Space", "TextEmbedder"),
     "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
     "edgemem.records": (
         "SOUND_RATE_HZ", "US", "Answer", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation",
@@ -125,7 +125,7 @@ _HOMES = {
     "edgemem.see.select": ("BaseSelector", "Candidate", "Decision", "Evict", "Keep", "Pin", "Replace", "Selector", "Unpin"),
     "edgemem.see.sources.base": ("BaseSource", "Source", "SourceContext"),
 }  # fmt: skip
-"""Where the public names come from."""
+"""The modules of the public names."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["Component", "NoSettings", "SettingsTable", "hookimpl", *_HOME_OF]  # noqa: PLE0604 - strings

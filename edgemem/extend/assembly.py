@@ -1,4 +1,4 @@
-"""From a recipe to the objects that see a stream and answer a question."""
+"""Makes the objects of a recipe: those that see a stream and those that answer a question."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgemem.errors import EngineError, UsageError, nearest
 from edgemem.extend.context import PluginContext
-from edgemem.extend.recipe import ChainPart, Part, Recipe, Recipes
+from edgemem.extend.recipe import ChainPart, Recipe, RecipePart, Recipes
 from edgemem.records import Segment
 
 if TYPE_CHECKING:
@@ -22,18 +22,23 @@ if TYPE_CHECKING:
     from edgemem.see.parts import PipelineParts
     from edgemem.see.perceive import Perceiver
 
-DEFAULT_RETRIEVERS: tuple[Part, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "entity"}, {"use": "event"})
-DEFAULT_CHECKS: tuple[Part, ...] = ({"use": "within_question"}, {"use": "within_as_of"}, {"use": "cites_evidence"}, {"use": "valid_option"})
+DEFAULT_RETRIEVERS: tuple[RecipePart, ...] = ({"use": "frame"}, {"use": "text"}, {"use": "speech"}, {"use": "entity"}, {"use": "event"})
+DEFAULT_CHECKS: tuple[RecipePart, ...] = (
+    {"use": "within_question"},
+    {"use": "within_as_of"},
+    {"use": "cites_evidence"},
+    {"use": "valid_option"},
+)
 
 
 def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engines | None = None) -> PluginContext:
-    """What factories get: settings, engines, and the language model that is configured, if any. Raises UsageError."""
+    """The context for factories: settings, engines, and the configured language model, if any. Raises UsageError."""
     from edgemem.answer.models import Models
 
     context = PluginContext(settings=settings, home=home, engines=engines, tables=plugins.tables(settings), tasks=plugins.tasks())
     for task in settings.models.tasks:
         if task not in {*context.tasks, "default"}:
-            raise UsageError(f'settings: models.tasks: nothing asks a language model for "{task}"{nearest(task, context.tasks)}')
+            raise UsageError(f'settings: models.tasks: no plugin has a task "{task}" for a language model{nearest(task, context.tasks)}')
     wanted, known = settings.models.chat, plugins.components("chats")
     if wanted == "none":
         context.models = Models(None, settings.models, "language models are switched off (models.chat)")
@@ -49,7 +54,7 @@ def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engi
 
 
 def make_kit(recipes: Recipes, recipe: Recipe, context: PluginContext, planner: str | None = None) -> AnswerKit:
-    """What answers a question: the recipe's planner (or the one named), retrievers and checks. Raises UsageError."""
+    """The components that answer a question: the recipe's planner (or the named one), retrievers and checks. Raises UsageError."""
     from edgemem.answer.planner import AnswerKit
 
     plan = {"use": planner} if planner and planner != recipe.plan.get("use") else recipe.plan
@@ -64,7 +69,7 @@ def make_kit(recipes: Recipes, recipe: Recipe, context: PluginContext, planner: 
 
 
 def make_parts(recipes: Recipes, recipe: Recipe, context: PluginContext, plugins: Plugins) -> tuple[PipelineParts, list[str]]:
-    """(what sees a stream, notes on engines that are missing). Raises UsageError; a missing engine becomes a note."""
+    """(parts of the pipeline, notes on missing engines). Raises UsageError; a missing engine only causes a note."""
     from edgemem.see.parts import PipelineParts
 
     notes: list[str] = []
@@ -87,7 +92,7 @@ def make_parts(recipes: Recipes, recipe: Recipe, context: PluginContext, plugins
 
 
 def _perceivers(recipes: Recipes, recipe: Recipe, context: PluginContext, notes: list[str]) -> list[Perceiver]:
-    """The recipe's perceivers, without those whose models are missing, which is noted."""
+    """The recipe's perceivers, without those with missing models; these are noted."""
     made: list[Perceiver] = []
     for part in recipe.perceive:
         try:
@@ -100,7 +105,7 @@ def _perceivers(recipes: Recipes, recipe: Recipe, context: PluginContext, notes:
 
 
 def _passage_embedder(context: PluginContext, notes: list[str]) -> TextEmbedder | None:
-    without = "documents and speech are found by their words alone"
+    without = "documents and speech are found by words only"
     problem = context.engines.missing("embed_text") if context.engines is not None else "no engines"
     if context.engines is None or problem:
         notes.append(f"{without}: {problem}")
@@ -114,7 +119,7 @@ def _passage_embedder(context: PluginContext, notes: list[str]) -> TextEmbedder 
 
 
 def make_chains(recipes: Recipes, recipe: Recipe, context: PluginContext) -> list[Chain]:
-    """The recipe's notions of a segment; a further one without any writer that is installed is left out."""
+    """The recipe's chains. An additional chain is left out if none of its writers is installed."""
     from edgemem.see.chains import Chain
 
     def chain(part: ChainPart) -> Chain:
@@ -127,12 +132,12 @@ def make_chains(recipes: Recipes, recipe: Recipe, context: PluginContext) -> lis
 def _hearing(
     recipes: Recipes, recipe: Recipe, context: PluginContext, embedder: TextEmbedder | None, notes: list[str]
 ) -> HearingFactory | None:
-    """What hears a stream by the recipe's recogniser; without its models nothing is heard, which is noted."""
+    """The hearing with the recipe's speech recogniser; without its models nothing is heard, which is noted."""
     from edgemem.hear.utterances import by_recogniser
 
     try:
         recogniser: SpeechRecogniser | None = recipes.make(recipe, "ears", recipe.hear, context)
     except EngineError as error:
-        notes.append(f"sound is not heard: {error}")
+        notes.append(f"speech is not recognised: {error}")
         return None
     return by_recogniser(recogniser, embedder) if recogniser is not None else None

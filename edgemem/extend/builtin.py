@@ -1,4 +1,4 @@
-"""What edgemem itself registers, by the same door as every plugin. Modules load when a component is made, not before."""
+"""The components of edgemem itself, registered like those of a plugin. A module is loaded when its component is made, not before."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def register_sources() -> Components:
     kind = make.CameraSettings
     return [
         Component("camera", make.camera, kind, "a camera of this machine", schemes=(DEVICE,)),
-        Component("network", make.network, kind, "a stream or recording behind an address", schemes=NETWORK),
+        Component("network", make.network, kind, "a stream or recording at an address", schemes=NETWORK),
         Component("microphone", make.microphone, kind, "a microphone, alone or with a camera", schemes=("alsa",)),
         Component("pictures", make.pictures, summary="a folder of pictures, or one picture", suffixes=(FOLDER, *sorted(PICTURES))),
         Component("sound", make.sound, summary="a recording of sound", suffixes=tuple(sorted(SOUNDS))),
@@ -40,7 +40,7 @@ def register_gates() -> Components:
     return [
         Component("blur", _make(gate.Blur), gate.BlurSettings, "drops frames without detail: black, flat, blurred"),
         Component("difference", _make(gate.Difference), gate.DifferenceSettings, "drops frames that differ little on average"),
-        Component("local_difference", _make(gate.LocalDifference), gate.LocalDifferenceSettings, "drops frames of which no part differs"),
+        Component("local_difference", _make(gate.LocalDifference), gate.LocalDifferenceSettings, "drops frames in which no part differs"),
         Component("histogram", _make(gate.HistogramGate), gate.HistogramSettings, "drops frames with the same colours"),
         Component("ssim", _make(gate.Ssim), gate.SsimSettings, "drops frames with the same structure"),
     ]
@@ -83,7 +83,7 @@ def register_writers() -> Components:
 def register_retainers() -> Components:
     from edgemem.remember import tiers
 
-    return [Component("age_tiers", _make(tiers.AgeTiers), tiers.AgeTiersSettings, "thins and shrinks what grows old")]
+    return [Component("age_tiers", _make(tiers.AgeTiers), tiers.AgeTiersSettings, "thins old moments and shrinks their pictures")]
 
 
 @hookimpl
@@ -93,10 +93,10 @@ def register_retrievers() -> Components:
 
     return [
         Component("frame", _frames, summary="pictures by what they show"),
-        Component("event", lambda _settings, _context: retrieve.EventRetriever(), summary="what was written about events"),
-        Component("entity", lambda _settings, _context: entities.EntityRetriever(), summary="who did what with what"),
-        Component("speech", lambda _settings, _context: speech.SpeechRetriever(), summary="what was said, and by whom"),
-        Component("text", lambda _settings, _context: readings.TextRetriever(), summary="what was read in pictures"),
+        Component("event", lambda _settings, _context: retrieve.EventRetriever(), summary="texts about events"),
+        Component("entity", lambda _settings, _context: entities.EntityRetriever(), summary="relations between entities"),
+        Component("speech", lambda _settings, _context: speech.SpeechRetriever(), summary="speech and speakers"),
+        Component("text", lambda _settings, _context: readings.TextRetriever(), summary="text in pictures"),
     ]
 
 
@@ -113,11 +113,13 @@ def register_checks() -> Components:
 
     return [
         Component(
-            "within_question", lambda _settings, _context: check.WithinQuestion(), summary="a model looks only where the question points"
+            "within_question",
+            lambda _settings, _context: check.WithinQuestion(),
+            summary="a model gets only pictures that the question is about",
         ),
-        Component("within_as_of", lambda _settings, _context: check.WithinAsOf(), summary="no action looks past the time of the question"),
+        Component("within_as_of", lambda _settings, _context: check.WithinAsOf(), summary="no action reads past the time of the question"),
         Component("cites_evidence", lambda _settings, _context: check.CitesEvidence(), summary="no answer without evidence"),
-        Component("valid_option", lambda _settings, _context: check.ValidOption(), summary="an option is one of those given"),
+        Component("valid_option", lambda _settings, _context: check.ValidOption(), summary="the answer is one of the given options"),
     ]
 
 
@@ -129,17 +131,17 @@ def register_recipes() -> Iterable[str]:
 def _joint(_settings: object, context: PluginContext) -> Any:
     from edgemem.see.perceive import JointPerceiver
 
-    return JointPerceiver(_engine(context, "embed_joint", "pictures are kept without being named or embedded"))
+    return JointPerceiver(_engine(context, "embed_joint", "pictures are kept without names and vectors"))
 
 
 def _read_text(_settings: object, context: PluginContext) -> Any:
     from edgemem.see.perceive import TextPerceiver
 
-    return TextPerceiver(_engine(context, "read_text", "signs and screens are not read"))
+    return TextPerceiver(_engine(context, "read_text", "text in pictures is not read"))
 
 
 def _engine(context: PluginContext, role: str, without: str) -> Any:
-    """What plays the role. Raises EngineError that begins with what is missing `without` it."""
+    """The object for the role. Raises EngineError; its message begins with `without`, which says what is missing then."""
     problem = context.engines.missing(role) if context.engines is not None else "no engines"
     if context.engines is None or problem:
         raise EngineError(f"{without}: {problem}")

@@ -1,4 +1,4 @@
-"""What a plugin's component is made with beside its own settings."""
+"""The context in which a plugin's component is made, in addition to its own settings."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def _no_models() -> Models:
-    from edgemem.answer.models import Models  # `edgemem --help` loads plugins, but nothing that answers
+    from edgemem.answer.models import Models  # `edgemem --help` loads plugins, but no module that answers questions
 
     return Models()
 
 
 @dataclass
 class PluginContext:
-    """What a factory gets beside its settings."""
+    """Input of a factory, in addition to its settings."""
 
     settings: Settings
     home: Path
     engines: Engines | None = None
-    """Models by role; None where none are needed."""
+    """Models by role; None if none are needed."""
     models: Models = field(default_factory=_no_models)
     """Language models, if any is configured."""
     tables: tuple[msgspec.Struct, ...] = ()
     """Settings that plugins declared."""
     tasks: tuple[str, ...] = ()
-    """What plugins ask language models for."""
+    """Tasks of plugins for language models."""
 
     def table(self, kind: type[S]) -> S:
         """A plugin's own settings, as `register_settings` declared them."""

@@ -1,4 +1,4 @@
-"""What seeing and answering are made from: settings, plugins, recipes, cards, engines. One for a command, a daemon or a program."""
+"""The objects that a command, a daemon or a program uses: settings, plugins, recipes, cards, engines."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from edgemem.see.pipeline import PipelineParts
 
 _KITS = 32
-"""Kits that are kept; a question may name any recipe file."""
+"""Most cached kits; a question may name any recipe file."""
 _WRITING = ("budget", "store", "privacy", "retention", "run")
-"""Settings that bear on what is kept, never on what is answered."""
+"""Settings that affect what is stored, but not the answers."""
 _TRAVELS = ("recipe", "timezone", "home", "plugins_dirs")
-"""Settings that a request carries itself, or that stand in the digest resolved."""
+"""Settings that are part of a request, or that are in the digest in resolved form."""
 _VARIABLES = ("EDGEMEM_", "OPENAI_")
-"""Beginnings of the environment variables that plugins of ours read."""
+"""Prefixes of the environment variables that edgemem's plugins read."""
 _RESOLVED = ("EDGEMEM_CONFIG", "EDGEMEM_HOME")
-"""What these variables set is part of the settings and of `home`."""
+"""The values of these variables are part of the settings and of `home`."""
 
 
 class Environment:
-    """Each thing is made once, when it is first asked for. Recipes, kits and parts may be asked for by several threads at once.
+    """Each object is made once, at its first use. Several threads may request recipes, kits and parts at the same time.
 
-    A process has one key for its memories: that of the environment that was made last (see `remember.disk.keys`).
+    A process has one key for its memories: that of the last environment (see `remember.disk.keys`).
     """
 
     def __init__(self, read: Callable[[], Settings] = Settings, plugins_dirs: Sequence[Path] = ()) -> None:
-        """`read` gives the settings when they are first needed; `plugins_dirs` are folders of plugins beside those of the settings."""
+        """`read` returns the settings at their first use; `plugins_dirs` are folders of plugins in addition to those of the settings."""
         self._read = read
         self._plugins_dirs = tuple(plugins_dirs)
         self._lock = threading.RLock()
@@ -74,7 +74,7 @@ class Environment:
 
     @cached_property
     def home(self) -> Path:
-        """The data directory for built things."""
+        """The directory for engines and other built data."""
         return home_dir(self.settings)
 
     @cached_property
@@ -110,30 +110,33 @@ class Environment:
 
     @property
     def converters(self) -> dict[str, Component]:
-        """What turns fetched weights into ONNX, by name."""
+        """Converters of fetched weights to ONNX, by name."""
         return dict(self.plugins.components("converters"))
 
     @cached_property
     def context(self) -> PluginContext:
-        """What factories of components get."""
+        """The context for factories of components."""
         from edgemem.extend.assembly import make_context
 
         return make_context(self.plugins, self.settings, self.home, self.engines)
 
     @cached_property
     def digest(self) -> str:
-        """Of the settings that bear on answers: the agent of a memory answers for us only if it has the same."""
+        """Digest of the settings that affect answers: the agent of a memory answers only if it has the same digest."""
         return digest(self.settings, self.home, self._plugins_dirs)
 
     def recipe(self, name: str = "") -> Recipe:
-        """The recipe of this name or file ("": the settings'). A file is read again when its time or size changed. Raises UsageError."""
+        """The recipe with this name or file ("": that of the settings). A file is read again when its time or size changed. Raises
+        UsageError.
+        """
         with self._lock:
             return self._recipe(name)[1]
 
     def kit(self, recipe: str = "", planner: str = "") -> AnswerKit:
-        """What answers with a recipe ("": the settings') and a planner ("": the recipe's). Made once, and again when the recipe changed.
+        """The kit of a recipe ("": that of the settings) and a planner ("": that of the recipe). Made once, and again when the recipe
+        changed.
 
-        Several threads may answer with one kit: what a planner thinks belongs to the session. Raises UsageError.
+        Several threads may use one kit: the state of a planner is in the session. Raises UsageError.
         """
         from edgemem.extend.assembly import make_kit
 
@@ -147,21 +150,21 @@ class Environment:
             return made[1]
 
     def parts(self, recipe: Recipe) -> tuple[PipelineParts, list[str]]:
-        """(what sees one stream, notes on engines that are missing). New ones each time: they hold the state of their stream."""
+        """(parts of the pipeline, notes on missing engines). New ones for each call: they contain the state of their stream."""
         from edgemem.extend.assembly import make_parts
 
         with self._lock:
             return make_parts(self.recipes, recipe, self.context, self.plugins)
 
     def chains(self, recipe: Recipe) -> list[Chain]:
-        """The recipe's segmenters with their writers, new ones each time. Raises UsageError."""
+        """The recipe's segmenters with their writers, new ones for each call. Raises UsageError."""
         from edgemem.extend.assembly import make_chains
 
         with self._lock:
             return make_chains(self.recipes, recipe, self.context)
 
     def services(self) -> dict[str, Service]:
-        """The services that `run.services` names, by name. Raises UsageError for one that no plugin registers, or that is named twice."""
+        """The services in `run.services`, by name. Raises UsageError for one that no plugin registers, or that is named twice."""
         made: dict[str, Service] = {}
         for part in self.settings.run.services:
             parameters = dict(part)
@@ -184,7 +187,7 @@ class Environment:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Time and size of a file, which change with it; None where it cannot be accessed."""
+    """Time and size of a file, which show changes; None if it cannot be read."""
     try:
         status = path.stat()
     except OSError:
@@ -193,9 +196,9 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def digest(settings: Settings, home: Path, plugins_dirs: Iterable[Path] = (), variables: Mapping[str, str] | None = None) -> str:
-    """Equal where the same request is answered the same: settings that bear on answers, paths resolved, and our version.
+    """Equal digests mean equal answers to a request. It covers settings that affect answers, resolved paths, and edgemem's version.
 
-    `variables` are those of the process by default.
+    `variables`: default = the environment variables of the process.
     """
     plain = {key: value for key, value in dump(settings).items() if key not in (*_WRITING, *_TRAVELS)}
     plain["engines"] = {key: value for key, value in plain["engines"].items() if key != "threads"}

@@ -1,6 +1,6 @@
 """The feed: typed events from the agent to its subscribers. The agent never waits for a subscriber.
 
-Each subscriber has a bounded queue of its own. When it is full the oldest event makes room for the newest, and the loss is counted.
+Each subscriber has its own bounded queue. When it is full, the oldest event is dropped for the newest, and the loss is counted.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 SIZE = 256
-"""Events that may wait for a subscriber: at one segment and a few utterances a minute more than an hour."""
+"""Most events that may wait for a subscriber: more than an hour, with one segment and a few utterances per minute."""
 
 
 class Subscription:
-    """The events of one subscriber, in the order in which they were published. Made by `Feed.subscribe`; used by one thread."""
+    """The events of one subscriber, in the order in which they were published. `Feed.subscribe` creates it; one thread uses it."""
 
     def __init__(self, feed: Feed, kinds: tuple[type[Event], ...], size: int) -> None:
         self._feed = feed
@@ -36,16 +36,18 @@ class Subscription:
 
     @property
     def lost(self) -> int:
-        """Events that this subscriber will never get, because it was too slow."""
+        """Number of events that this subscriber lost because it was too slow."""
         return self._lost
 
     @property
     def closed(self) -> bool:
-        """True when no further event comes; those that wait can still be taken."""
+        """Whether no further event comes; waiting ones can still be read."""
         return self._closed
 
     def get(self, timeout: float | None = None) -> Event | None:
-        """The next event, waited for `timeout` seconds (None: until there is one). None when none came, or when it is closed and empty."""
+        """The next event, after at most `timeout` seconds (None: wait until there is one). None if none came, or if it is closed and
+        empty.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while not self._waiting and not self._closed:
@@ -56,7 +58,7 @@ class Subscription:
             return self._waiting.popleft() if self._waiting else None
 
     def close(self) -> None:
-        """Subscribe no longer; a thread that waits in `get` goes on at once. Calling it twice does nothing."""
+        """End the subscription; a thread that waits in `get` continues at once. Calling it twice does nothing."""
         self._feed.remove(self)
         with self._changed:
             self._closed = True
@@ -88,7 +90,7 @@ class Subscription:
 
 
 class Feed:
-    """Takes events from any thread and hands them to every subscriber."""
+    """Accepts events from any thread and passes them to every subscriber."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -101,17 +103,17 @@ class Feed:
         return len(self._subscriptions)
 
     def publish(self, event: Event) -> None:
-        """Hand an event to every subscriber. Never waits for one, never raises."""
+        """Pass an event to every subscriber. Never waits for one, never raises."""
         for subscription in self._subscriptions:
             subscription.put(event)
 
     def subscribe(self, *kinds: type[Event], size: int = SIZE) -> Subscription:
-        """Events of these kinds (none named: of all) from now on; at most `size` of them wait. Raises UsageError for a size below 1.
+        """Events of these kinds (none given: all) from now on; at most `size` of them wait. Raises UsageError for a size below 1.
 
-        Of a feed that is closed the subscription is closed, too.
+        If the feed is closed, the subscription is closed too.
         """
         if size < 1:
-            raise UsageError(f"a subscription needs room for at least one event, not {size}")
+            raise UsageError(f"a subscription needs a size of at least one event, not {size}")
         subscription = Subscription(self, kinds, size)
         with self._lock:
             closed = self._closed
@@ -122,7 +124,7 @@ class Feed:
         return subscription
 
     def remove(self, subscription: Subscription) -> None:
-        """Publish to this subscription no longer."""
+        """Stop publishing to this subscription."""
         with self._lock:
             self._subscriptions = tuple(one for one in self._subscriptions if one is not subscription)
 

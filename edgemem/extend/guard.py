@@ -1,6 +1,7 @@
-"""Every plugin object is called under a guard: its time is measured, its failures are counted, its circuit breaks when it keeps failing.
+"""Every plugin object is called through a guard: it measures time, counts failures, and switches the component off after repeated failures
+(circuit breaker).
 
-This is the one place where any error of a plugin is caught.
+This is the only place where all errors of a plugin are caught.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import msgspec
 from edgemem.errors import EdgememError, PluginError, PluginFailure
 
 MAX_CONSECUTIVE_FAILURES = 5
-"""After so many failures in a row a component is left out until the next start, so that a broken one cannot slow seeing down."""
+"""After this number of failures in a row a component is switched off until the next start, so that a broken one does not slow seeing
+down."""
 
 
 class GuardStats(msgspec.Struct):
-    """What a component cost so far."""
+    """Calls, time and failures of a component so far."""
 
     calls: int = 0
     failures: int = 0
@@ -29,7 +31,7 @@ class GuardStats(msgspec.Struct):
 
 
 class Guard:
-    """Counts for one component; `guarded` wraps its objects."""
+    """Counters of one component; `guarded` wraps its objects."""
 
     def __init__(self, plugin: str, component: str) -> None:
         self.plugin = plugin
@@ -39,11 +41,11 @@ class Guard:
 
     @property
     def open(self) -> bool:
-        """True when the circuit is broken: calls are refused at once."""
+        """Whether the circuit breaker is open: calls are refused at once."""
         return self._in_a_row >= MAX_CONSECUTIVE_FAILURES
 
     def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call `function`. Raises PluginFailure for anything unexpected; edgemem's own errors pass through."""
+        """Call `function`. Raises PluginFailure for any other error; edgemem's own errors are passed on."""
         if self.open:
             raise PluginFailure(f"{self.component} of plugin {self.plugin} is switched off after {self._in_a_row} failures in a row")
         started = time.perf_counter()
@@ -67,7 +69,7 @@ class Guard:
 
 
 class _Guarded:
-    """A stand-in for a plugin's object whose public methods run under its guard. Generators are passed through as they are."""
+    """A wrapper of a plugin's object that calls its public methods through the guard. Generators are returned unchanged."""
 
     def __init__(self, target: Any, guard: Guard) -> None:
         self.__dict__["_target"] = target
@@ -82,7 +84,7 @@ class _Guarded:
         def guarded_method(*args: Any, **kwargs: Any) -> Any:
             return call(value, *args, **kwargs)
 
-        self.__dict__[name] = guarded_method  # looked up once, then found without __getattr__
+        self.__dict__[name] = guarded_method  # looked up once, later found without __getattr__
         return guarded_method
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -91,7 +93,7 @@ class _Guarded:
 
 @contextmanager
 def importing(plugin: str, advice: str = "") -> Iterator[None]:
-    """Whatever goes wrong while a plugin's module is imported becomes a PluginError that names the plugin."""
+    """Converts every error during the import of a plugin's module to a PluginError that names the plugin."""
     try:
         yield
     except Exception as error:
@@ -99,5 +101,5 @@ def importing(plugin: str, advice: str = "") -> Iterator[None]:
 
 
 def guarded(target: Any, guard: Guard) -> Any:
-    """`target` with its methods under `guard`. Attributes read through."""
+    """`target` with its methods called through `guard`. Attributes are those of `target`."""
     return _Guarded(target, guard)

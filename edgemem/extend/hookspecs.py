@@ -1,7 +1,7 @@
-"""The contract with plugins, on one screen.
+"""The hooks of the contract with plugins.
 
-Hooks register, objects work: every `register_*` hook returns `Component`s once, at start-up; a recipe then chooses them by name, and
-frames and questions pass through plain calls. Built-ins come in by the same door (`edgemem/extend/builtin.py`).
+Hooks only register: every `register_*` hook returns `Component`s once, at the start. A recipe then chooses them by name, and frames and
+questions are handled by plain method calls. Built-in components are registered in the same way (`edgemem/extend/builtin.py`).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Component:
 
     name: str
     factory: Callable[..., Any]
-    """`factory(settings, context)` -> an object that keeps the hook's protocol. The context is an `extend.context.PluginContext`; sources
-    get a `see.sources.base.SourceContext`, runtimes an `infer.runtime.RuntimeContext`, decoders an `infer.engines.DecoderParts`,
+    """`factory(settings, context)` -> an object that implements the hook's protocol. The context is an `extend.context.PluginContext`;
+    sources get a `see.sources.base.SourceContext`, runtimes an `infer.runtime.RuntimeContext`, decoders an `infer.engines.DecoderParts`,
     converters their `infer.card.EngineCard`."""
     settings: type[msgspec.Struct] = NoSettings
     """A frozen msgspec Struct with `forbid_unknown_fields`: every parameter with its default."""
     summary: str = ""
     schemes: tuple[str, ...] = ()
-    """Of a source: the address schemes that it opens, such as "rtsp" or "alsa"; "device" is a camera of this machine."""
+    """For a source: the address schemes that it opens, such as "rtsp" or "alsa"; "device" is a camera of this machine."""
     suffixes: tuple[str, ...] = ()
-    """Of a source: the suffixes of files that it opens, such as ".mp4"; "/" is a folder, "" any file that no other source opens."""
+    """For a source: the suffixes of files that it opens, such as ".mp4"; "/" is a folder, "" any file that no other source opens."""
 
 
 Components = Iterable[Component]
@@ -49,34 +49,34 @@ Components = Iterable[Component]
 
 @dataclass(frozen=True)
 class SettingsTable:
-    """A plugin's own table of the settings: `[openai]` in the file, `--set openai.model=...`. Factories get it by `context.table(type)`."""
+    """A plugin's own table in the settings: `[openai]` in the file, `--set openai.model=...`. Factories get it by `context.table(type)`."""
 
     name: str
     type: type[msgspec.Struct]
-    """A frozen msgspec Struct with `forbid_unknown_fields`, every key with its default. What ends in `_key` is never shown."""
+    """A frozen msgspec Struct with `forbid_unknown_fields`, every key with its default. Keys that end in `_key` are never shown."""
 
 
 class HookSpecs:
-    """One method a hook. The docstring names the protocol that the factory's objects keep."""
+    """One method per hook. The docstring names the protocol that the factory's objects implement."""
 
     @hookspec
     def register_sources(self) -> Components:
-        """Where frames and sound come from, by address scheme or file suffix: `see.sources.base.Source`."""
+        """Sources of frames and sound, by address scheme or file suffix: `see.sources.base.Source`."""
         return ()
 
     @hookspec
     def register_runtimes(self) -> Components:
-        """What executes a model: `infer.runtime.Runtime`."""
+        """Runtimes that execute models: `infer.runtime.Runtime`."""
         return ()
 
     @hookspec
     def register_converters(self) -> Components:
-        """What turns fetched weights into the ONNX that a card names: `infer.fetch.Converter`."""
+        """Converters of fetched weights to the ONNX file that a card names: `infer.fetch.Converter`."""
         return ()
 
     @hookspec
     def register_decoders(self) -> Components:
-        """What a model's arrays mean: one of the roles of `infer.roles`."""
+        """Decoders of a model's arrays, for one of the roles of `infer.roles`."""
         return ()
 
     @hookspec
@@ -86,67 +86,69 @@ class HookSpecs:
 
     @hookspec
     def register_ears(self) -> Components:
-        """What turns sound into utterances with times and speakers: `hear.listen.SpeechRecogniser`."""
+        """Speech recognisers, from sound to utterances with times and speakers: `hear.listen.SpeechRecogniser`."""
         return ()
 
     @hookspec
     def register_gates(self) -> Components:
-        """Keep or drop (with a reason) a frame, cheap and before any model: `see.gate.Gate`."""
+        """Gates that keep or drop a frame (with a reason), fast and before any model: `see.gate.Gate`."""
         return ()
 
     @hookspec
     def register_selectors(self) -> Components:
-        """Which frames become moments, and which of these stay: `see.select.Selector`."""
+        """Selectors: which frames become moments, and which of these are kept: `see.select.Selector`."""
         return ()
 
     @hookspec
     def register_perceivers(self) -> Components:
-        """What looks at a kept moment (observations, vectors, parts): `see.perceive.Perceiver`."""
+        """Perceivers of a kept moment (observations, vectors, parts): `see.perceive.Perceiver`."""
         return ()
 
     @hookspec
     def register_segmenters(self) -> Components:
-        """Where segments begin and end, on which level: `see.segment.Segmenter`."""
+        """Segmenters: where segments begin and end, and their levels: `see.segment.Segmenter`."""
         return ()
 
     @hookspec
     def register_writers(self) -> Components:
-        """What is written when a segment closes, a moment is evicted, every n segments, at the end, when idle: `see.operations.Writer`."""
+        """Writers, called when a segment closes, a moment is evicted, every n segments, at the end, or when idle:
+        `see.operations.Writer`.
+        """
         return ()
 
     @hookspec
     def register_retainers(self) -> Components:
-        """What fades with age or under pressure: `remember.tiers.Retainer`."""
+        """Retainers: which old moments are deleted or shrunk: `remember.tiers.Retainer`."""
         return ()
 
     @hookspec
     def register_retrievers(self) -> Components:
-        """Named channels from a query and an as-of view to hits: `answer.retrieve.Retriever`."""
+        """Retrievers: from a query and an as-of view to hits: `answer.retrieve.Retriever`."""
         return ()
 
     @hookspec
     def register_tools(self) -> Components:
-        """What a planner may call: `answer.tools.Tool`."""
+        """Tools that a planner may call: `answer.tools.Tool`."""
         return ()
 
     @hookspec
     def register_planners(self) -> Components:
-        """One step of reasoning: `answer.planner.Planner`."""
+        """Planners, called for one step of reasoning: `answer.planner.Planner`."""
         return ()
 
     @hookspec
     def register_checks(self) -> Components:
-        """What is verified before an action, after a tool and before the answer: `answer.check.Check`."""
+        """Checks before an action, after a tool and before the answer: `answer.check.Check`."""
         return ()
 
     @hookspec
     def register_services(self) -> Components:
-        """What runs beside the agent and gets its events: `extend.services.Service`. The settings name it in `run.services`."""
+        """Services that run beside the agent and get its events: `extend.services.Service`. The settings name them in `run.services`."""
         return ()
 
     @hookspec
     def register_transports(self) -> Components:
-        """How an outbox leaves the device: `extend.transports.Transport`."""
+        """Transports that send an outbox from the device: `extend.transports.Transport`."""
         return ()
 
     @hookspec
@@ -156,7 +158,7 @@ class HookSpecs:
 
     @hookspec
     def register_tasks(self) -> Iterable[str]:
-        """What the plugin asks language models for (`Prompt.task`), such as "planner": settings may name a model for each."""
+        """The plugin's tasks for language models (`Prompt.task`), such as "planner": settings may name a model for each."""
         return ()
 
     @hookspec
@@ -171,8 +173,8 @@ class HookSpecs:
 
     @hookspec
     def segment_closed(self, segment: Segment) -> None:
-        """Observe a segment that was stored. Guarded, never in the frame's path."""
+        """Called after a segment was stored; never delays a frame."""
 
     @hookspec
     def question_answered(self, question: Question, answer: Answer) -> None:
-        """Observe an answer. Guarded."""
+        """Called after a question was answered."""

@@ -1,4 +1,4 @@
-"""Finding plugins, refusing bad ones at the start, and making the objects that a recipe names."""
+"""Finds plugins, refuses bad ones at the start, and makes the objects that a recipe names."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 GROUP = "edgemem"
-"""The entry point group under which installed plugins are found."""
+"""The entry point group of installed plugins."""
 
 PLACES = tuple(sorted(name.removeprefix("register_") for name in vars(HookSpecs) if name.startswith("register_")))
-"""The plural nouns that hooks register: gates, selectors ..."""
+"""The kinds of components that hooks register, in the plural: gates, selectors ..."""
 
 _COMPONENT_PLACES = tuple(place for place in PLACES if place not in {"commands", "recipes", "settings", "tasks"})
 
@@ -45,7 +45,7 @@ class Loaded:
 
 
 class Plugins:
-    """All accepted plugins and what they registered. `load` is the only way to make one."""
+    """All accepted plugins and their components. Create it with `load`."""
 
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(GROUP)
@@ -59,7 +59,7 @@ class Plugins:
     def load(cls, directories: Iterable[Path] = (), *, installed: bool = True) -> Plugins:
         """Load the built-ins, installed plugins, and those in `directories` (a `.py` file or a package each).
 
-        Raises PluginError naming the plugin, the hook or key, and the nearest valid one.
+        Raises PluginError, which names the plugin, the hook or key, and the nearest valid one.
         """
         from edgemem.extend import builtin
 
@@ -88,7 +88,7 @@ class Plugins:
 
     @classmethod
     def builtin(cls) -> Plugins:
-        """The built-ins alone."""
+        """Only the built-ins."""
         from edgemem.extend import builtin
 
         return cls.of(builtin)
@@ -116,7 +116,7 @@ class Plugins:
             raise
 
     def _of(self, place: str) -> dict[str, tuple[Component, str]]:
-        """What is registered for one place, with its plugin; collected when first needed, so that a command imports no other component."""
+        """The components of one place with their plugins; collected at first use, so that a command imports no other components."""
         if place in self._collected:
             return self._collected[place]
         found: dict[str, tuple[Component, str]] = {}
@@ -144,7 +144,7 @@ class Plugins:
         return {(place, name): self._guard(place, name) for place in _COMPONENT_PLACES for name in self._of(place)}
 
     def check(self) -> Plugins:
-        """Refuse now what would be refused when first used. Raises PluginError."""
+        """Make all checks now instead of at first use. Raises PluginError."""
         for place in _COMPONENT_PLACES:
             self._of(place)
         return self
@@ -154,25 +154,25 @@ class Plugins:
         return {name: component for name, (component, _) in self._of(place).items()}
 
     def has(self, place: str, name: str) -> bool:
-        """True when some plugin registered `name` for `place`."""
+        """Whether a plugin registered `name` for `place`."""
         return name in self._of(place)
 
     def make(self, place: str, name: str, parameters: Mapping[str, Any], context: object, where: str) -> Any:
-        """The object `name` of `place`, under its guard. `context` is what factories of this place get.
+        """The object `name` of `place`, wrapped by its guard. `context` is passed to its factory.
 
-        Raises UsageError naming `where` and the nearest valid name or key.
+        Raises UsageError, which names `where` and the nearest valid name or key.
         """
         if not self.has(place, name):
             raise UsageError(f'{where}: no {place[:-1]} is called "{name}"{nearest(name, self._of(place))}')
         component, plugin = self._of(place)[name]
         settings = convert(dict(parameters), component.settings, f'{where}: {place[:-1]} "{name}" of plugin "{plugin}"')
         made, guard = component.factory(settings, context), self._guard(place, name)
-        if place == "planners":  # the tools that it brings along are the plugin's too
+        if place == "planners":  # its own tools are part of the plugin too
             made.tools = tuple(guarded(tool, guard) for tool in made.tools)
         return None if made is None else guarded(made, guard)
 
     def claimed_tables(self) -> dict[str, type[msgspec.Struct]]:
-        """The settings tables that plugins declare, by name. Raises PluginError where two claim one name, or the core's."""
+        """The settings tables that plugins declare, by name. Raises PluginError if two use one name, or that of a core table."""
         claimed: dict[str, type[msgspec.Struct]] = {}
         for caller in self._manager.hook.register_settings.get_hookimpls():
             declared: Iterable[SettingsTable] = caller.function()  # type: ignore[assignment]
@@ -183,7 +183,7 @@ class Plugins:
         return claimed
 
     def tables(self, settings: Settings) -> tuple[msgspec.Struct, ...]:
-        """Every plugin's settings table, checked. Raises UsageError for a table that no plugin claims and for a key it does not know."""
+        """Every plugin's settings table, checked. Raises UsageError for a table that no plugin has, and for an unknown key."""
         from edgemem.infer.runtime_order import runtime_settings
 
         claimed = self.claimed_tables()
@@ -196,15 +196,15 @@ class Plugins:
         return tuple(convert(settings.tables.get(name, {}), kind, f"settings {name}") for name, kind in claimed.items())
 
     def commands(self) -> list[click.Command]:
-        """Commands that plugins add to the command line."""
+        """Commands of plugins for the command line."""
         return [command for batch in self._manager.hook.register_commands() for command in batch]
 
     def tasks(self) -> tuple[str, ...]:
-        """What plugins ask language models for."""
+        """Tasks of plugins for language models."""
         return tuple(task for batch in self._manager.hook.register_tasks() for task in batch)
 
     def recipe_packages(self) -> list[str]:
-        """Import paths of packages that hold recipes."""
+        """Import paths of packages with recipes."""
         return [package for batch in self._manager.hook.register_recipes() for package in batch]
 
     def notify(self, hook: str, **facts: Any) -> list[str]:
@@ -214,7 +214,7 @@ class Plugins:
             guard = self._observers.setdefault((hook, caller.plugin_name), Guard(caller.plugin_name, hook))
             try:
                 guard.call(caller.function, *[facts[name] for name in caller.argnames])
-            except EdgememError as error:  # observers must never disturb what they observe
+            except EdgememError as error:  # an observer must never disturb the caller
                 failures.append(str(error))
         return failures
 
@@ -228,7 +228,7 @@ def _modules_in(directory: Path) -> list[tuple[str, Path]]:
 
 
 def import_file(name: str, path: Path) -> ModuleType:
-    """A module from a file that is on no import path. Raises PluginError naming it."""
+    """Import a module from a file outside the import path. Raises PluginError, which names it."""
     qualified = f"edgemem_plugins_dir_{name}"
     spec = importlib.util.spec_from_file_location(qualified, path)
     if spec is None or spec.loader is None:
@@ -245,7 +245,7 @@ def import_file(name: str, path: Path) -> ModuleType:
 
 
 def _refuse_unmarked_hooks(name: str, module: Any) -> None:
-    """A function called like a hook but without `@hookimpl` would be passed over in silence."""
+    """Refuse a function with the name of a hook but without `@hookimpl`: pluggy would ignore it."""
     for hook, value in vars(module).items():
         if (
             hook.startswith("register_")

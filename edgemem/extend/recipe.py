@@ -15,53 +15,53 @@ from edgemem.errors import UsageError, nearest
 from edgemem.extend.context import PluginContext
 from edgemem.extend.plugins import Plugins
 
-Part = dict[str, Any]
-"""`use` names a component, or a list of which the first installed one is taken; the other keys are its parameters.
+RecipePart = dict[str, Any]
+"""`use` names a component, or a list from which the first installed one is used; the other keys are its parameters.
 
-With `optional = true` a component that no installed plugin has is left out instead of refused.
+With `optional = true` a component that is not installed is left out instead of refused.
 """
 
-_EMPTY: Part = {}
+_EMPTY: RecipePart = {}
 
 
 class ChainPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One notion of a segment, and what is written about each."""
+    """A segmenter, and the writers for its segments."""
 
-    segment: Part
-    write: list[Part] = []
+    segment: RecipePart
+    write: list[RecipePart] = []
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How a stream is seen, what is kept and written, and how questions are answered."""
+    """The components that see a stream, keep moments, write texts and answer questions."""
 
     name: str
     summary: str = ""
     rate_fps: float = 1.0
-    """Frames per second that are looked at."""
+    """Frames per second that are processed."""
     embed_text: bool = True
-    """Embed passages of documents and what was said, so that they are found by meaning too."""
-    source: dict[str, Part] = {}
+    """Whether to embed passages of documents and utterances, so that they are found by meaning too."""
+    source: dict[str, RecipePart] = {}
     """Settings of sources by their name, such as `[source.camera]`."""
-    gate: list[Part] = []
-    select: Part = msgspec.field(default_factory=lambda: {"use": "keep_all"})
-    perceive: list[Part] = []
-    """What looks at kept moments; without any, frames are found by time and by what was said only."""
-    segment: Part = msgspec.field(default_factory=lambda: {"use": "fixed_window"})
-    write: list[Part] = []
+    gate: list[RecipePart] = []
+    select: RecipePart = msgspec.field(default_factory=lambda: {"use": "keep_all"})
+    perceive: list[RecipePart] = []
+    """Perceivers of kept moments; without any, frames are found only by time and by speech."""
+    segment: RecipePart = msgspec.field(default_factory=lambda: {"use": "fixed_window"})
+    write: list[RecipePart] = []
     chain: list[ChainPart] = []
-    """More notions of a segment beside `segment` and `write`, each with writers of its own."""
-    hear: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
-    """What turns the sound of a stream into utterances."""
-    retain: Part = msgspec.field(default_factory=lambda: dict(_EMPTY))
-    retrieve: list[Part] = []
-    tools: list[Part] = []
-    """What a planner may call beside the tools of the core."""
-    plan: Part = msgspec.field(default_factory=lambda: {"use": "local"})
-    check: list[Part] = []
+    """Further segmenters in addition to `segment` and `write`, each with its own writers."""
+    hear: RecipePart = msgspec.field(default_factory=lambda: dict(_EMPTY))
+    """The speech recogniser."""
+    retain: RecipePart = msgspec.field(default_factory=lambda: dict(_EMPTY))
+    retrieve: list[RecipePart] = []
+    tools: list[RecipePart] = []
+    """Tools for the planner in addition to those of the core."""
+    plan: RecipePart = msgspec.field(default_factory=lambda: {"use": "local"})
+    check: list[RecipePart] = []
 
 
 class Recipes:
-    """Every recipe that can be found, read when asked for."""
+    """All recipes that can be found; each is read when requested."""
 
     def __init__(self, plugins: Plugins, directories: Iterable[Path] = ()) -> None:
         self.plugins = plugins
@@ -77,14 +77,14 @@ class Recipes:
         return sorted(self.files)
 
     def path(self, name: str) -> Path:
-        """The file of the recipe `name`, or the file that `name` is the path of. Raises UsageError naming the nearest valid name."""
+        """The file of the recipe `name`, or the file with the path `name`. Raises UsageError, which names the nearest valid name."""
         path = Path(name) if re.search(r"[/.]", name) else self.files.get(name)
         if path is None:
             raise UsageError(f'no recipe is called "{name}"{nearest(name, self.files)}; see: edgemem recipes')
         return path
 
     def read(self, name: str) -> Recipe:
-        """The recipe `name`, or the file it is the path of. Raises UsageError naming file, key and the nearest valid one."""
+        """The recipe `name`, or the one in the file `name`. Raises UsageError, which names file, key and the nearest valid one."""
         path = self.path(name)
         data = read_toml(path)
         data.setdefault("name", path.stem)
@@ -93,8 +93,8 @@ class Recipes:
             raise UsageError(f"recipe {path}: rate_fps must be above 0")
         return recipe
 
-    def make(self, recipe: Recipe, place: str, part: Part, context: PluginContext) -> Any:
-        """The object of one place, or None where the part is empty or all its alternatives are optional and absent."""
+    def make(self, recipe: Recipe, place: str, part: RecipePart, context: PluginContext) -> Any:
+        """The object of one place; None if the part is empty, or if it is optional and none of its alternatives is installed."""
         if not part:
             return None
         where = f'recipe "{recipe.name}"'
@@ -112,6 +112,6 @@ class Recipes:
             parameters |= own
         return self.plugins.make(place, chosen, parameters, context, where)
 
-    def make_all(self, recipe: Recipe, place: str, parts: Iterable[Part], context: PluginContext) -> list[Any]:
-        """The objects of a place that takes several, in order, without those that are optional and absent."""
+    def make_all(self, recipe: Recipe, place: str, parts: Iterable[RecipePart], context: PluginContext) -> list[Any]:
+        """The objects of a place with several parts, in order, without optional ones that are not installed."""
         return [made for part in parts if (made := self.make(recipe, place, part, context)) is not None]

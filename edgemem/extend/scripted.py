@@ -1,6 +1,6 @@
-"""Language models for tests: one that plays a script, and one that serves the calls of a recorded session again.
+"""Language models for tests: one with scripted replies, and one that returns the replies of a recorded session.
 
-Neither speaks any server's protocol: they are asked as `infer.chat.Chat` is. A server to talk to over HTTP is in `edgemem_openai.testing`.
+Both implement `infer.chat.Chat` and use no server. A test server with HTTP is in `edgemem_openai.testing`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from edgemem.answer.calls import Call, recorded
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
 
-Line = str | Mapping[str, Any] | Completion | Exception
-"""What is said to one prompt: a text, an object that is said as JSON, a whole completion, or an error that is raised."""
-Script = Sequence[Line | Callable[[Prompt], Line]] | Callable[[Prompt], Line]
+ScriptLine = str | Mapping[str, Any] | Completion | Exception
+"""The reply to one prompt: a text, an object that becomes JSON, a whole completion, or an error that is raised."""
+Script = Sequence[ScriptLine | Callable[[Prompt], ScriptLine]] | Callable[[Prompt], ScriptLine]
 
 
 class ScriptedChat:
-    """Says the lines of a script in order, or of one script for each task. Safe to call from several threads."""
+    """Returns the lines of a script in order, or of one script for each task. Safe to call from several threads."""
 
     name = "scripted"
 
@@ -32,11 +32,11 @@ class ScriptedChat:
         """Every prompt, in order."""
 
     def sees(self, _task: str) -> bool:
-        """As it was made."""
+        """The value of `vision`."""
         return self._vision
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The next line. Raises ChatError when the script of the task is over."""
+        """The next line. Raises ChatError if the script of the task has no more lines."""
         with self._lock:
             self.asked.append(prompt)
             key = prompt.task if prompt.task in self._scripts else ""
@@ -55,9 +55,10 @@ class ScriptedChat:
 
 
 class ReplayChat:
-    """Serves recorded calls again: every prompt gets what the same prompt got then, errors included.
+    """Returns recorded replies: every prompt gets the reply that the same prompt got before, including errors.
 
-    Prompts are the same when their task, messages, picture ids and schema are. Of several equal calls each is served once, in their order.
+    Two prompts are the same if their task, messages, picture ids and schema are equal. Each of several equal calls is returned once, in
+    their order.
     """
 
     name = "replay"
@@ -68,11 +69,11 @@ class ReplayChat:
         self._lock = threading.Lock()
 
     def sees(self, task: str) -> bool:
-        """Whether pictures were shown for this task then."""
+        """Whether this task had pictures in the recording."""
         return task in self._shown
 
     def complete(self, prompt: Prompt) -> Completion:
-        """What was said then. Raises ChatError as it was raised then, and for a prompt that was not recorded."""
+        """The recorded reply. Raises ChatError if it is a recorded error, and for a prompt that was not recorded."""
         wanted = _key(recorded(prompt))
         with self._lock:
             found = next((call for call in self._calls if call.request is not None and _key(call.request) == wanted), None)

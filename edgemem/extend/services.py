@@ -1,4 +1,6 @@
-"""Services: what runs beside the agent, gets its events and may ask it, such as a server, a voice, or standing questions."""
+"""Services run beside the agent, get its events and may ask it questions; for example a server, a voice interface, or standing
+questions.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,15 @@ from edgemem.isolation import run_thread
 from edgemem.records import Answer, Evidence
 
 STOP_S = 5.0
-"""How long the services may take to stop, all together. Then the agent ends without them."""
+"""Time limit for all services together to stop. After it the agent ends anyway."""
 
 
 class AgentHandle(Protocol):
-    """What a service may do with the agent. Every method may be called from any thread."""
+    """The interface of the agent for services. Every method may be called from any thread."""
 
     @property
     def feed(self) -> Feed:
-        """Where events come from. It is closed before `Service.stop` is called, so that loops over a subscription end."""
+        """The feed of events. It is closed before `Service.stop` is called, so that loops over a subscription end."""
         ...
 
     def ask(self, question: str, *, options: Sequence[str] = (), as_of_us: int | None = None) -> Answer:
@@ -44,19 +46,19 @@ class AgentHandle(Protocol):
         ...
 
     def streams(self) -> tuple[StreamStatus, ...]:
-        """What each stream is doing."""
+        """Status of each stream."""
         ...
 
 
 class Service(Protocol):
-    """Hook `register_services`. It must subscribe in `start`; events from before that it does not get."""
+    """Hook `register_services`. It must subscribe in `start`; it does not get earlier events."""
 
     def start(self, agent: AgentHandle) -> None:
-        """Called once, in a thread of the service's own: it may return at once or work until `stop`."""
+        """Called once, in a separate thread: it may return at once or work until `stop`."""
         ...
 
     def stop(self) -> None:
-        """End soon, from another thread. May be called before `start` returned, and twice. The agent waits 5 s and then ends anyway."""
+        """End soon, from another thread. May be called before `start` returned, and twice. The agent waits 5 s, then ends anyway."""
         ...
 
 
@@ -70,7 +72,7 @@ class ServiceRunner:
         self._threads: dict[str, threading.Thread] = {}
 
     def start(self) -> None:
-        """Start each service in a thread of its own. Returns at once."""
+        """Start each service in a separate thread. Returns at once."""
         for name, service in self._services.items():
             start = partial(service.start, self._agent)
             self._threads[name] = run_thread(f"edgemem-service-{name}", start, partial(self._failed, name))

@@ -1,4 +1,4 @@
-"""Which registered source opens what a user names: by the scheme of an address or the suffix of a file."""
+"""Finds the registered source for an address or a file: by the scheme of the address or the suffix of the file."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from edgemem.see.sources.spec import ANY_FILE, scheme_of, suffix_of
 if TYPE_CHECKING:
     from edgemem.see.sources.base import Source
 
-Settings = Mapping[str, Mapping[str, Any]]
+SourceSettings = Mapping[str, Mapping[str, Any]]
 """Settings of sources by the name of the component: a recipe's `[source.NAME]`."""
 
 
 def open_source(
     spec: str, *, rate_fps: float, plugins: Plugins | None = None, stream: str = "", start_us: int | None = None, side_px: int = SIDE_PX,
-    settings: Settings | None = None,
+    settings: SourceSettings | None = None,
 ) -> Source:  # fmt: skip
     """The source that `spec` names: a video file, a folder of pictures, one picture, a recording of sound, a camera (`0`, `/dev/video0`),
-    an address (`rtsp://...`), a microphone (`alsa:default`), a camera with a microphone (`0+alsa:default`), or what a plugin opens.
+    an address (`rtsp://...`), a microphone (`alsa:default`), a camera with a microphone (`0+alsa:default`), or a source of a plugin.
 
-    `plugins`: those whose sources are considered (default: the built-in ones). `rate_fps` bounds how many frames per second it gives;
-    `start_us` is the wall time of a recording's first frame. Raises SourceError with one line that says what is wrong with `spec`.
+    `plugins`: those whose sources are used (default: the built-in ones). `rate_fps` is the highest number of frames per second; `start_us`
+    is the wall time of a recording's first frame. Raises SourceError with one line about the problem with `spec`.
     """
     plugins = plugins or Plugins.builtin()
     name = source_for(spec, plugins)
@@ -35,7 +35,7 @@ def open_source(
 
 
 def source_for(spec: str, plugins: Plugins) -> str:
-    """The component that opens `spec`. Raises SourceError where none does, and for a recording that is not there."""
+    """The component that opens `spec`. Raises SourceError if there is none, and for a recording that does not exist."""
     schemes, suffixes = _claimed(plugins, "schemes"), _claimed(plugins, "suffixes")
     scheme = scheme_of(spec, schemes)
     if scheme and scheme not in schemes:
@@ -46,7 +46,7 @@ def source_for(spec: str, plugins: Plugins) -> str:
 
 
 def _claimed(plugins: Plugins, what: str) -> dict[str, str]:
-    """Component by scheme or suffix. Raises PluginError where two claim the same."""
+    """Component by scheme or suffix. Raises PluginError if two have the same."""
     claimed: dict[str, str] = {}
     for name, component in plugins.components("sources").items():
         for key in component.schemes if what == "schemes" else component.suffixes:

@@ -1,4 +1,4 @@
-"""What each component cost over past runs, kept beside the weights for `edgemem plugins`."""
+"""Time and failures of each component over past runs, stored beside the weights for `edgemem plugins`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE = "plugin-stats.json"
 
 
 def load_stats(home: Path) -> dict[str, GuardStats]:
-    """Totals by `place/name`; empty where nothing ran yet or the file is damaged (it is only a tally)."""
+    """Totals by `place/name`; empty if nothing ran yet or the file is damaged (these are only statistics)."""
     try:
         return msgspec.json.decode((home / _FILE).read_bytes(), type=dict[str, GuardStats])
     except (OSError, msgspec.DecodeError):
@@ -24,7 +24,7 @@ def load_stats(home: Path) -> dict[str, GuardStats]:
 
 
 def save_stats(home: Path, plugins: Plugins) -> None:
-    """Add the counts since the last call to the totals. A directory that cannot be written loses them, nothing else."""
+    """Add the counts since the last call to the totals. If the directory cannot be written, only these counts are lost."""
     totals = load_stats(home)
     for (place, name), guard in plugins.guards.items():
         if guard.stats.calls == 0:

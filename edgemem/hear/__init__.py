@@ -1,1 +1,1 @@
-"""The way of sound: speech recognition, subtitles, utterances."""
+"""Sound: speech recognition, subtitles, utterances."""

@@ -1,7 +1,7 @@
-"""Listening to a stream: a recogniser turns sound into utterances, in threads of their own that never delay a frame.
+"""Recognises the speech of a stream: sound becomes utterances, in separate threads that never delay a frame.
 
-Sound waits in a bounded queue. A recording waits while the queue is full; a live microphone loses its oldest sound then, which is counted
-and reported. Offsets are the source's own, as in `Frame.offset_us`.
+Sound waits in a bounded queue. When the queue is full, a recording waits; a live microphone loses its oldest sound, which is counted and
+reported. Offsets are those of the source, as in `Frame.offset_us`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from edgemem.records import AFTER_END_US, BEFORE_START_US, US, Origin, Record, S
 QUEUE_S = 60.0
 """Most sound that waits for the recogniser, in seconds: 3.8 MB."""
 AHEAD_US = 30 * US
-"""The sound of a recording is recognised at most so far ahead of its frames."""
+"""The sound of a recording is recognised at most this far ahead of its frames."""
 _NICE = 5
-"""Recognition yields to seeing where processors are short. Threads that a model starts for itself inherit it."""
+"""Recognition gets less processor time than seeing. Threads that a model starts inherit it."""
 
 
 class Word(Record, frozen=True, array_like=True):
-    """One word of an utterance; offsets in the stream."""
+    """One word of an utterance, with offsets in the stream."""
 
     text: str
     t0_us: int
@@ -36,13 +36,13 @@ class Word(Record, frozen=True, array_like=True):
 
 
 class Heard(Record, frozen=True):
-    """What one speaker said in one go."""
+    """What one speaker said without a long pause."""
 
     t0_us: int
     t1_us: int
     """Wall time."""
     offset_us: int
-    """Of its beginning."""
+    """Offset of its beginning."""
     text: str
     speaker: str = ""
     """"speaker 3": the same for the same voice in every stream and after every restart; "" = unknown."""
@@ -50,27 +50,27 @@ class Heard(Record, frozen=True):
     """Kind of the speaker's entity: "person" where a subtitle file names the speaker."""
     origin: Origin = "asr"
     confidence: float = 1.0
-    """0..1, how sure the words are."""
+    """0..1: how reliable the words are."""
     words: tuple[Word, ...] = ()
 
 
 class SpeechRecogniser(Protocol):
-    """Hook `register_ears`. Called from one thread at a time, which is not the one that handles frames."""
+    """Hook `register_ears`. Called from one thread at a time, never from the thread that handles frames."""
 
     name: str
 
     @property
     def until_us(self) -> int:
-        """Offset up to which every utterance has been returned: none that comes later begins before it."""
+        """Offset up to which every utterance was returned: later ones begin after it."""
         ...
 
     @property
     def notes(self) -> dict[str, int]:
-        """Lines for a person, such as speech that was left out, with how often."""
+        """Messages for a person, such as speech that was left out, with their counts."""
         ...
 
     def hear(self, sound: Sound) -> list[Heard]:
-        """Utterances that ended with this sound, in the order of their beginnings. A gap before it ends an open utterance."""
+        """Utterances that ended with this sound, in the order of their beginnings. A gap before this sound ends an open utterance."""
         ...
 
     def flush(self) -> list[Heard]:
@@ -78,7 +78,7 @@ class SpeechRecogniser(Protocol):
         ...
 
     def state(self) -> bytes:
-        """What is known of voices (a `hear.voices.VoicesState`): it belongs to the memory, not to one stream. It contains no sound."""
+        """The known voices (a `hear.voices.VoicesState`). They belong to the memory, not to one stream. The state contains no sound."""
         ...
 
     def restore(self, state: bytes) -> None:
@@ -86,12 +86,12 @@ class SpeechRecogniser(Protocol):
         ...
 
 
-class Track(Protocol):
+class UtteranceStream(Protocol):
     """The utterances of one stream as they become known: a `Listener`, or subtitles.
 
     Order of use: `restore` (after a restart), `start`, then `seen` and `take` with every commit, `finish` (or `stop` and `finish`) and a
-    last `take`. A run saves what `take` returned together with `position_us` (of the stream) and `voices` (of the memory), so that a
-    killed run continues without losing or repeating an utterance.
+    last `take`. A run saves the result of `take` together with `position_us` (of the stream) and `voices` (of the memory), so that after a
+    kill it continues without losing or repeating an utterance.
     """
 
     @property
@@ -101,7 +101,7 @@ class Track(Protocol):
 
     @property
     def position_us(self) -> int:
-        """Where a later run continues."""
+        """Offset at which a later run continues."""
         ...
 
     @property
@@ -111,7 +111,7 @@ class Track(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines for a person: sound that was lost, speech that was left out, failures."""
+        """Messages for a person: lost sound, speech that was left out, failures."""
         ...
 
     def restore(self, position_us: int, voices: bytes) -> None:
@@ -131,11 +131,11 @@ class Track(Protocol):
         ...
 
     def stop(self) -> None:
-        """Take in no further sound; from any thread, more than once if need be."""
+        """Accept no further sound. Can be called from any thread and more than once."""
         ...
 
     def finish(self, timeout_s: float | None = None, progress: Callable[[], object] = lambda: None) -> bool:
-        """Wait until everything was recognised, calling `progress` about every second. False when it was stopped or took too long."""
+        """Wait until everything was recognised; `progress` is called about every second. False if it was stopped or took too long."""
         ...
 
 
@@ -150,7 +150,7 @@ class _Queue:
         self.lost_us = 0
 
     def put(self, sound: Sound, *, wait: bool) -> None:
-        """Add at the end. A full queue is waited for, or loses its oldest sound."""
+        """Add at the end. If the queue is full, wait, or drop its oldest sound."""
         with self._changed:
             while self._held_us + sound.duration_us > QUEUE_S * US and self._sounds and not self._ended:
                 if wait:
@@ -165,7 +165,7 @@ class _Queue:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Nothing more is added; what is there can still be taken out."""
+        """Nothing more is added; the rest can still be taken."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -184,9 +184,9 @@ class _Queue:
 
 
 class Listener:
-    """Recognises the speech of one source while another thread handles its frames; keeps the protocol `Track`.
+    """Recognises the speech of one source while another thread handles its frames; it implements the protocol `UtteranceStream`.
 
-    `sounds(after_us)` yields the sound later than an offset. Where the recogniser fails, that sound is lost, counted and reported.
+    `sounds(after_us)` yields the sound later than an offset. If the recogniser fails, that sound is lost, counted and reported.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class Listener:
 
     @property
     def position_us(self) -> int:
-        """`heard_until_us`. Of no use for a live source, whose sound is gone."""
+        """`heard_until_us`. Not useful for a live source, whose sound is gone."""
         return self._taken_us
 
     @property
@@ -227,12 +227,12 @@ class Listener:
     @property
     def notes(self) -> tuple[str, ...]:
         lost_s = self._queue.lost_us / US
-        lost = (f"{lost_s:.0f} s of sound were not heard: hearing is slower than real time here",) if lost_s else ()
+        lost = (f"{lost_s:.0f} s of sound were not recognised: speech recognition is slower than real time here",) if lost_s else ()
         return (*lost, *self._isolation.lines, *counted_lines(self._recogniser.notes))
 
     def restore(self, position_us: int, voices: bytes) -> None:
         self._taken_us = self._until_us = BEFORE_START_US if self._live else position_us
-        if voices and self._isolation.attempt("voices start afresh", False, self._restore, voices):
+        if voices and self._isolation.attempt("known voices could not be restored", False, self._restore, voices):
             self._state = self._taken_state = voices
 
     def _restore(self, voices: bytes) -> bool:
@@ -256,14 +256,14 @@ class Listener:
         return heard
 
     def stop(self) -> None:
-        """Sound that waits in the queue is given up as well."""
+        """Sound that waits in the queue is dropped too."""
         self._stopped = True
         self._queue.end()
 
     def finish(self, timeout_s: float | None = None, progress: Callable[[], object] = lambda: None) -> bool:
         """Wait until a recording was recognised to its end, or the queue of a live source is empty.
 
-        False when the time was not enough: the rest is given up, and `position_us` is where a later run continues.
+        False if the time was not enough: the rest is dropped, and a later run continues at `position_us`.
         """
         self.seen(None)
         if self._live:
@@ -304,7 +304,7 @@ class Listener:
             self._done.set()
 
     def _pace(self, sound: Sound) -> None:
-        """Do not run far ahead of the frames of a recording."""
+        """Wait instead of running far ahead of the frames of a recording."""
         with self._moved:
             while not (self._live or self._stopped or self._seen_us is None or sound.offset_us <= self._seen_us + AHEAD_US):
                 self._moved.wait(timeout=0.5)

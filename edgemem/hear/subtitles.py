@@ -1,8 +1,8 @@
-"""Subtitles: what was said according to a file beside the recording (.srt, .vtt), in place of speech recognition.
+"""Subtitles: a file beside the recording (.srt, .vtt) gives the words, instead of speech recognition.
 
-Files differ: byte order marks, both line ends, commas or dots, markup, cue settings and comments are accepted; a cue that cannot be read
-is skipped and counted. pysubs2 (1.8.1) is not used, because words would change: it drops a last line that is a number ("The answer is /
-42"), adds the cue names and comments of WebVTT and cues that are damaged to the text before them, and skips times without hours in .srt.
+Byte order marks, both kinds of line end, commas or dots, markup, cue settings and comments are accepted; a cue that cannot be read is
+skipped and counted. pysubs2 (1.8.1) is not used, because it changes words: it drops a last line that is a number ("The answer is / 42"), it
+adds cue names, comments (WebVTT) and damaged cues to the text before them, and it skips times without hours in .srt.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from edgemem.records import AFTER_END_US, BEFORE_START_US, US
 
 SUFFIXES = (".srt", ".vtt")
 MOST_BYTES = 16 << 20
-"""Largest file that is read. Subtitles of a day of talk are about 2 MB."""
+"""Largest file that is read. Subtitles of a day of speech have about 2 MB."""
 
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
@@ -39,7 +39,7 @@ class Cue(NamedTuple):
 
 
 def beside(recording: str) -> Path | None:
-    """The subtitles that lie beside a recording under its name: `film.srt`, `film.vtt`, else `film.en.srt`. None where there are none."""
+    """The subtitle file of a recording, with the same name: `film.srt`, `film.vtt`, else `film.en.srt`. None if there is none."""
     path = Path(recording)
     if "://" in recording or not path.is_file():
         return None
@@ -49,7 +49,7 @@ def beside(recording: str) -> Path | None:
 
 
 def read(path: Path) -> tuple[list[Cue], int]:
-    """(cues in the order of time, how many could not be read). Raises SourceError when nothing in the file is a cue."""
+    """(cues in the order of time, how many could not be read). Raises SourceError if the file has no cue."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise SourceError(f"{path}: larger than {MOST_BYTES >> 20} MiB: these are no subtitles")
@@ -63,7 +63,7 @@ def read(path: Path) -> tuple[list[Cue], int]:
         malformed += cues is None
         found += cues or ()
     if not found:
-        raise SourceError(f"{path}: holds no subtitles; give a .srt or .vtt file")
+        raise SourceError(f"{path}: contains no subtitles; give a .srt or .vtt file")
     return sorted(found, key=lambda cue: cue[:2]), malformed
 
 
@@ -77,7 +77,7 @@ def _decoded(data: bytes) -> str:
 
 
 def _block(block: str) -> list[Cue] | None:
-    """The cues of one block: none for headers, comments and empty text, None where it should be a cue and is not."""
+    """The cues of one block: none for headers, comments and empty text; None for a damaged cue."""
     lines = [line for line in block.split("\n") if line.strip()]
     if not lines or re.match(r"(WEBVTT|NOTE|STYLE|REGION|X-TIMESTAMP-MAP)\b", lines[0]):
         return []
@@ -97,7 +97,7 @@ def _us(parts: tuple[str | None, ...]) -> int:
 
 
 def _spoken(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """(speaker, text) for each speaker of a cue; lines without a name go on with the one before."""
+    """(speaker, text) for each speaker of a cue; lines without a name belong to the speaker before."""
     speaker, words = "", list[str]()
     for line in lines:
         name, text = _named(line)
@@ -125,12 +125,14 @@ def _named(line: str) -> tuple[str, str]:
 
 
 def _is_name(name: str, following: str) -> bool:
-    """Every word begins with a capital ("remember this: ..." is talk), and "At 12: 30" is a time. "me" is the one who wears the camera."""
+    """Whether it is a name: every word begins with a capital ("remember this: ..." is speech), and it is no time ("At 12: 30"). "me" is the
+    person who wears the camera.
+    """
     return name == "me" or (not any(word[0].islower() for word in name.split()) and not (name[-1].isdigit() and following.isdigit()))
 
 
 class Subtitles:
-    """Keeps the protocol `hear.listen.Track` in place of a recogniser: returns each cue once the frames have come to its beginning."""
+    """Implements `hear.listen.UtteranceStream` without a recogniser: returns each cue when the frames have reached its beginning."""
 
     name = "subtitles"
 
@@ -140,7 +142,7 @@ class Subtitles:
         self._t0_us = t0_us
         self._seen_us = self._taken_us = BEFORE_START_US
         skipped = f", {malformed} that cannot be read were skipped" if malformed else ""
-        self.notes = (f"what was said is taken from {path.name}: {len(self._cues)} subtitle{'' if len(self._cues) == 1 else 's'}{skipped}",)
+        self.notes = (f"the words come from {path.name}: {len(self._cues)} subtitle{'' if len(self._cues) == 1 else 's'}{skipped}",)
         self.voices = b""
         self._stopped = False
 
@@ -173,11 +175,11 @@ class Subtitles:
         ]  # fmt: skip
 
     def stop(self) -> None:
-        """Cues after the frames that were handled are not taken."""
+        """Later cues than the handled frames are not taken."""
         self._stopped = True
 
     def finish(self, timeout_s: float | None = None, progress: Callable[[], object] = lambda: None) -> bool:
-        """There are no more frames: the next `take` returns all other cues, unless `stop` came before."""
+        """There are no more frames: the next `take` returns all other cues, unless `stop` was called before."""
         del timeout_s, progress
         if not self._stopped:
             self.seen(None)

@@ -1,4 +1,4 @@
-"""Storing what is heard in the stream of one run: utterances, their speakers, and where a later run continues."""
+"""Stores what is heard in the stream of one run: utterances, their speakers, and where a later run continues."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from edgemem.errors import BudgetError
-from edgemem.hear.listen import Heard, Listener, SpeechRecogniser, Track
+from edgemem.hear.listen import Heard, Listener, SpeechRecogniser, UtteranceStream
 from edgemem.hear.subtitles import Subtitles
 from edgemem.records import AFTER_END_US, Document, Entity, Sound
 from edgemem.remember.entries import NewDocument, NewEntity, NewPassage, embedded
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from edgemem.remember.store import Store, Transaction
 
 _AT_ONCE = 32
-"""Utterances in one transaction: about 20 pages each, half of what a transaction may touch under the smallest budget."""
+"""Most utterances in one transaction: about 20 pages each, half of what a transaction may change under the smallest budget."""
 
 
-class Progress(NamedTuple):
-    """How far hearing came."""
+class HearingProgress(NamedTuple):
+    """How far the sound was heard."""
 
     until_us: int
     """Offset in the stream before which no further utterance will begin."""
@@ -48,86 +48,87 @@ class SoundSource(Protocol):
     def sounds(self, after_us: int) -> Iterator[Sound]: ...
 
 
-HearingFactory = Callable[[SoundSource, Stamps, "Store", Callable[[], bool]], "Hearing"]
-"""(source, stamps, store, whether the memory is paused) -> what hears this source."""
+HearingFactory = Callable[[SoundSource, Stamps, "Store", Callable[[], bool]], "StreamHearing"]
+"""(source, stamps, store, whether the memory is paused) -> the hearing of this source."""
 
 
 def by_recogniser(recogniser: SpeechRecogniser, embedder: TextEmbedder | None) -> HearingFactory:
-    """Hearing by a speech recogniser; utterances get a vector each from the `embedder`."""
+    """Hearing by a speech recogniser. The `embedder` makes one vector per utterance."""
 
-    def make(source: SoundSource, stamps: Stamps, store: Store, paused: Callable[[], bool]) -> Hearing:
+    def make(source: SoundSource, stamps: Stamps, store: Store, paused: Callable[[], bool]) -> StreamHearing:
         listener = Listener(source.sounds, recogniser, live=source.live, paused=paused)
-        return Hearing(recogniser.name, listener, store, stamps, embedder)
+        return StreamHearing(recogniser.name, listener, store, stamps, embedder)
 
     return make
 
 
 def by_subtitles(subtitles: Subtitles, embedder: TextEmbedder | None) -> HearingFactory:
-    """Utterances from a subtitle file in place of the sound."""
+    """Utterances from a subtitle file instead of the sound."""
 
-    def make(_source: SoundSource, stamps: Stamps, store: Store, _paused: Callable[[], bool]) -> Hearing:
-        return Hearing(subtitles.name, subtitles, store, stamps, embedder)
+    def make(_source: SoundSource, stamps: Stamps, store: Store, _paused: Callable[[], bool]) -> StreamHearing:
+        return StreamHearing(subtitles.name, subtitles, store, stamps, embedder)
 
     return make
 
 
-class Hearing:
-    """Stores the utterances of one track. A source without sound has none."""
+class StreamHearing:
+    """Stores the utterances of one stream. A source without sound has none."""
 
-    def __init__(self, name: str, track: Track, store: Store, stamps: Stamps, embedder: TextEmbedder | None) -> None:
-        """`name` is of the recogniser: voices are saved under it."""
+    def __init__(self, name: str, source: UtteranceStream, store: Store, stamps: Stamps, embedder: TextEmbedder | None) -> None:
+        """`name`: of the recogniser; its voices are saved under this name."""
         self._state_key = f"hear/{name}"
-        self._track, self._store, self._stamps, self._embedder = track, store, stamps, embedder
+        self._source, self._store, self._stamps, self._embedder = source, store, stamps, embedder
         self._queue: deque[Heard] = deque()
         self._too_long = 0
         self.utterances = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines for a person."""
+        """Messages for a person."""
         lost = (f"{self._too_long} utterances are too long for budget.disk and were left out",) if self._too_long else ()
-        return (*self._track.notes, *lost)
+        return (*self._source.notes, *lost)
 
     @property
     def waiting(self) -> bool:
-        """Utterances are left for the next `write`."""
+        """Whether utterances are left for the next `write`."""
         return bool(self._queue)
 
     def start(self, position_us: int) -> None:
         """Begin where an earlier run stopped."""
-        self._track.restore(position_us, self._store.state(self._state_key) or b"")
-        self._track.start()
+        self._source.restore(position_us, self._store.state(self._state_key) or b"")
+        self._source.start()
 
     def seen(self, offset_us: int) -> None:
-        """Frames were handled up to this offset of the stream."""
-        self._track.seen(offset_us - self._stamps.stamp(0, 0)[1])
+        """Note that frames were handled up to this offset of the stream."""
+        self._source.seen(offset_us - self._stamps.stamp(0, 0)[1])
 
     def finish(self, commit: Callable[[], object], stopped: Callable[[], bool]) -> None:
-        """There are no more frames: hear a recording to its end, or only what was said so far once `stopped()`."""
+        """There are no more frames: hear a recording to its end. Once `stopped()` is true, hear only what was said so far."""
 
         def progress() -> None:
             if stopped():
-                self._track.stop()
+                self._source.stop()
             commit()
 
         progress()
-        self._track.finish(progress=progress)
+        self._source.finish(progress=progress)
 
-    def write(self, tx: Transaction, stored: Callable[[Spoken], object]) -> Progress:
+    def write(self, tx: Transaction, stored: Callable[[Spoken], object]) -> HearingProgress:
         """Store what was heard, at most `_AT_ONCE` utterances, and where a later run continues."""
-        self._queue.extend(self._track.take())
-        last_us, count = None, 0  # what begins at one time is stored together: a later run could not tell which of it was stored
+        self._queue.extend(self._source.take())
+        last_us, count = None, 0
+        # utterances that begin at the same time are stored together: a later run could not know which of them were stored
         while self._queue and (count < _AT_ONCE or self._queue[0].offset_us == last_us):
             heard = self._queue.popleft()
             last_us, count = heard.offset_us, count + 1
             self._store_one(tx, heard, stored)
-        until_us, position_us = self._track.heard_until_us, self._track.position_us
+        until_us, position_us = self._source.heard_until_us, self._source.position_us
         if self._queue:
             before_us = min(heard.offset_us for heard in self._queue) - 1
             until_us, position_us = min(until_us, before_us), min(position_us, before_us)
-        if self._track.voices:
-            tx.set_state(self._state_key, self._track.voices)
-        return Progress(until_us if until_us == AFTER_END_US else self._stamps.stamp(0, until_us)[1], position_us)
+        if self._source.voices:
+            tx.set_state(self._state_key, self._source.voices)
+        return HearingProgress(until_us if until_us == AFTER_END_US else self._stamps.stamp(0, until_us)[1], position_us)
 
     def _store_one(self, tx: Transaction, heard: Heard, stored: Callable[[Spoken], object]) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What a speech recogniser keeps of the voices that it tells apart."""
+"""The saved state of a speech recogniser: the voices that it can distinguish."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import msgspec
 
 
 class VoicePrint(msgspec.Struct):
-    """What is kept of a voice to recognise it again. It identifies a person, so it is deleted when its speaker is forgotten."""
+    """The data that recognises a voice again. It identifies a person, so it is deleted when its speaker is forgotten."""
 
     number: int
     seconds: float
     """Length of the speech behind its vector."""
     heard: int
-    """When it was heard last, counted in utterances since the beginning."""
+    """Number of the last utterance in which it was heard, counted from the beginning."""
     vector: bytes
     """float16 [dim], unit length."""
 
     @property
     def name(self) -> str:
-        """As entities of kind "voice" are named."""
+        """Name of its entity (kind "voice")."""
         return f"speaker {self.number}"
 
 
 class VoicesState(msgspec.Struct):
-    """`SpeechRecogniser.state`, in MessagePack. `last` is the highest number ever given: none is given twice."""
+    """`SpeechRecogniser.state`, in MessagePack. `last` is the highest number ever used: no number is used twice."""
 
     space: str
     """Vector space of the voices: vectors of two embedders cannot be compared."""

@@ -1,4 +1,4 @@
-"""How much work live sound may cost."""
+"""Limits the processor time for live sound."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 
 
 class WorkBudget:
-    """Limits the work spent on live sound, in seconds of work per second of sound (real-time factor).
+    """Limits the work for live sound, in seconds of work per second of sound (real-time factor).
 
-    Unused work is saved up as credit, at most `burst_s` seconds of it, for minutes in which much is said.
+    Unused work becomes credit, at most `burst_s` seconds, for minutes in which much is said.
     """
 
     def __init__(self, max_rtf: float, burst_s: float = 20.0) -> None:
@@ -17,7 +17,7 @@ class WorkBudget:
         self._credit_s = burst_s
 
     def heard(self, sound_s: float) -> None:
-        """So much sound arrived."""
+        """Note that `sound_s` seconds of sound arrived."""
         if self._max_rtf != math.inf:
             self._credit_s = min(self._burst_s, self._credit_s + sound_s * self._max_rtf)
 
@@ -26,5 +26,5 @@ class WorkBudget:
         return self._max_rtf == math.inf or work_s <= self._credit_s or self._credit_s >= self._burst_s
 
     def spent(self, work_s: float) -> None:
-        """So much work was done."""
+        """Note that `work_s` seconds of work were done."""
         self._credit_s -= work_s

@@ -1,1 +1,1 @@
-"""A model card and a runtime make an engine; a decoder gives its arrays a meaning."""
+"""Models: a runtime loads what an engine card describes, and a decoder turns the output arrays into records."""

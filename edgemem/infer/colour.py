@@ -1,4 +1,4 @@
-"""Colour words of regions: which basic colour stands out in a box against the rest of the picture."""
+"""Colour words for regions: the basic colour that is more frequent in a box than in the rest of the picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 GRID_PX = (96, 54)
 """Width and height at which colours are counted."""
 STANDS_OUT = 0.10
-"""A colour is named where its share of the box exceeds its share of the surroundings by this much."""
+"""A colour is named if its share of the box is larger than its share of the rest of the picture by at least this."""
 
 
 def name_pixels(image: Image) -> npt.NDArray[np.uint8]:
@@ -38,7 +38,7 @@ def name_pixels(image: Image) -> npt.NDArray[np.uint8]:
 
 
 class ColourMap:
-    """The colours of one picture, counted once so that any box is answered from sums."""
+    """The colours of one picture, counted once; the shares in any box come from cumulative sums."""
 
     def __init__(self, image: Image) -> None:
         import cv2
@@ -50,7 +50,7 @@ class ColourMap:
         self._sums = sums
 
     def shares(self, box: Box) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Shares of the colours inside the box and outside of it; each sums to 1 (outside to 0 where the box is the picture)."""
+        """Shares of the colours inside and outside the box; each sums to 1 (outside to 0 if the box is the whole picture)."""
         wide, high = GRID_PX
         x0, y0 = min(int(box.x0 * wide), wide - 1), min(int(box.y0 * high), high - 1)
         x1, y1 = max(x0 + 1, round(box.x1 * wide)), max(y0 + 1, round(box.y1 * high))
@@ -59,7 +59,9 @@ class ColourMap:
         return inside / max(inside.sum(), 1.0), outside / max(outside.sum(), 1.0)
 
     def standing_out(self, box: Box) -> str:
-        """The colour word of what is in the box, "" where none stands out. The middle of the box counts most: corners are background."""
+        """The colour word for the object in the box, "" if none is frequent enough. The middle of the box has the largest weight: its
+        corners are background.
+        """
         dx, dy = (box.x1 - box.x0) / 6, (box.y1 - box.y0) / 6
         middle, _ = self.shares(Box(box.x0 + dx, box.y0 + dy, box.x1 - dx, box.y1 - dy))
         _, outside = self.shares(box)

@@ -1,4 +1,4 @@
-"""The decoders that come with edgemem: what a model's arrays mean. Their code loads when one is used."""
+"""The built-in decoders, which turn a model's arrays into records. Their code is loaded when one is used."""
 
 from __future__ import annotations
 
@@ -84,12 +84,14 @@ def _voice_embedder(settings: VoiceSettings, parts: DecoderParts) -> Any:
 
 DECODERS = (
     Decoder("classifier", _classifier, ClassifierSettings, "probabilities over a list of labels"),
-    Decoder("nanodet", _nanodet, NanodetSettings, "objects with boxes, as NanoDet puts them out"),
+    Decoder("nanodet", _nanodet, NanodetSettings, "objects with boxes, from NanoDet"),
     Decoder("sentence_embedder", _sentence_embedder, SentenceSettings, "one vector for a sentence"),
     Decoder("dual_encoder", _dual_encoder, DualSettings, "pictures and text in one space: CLIP, SigLIP, MobileCLIP"),
-    Decoder("label_bridge", _label_bridge, NoDecoderSettings, "pictures and text in one space, by what a classifier and a detector name"),
+    Decoder(
+        "label_bridge", _label_bridge, NoDecoderSettings, "pictures and text in one space, from the names of a classifier and a detector"
+    ),
     Decoder("centerface", _centerface, FaceSettings, "faces with landmarks"),
     Decoder("face_embedder", _face_embedder, NoDecoderSettings, "one vector for a face"),
-    Decoder("silero", _silero, NoDecoderSettings, "where someone speaks, as Silero puts it out"),
+    Decoder("silero", _silero, NoDecoderSettings, "speech or no speech, from Silero"),
     Decoder("voice_embedder", _voice_embedder, VoiceSettings, "one vector for a voice"),
 )

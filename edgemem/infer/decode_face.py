@@ -1,4 +1,4 @@
-"""Faces: where they are, and whose they might be."""
+"""Decoders of face models: detection and embedding."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 STRIDE_PX = 4
-"""Of CenterFace's output (Xu et al. 2019, section 3.1)."""
+"""Stride of CenterFace's output (Xu et al. 2019, section 3.1)."""
 MULTIPLE_PX = 32
-"""Picture sides must be multiples of its deepest stride."""
+"""Sides of the picture must be multiples of the largest stride."""
 ALIGNED_PX = 112
 ALIGNED_LANDMARKS = ((38.2946, 51.6963), (73.5318, 51.5014), (56.0252, 71.7366), (41.5493, 92.3655), (70.7299, 92.2041))
-"""Where the landmarks of an aligned 112 px face lie (ArcFace, Deng et al. 2019)."""
+"""Positions of the landmarks of an aligned 112 px face (ArcFace, Deng et al. 2019)."""
 
 
 class CenterFace:
-    """Role `detect_face`: peaks of a heat map, with the box and the landmarks that stand at each."""
+    """Role `detect_face`: peaks of a heat map, with the box and the landmarks at each peak."""
 
     def __init__(self, settings: FaceSettings, parts: DecoderParts) -> None:
         self._settings = settings
@@ -62,7 +62,7 @@ def _face(corners: Array, score: float, points: Array, whole: Array) -> Face:
 
 
 class AlignedFaceEmbedder:
-    """Role `embed_face`: the face is turned and scaled so that its landmarks lie where the model expects them."""
+    """Role `embed_face`: the face is rotated and scaled so that its landmarks are where the model expects them."""
 
     def __init__(self, parts: DecoderParts) -> None:
         if parts.card.space is None:
@@ -81,7 +81,7 @@ class AlignedFaceEmbedder:
 
 
 def align(image: Image, face: Face) -> Image:
-    """The face as a picture of 112 x 112. Raises EngineError when its landmarks lie on one another."""
+    """The face as a picture of 112 x 112. Raises EngineError if all its landmarks are at one point."""
     height, width = image.shape[:2]
     points = np.array(face.landmarks, np.float32) * np.array([width, height], np.float32)
     matrix, _ = cv2.estimateAffinePartial2D(points, np.array(ALIGNED_LANDMARKS, np.float32), method=cv2.LMEDS)

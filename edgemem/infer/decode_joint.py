@@ -13,7 +13,7 @@ from edgemem.infer.decode_image import resize, tensor, unit
 from edgemem.infer.decode_settings import DualSettings
 from edgemem.infer.decode_text import TextTokenizer
 from edgemem.infer.engines import DecoderParts
-from edgemem.infer.roles import Sight
+from edgemem.infer.roles import ImageAnalysis
 from edgemem.records import Image, Matrix
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class DualEncoder:
     """Role `embed_joint`, for a card with the models `image` and `text`, or one `model` that takes both at once.
 
-    With a part for the role `detect`, `look` names objects too; the encoder alone cannot name anything.
+    With a part for the role `detect`, `look` also finds objects; the encoder alone has no names.
     """
 
     def __init__(self, settings: DualSettings, parts: DecoderParts) -> None:
@@ -45,13 +45,13 @@ class DualEncoder:
         vectors = [self._embed_images(images[i : i + self._settings.batch]) for i in range(0, len(images), self._settings.batch)]
         return np.concatenate(vectors) if vectors else np.empty((0, self.space.dim), np.float32)
 
-    def look(self, image: Image) -> Sight:
-        """The same vector as `glance`, with the objects that the detector names."""
+    def look(self, image: Image) -> ImageAnalysis:
+        """The same vector as `glance`, with the objects of the detector."""
         observations = tuple(self._detector.detect(image)) if self._detector is not None else ()
-        return Sight(vector=self.glance([image])[0], observations=observations)
+        return ImageAnalysis(vector=self.glance([image])[0], observations=observations)
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
-        """Queries: float32 [n, dim], unit length."""
+        """Vectors of queries: float32 [n, dim], unit length."""
         vectors = [self._embed_texts(texts[i : i + self._settings.batch]) for i in range(0, len(texts), self._settings.batch)]
         return np.concatenate(vectors) if vectors else np.empty((0, self.space.dim), np.float32)
 

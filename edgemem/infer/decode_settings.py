@@ -1,4 +1,4 @@
-"""Parameters of the decoders that come with edgemem, as an engine card sets them."""
+"""Parameters of the built-in decoders, as an engine card sets them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ClassifierSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
     batch: int = 8
-    """Most pictures in one run: memory for activations grows with it."""
+    """Most pictures in one run; a larger number needs more memory for activations."""
 
 
 class NanodetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,7 +24,7 @@ class NanodetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     std: tuple[float, float, float]
     min_score: float = 0.4
     max_overlap: float = 0.5
-    """Intersection over union above which the weaker of two boxes of one class goes."""
+    """If two boxes of one class have a larger intersection over union, the one with the lower score is removed."""
 
 
 class SentenceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,9 +32,10 @@ class SentenceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     max_tokens: int = 256
     batch: int = 1
-    """Texts in one run. Dynamic int8 scales over a whole run, so that a text's vector depends on its company: keep 1 there."""
+    """Texts in one run. Use 1 with dynamic int8: its scale covers the whole run, so that a text's vector would depend on the other
+    texts."""
     remember: int = 2048
-    """Vectors kept for texts that come again."""
+    """Number of cached vectors."""
 
 
 class DualSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,24 +44,24 @@ class DualSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     side_px: int
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
-    """Of pixels in 0..1, RGB."""
+    """Standard deviation of pixels in 0..1, RGB."""
     max_tokens: int
     image_input: str
     image_output: str
     text_input: str
     text_output: str
     text_mask: str = ""
-    """Name of the attention mask, where the model wants one."""
+    """Name of the attention mask, if the model needs one."""
     resize: Literal["stretch", "crop", "pad"] = "crop"
     """`stretch` to a square, `crop` the middle of the shorter side's square, or `pad` with the mean."""
     pad_token: int = 0
     end_token: int | None = None
-    """Appended to every text that does not end with it already, where the tokenizer file does not do so."""
+    """Token appended to every text that does not end with it, if the tokenizer file does not do this."""
     fixed_length: bool = True
     """Pad every text to `max_tokens`, as SigLIP and CLIP were trained."""
     lower_case: bool = False
     prompt: str = "{}"
-    """Put around a query, such as "a photo of {}"."""
+    """Template for a query, such as "a photo of {}"."""
     batch: int = 8
 
 
@@ -70,7 +71,7 @@ class FaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_score: float = 0.5
     max_overlap: float = 0.3
     max_side_px: int = 640
-    """Larger pictures are made this size first: 23 ms at 640x480."""
+    """Larger pictures are first resized to this: 23 ms at 640x480."""
 
 
 class VoiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,11 +79,11 @@ class VoiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     bands: int = 40
     frames: int = 160
-    """Of one window: 1.6 s."""
+    """Frames in one window: 1.6 s."""
     step: int = 77
-    """Frames from one window to the next: 1.3 windows a second."""
+    """Frames from one window to the next: 1.3 windows per second."""
     max_windows: int = 8
-    """Most windows of one utterance, spread over it."""
+    """Most windows of one utterance, at equal distances."""
     loudness_dbfs: float = -30.0
 
 

@@ -1,4 +1,4 @@
-"""What the arrays of speech models mean: where someone speaks, and whose voice it is."""
+"""Decoders of speech models: voice activity detection and voice embedding."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RATE_HZ = 16_000
 
 
 class SileroDetector:
-    """Role `detect_speech`: Silero VAD v6. A window sees the last 64 samples before it."""
+    """Role `detect_speech`: Silero VAD v6. Each window includes the 64 samples before it."""
 
     window = 512
     _CONTEXT = 64
@@ -60,14 +60,14 @@ class MelVoiceEmbedder:
         if len(spectrum) < frames:
             spectrum = np.tile(spectrum, (-(-frames // len(spectrum)), 1))[:frames]
         starts = range(0, len(spectrum) - frames + 1, step)
-        # An utterance of half a minute is known after a few seconds: more windows cost time and change little.
+        # A few seconds of a long utterance are enough: more windows need time and change little.
         chosen = [starts[round(i)] for i in np.linspace(0, len(starts) - 1, min(len(starts), self._settings.max_windows))]
         out = self._engine.infer({"mel": np.stack([spectrum[at : at + frames] for at in chosen])})
         mean: Vector = np.asarray(out["embedding"], np.float32).mean(axis=0)
         return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
 
     def _loud(self, samples: Vector) -> Vector:
-        """Quiet sound at the loudness of the training data, -30 dBFS (Resemblyzer `normalize_volume`); loud sound stays as it is."""
+        """Raise quiet sound to the loudness of the training data, -30 dBFS (Resemblyzer `normalize_volume`); loud sound is not changed."""
         rms = float(np.sqrt(np.mean(np.square(samples, dtype=np.float64)))) if len(samples) else 0.0
         wanted = 10 ** (self._settings.loudness_dbfs / 20)
         return np.asarray(samples * (wanted / rms), np.float32) if 0 < rms < wanted else samples

@@ -1,4 +1,4 @@
-"""Sentences to vectors."""
+"""Converts sentences to vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TextTokenizer:
-    """Texts to rows of token ids. Longer texts are cut at `max_tokens`."""
+    """Converts texts to rows of token ids. Longer texts are cut at `max_tokens`."""
 
     def __init__(self, path: Path, max_tokens: int, pad_token: int = 0, end_token: int | None = None) -> None:
         from tokenizers import Tokenizer
@@ -54,7 +54,7 @@ class TextTokenizer:
 
 
 class VectorCache:
-    """The vectors of the texts that came last: a question, its parts and the labels come again and again."""
+    """Cache of the vectors of the last texts: a question, its parts and the labels are embedded many times."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -62,14 +62,14 @@ class VectorCache:
         self._lock = Lock()
 
     def get(self, text: str) -> Vector | None:
-        """The vector, if it is still there."""
+        """The cached vector, or None."""
         with self._lock:
             if text in self._vectors:
                 self._vectors.move_to_end(text)
             return self._vectors.get(text)
 
     def put(self, text: str, vector: Vector) -> None:
-        """Remember one, forget the oldest."""
+        """Add one vector; the oldest is removed when the cache is full."""
         with self._lock:
             self._vectors[text] = vector
             while len(self._vectors) > self._size:

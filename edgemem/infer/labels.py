@@ -1,4 +1,4 @@
-"""What the labels of classifier and detector mean: their names, their places in WordNet, and which of them a phrase may mean.
+"""The labels of classifier and detector: their names, their synsets in WordNet, and which labels a phrase may mean.
 
 The tables are derived from WordNet 3.0 by `tools/make_label_table.py` (its licence: `labels.LICENSE`).
 """
@@ -24,13 +24,13 @@ PREPOSITION = re.compile(
     r"\s(?:with|without|of|in|on|from|inside|at|near|by|under|behind|beside|next to|that|which|who|covered|used|made)\s.*"
 )
 SECOND_SENSE = 0.5
-"""Weight of a noun's second sense. 1.0 let "bat" the animal be found as baseball bat, 0 lost "mouse"."""
+"""Weight of a noun's second sense. With 1.0, a baseball bat was found for "bat" the animal; with 0, "mouse" was not found."""
 IS_ABOVE = 0.95
-"""Likeness of a phrase to a label more general than itself: a picture of a pug is one of a dog, nearly always labelled so."""
+"""Similarity of a phrase to a more general label: a picture of a pug is nearly always labelled "dog" too."""
 
 
 class Label(Record, frozen=True):
-    """One class of a model. `name` is short and unique within its set; `label` is how the model's own list writes it."""
+    """One class of a model. `name` is short and unique within its set; `label` is the text in the model's own list."""
 
     set: str
     label: str
@@ -38,18 +38,18 @@ class Label(Record, frozen=True):
     synset: int
     synonyms: tuple[str, ...]
     hypernyms: tuple[str, ...]
-    """Nearest first."""
+    """Synsets above it, nearest first."""
     gloss: str
 
     @property
     def plain(self) -> str:
-        """The name without what tells it from its namesakes: "crane (wading bird)" is "crane"."""
+        """The name without the part that distinguishes labels of the same name: "crane (wading bird)" is "crane"."""
         return self.name.split(" (")[0]
 
 
 @lru_cache(maxsize=1)
 def read_table() -> tuple[Label, ...]:
-    """Every label that edgemem knows more about than its name."""
+    """Every label with an entry in the table."""
     lines = files("edgemem.infer").joinpath("labels.tsv").read_text(encoding="utf-8").splitlines()
     table = []
     for line in lines[2:]:
@@ -60,7 +60,9 @@ def read_table() -> tuple[Label, ...]:
 
 
 def describe(labels: Sequence[str], which: str) -> tuple[Label, ...]:
-    """The table's entries for a model's labels, found by first name and, among namesakes, by order. Unknown ones get a bare entry."""
+    """The table's entries for a model's labels, found by first name; if several have it, by order. An unknown label gets an entry with its
+    name only.
+    """
     known: dict[str, list[Label]] = {}
     for entry in read_table():
         if entry.set == which:
@@ -76,23 +78,23 @@ def describe(labels: Sequence[str], which: str) -> tuple[Label, ...]:
 
 
 def heads(phrase: str) -> list[str]:
-    """The phrase, then what remains without its tail and, word by word, without its modifiers: "red cup of tea", "red cup", "cup"."""
+    """The phrase, then the phrase without its tail, then without one modifier after the other: "red cup of tea", "red cup", "cup"."""
     words = re.sub(r"[^\w\s'-]", " ", phrase.lower()).split()
     core = PREPOSITION.sub("", " ".join(words) + " ").split() or words
     return list(dict.fromkeys(" ".join(part) for part in [words, *(core[i:] for i in range(len(core)))]))
 
 
 class Nouns:
-    """Where nouns lie in WordNet's hierarchy, seen from the labels."""
+    """The positions of nouns in WordNet's hierarchy, relative to the labels."""
 
     def __init__(self) -> None:
         text = gzip.decompress(files("edgemem.infer").joinpath("nouns.txt.gz").read_bytes()).decode()
-        nodes, _, self._lemmas = text.partition("\na")  # the nodes' lines start with @, so the lemmas start at the first "a"
+        nodes, _, self._lemmas = text.partition("\na")  # the lines of the nodes start with @, so the lemmas start at the first "a"
         self._lemmas = "\na" + self._lemmas
         rows = [line[1:].split() for line in nodes.splitlines() if line.startswith("@")]
         self._row = {int(row[0]): i for i, row in enumerate(rows)}
         self.content: Vector = np.array([float(row[1]) for row in rows], np.float32)
-        """Information content per row, 0 (says nothing) to 1 (a leaf)."""
+        """Information content per row, 0 (the most general) to 1 (a leaf)."""
         self._parents = [[self._row[int(p)] for p in row[2:]] for row in rows]
 
     def row(self, synset: int) -> int:
@@ -100,7 +102,7 @@ class Nouns:
         return self._row.get(synset, -1)
 
     def senses(self, lemma: str) -> list[tuple[int, bool]]:
-        """Rows of the places of a lemma, commonest sense first, and whether the noun lies below that place."""
+        """Rows of the synsets of a lemma, the most common sense first, and whether the noun is below that synset."""
         at = self._lemmas.find(f"\n{lemma.replace(' ', '_')} ")
         if at < 0:
             return []
@@ -108,7 +110,7 @@ class Nouns:
         return [(self._row[int(place.lstrip("<"))], place.startswith("<")) for place in places]
 
     def find(self, phrase: str) -> tuple[str, list[tuple[int, bool]]]:
-        """The longest head of the phrase that is a known noun, and its senses; ("", []) where none is."""
+        """The longest head of the phrase that is a known noun, and its senses; ("", []) if there is none."""
         for head in heads(phrase):
             for lemma in singulars(head):
                 if senses := self.senses(lemma):
@@ -116,7 +118,7 @@ class Nouns:
         return "", []
 
     def above(self, row: int) -> set[int]:
-        """The row and all above it."""
+        """The row and all rows above it."""
         found: set[int] = set()
         todo = [row]
         while todo:
@@ -127,7 +129,7 @@ class Nouns:
 
 
 class Meanings:
-    """Likeness of phrases to a fixed list of labels by meaning alone (Lin 1998 with intrinsic information content)."""
+    """Similarity of phrases to a fixed list of labels by meaning only (Lin 1998 with intrinsic information content)."""
 
     def __init__(self, labels: Sequence[Label]) -> None:
         self._nouns = Nouns()
@@ -139,7 +141,7 @@ class Meanings:
                 self._above[i, sorted(self._nouns.above(int(row)))] = True
 
     def likeness(self, phrase: str) -> Vector:
-        """0 (nothing in common) to 1 (the label is a kind of it), float32 [labels]; zeros where no noun of the phrase is known."""
+        """0 (nothing in common) to 1 (the label is a kind of it), float32 [labels]; zeros if no noun of the phrase is known."""
         _, senses = self._nouns.find(phrase)
         best: Vector = np.zeros(len(self._rows), np.float32)
         for (row, below), weight in zip(senses, (1.0, SECOND_SENSE), strict=False):
@@ -147,9 +149,9 @@ class Meanings:
         return best
 
     def _lin(self, row: int, below: bool) -> Vector:
-        """2 IC(lowest common hypernym) / (IC(noun) + IC(label)), lifted where one lies above the other.
+        """2 IC(lowest common hypernym) / (IC(noun) + IC(label)), raised if one is above the other.
 
-        A noun below its place counts as a leaf (IC 1).
+        A noun below its synset counts as a leaf (IC 1).
         """
         over = np.array(sorted(self._nouns.above(row)))
         shared = (self._above[:, over] * self._nouns.content[over]).max(axis=1)

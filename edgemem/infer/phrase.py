@@ -1,9 +1,9 @@
-"""Which labels fire when a named thing is shown: from a phrase to a probability per label, without looking at any picture.
+"""Predicts which labels a classifier gives to a picture of a named thing: a probability per label from a phrase, without any picture.
 
-A closed vocabulary of 1,080 labels meets open questions here. A few facts relate every label to the phrase: the cosine of their
-sentence vectors (as photographs, and of the phrase with the label's gloss), whether their words are the same, and Lin's likeness in
-WordNet. A logistic model turns them into the probability that the label fires on a picture of the thing. Its weights were fitted on
-what the classifier says about photographs of named things.
+It connects open questions to a closed vocabulary of 1,080 labels. A few features compare every label with the phrase: the cosine of their
+sentence vectors (as "a photo of ...", and of the phrase with the label's gloss), whether their words are the same, and Lin's similarity in
+WordNet. A logistic model computes from them the probability that the classifier gives the label to a picture of the thing. Its weights were
+fitted on the classifier's output for photographs of named things.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ COLOUR_WORDS = {word: word for word in COLOURS} | {
 
 
 class LabelQuery(Record, frozen=True):
-    """What to look for in the observations: per name the probability that it fires when the thing is shown, and the colours asked for."""
+    """What to search in the observations: per name the probability that it is given to a picture of the thing, and the colours of the
+    query.
+    """
 
     labels: dict[str, float]
     objects: dict[str, float]
     colours: tuple[str, ...] = ()
     likeness: float = 0.0
-    """0..1: how near WordNet places the thing to its nearest label; 1 where a label is the thing or a kind of it, 0 for an unknown word."""
+    """0..1: similarity of the thing to its nearest label in WordNet; 1 if a label is the thing or a kind of it, 0 for an unknown word."""
 
 
 def split_colours(phrase: str) -> tuple[str, tuple[str, ...]]:
-    """The phrase without its colour words, and those as basic colour terms. The last word is never one: "a red orange"."""
+    """The phrase without its colour words, and these as basic colour terms. The last word never counts as a colour: "a red orange"."""
     words = phrase.split()
     plain = [re.sub(r"\W", "", word).lower() for word in words]
     found = [i for i, word in enumerate(plain) if word in COLOUR_WORDS and i < len(words) - 1]
@@ -56,7 +58,7 @@ def split_colours(phrase: str) -> tuple[str, tuple[str, ...]]:
 
 
 class PhraseMatcher:
-    """From phrases to labels. `labels` are those of the classifier followed by those of the detector (`infer.labels.describe`)."""
+    """Finds labels for phrases. `labels`: those of the classifier, then those of the detector (`infer.labels.describe`)."""
 
     def __init__(self, labels: Sequence[Label], embedder: TextEmbedder, cache_dir: Path | None = None) -> None:
         self._labels = tuple(labels)
@@ -68,7 +70,7 @@ class PhraseMatcher:
         self._meanings: Meanings | None = None
 
     def match(self, phrase: str, keep: int = 40) -> LabelQuery:
-        """The `keep` likeliest labels of each kind for a phrase such as "red toy car"; its colour words go apart."""
+        """The `keep` most probable labels of each kind for a phrase such as "red toy car"; its colour words are returned separately."""
         plain, colours = split_colours(phrase)
         facts = self.facts(plain)
         fires, likeness = _fires(facts), float(facts[:, [FACTS.index("same"), FACTS.index("lin")]].max())
@@ -80,7 +82,7 @@ class PhraseMatcher:
         return LabelQuery(labels=parts[0], objects=parts[1], colours=colours, likeness=likeness)
 
     def firing(self, phrase: str) -> Vector:
-        """Probability that each label fires when the thing is shown, float32 [labels]."""
+        """Probability that each label is given to a picture of the thing, float32 [labels]."""
         return _fires(self.facts(phrase))
 
     def facts(self, phrase: str) -> Matrix:
@@ -95,7 +97,7 @@ class PhraseMatcher:
         return np.stack([cosine, defined, cosine**3, same, head, lin, lin**3, lin * cosine], axis=1).astype(np.float32)
 
     def _same_words(self, phrase: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """1 where the whole phrase is one of the label's names, .7 where its head is; and 1 where their last words are the same."""
+        """1 if the whole phrase is one of the label's names, .7 if its head is; and 1 if their last words are the same."""
         parts = heads(phrase)
         names = [set(singulars(part)) for part in parts]
         last = set(singulars(parts[-1].split()[-1])) if parts and parts[-1] else set()
@@ -106,7 +108,7 @@ class PhraseMatcher:
         return np.array(same, np.float32), np.array([1.0 if ends & last else 0.0 for ends in self._last], np.float32)
 
     def vectors(self) -> tuple[Matrix, Matrix]:
-        """Sentence vectors of the labels as photographs and with their glosses, each float32 [labels, dim].
+        """Sentence vectors of the labels as "a photo of ..." and with their glosses, each float32 [labels, dim].
 
         Computed once (some seconds), then read from the cache.
         """
@@ -137,10 +139,10 @@ def _fires(facts: Matrix) -> Vector:
 
 
 def with_article(phrase: str, before: str = "") -> str:
-    """With its indefinite article; plurals too, which the sentence embedder does not mind."""
+    """The phrase with an indefinite article; plurals get one too, which does not matter to the sentence embedder."""
     return f"{before}{'an' if phrase[:1].lower() in {'a', 'e', 'i', 'o', 'u'} else 'a'} {phrase}"
 
 
 WEIGHTS = np.array([1.16, 2.97, 1.81, 0.94, 0.43, 1.32, 1.30, -0.78, -7.12], np.float32)
-"""Of `FACTS` and the constant: logistic regression on 534 phrases x 1,000 labels, the target being how much a label's probability rose
-over the bare background when the thing was pasted there. Mean of five fits, each without a fifth of the things."""
+"""Weights of `FACTS`, and the constant: logistic regression on 534 phrases x 1,000 labels. The target is the rise of a label's probability
+when a picture of the thing is pasted onto a background. Mean of five fits, each without a fifth of the things."""

@@ -1,4 +1,4 @@
-"""What an engine can be for. A decoder object plays one role; the rest of edgemem knows only these protocols."""
+"""The roles of engines. A decoder object has one role; the rest of edgemem uses only these protocols."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Engine(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Texts that the model file carries, such as the alphabet of a recogniser."""
+        """Texts in the model file, such as the alphabet of a text recogniser."""
         ...
 
     def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
@@ -107,8 +107,8 @@ class Reader(Protocol):
         ...
 
 
-class Sight(Record, frozen=True):
-    """What a joint embedder sees in one picture: its vector and, where it can name things, observations."""
+class ImageAnalysis(Record, frozen=True):
+    """Result of a joint embedder for one picture: its vector and, if the embedder can name things, observations."""
 
     vector: Vector
     observations: tuple[Observation, ...] = ()
@@ -120,15 +120,15 @@ class JointEmbedder(Protocol):
     space: Space
 
     def glance(self, images: Sequence[Image]) -> Matrix:
-        """Cheap whole-picture vectors, for deduplication and segmentation: float32 [n, dim], unit length."""
+        """Fast whole-picture vectors, for deduplication and segmentation: float32 [n, dim], unit length."""
         ...
 
-    def look(self, image: Image) -> Sight:
-        """The dear, detailed view of a picture that is kept."""
+    def look(self, image: Image) -> ImageAnalysis:
+        """The slow, detailed analysis of a picture that is kept."""
         ...
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
-        """Queries in the same space: float32 [n, dim], unit length."""
+        """Vectors of queries in the same space: float32 [n, dim], unit length."""
         ...
 
 
@@ -139,32 +139,32 @@ class SpeechDetector(Protocol):
     """Samples at 16 kHz that get one probability."""
 
     def speech(self, samples: Vector, state: object = None) -> tuple[Vector, object]:
-        """(probabilities float32 [n // window] that each window is speech, the state with which the sound that follows goes on).
+        """(probabilities float32 [n // window] that each window is speech, the state for the sound that follows).
 
-        `samples`: float32 [n], n a multiple of `window`. Without a `state` the sound begins here.
+        `samples`: float32 [n], n a multiple of `window`. Without a `state`, the sound begins here.
         """
         ...
 
 
 class Phrase(Record, frozen=True):
-    """What a recogniser understood in a piece of sound, with how far it may be trusted."""
+    """The words that a recogniser found in a piece of sound, and how reliable they are."""
 
     text: str
     confidence: float
     """Geometric mean of its tokens' probabilities, 0..1."""
     no_speech: float = 0.0
-    """0..1: likelihood that there was nothing to understand."""
+    """0..1: probability that there was no speech."""
     compression: float = 1.0
-    """Length of the text over its compressed length: above about 2.4 it repeats itself."""
+    """Length of the text divided by its compressed length: above about 2.4 the text repeats itself."""
     words: tuple[tuple[str, float, float, float], ...] = ()
-    """(word, start_s, end_s, probability), where asked for; seconds from the beginning of the piece."""
+    """(word, start_s, end_s, probability), if requested; seconds from the beginning of the piece."""
 
 
 class Transcriber(Protocol):
     """Role `transcribe` (speech recognition)."""
 
     def transcribe(self, samples: Vector, *, language: str = "", words: bool = False) -> Phrase:
-        """What is said in float32 [n] at 16 kHz, at most 30 s; `language` is an ISO 639-1 code, "" = found out by itself."""
+        """The words in `samples`, float32 [n] at 16 kHz, at most 30 s. `language`: ISO 639-1 code, "" = detect it."""
         ...
 
 
@@ -174,5 +174,5 @@ class VoiceEmbedder(Protocol):
     space: Space
 
     def embed_voice(self, samples: Vector) -> Vector:
-        """The vector of whoever speaks in float32 [n] at 16 kHz: float32 [dim], unit length."""
+        """The vector of the speaker in `samples`, float32 [n] at 16 kHz: float32 [dim], unit length."""
         ...

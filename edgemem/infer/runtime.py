@@ -1,4 +1,4 @@
-"""What executes models: the protocol of a runtime, and the base of its engines, which checks every tensor against the card."""
+"""Runtimes execute models: their protocol, and the base class of engines, which checks every tensor against the card."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class Runtime(Protocol):
-    """Hook `register_runtimes`. What executes models. It never falls back to slower hardware in silence."""
+    """Hook `register_runtimes`. Executes models. It never changes to slower hardware without a message."""
 
     formats: frozenset[str]
-    """Kinds of model files that it takes, as cards name them in `format`."""
+    """Formats of model files that it can load, as in the key `format` of cards."""
 
     def build(self, card: EngineCard, model: str, path: Path, progress: Progress) -> None:
-        """Make what `load` needs beside the file, such as a plan for this device. A runtime that needs nothing returns at once.
+        """Build what `load` needs in addition to the file, such as a plan for this device. A runtime that needs nothing returns at once.
 
-        `progress` gets (what is built, steps done, steps in all). Raises EngineError when it cannot.
+        `progress` gets (what is built, steps done, all steps). Raises EngineError if it fails.
         """
         ...
 
@@ -45,7 +45,7 @@ class Runtime(Protocol):
 
 
 class Factory(Protocol):
-    """A registered runtime or decoder: what `extend.hookspecs.Component` offers of itself here."""
+    """A registered runtime or decoder: the part of `extend.hookspecs.Component` that is used here."""
 
     @property
     def factory(self) -> Callable[..., Any]: ...
@@ -55,19 +55,19 @@ class Factory(Protocol):
 
 @dataclass(frozen=True)
 class RuntimeContext:
-    """What the factory of a runtime gets beside its settings."""
+    """Input of the factory of a runtime, together with its settings."""
 
     home: Path
     threads: int
-    """Per model."""
+    """Threads per model."""
 
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """What a runtime knows of a loaded model's input or output."""
+    """What a runtime knows about an input or output of a loaded model."""
 
     dtype: str = ""
-    """As numpy names it; empty = unknown."""
+    """Name of the numpy type; empty = unknown."""
     shape: tuple[int | None, ...] | None = None
     """None for a free dimension, and for a shape that is unknown."""
 
@@ -81,12 +81,12 @@ class Signature:
 
 
 class CheckedEngine(ABC):
-    """Base of the runtimes' engines: names, types and shapes of inputs and outputs are checked here, against the card."""
+    """Base class of engines: it checks names, types and shapes of inputs and outputs against the card."""
 
     def __init__(self, name: str, model: Model, signature: Signature) -> None:
-        """Raises EngineError naming the tensor when the loaded model is not what the card describes.
+        """Raises EngineError, which names the tensor, if the loaded model differs from the card.
 
-        Every input of the model must stand in the card; outputs that the card leaves out are not computed.
+        Every input of the model must be in the card; outputs that are not in the card are not computed.
         """
         self.name = name
         self._model = model
@@ -98,7 +98,7 @@ class CheckedEngine(ABC):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Texts that the model file carries; none unless a runtime says so."""
+        """Texts in the model file; none unless a runtime overrides this."""
         return {}
 
     def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
@@ -110,7 +110,7 @@ class CheckedEngine(ABC):
         return results
 
     def _check(self, what: str, tensors: Mapping[str, Tensor], arrays: Arrays, free: dict[str, int]) -> None:
-        """Check arrays against the card; `free` collects the size of every free dimension, which holds over the whole call."""
+        """Check arrays against the card. `free` collects the size of every free dimension, which is the same in the whole call."""
         if set(arrays) != set(tensors):
             raise EngineError(f"{self.name}: {what} are {', '.join(tensors)}; got {', '.join(arrays) or 'none'}")
         for name, tensor in tensors.items():
@@ -130,14 +130,16 @@ class CheckedEngine(ABC):
 
 
 def _fits(shape: tuple[int, ...], wanted: list[int | str], free: dict[str, int]) -> bool:
-    """True when a shape is as wanted; a free dimension has one size over all inputs and outputs of a call."""
+    """Whether a shape is correct; a free dimension has one size in all inputs and outputs of a call."""
     if len(shape) != len(wanted):
         return False
     return all(size == (free.setdefault(want, size) if isinstance(want, str) else want) for size, want in zip(shape, wanted, strict=True))
 
 
 def _compare(what: str, card: Mapping[str, Tensor], found: Mapping[str, TensorInfo], *, fixed: bool) -> None:
-    """Raise EngineError where a loaded model's tensors are not the card's. `fixed`: the model may fix what the card leaves free."""
+    """Raise EngineError if the tensors of a loaded model differ from the card. `fixed`: the model may have fixed sizes where the card has
+    free ones.
+    """
     for name, tensor in card.items():
         if name not in found:
             raise EngineError(f'{what}: the model has none called "{name}"{nearest(name, found)}')

@@ -1,4 +1,4 @@
-"""Which runtime executes which card: the first of `engines.runtime` that is installed and can."""
+"""Chooses the runtime of a card: the first of `engines.runtime` that is installed and can load it."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _log = logging.getLogger(__name__)
 
 
 class BuildResult(Record, frozen=True):
-    """What became of building one model of a card on one runtime."""
+    """Result of building one model of a card with one runtime."""
 
     card: str
     model: str
     runtime: str
     seconds: float
     problem: str = ""
-    """Empty = it is built, or needs no building."""
+    """Why it failed; empty = it is built, or needs no build."""
 
 
 class RuntimeOrder:
-    """Loads models with the first runtime that can, and remembers which one it was and why those before it could not. Thread-safe."""
+    """Loads each model with the first runtime that can, and records which one that was and why earlier ones could not. Thread-safe."""
 
     def __init__(
         self, registered: Mapping[str, Factory], order: Sequence[str], settings: Mapping[str, Mapping[str, Any]], context: RuntimeContext
     ) -> None:
-        """Raises UsageError for settings of a runtime that is not installed, and for a key that it does not know."""
+        """Raises UsageError for settings of a runtime that is not installed, and for an unknown key."""
         self._registered = registered
         self._order = tuple(order)
         self._settings = runtime_settings(registered, settings)
@@ -50,7 +50,7 @@ class RuntimeOrder:
         self._lock = threading.RLock()
 
     def problem(self, card: EngineCard) -> str:
-        """Why no runtime can load the card's models, with what to do; empty when one may."""
+        """Why no runtime can load the card's models, and what to do; empty if one may be able to."""
         problems = dict(self._try_each(card))
         if "" in problems.values():
             return ""
@@ -60,11 +60,11 @@ class RuntimeOrder:
         return f"{card.name}: no runtime can load it: {'; '.join(f'{name}: {why}' for name, why in problems.items())}"
 
     def first(self, card: EngineCard) -> str:
-        """The runtime that would be tried first; empty when none can be."""
+        """The runtime that is tried first; empty if there is none."""
         return next((name for name, problem in self._try_each(card) if not problem), "")
 
     def load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        """Load a model with the first runtime that can. Raises EngineError with every runtime's reason when none can."""
+        """Load a model with the first runtime that can. If none can, raises EngineError with the reason of every runtime."""
         passed: dict[str, str] = {}
         for name, problem in self._try_each(card):
             if problem:
@@ -82,7 +82,7 @@ class RuntimeOrder:
         raise EngineError(f"{card.name}: no runtime can load it: {'; '.join(f'{name}: {why}' for name, why in passed.items())}")
 
     def build(self, card: EngineCard, files: Mapping[str, Path], progress: Progress) -> list[BuildResult]:
-        """Let every runtime of the order that takes the card's models make what it needs. What fails is told, not raised."""
+        """Let every runtime of the order that supports the card's models build what it needs. A failure is in the result, not raised."""
         return [
             self._build_one(card, model, files[described.file], name, problem, progress)
             for name, problem in self._try_each(card)
@@ -90,12 +90,12 @@ class RuntimeOrder:
         ]
 
     def served(self) -> dict[str, str]:
-        """The runtime that serves each card with a loaded model, by card; "a + b" where its models differ."""
+        """By card with a loaded model: the runtime in use; "a + b" if its models have different ones."""
         with self._lock:
             return {card: " + ".join(sorted(set(names.values()))) for card, names in sorted(self._served.items())}
 
     def notes(self) -> tuple[str, ...]:
-        """One line for every card whose models are loaded, but not by the first runtime of the order: which one, and why."""
+        """One line for every card with a model that was not loaded by the first runtime of the order: which one was used, and why."""
         with self._lock:
             return tuple(
                 f"{card} runs on {self.served()[card]}: {'; '.join(f'{name}: {why}' for name, why in passed.items())}"
@@ -103,7 +103,7 @@ class RuntimeOrder:
             )
 
     def describe(self) -> list[tuple[str, str, str]]:
-        """(runtime, what it runs on, why it cannot be used) of every runtime that is installed or wanted, in order."""
+        """(runtime, its library and hardware, why it cannot be used) for every runtime that is installed or in the settings, in order."""
         names = dict.fromkeys((*self._order, *self._registered))
         return [(name, *self._described(name)) for name in names]
 
@@ -123,7 +123,7 @@ class RuntimeOrder:
         return BuildResult(card=card.name, model=model, runtime=name, seconds=time.monotonic() - started, problem=problem)
 
     def _try_each(self, card: EngineCard) -> Iterator[tuple[str, str]]:
-        """(runtime of the order, why it cannot take the card; empty when it may)."""
+        """(runtime of the order, why it cannot load the card; empty if it may be able to)."""
         for name in self._order:
             try:
                 runtime = self._runtime(name)
@@ -131,10 +131,10 @@ class RuntimeOrder:
                 yield name, str(error)
                 continue
             takes = card.format in runtime.formats
-            yield name, "" if takes else f'takes no models of the format "{card.format}"'
+            yield name, "" if takes else f'does not load models of the format "{card.format}"'
 
     def _runtime(self, name: str) -> Runtime:
-        """Raises EngineError when it is not installed, or does not work on this machine; the latter is found out once."""
+        """Raises EngineError if it is not installed or does not work on this machine; the latter is checked once."""
         with self._lock:
             if name not in self._made:
                 self._made[name] = self._make(name)
@@ -165,7 +165,7 @@ class RuntimeOrder:
 def runtime_settings(registered: Mapping[str, Factory], tables: Mapping[str, Mapping[str, Any]]) -> dict[str, msgspec.Struct]:
     """The settings of every runtime: `[engines.runtimes.<name>]`, checked, else its defaults.
 
-    Raises UsageError naming the nearest runtime or key when a table or a key in it is unknown.
+    Raises UsageError, which names the nearest runtime or key, if a table or a key in it is unknown.
     """
     for name in tables:
         if name not in registered:

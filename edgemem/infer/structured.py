@@ -1,7 +1,7 @@
-"""Structured output: schemas in the form that every server enforces, and replies read back however a server wraps them.
+"""Structured output: converts schemas to the form that servers enforce, and reads replies in the different forms that servers return.
 
-Servers that enforce a schema ask for the subset that OpenAI documents as `strict`: an object at the root, every key of every object
-required, no further keys, no discriminators and no defaults. A key that may be left out becomes one that may be null.
+Servers that enforce a schema need the subset that OpenAI documents as `strict`: an object at the root, every key of every object required,
+no further keys, no discriminators and no defaults. An optional key becomes a key that may be null.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 WRAPPED = "reply"
-"""The key under which a schema stands that is no object itself."""
+"""The key for a schema that is not an object."""
 
 _DROPPED = frozenset({"discriminator", "default", "examples"})
 _NULL = {"type": "null"}
@@ -20,7 +20,7 @@ Schema = Mapping[str, Any]
 
 
 def strict_schema(schema: Schema) -> dict[str, Any]:
-    """`schema` in the strict form. Objects with free keys stay as they are: no strict form can say them."""
+    """`schema` in the strict form. Objects with free keys are not changed: the strict form does not allow them."""
     root = _inlined_root(schema)
     definitions = {name: _strict(part) for name, part in schema.get("$defs", {}).items()}
     own = {key: value for key, value in root.items() if key != "$defs"}
@@ -31,14 +31,14 @@ def strict_schema(schema: Schema) -> dict[str, Any]:
 
 
 def is_wrapped(schema: Schema) -> bool:
-    """Whether `strict_schema` puts this one under the key WRAPPED."""
+    """Whether `strict_schema` puts this schema under the key WRAPPED."""
     return _inlined_root(schema).get("type") != "object"
 
 
 def read_reply(text: str, schema: Schema) -> str:
-    """A reply in the form that `schema` itself describes; a text without one JSON object comes back as it is.
+    """A reply in the form that `schema` describes; a text without exactly one JSON object is returned unchanged.
 
-    The object may stand in prose or in a fence. Nulls are dropped where the schema's own key may be left out.
+    The object may be within prose or a code block. A null is removed if its key is optional in the schema.
     """
     found = find_object(text)
     if found is None:
@@ -49,7 +49,7 @@ def read_reply(text: str, schema: Schema) -> str:
 
 
 def find_object(text: str) -> dict[str, Any] | None:
-    """The one JSON object in a text; None when there is none, or when there are several."""
+    """The one JSON object in a text; None if there is none or more than one."""
     objects = list(_objects(text))
     return objects[0] if len(objects) == 1 else None
 
@@ -63,14 +63,14 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             yield found
         except json.JSONDecodeError as error:
             if error.msg.startswith("Unterminated") or error.pos >= len(text.rstrip()):
-                return  # the reply was cut: what stands inside it is not what was meant
+                return  # the reply was cut off: an inner object is not the intended one
         except RecursionError:
             return
         start = text.find("{", end)
 
 
 def _inlined_root(schema: Schema) -> Schema:
-    """The schema, or what it refers to where it is a mere reference."""
+    """The schema; if it is only a reference, the schema that it refers to."""
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     inlined: Schema = schema.get("$defs", {}).get(name, schema) if name else schema
     return inlined
@@ -100,7 +100,7 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nullable_keys(schema: Any) -> frozenset[str]:
-    """Keys that some object of the schema requires and lets be null: their nulls mean something."""
+    """Keys that an object of the schema requires and that may be null: their nulls have a meaning."""
     if isinstance(schema, list):
         return frozenset[str]().union(*map(_nullable_keys, schema))
     if not isinstance(schema, Mapping):

@@ -1,4 +1,4 @@
-"""Backup while a writer is at work, the way back, and compaction: each in bounded steps that tell how far they are."""
+"""Backup (also while a writer is active), restore, and compaction: each works in bounded steps and reports its progress."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
 Progress = Callable[[int, int], None]
-"""Called with what is done and what there is in all."""
+"""Called with the number of steps done and the number of all steps."""
 
 _COPY_PAGES = 2048
-"""8 MiB a step."""
+"""8 MiB per step."""
 _VACUUM_STEPS = 16
 
 
 def open_view(directory: Path, as_of_us: int | None = None) -> View:
-    """`View.open`, after a memory that an earlier version wrote was brought up to date. Every command and service reads through this.
+    """`View.open`, but a memory of an earlier version is migrated first. Every command and service reads through this function.
 
-    Raises MemoryDirError as `View.open` and `Store.open` do; a paused memory is not brought up to date, because nothing is written to it.
+    Raises MemoryDirError as `View.open` and `Store.open` do; a paused memory is not migrated, because nothing is written to it.
     """
     try:
         return View.open(directory, as_of_us)
@@ -46,13 +46,14 @@ def open_view(directory: Path, as_of_us: int | None = None) -> View:
 
 
 def backup(directory: Path, file: Path, progress: Progress | None = None, *, key: Key | None = None) -> int:
-    """Copy the memory at `directory` as it is now into one new SQLite file; returns its bytes. A writer may go on meanwhile.
+    """Copy the memory at `directory` as it is now into one new SQLite file; returns its size in bytes. A writer may continue at the same
+    time.
 
-    The vector files are not in it: they are rebuilt when the copy is first written to. The copy is of one instant, so until it is
-    done the writer's log cannot be cut. The copy has the memory's key, or `key`. Raises UsageError when `file` exists, MemoryDirError when
-    it cannot be read or written.
+    The vector files are not in it: they are rebuilt when the copy is first opened for writing. The copy shows one instant, so the writer's
+    log cannot be cut until it is done. The copy has the memory's key, or `key`. Raises UsageError if `file` exists, MemoryDirError if it
+    cannot be read or written.
     """
-    open_view(directory).close()  # says what cannot be opened, and why
+    open_view(directory).close()  # raises a clear error if it cannot be opened
     if file.exists():
         raise UsageError(f"{file} exists: name a new file, or delete it first")
     part = file.with_name(f"{file.name}.part")
@@ -63,7 +64,7 @@ def backup(directory: Path, file: Path, progress: Progress | None = None, *, key
                 _encrypt(directory, part, key)
             else:
                 with closing(connect(directory)) as source:
-                    source.execute("BEGIN")  # from the next line on it reads one instant, so no commit restarts it
+                    source.execute("BEGIN")  # from the next line on it reads one instant, so that no commit restarts it
                     source.execute("SELECT count(*) FROM sqlite_schema").fetchone()
                     _copy(source, part, key or own, progress)
         part.replace(file)
@@ -75,7 +76,9 @@ def backup(directory: Path, file: Path, progress: Progress | None = None, *, key
 
 
 def restore(file: Path, directory: Path) -> None:
-    """Make a new memory at `directory` from a backup. Raises UsageError when something is there, MemoryDirError if it is no backup."""
+    """Make a new memory at `directory` from a backup. Raises UsageError if `directory` is not empty, MemoryDirError if `file` is no
+    backup.
+    """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UsageError(f"{directory} is not empty: a backup becomes a new memory; name a new directory")
     with translated_errors(file), closing(database.connect(file, keys.configured(), mode="immutable")) as connection:
@@ -90,10 +93,10 @@ def restore(file: Path, directory: Path) -> None:
 
 
 def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int]:
-    """Give free space back to the disk and end a wipe that was interrupted; returns bytes before and after.
+    """Return free space to the disk and finish a wipe that was interrupted; returns bytes before and after.
 
-    Pages are moved to the front of the file a few at a time, so that it needs no room for a second copy. Only the wipe of an encrypted
-    memory does, and may for that time take more than the budget.
+    A few pages at a time are moved to the front of the file, so that no space for a second copy is needed. Only the wipe of an encrypted
+    memory needs a second copy, and may exceed the budget for that time.
     """
     before = disk_bytes(directory) if directory.is_dir() else 0
     with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store:
@@ -111,7 +114,7 @@ def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int
 
 
 def _encrypt(directory: Path, part: Path, key: Key) -> None:
-    """An encrypted copy of a plain memory, of one instant: its pages are other ones, so it goes row by row, in one step."""
+    """Make an encrypted copy of a plain memory as of one instant. Its pages differ, so it is copied row by row, in one step."""
     with closing(database.connect_any(directory / schema.DATABASE, None)) as source:
         schema.configure(source)
         copy_into(source, part, key)

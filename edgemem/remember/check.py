@@ -1,4 +1,4 @@
-"""Is a memory sound? Every promise that the files can keep by themselves is looked at; nothing is changed."""
+"""Checks a memory for damage: everything that can be verified from its files. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ _COUNTS = (
         ),
     ),
     (
-        "segments that lie in one of no higher level",
+        "segments whose parent has no higher level",
         "SELECT count(*) FROM segment g JOIN segment h ON h.id = g.parent_id WHERE h.level <= g.level",
     ),
     ("jobs that were given up and still have a payload", "SELECT count(*) FROM job WHERE given_up AND length(payload) > 0"),
     (
-        "passages that lie outside of their document",
+        "passages outside their document",
         (
             "SELECT count(*) FROM passage p JOIN document d ON d.id = p.document_id WHERE p.text IS NULL"
             " AND (p.start < 0 OR p.length < 0 OR p.start + p.length > length(CAST(d.text AS BLOB)))"
@@ -77,22 +77,26 @@ _COUNTS = (
             " + (SELECT count(*) FROM document WHERE kind = 'utterance' AND id NOT IN (SELECT document_id FROM utterance))"
         ),
     ),
-    ("documents that the full text does not know", "SELECT (SELECT count(*) FROM document) <> (SELECT count(*) FROM document_fts)"),
+    (
+        "documents that are missing from the full-text index",
+        "SELECT (SELECT count(*) FROM document) <> (SELECT count(*) FROM document_fts)",
+    ),
     ("documents that were replaced before they were known", "SELECT count(*) FROM document WHERE until_us < known_us"),
 )
 
 
 def check_memory(directory: Path) -> list[str]:
-    """One line for everything that is wrong with the memory at `directory`; empty when it is sound.
+    """One line for every problem of the memory at `directory`; empty if there is none.
 
-    Reads every page and every picture, about as long as copying the directory. Raises MemoryDirError when it cannot be opened at all.
+    It reads every page and every picture, which takes about as long as copying the directory. Raises MemoryDirError if the memory cannot be
+    opened.
     """
-    View.open(directory).close()  # says what cannot be opened, and why
+    View.open(directory).close()  # raises a clear error if it cannot be opened
     with translated_errors(directory), closing(connect(directory)) as connection:
         if is_cipher(connection):
             found = [f"memory.db: {row[0]}" for row in connection.execute("PRAGMA cipher_integrity_check")]
             if found:
-                return found  # what follows would meet that page and end
+                return found  # the checks below would fail at that page
         found = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
         found += [
             f"table {row[0]}, row {row[1]}: refers to {row[2]}, which has no such row"
@@ -102,7 +106,7 @@ def check_memory(directory: Path) -> list[str]:
         found += list(_pictures(connection))
         found += list(_forgotten(connection))
         if is_due(connection):
-            found.append("the clock was set right, but not all that it dated is dated anew: run `edgemem memory compact`")
+            found.append("the clock was corrected, but some dates of it are not corrected yet: run `edgemem memory compact`")
         found += list(_sidecars(connection, directory))
     return found
 
@@ -114,25 +118,25 @@ def _pictures(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _forgotten(connection: sqlite3.Connection) -> Iterator[str]:
-    """Every receipt vouches for its tombstones, and nothing may stand where a tombstone does: ids are never given twice."""
+    """Every receipt must match its tombstones, and no row may have an id of a tombstone: ids are never used twice."""
     for key, sha256 in connection.execute("SELECT id, sha256 FROM receipt ORDER BY made_us, id").fetchall():
         runs: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         sql = "SELECT kind, first_id, last_id FROM tombstone WHERE receipt_id = ? ORDER BY kind, first_id"
         for kind, first, last in connection.execute(sql, (key,)).fetchall():
             runs[kind].append((first, last))
             back = connection.execute(f"SELECT id FROM {kind} WHERE id BETWEEN ? AND ?", (first, last)).fetchall()  # noqa: S608
-            yield from (f"{kind} {kind[0]}{row[0]} is back though receipt {key} says that it was forgotten" for row in back)
+            yield from (f"{kind} {kind[0]}{row[0]} exists, but receipt {key} says that it was forgotten" for row in back)
         if digest(runs.items()) != sha256:
-            yield f"receipt {key} does not fit its tombstones: one of them was changed"
+            yield f"receipt {key} does not match its tombstones: one of them was changed"
     if connection.execute("SELECT 1 FROM meta WHERE key = ?", (WIPE_DUE,)).fetchone():
         yield "something was forgotten, but the files were not wiped: run `edgemem memory compact`"
 
 
 def _sidecars(connection: sqlite3.Connection, directory: Path) -> Iterator[str]:
-    """A sidecar that is wrong is no loss: the next ingest rebuilds it; until then searches read SQLite. Encrypted memories have none."""
+    """A wrong vector file loses no data: the next ingest rebuilds it, and until then searches read SQLite. Encrypted memories have none."""
     if is_cipher(connection):
         if any((directory / "vectors").glob("*")):
-            yield "vectors of an encrypted memory lie in plain files: the next ingest removes them"
+            yield "vectors of an encrypted memory are in plain files: the next ingest removes them"
         return
     memory_id = bytes.fromhex(connection.execute("SELECT value FROM meta WHERE key = 'memory_id'").fetchone()[0])
     for name, dim, rows in connection.execute("SELECT name, dim, rows FROM vec_space").fetchall():
@@ -140,4 +144,4 @@ def _sidecars(connection: sqlite3.Connection, directory: Path) -> Iterator[str]:
         if mapped is None:
             yield f'vectors of "{name}": the files beside memory.db are missing or damaged; the next ingest rebuilds them'
         elif mapped.header.live != rows:
-            yield f'vectors of "{name}": the files hold {mapped.header.live} of {rows}; the next ingest rebuilds them'
+            yield f'vectors of "{name}": the files contain {mapped.header.live} of {rows}; the next ingest rebuilds them'

@@ -1,4 +1,6 @@
-"""What the writer is given (moments, segments and documents before they have an id) and what it shows to retainers."""
+"""Records that are passed to the store (moments, segments, documents and others before they have an id), and the moments that retainers
+get.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class NewMoment(Record, frozen=True, kw_only=True):
 
 
 class Retainable(Record, frozen=True, kw_only=True):
-    """A moment as a retainer sees it. `generation` counts how often its picture was compressed, 0 = as it was seen."""
+    """A moment as input of a retainer. `generation`: how often its picture was compressed again, 0 = never."""
 
     id: int
     stream_id: int
@@ -41,7 +43,7 @@ class Retainable(Record, frozen=True, kw_only=True):
 
 
 class NewSegment(Record, frozen=True, kw_only=True):
-    """A stretch of a stream that a segmenter closed, with the moments in it."""
+    """A part of a stream that a segmenter closed, with the moments in it."""
 
     stream: str
     segmenter: str
@@ -52,11 +54,11 @@ class NewSegment(Record, frozen=True, kw_only=True):
     representative_id: int | None = None
     level: int = 0
     parent_id: int | None = None
-    """A segment that holds this one, where that is stored already; `Transaction.set_parent` names it later."""
+    """The segment that contains this one, if it is stored already; else `Transaction.set_parent` sets it later."""
 
 
 class NewPassage(Record, frozen=True, kw_only=True):
-    """What of a document is compared with a question: all of it, a part of it, or a field such as its people or places.
+    """A text of a document that is compared with a question: the whole document, a part of it, or a field such as its people or places.
 
     `vectors` maps the name of a space that holds passages to a unit vector of that space.
     """
@@ -67,9 +69,9 @@ class NewPassage(Record, frozen=True, kw_only=True):
 
 
 class NewDocument(Text, frozen=True, kw_only=True):
-    """Text about a stretch of time. It exists for views whose cut-off is `known_us` or later.
+    """Text about an interval of time. It exists for views whose cut-off is `known_us` or later.
 
-    One of kind "utterance" was said; `speaker_id` is the entity who said it, and `confidence` how sure its words are.
+    A document of kind "utterance" was said: `speaker_id` is the entity who said it, `confidence` says how reliable the words are.
     """
 
     passages: tuple[NewPassage, ...] = ()
@@ -78,7 +80,7 @@ class NewDocument(Text, frozen=True, kw_only=True):
 
 
 class Embeds(Protocol):
-    """What turns texts into vectors of one space, such as an engine with the role `embed_text`."""
+    """Converts texts to vectors of one space, such as an engine with the role `embed_text`."""
 
     @property
     def space(self) -> Named: ...
@@ -87,14 +89,14 @@ class Embeds(Protocol):
 
 
 class Named(Protocol):
-    """A vector space, of which only the name matters here."""
+    """A vector space; only its name is used here."""
 
     @property
     def name(self) -> str: ...
 
 
 def embedded(new: NewDocument, embedder: Embeds | None) -> NewDocument:
-    """The document with a vector for each of its passages that has none; without an embedder it keeps only those that have one."""
+    """The document, with a vector added to each passage that has none. Without an embedder, passages without a vector are removed."""
     bare = [passage for passage in new.passages if not passage.vectors]
     if not bare:
         return new
@@ -107,7 +109,7 @@ def embedded(new: NewDocument, embedder: Embeds | None) -> NewDocument:
 
 
 class NewPart(Record, frozen=True, kw_only=True):
-    """A part of a moment (a box in its picture) or of a document (a stretch of what was said): exactly one of the two ids.
+    """A part of a moment (a box in its picture) or of a document (an interval of an utterance): exactly one of the two ids is set.
 
     `vectors` maps the name of a space that holds parts to a unit vector of that space.
     """
@@ -120,14 +122,14 @@ class NewPart(Record, frozen=True, kw_only=True):
     box: Box | None = None
     t0_us: int | None = None
     t1_us: int | None = None
-    """A stretch of time; None for the time of the whole moment or document."""
+    """The interval of the part; None = the time of the whole moment or document."""
     vectors: dict[str, Vector] = msgspec.field(default_factory=dict)
     entity_id: int | None = None
-    """Who or what it shows, where that is known."""
+    """Who or what it shows, if known."""
 
 
 class NewEntity(Record, frozen=True, kw_only=True):
-    """Someone or something with a name. The same kind and name is the same entity, known since the earlier of the two times."""
+    """Someone or something with a name. Two with the same kind and name are one entity, known since the earlier of the two times."""
 
     kind: str
     name: str
@@ -136,7 +138,7 @@ class NewEntity(Record, frozen=True, kw_only=True):
 
 
 class NewMention(Record, frozen=True, kw_only=True):
-    """Where an entity was seen or spoken of: at least one of `document_id` and `moment_id`."""
+    """A place where an entity was seen or mentioned: at least one of `document_id` and `moment_id` is set."""
 
     entity_id: int
     known_us: int
@@ -146,7 +148,7 @@ class NewMention(Record, frozen=True, kw_only=True):
 
 
 class NewRelation(Record, frozen=True, kw_only=True):
-    """An edge between two entities, for one interval of time."""
+    """A relation between two entities in one interval of time."""
 
     type: str
     source_id: int
@@ -160,7 +162,7 @@ class NewRelation(Record, frozen=True, kw_only=True):
 
 
 class NewStep(Record, frozen=True, kw_only=True):
-    """What one step of an answer did and what it brought, as JSON."""
+    """One step of an answer: its action and its result, as JSON."""
 
     actor: str
     action_json: str
@@ -169,7 +171,7 @@ class NewStep(Record, frozen=True, kw_only=True):
 
 
 class SessionFields(Record, frozen=True, kw_only=True):
-    """A question, what was answered, and what that cost."""
+    """A question, its answer, and the cost of the answer."""
 
     question: str
     recipe: str
@@ -188,7 +190,7 @@ class SessionFields(Record, frozen=True, kw_only=True):
 
 
 class NewCall(Record, frozen=True, kw_only=True):
-    """One question to a language model, with all that is needed to ask it again. Belongs to the step with this number, from 1."""
+    """One call of a language model, with everything needed to repeat it. It belongs to the step with this number, from 1."""
 
     step: int
     task: str
@@ -197,18 +199,18 @@ class NewCall(Record, frozen=True, kw_only=True):
     """MessagePack: messages with the ids of their pictures, schema, settings."""
     reply: str
     finish: str = ""
-    """Why the reply ended, in the server's word."""
+    """Why the reply ended, as the server states it."""
     tokens_in: int = 0
     tokens_out: int = 0
     ms: float = 0.0
     usd: float = 0.0
     error: str = ""
     logprobs: bytes = b""
-    """MessagePack; empty where none were asked for."""
+    """MessagePack; empty if none were requested."""
 
 
 class NewSession(SessionFields, frozen=True, kw_only=True):
-    """How a question was answered. `evidence` are the ids of all that came up (m12, d3)."""
+    """A question, its answer and its steps. `evidence`: the ids of everything that was found (m12, d3)."""
 
     steps: tuple[NewStep, ...] = ()
     calls: tuple[NewCall, ...] = ()
@@ -216,11 +218,11 @@ class NewSession(SessionFields, frozen=True, kw_only=True):
 
 
 class Job(Record, frozen=True, kw_only=True):
-    """Work that a writer put off, as it is leased: to be done before the lease ends, and then finished or failed."""
+    """Work that a writer postponed, with a lease: it must be done before the lease ends, and then be finished or failed."""
 
     id: int
     writer: str
     stream: str
     payload: bytes
     attempt: int
-    """1 for the first."""
+    """Number of this attempt, from 1."""

@@ -1,16 +1,16 @@
-"""A memory as plain files: JSON Lines and JPEG, for any tool to read and for another memory to take in.
+"""Exports a memory to plain files: JSON Lines and JPEG. Any tool can read them, and another memory can import them.
 
     memory.json       format, version, spaces of vectors
     streams.jsonl segments.jsonl parents.jsonl entities.jsonl aliases.jsonl merges.jsonl mentions.jsonl relations.jsonl
     parts.jsonl       parts of moments and documents, with their vectors
     documents.jsonl   with who said them, and their passages with vectors
-    sessions.jsonl    questions as they were answered, with what came up
-    moments.jsonl     with what was seen in each, the name of its picture, and its vectors
+    sessions.jsonl    questions with answers, steps and the evidence found
+    moments.jsonl     with observations, the name of the picture, and vectors
     pictures/m1.jpg   one for each moment whose picture has not faded
 
-Times are microseconds since 1970 UTC. Ids are those of this memory; every reference between files uses them. Documents and relations
-are there in every version. Vectors are base64 of little-endian float16; what calls of language models asked and got as
-log-probabilities is MessagePack in hexadecimal digits. What components keep for themselves (saved states, jobs) and receipts are not there.
+Times are microseconds since 1970 UTC. Ids are those of this memory; every reference between files uses them. All versions of documents and
+relations are included. Vectors are base64 of little-endian float16; requests and log-probabilities of calls of language models are
+MessagePack in hexadecimal digits. Saved states, jobs and receipts are not included.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from edgemem.remember.view import View
 
 FORMAT = "edgemem-export"
 FORMAT_VERSION = 3
-"""2 brought passages, utterances, merges and sessions; 3 levels of segments, parts, vectors of entities, calls field by field."""
+"""2 added passages, utterances, merges and sessions; 3 added levels of segments, parts, vectors of entities, and calls as separate
+fields."""
 
 TABLES = {
     "streams": "SELECT name, t0_us FROM stream ORDER BY id",
@@ -84,19 +85,19 @@ TABLES = {
     ),
 }
 ADDED = {"merges": 2, "sessions": 2, "parents": 3, "parts": 3}
-"""Since which version of the format there is such a file."""
+"""The version of the format that added the file."""
 _JSON = frozenset(
     {("segments", "moments"), ("relations", "quotes"), *(("sessions", name) for name in ("notes", "steps", "calls", "came_up"))}
 )
-"""Columns that SQLite gives as JSON."""
+"""Columns that SQLite returns as JSON."""
 
 
 def export(directory: Path, target: Path, progress: Callable[[int, int], None] | None = None) -> int:
     """Write the memory at `directory`, as of one instant, into a new directory; returns the number of moments.
 
-    Raises UsageError when `target` is there already, MemoryDirError when the memory cannot be read or `target` not be written.
+    Raises UsageError if `target` exists already, MemoryDirError if the memory cannot be read or `target` cannot be written.
     """
-    View.open(directory).close()  # says what cannot be opened, and why
+    View.open(directory).close()  # raises a clear error if it cannot be opened
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is not empty: name a new directory to export to")
     part = target.with_name(f"{target.name}.part")
@@ -163,7 +164,7 @@ class _Exporting:
             yield {name: json.loads(value) if (table, name) in _JSON else value for name, value in row.items()}
 
     def _add_seen(self, row: dict[str, Any]) -> None:
-        """What was seen in a moment, its vectors, and its picture as a file."""
+        """Add the observations and vectors of a moment, and write its picture to a file."""
         blob_id, key = row.pop("blob_id"), row["id"]
         found = self._connection.execute("SELECT data FROM observation WHERE moment_id = ?", (key,)).fetchone()
         row["observations"] = [msgspec.to_builtins(seen) for seen in packing.unpack(found[0], self._term)] if found else []
@@ -175,7 +176,7 @@ class _Exporting:
             (self._target / row["picture"]).write_bytes(data)
 
     def _add_passages(self, row: dict[str, Any]) -> None:
-        """Passages with their vectors; one that is a part of its document is written out."""
+        """Add passages with their vectors, each with its full text."""
         found = self._connection.execute(
             "SELECT id, kind, start, length, text FROM passage WHERE document_id = ? ORDER BY id", (row["id"],)
         )

@@ -1,8 +1,8 @@
-"""Forgetting on request: out of every table, the full text, the vectors and the files; what proves it afterwards is a receipt.
+"""Forgetting on request: deletes from every table, the full-text index, the vectors and the files. A receipt proves it afterwards.
 
-One transaction takes everything or nothing, and notes that the files are to be wiped; the wiping follows. Under a byte budget it takes
-as many transactions as keep the log within its share, after a first one that says what goes. Where that or the wiping is interrupted,
-`edgemem memory check` says so, and `compact` or the next writer ends it.
+One transaction deletes everything or nothing, and notes that the files must be wiped; then they are wiped. Under a byte budget there are
+several transactions, so that the log stays within its share; the first one notes what will be deleted. If this or the wipe is interrupted,
+`edgemem memory check` reports it, and `compact` or the next writer finishes it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RemoveSpeakers = Callable[[bytes, Collection[str]], bytes]
 
 
 class Describer(Protocol):
-    """Puts into words, step by step, what is left of a segment; `see.carry_out.describing` makes one of a recipe's writers."""
+    """Describes, step by step, what is left of a segment; `see.carry_out.describing` makes one from a recipe's writers."""
 
     def __call__(
         self,
@@ -62,13 +62,13 @@ def forget(
     clear: Callable[[bytes], bytes] | None = None,
     unlearn: RemoveSpeakers | None = None,
 ) -> Receipt:
-    """Forget `wanted` in the memory at `directory`; a dry run only counts, and changes nothing.
+    """Forget `wanted` in the memory at `directory`. A dry run only counts and changes nothing.
 
-    `describe` puts what is left of a segment into words. `clear` takes the pictures out of a stream's saved state (by default all of the
-    state goes), `unlearn` the voices of forgotten speakers out of a speech recogniser's. Raises UsageError for what the memory does not
-    have, MemoryDirError when it is being written or cannot be wiped.
+    `describe` describes what is left of a segment. `clear` removes the pictures from a stream's saved state (default: the whole state is
+    deleted). `unlearn` removes the voices of forgotten speakers from the state of a speech recogniser. Raises UsageError if the memory does
+    not have what is named, MemoryDirError if it is being written or cannot be wiped.
     """
-    View.open(directory).close()  # says what cannot be opened, and why
+    View.open(directory).close()  # raises a clear error if it cannot be opened
     if dry_run:
         with translated_errors(directory), closing(connect(directory)) as connection:
             return _receipt("", select(connection, wanted))
@@ -89,9 +89,9 @@ def _deciding(
     describe: Describer | None,
     clear: tuple[Callable[[bytes], bytes] | None, RemoveSpeakers | None],
 ) -> Iterator[Step]:
-    """Clear what has no id of its own, say what goes, and put right and into words what stays of the segments that lose something.
+    """Clear saved states and jobs, note what will be deleted, and correct and describe again the segments that lose a part.
 
-    Interrupted before the receipt is written it may have cleared states and jobs in vain, but has left none behind.
+    If it is interrupted before the receipt is written, states and jobs may be cleared without need, but none is left.
     """
     for stream in filter(None, (*selection.streams, selection.gone_stream)):
         yield partial(_clear_state, stream, None if stream == selection.gone_stream else clear[0])
@@ -111,10 +111,10 @@ def _deciding(
 
 
 def finish_forgetting(directory: Path, *, beyond_budget: bool = False) -> bool:
-    """End a forgetting that left something to do, if only to wipe the files; True if one did.
+    """Finish an interrupted forgetting, including the wipe of the files; True if there was one.
 
-    Wiping an encrypted memory takes a second copy of it for a while, within the budget unless `beyond_budget`. Raises MemoryDirError while
-    a writer or reader is in the way, or when there is no room.
+    The wipe of an encrypted memory needs a second copy for a while, within the budget unless `beyond_budget`. Raises MemoryDirError while a
+    writer or reader has the memory open, or if there is no space.
     """
     prepare(directory, create=False)
     with translated_errors(directory):
@@ -135,7 +135,7 @@ def finish_forgetting(directory: Path, *, beyond_budget: bool = False) -> bool:
 
 
 def digest(kinds: Iterable[tuple[str, Iterable[tuple[int, int]]]]) -> bytes:
-    """SHA-256 over the kinds and runs of ids that a receipt vouches for."""
+    """SHA-256 over the kinds and ranges of ids that a receipt covers."""
     lines = (f"{kind} {first} {last}\n" for kind, ids in sorted(kinds) for first, last in ids)
     return hashlib.sha256("".join(lines).encode()).digest()
 
@@ -151,7 +151,7 @@ def _receipt(key: str, selection: Selection) -> Receipt:
 
 
 def _note(tx: Transaction, receipt: Receipt, wanted: Wanted, selection: Selection) -> None:
-    """The receipt, the tombstones that it vouches for, and what is due."""
+    """Write the receipt, its tombstones, and the note that the files must be wiped."""
     kinds = [(kind, runs(ids)) for kind, ids in selection.ids() if ids]
     tx.claim(8 + sum(len(found) for _, found in kinds) // _TOMBSTONES_A_PAGE)
     tx.connection.execute(
@@ -168,13 +168,13 @@ def _note(tx: Transaction, receipt: Receipt, wanted: Wanted, selection: Selectio
 
 
 def _described(step: Callable[[Transaction], object], tx: Transaction) -> None:
-    """What is too much for the budget is left out."""
+    """Carry out the step; leave it out if it does not fit into the budget."""
     with suppress(BudgetError):
         step(tx)
 
 
 def _put_right(segment: Segment, tx: Transaction) -> None:
-    """Put what is left of a segment in its place."""
+    """Set times and representative of what is left of a segment."""
     tx.claim(8)
     tx.connection.execute(
         "UPDATE segment SET t0_us = ?, t1_us = ?, offset_us = ?, representative_id = ? WHERE id = ?",
@@ -189,7 +189,7 @@ def _put_right(segment: Segment, tx: Transaction) -> None:
 
 
 def _clear_state(stream: str, clear: Callable[[bytes], bytes] | None, tx: Transaction) -> None:
-    """Components keep pictures of the last frames in their saved state, and which ones is not visible from outside: all of them go."""
+    """Components keep pictures of the last frames in their saved state. It is not visible which, so all are removed."""
     key = f"see/{stream}"
     found = tx.connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
     if found is None:
@@ -206,7 +206,7 @@ def _drop_job(job_id: int, tx: Transaction) -> None:
 
 
 def _unlearn_voices(tx: Transaction, selection: Selection, unlearn: RemoveSpeakers | None) -> None:
-    """Speech recognisers keep the voices that they know in states `hear/<name>`: a voice goes with its speaker."""
+    """Speech recognisers keep known voices in states `hear/<name>`: a voice is deleted together with its speaker."""
     ids = ids_list(sorted(selection.entities))
     names = {row[0] for row in tx.connection.execute(f"SELECT name FROM entity WHERE kind = 'voice' AND id IN {ids}")}  # noqa: S608
     if not names:

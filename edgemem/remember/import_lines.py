@@ -1,4 +1,4 @@
-"""The lines of an export as records: what `imports` accepts, unknown fields left out."""
+"""The lines of an export as records, as `imports` accepts them. Unknown fields are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes in what `export` wrote, into a new memory or beside what another one holds; ids are given anew."""
+"""Imports what `export` wrote, into a new or an existing memory. Everything gets new ids."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from edgemem.remember.rows.sessions import renumbered, renumbered_request
 from edgemem.remember.store import Store, Transaction
 
 _BATCH = 32
-"""Rows in one transaction at most; large pictures fill one sooner. An import under a byte budget goes in like what is seen."""
+"""Most rows in one transaction; with large pictures there are fewer. Under a byte budget an import is written as new moments are."""
 
 
 def import_into(
     directory: Path, source: Path, *, budget_bytes: int | None = None, progress: Callable[[int, int], None] | None = None
 ) -> int:
-    """Take the export at `source` into the memory at `directory`, made if it is not there; returns the number of moments.
+    """Import the export at `source` into the memory at `directory`, which is created if it does not exist; returns the number of moments.
 
-    Every line is read and checked before the first is written. What was interrupted goes on where it stopped when the same export is
-    taken in again. Raises UsageError that names the file and the line, MemoryDirError.
+    Every line is read and checked before the first is written. An interrupted import continues where it stopped when the same export is
+    imported again. Raises UsageError, which names the file and the line, and MemoryDirError.
     """
     about = _about(source)
     tables = [table for table in TABLES if about.version >= ADDED.get(table, 1)]
@@ -72,7 +72,7 @@ def import_into(
 
 
 def _mark(source: Path, tables: Sequence[str]) -> str:
-    """Where the state of taking in this very export is kept while it lasts."""
+    """Key of the saved state of this import, until it is finished."""
     sizes = "".join(f" {(source / f'{table}.jsonl').stat().st_size}" for table in tables)
     return "import/" + hashlib.sha256((source / "memory.json").read_bytes() + sizes.encode()).hexdigest()[:16]
 
@@ -101,7 +101,7 @@ def _lines(source: Path, table: str) -> Iterator[Any]:
 
 
 class _Importing:
-    """New ids by old ones. A reference to what is not in the export becomes none."""
+    """Maps old ids to new ones. A reference to something that is not in the export becomes None."""
 
     def __init__(self, source: Path) -> None:
         self._source = source
@@ -119,7 +119,7 @@ class _Importing:
         }
 
     def resume(self, store: Store, mark: str) -> Counter[str]:
-        """Take up the ids that an interrupted import gave; how many rows of each table it wrote."""
+        """Read the ids that an interrupted import gave; returns how many rows of each table it wrote."""
         written = Counter[str]()
         with store.transaction() as tx:
             found = tx.connection.execute("SELECT key, value FROM state WHERE key GLOB ? || '/*'", (mark,)).fetchall()
@@ -131,7 +131,9 @@ class _Importing:
         return written
 
     def write(self, store: Store, table: str, rows: Iterator[Any], key: str) -> int:
-        """The next rows of a table in one transaction, with the ids they got: what is interrupted is found again by these. 0 at the end."""
+        """Write the next rows of a table in one transaction, with their new ids, from which an interrupted import continues. 0 at the
+        end.
+        """
         add, given = getattr(self, f"add_{table}"), self._given.get(table, {})
         before, count = len(given), 0
         with store.transaction() as tx:
@@ -247,7 +249,7 @@ class _Importing:
         there = tuple(f"{seen.kind}{ids[seen.kind][seen.id]}" for seen in row.came_up if seen.id in ids[seen.kind])
         calls = tuple(_call(call, ids) for call in row.calls)
         session_id = tx.add_session(replace(row, steps=steps, calls=calls, evidence=there))
-        # What had faded keeps its time, under a number that nothing has: forgetting that time takes the answer along.
+        # Evidence that was evicted keeps its time, with an unused id: forgetting that time also deletes the answer.
         tx.connection.executemany(
             "INSERT INTO session_evidence VALUES (?, ?, ?, (SELECT id FROM stream WHERE name = ?), ?, ?)",
             [
@@ -259,16 +261,16 @@ class _Importing:
 
     def _entity(self, old: int) -> int:
         if old not in self._entities:
-            raise UsageError(f"{self._source}: entity {old} is named but is not in entities.jsonl; export again")
+            raise UsageError(f"{self._source}: entity {old} is referenced but is not in entities.jsonl; export again")
         return self._entities[old]
 
     def _picture(self, name: str | None) -> bytes:
-        """The JPEG that a moment names, which must lie inside the export."""
+        """The JPEG that a moment names; it must be inside the export."""
         if name is None:
             return b""
         path = (self._source / name).resolve()
         if not path.is_relative_to(self._source.resolve()):
-            raise UsageError(f"{self._source}: the picture {name} lies outside of the export")
+            raise UsageError(f"{self._source}: the picture {name} is outside the export")
         try:
             return path.read_bytes()
         except OSError as error:
@@ -280,7 +282,7 @@ def _vectors(encoded: Mapping[str, Any]) -> dict[str, Vector]:
 
 
 def _call(given: Any, ids: Mapping[str, Mapping[int, int]]) -> NewCall:
-    """Raises UsageError for a call that is neither of this version of the format nor of an earlier one."""
+    """Raises UsageError for a call that is in no known version of the format."""
     try:
         if isinstance(given, str):
             old = msgspec.json.decode(given, type=dict[str, Any])

@@ -1,4 +1,4 @@
-"""What a view returns beside the nouns: streams, postings, text hits, totals."""
+"""Results of a view other than the basic records: streams, postings, text hits, totals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TextHit(Record, frozen=True):
 
 
 class PassageHit(Record, frozen=True):
-    """A passage that a search by vector found, with its document. `score` is the exact cosine."""
+    """A passage that a vector search found, with its document. `score` is the exact cosine."""
 
     document: Document
     passage_kind: str
@@ -45,7 +45,7 @@ class PassageHit(Record, frozen=True):
     score: float
 
 
-class Part(Record, frozen=True):
+class StoredPart(Record, frozen=True):
     """A part of a moment or of a document: an object, a face, a voice. `entity` is None while it is unknown."""
 
     id: int
@@ -61,21 +61,21 @@ class Part(Record, frozen=True):
 
 
 class PartHit(Record, frozen=True):
-    """A part that a search by vector found. `score` is the exact cosine."""
+    """A part that a vector search found. `score` is the exact cosine."""
 
-    part: Part
+    part: StoredPart
     score: float
 
 
 class EntityHit(Record, frozen=True):
-    """An entity that a search by vector found. `score` is the exact cosine of the nearest of its vectors."""
+    """An entity that a vector search found. `score` is the exact cosine of the nearest of its vectors."""
 
     entity: Entity
     score: float
 
 
 class JobState(Record, frozen=True):
-    """A job that waits, is being done, or was given up; `error` is why it failed last."""
+    """A job that waits, is being done, or was given up; `error`: the reason of its last failure."""
 
     id: int
     writer: str
@@ -87,7 +87,7 @@ class JobState(Record, frozen=True):
 
 
 class Spoken(Record, frozen=True):
-    """A document that was said. `confidence` is of its words; `speaker` is None while it is unknown."""
+    """An utterance. `confidence` is that of its words; `speaker` is None if unknown."""
 
     document: Document
     speaker: Entity | None
@@ -107,7 +107,7 @@ class SessionLog(NewSession, frozen=True):
 
 
 class Stats(Record, frozen=True):
-    """What a memory holds and weighs. Counts are of what the view can see; bytes are of the whole directory."""
+    """Content and size of a memory. Counts are of what the view can see; bytes are of the whole directory."""
 
     disk_bytes: int
     budget_bytes: int | None

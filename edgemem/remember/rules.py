@@ -1,4 +1,4 @@
-"""Retention as the user put it: of this stream, or of this place, nothing older than so many days."""
+"""Retention rules of the user: nothing of a stream, or of a place, is kept longer than a number of days."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _SEGMENTS = (
     "WITH RECURSIVE shown (id) AS (SELECT segment_id FROM segment_moment WHERE moment_id = :id"
     " UNION SELECT g.parent_id FROM segment g JOIN shown ON g.id = shown.id WHERE g.parent_id IS NOT NULL)"
 )
-"""The segments that show a moment, and those that hold them."""
+"""The segments that contain a moment, and their parents."""
 DAY_US = 86_400 * US
 _STEP_MOMENTS = 64
-"""Rows of each kind that one step takes up, fewer where the budget allows less at once."""
+"""Most rows of each kind in one step; fewer if the budget allows less."""
 
 _MOST_STEPS = 100_000
-"""An end for catching up, whatever happens: six million moments."""
+"""Upper limit of steps in `catch_up`: six million moments."""
 
 
 class KeepRules:
-    """Drops what a rule says is too old: moments with their pictures, and all that was written of that time.
+    """Deletes what is too old by a rule: moments with their pictures, and everything written about that time.
 
-    Pins and representatives go too: a rule is about privacy, and stricter than what is worth keeping. A document or segment that
-    reaches into the time that is too old goes whole. A place is known by its label: the moments that show
-    it go, with the documents of their segments.
+    Pinned moments and representatives are deleted too, because a rule protects privacy. A document or segment that begins in the time that
+    is too old is deleted as a whole. A place is recognised by its label: the moments that show it are deleted, with the documents of their
+    segments.
     """
 
     name = "keep_rules"
@@ -37,7 +37,7 @@ class KeepRules:
         self._rules = rules
 
     def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
-        """One bounded step for each rule, as of `now_us` (default: the newest moment; nothing ages while the clock is not trusted)."""
+        """Do one bounded step for each rule, as of `now_us` (default: the newest moment; nothing ages while the clock is not trusted)."""
         now = store.newest_us() if now_us is None else now_us
         if now is None or (now_us is None and not store.time_trusted):
             return RetentionStep()
@@ -49,7 +49,7 @@ class KeepRules:
         return RetentionStep(dropped=dropped, done=done)
 
     def catch_up(self, store: Store) -> int:
-        """Steps until nothing is too old, such as after a long pause; returns the moments dropped."""
+        """Do steps until nothing is too old, for example after a long pause; returns the number of deleted moments."""
         dropped = 0
         for _ in range(_MOST_STEPS):
             step = self.apply(store)
@@ -61,7 +61,7 @@ class KeepRules:
 
 
 class Retainers:
-    """Several retainers as one: each does its step."""
+    """Several retainers as one: each does its own step."""
 
     name = "retainers"
 
@@ -69,7 +69,7 @@ class Retainers:
         self._parts = parts
 
     def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
-        """A step of each."""
+        """Do one step of each."""
         steps = [part.apply(store, now_us) for part in self._parts]
         return RetentionStep(
             dropped=sum(step.dropped for step in steps),
@@ -79,7 +79,7 @@ class Retainers:
 
 
 def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
-    """(moments dropped, nothing is left to do). What begins before `before_us` is too old."""
+    """Returns (moments deleted, nothing is left to do). Everything that begins before `before_us` is too old."""
     streams = [key for key, name in tx.connection.execute("SELECT id, name FROM stream") if fnmatchcase(name, rule.stream)]
     moments: list[int] = []
     done = True
@@ -109,7 +109,7 @@ def _apply(tx: Transaction, rule: KeepRule, before_us: int) -> tuple[int, bool]:
 
 
 def _drop_texts(tx: Transaction, stream_id: int, before_us: int) -> bool:
-    """Documents, segments, relations and jobs of that time, answers that rest on it, a step of them; True if no more are left."""
+    """Delete one step of documents, segments, relations and jobs of that time, and of answers based on it; True if none are left."""
     done = True
     jobs = f"SELECT j.id FROM job j JOIN stream s ON s.name = j.stream WHERE s.id = ? AND j.due_us < ? LIMIT {_STEP_MOMENTS}"  # noqa: S608
     for (job_id,) in tx.connection.execute(jobs, (stream_id, before_us)).fetchall():

@@ -1,7 +1,7 @@
-"""The one writer of a memory: every change, every checkpoint and every vacuum goes through it.
+"""The only writer of a memory: every change, checkpoint and vacuum goes through it.
 
-SQLite 3.7.0 to 3.51.2 (Debian 12, JetPack) can lose commits when two connections checkpoint near each other; with one writer that
-owns the checkpoints, and readers that never write, this cannot happen.
+SQLite 3.7.0 to 3.51.2 (Debian 12, JetPack) can lose commits when two connections checkpoint at nearly the same time. With one writer that
+does all checkpoints, and readers that never write, this cannot happen.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ __all__ = ["NewDocument", "NewMoment", "NewSegment", "Retainable", "Store", "Tra
 _log = logging.getLogger(__name__)
 
 _MOST_NAMES = 20_000
-"""Interned ids kept in memory between transactions; text that was read makes names without end."""
+"""Most interned ids kept in memory between transactions; text in pictures gives ever more names."""
 _BACKSTOP_PAGES = 16384
-"""SQLite checkpoints by itself at 64 MiB of WAL, where `maintain` is not called."""
+"""If `maintain` is not called, SQLite makes a checkpoint at 64 MiB of WAL."""
 
 
 class SpaceLike(Protocol):
-    """What the store needs to know of a vector space; `infer.roles.Space` is one."""
+    """What the store needs to know about a vector space; `infer.roles.Space` is one."""
 
     @property
     def name(self) -> str: ...
@@ -85,7 +85,7 @@ class Store(Maintenance, RetentionReading):
         self._synced_s = time.monotonic()
         self._redate_due, self._redating = anchor.is_due(connection), False
         self._note_budget()
-        self.make_room()
+        self.free_space()
 
     @classmethod
     def open(
@@ -97,12 +97,12 @@ class Store(Maintenance, RetentionReading):
         durability: Literal["normal", "full"] = "normal",
         patience_s: float = PATIENCE_S,
     ) -> Store:
-        """Lock the memory at `directory`, bring its schema up to date, repair its sidecars, end what a crash interrupted.
+        """Lock the memory at `directory`, migrate its schema, repair its sidecars, and finish what a crash interrupted.
 
-        It waits `patience_s` for a lock that another process holds. With `durability` "full" every transaction is synced to the disk; a
-        power cut then loses none that was acknowledged.
+        It waits `patience_s` for a lock that another process holds. With `durability` "full" every transaction is synced to the disk: a
+        power failure then loses no committed one.
 
-        Raises MemoryDirError when it is missing (and `create` is false), no memory, locked, too new, read-only or damaged.
+        Raises MemoryDirError if it is missing (and `create` is false), no memory, locked, too new, read-only or damaged.
         """
         if budget_bytes is not None:
             page_budget.BudgetShares.of(budget_bytes)
@@ -130,7 +130,7 @@ class Store(Maintenance, RetentionReading):
                 lock.close()
                 raise
         store.close()
-        return cls.open(directory, create=False, budget_bytes=budget_bytes, durability=durability)  # what was erased is wiped now
+        return cls.open(directory, create=False, budget_bytes=budget_bytes, durability=durability)  # wipe erased data now
 
     def __enter__(self) -> Self:
         return self
@@ -150,19 +150,21 @@ class Store(Maintenance, RetentionReading):
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Everything inside becomes durable together when the block ends, or not at all when it raises.
+        """Everything inside is committed together when the block ends, or not at all if it raises.
 
-        Under a budget what is old fades first, if need be, so that the block finds room. What the block said is to be dated anew is, before
-        this returns. Raises BudgetError when no room can be made.
+        Under a budget, old data is evicted first if the block needs the space. If the block called for corrected dates, they are written
+        before this returns. Raises BudgetError if no space can be made free.
         """
         self._redate()  # an error, such as a full disk, may have left some
-        self.make_room()
+        self.free_space()
         with self.unbounded() as tx:
             yield tx
         self._redate()
 
     def _redate(self) -> None:
-        """Date anew what `Transaction.reanchor` noted, in as many transactions as the budget wants. Nothing else is written in between."""
+        """Correct the dates that `Transaction.reanchor` noted, in as many transactions as the budget needs. Nothing else is written in
+        between.
+        """
         if self._redating or not self._redate_due:
             return
         self._redating = True
@@ -173,7 +175,7 @@ class Store(Maintenance, RetentionReading):
 
     @contextmanager
     def unbounded(self) -> Iterator[Transaction]:
-        """A transaction that does not make room first: for what makes room itself, and for forgetting."""
+        """A transaction that does not free space first: for eviction itself, and for forgetting."""
         with translated_errors(self.directory):
             self._connection.execute("BEGIN IMMEDIATE")
         tx = Transaction(self._connection, self._names, self.ledger, self._allowance())
@@ -198,7 +200,7 @@ class Store(Maintenance, RetentionReading):
         self._follow(tx)
 
     def ensure_space(self, space: SpaceLike, holds: Holds = "moment") -> None:
-        """Make the vector space if it is new. Raises EngineError when the memory holds one of that name with another dimension or use."""
+        """Create the vector space if it is new. Raises EngineError if the memory has one of that name with another dimension or use."""
         with translated_errors(self.directory):
             known = space_row(self._connection, space.name)
             calibration = msgspec.json.encode(dict(space.calibration)).decode()
@@ -210,7 +212,7 @@ class Store(Maintenance, RetentionReading):
                 self._add_space(space.name)
             elif known.dim != space.dim:
                 raise EngineError(
-                    f'memory {self.directory} holds vectors of "{space.name}" with {known.dim} dimensions, the engine gives {space.dim}:'
+                    f'memory {self.directory} has vectors of "{space.name}" with {known.dim} dimensions, the engine has {space.dim}:'
                     " give the engine's space another name",
                 )
             elif known.holds != holds:
@@ -221,9 +223,9 @@ class Store(Maintenance, RetentionReading):
                 self._connection.execute("UPDATE vec_space SET calibration = ? WHERE id = ?", (calibration, known.id))
 
     def lease_job(self, writers: Sequence[str], now_us: int, lease_s: float) -> Job | None:
-        """The job of these writers that is due for longest, for `lease_s`; None when none is due.
+        """Lease the job of these writers that has been due longest, for `lease_s`; None if none is due.
 
-        It is to be ended with `Transaction.finish_job` or `fail_job`. Where it is not, it is due again when the lease has run out.
+        End it with `Transaction.finish_job` or `fail_job`. Otherwise it is due again when the lease ends.
         """
         with translated_errors(self.directory):
             if due_job(self._connection, writers, now_us) is None:
@@ -232,32 +234,32 @@ class Store(Maintenance, RetentionReading):
             return tx.lease_job(writers, now_us, lease_s)
 
     def ensure_stream(self, name: str, t0_us: int) -> None:
-        """Make the stream if it is new; `t0_us` is the time of its first frame."""
+        """Create the stream if it is new; `t0_us` is the time of its first frame."""
         with translated_errors(self.directory):
             self._connection.execute("INSERT INTO stream (name, t0_us) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, t0_us))
 
     def state(self, key: str) -> bytes | None:
-        """What a component kept across restarts with `tx.set_state`."""
+        """The state that a component saved with `tx.set_state`."""
         with translated_errors(self.directory):
             found = self._connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
         return found[0] if found else None
 
     def view(self, as_of_us: int | None = None) -> View:
-        """A read-only view with its own connection: what was known at `as_of_us`, everything by default."""
+        """A read-only view with its own connection: what was known at `as_of_us` (default: everything)."""
         return View.open(self.directory, as_of_us, budget_bytes=self.budget_bytes)
 
     def disk_bytes(self) -> int:
-        """Bytes of everything in the directory: database, WAL, sidecars. Costs a few `stat` calls."""
+        """Bytes of everything in the directory: database, WAL, sidecars. It makes a few `stat` calls."""
         with translated_errors(self.directory):
             return disk_bytes(self.directory)
 
     @property
     def time_trusted(self) -> bool:
-        """Whether the clock of the last live frame could be trusted, and what it dated is right. While not, nothing fades by age."""
+        """Whether the clock of the last live frame could be trusted and its dates are correct. If not, nothing fades by age."""
         return self.state("clock/untrusted") != b"1" and not self._redate_due
 
     def _note_budget(self) -> None:
-        """Remember the cap in force, for readers that ask."""
+        """Store the present cap, for readers."""
         if self.budget_bytes is None:
             return
         with translated_errors(self.directory):
@@ -269,19 +271,19 @@ class Store(Maintenance, RetentionReading):
 
     def _add_space(self, name: str) -> None:
         if database.is_cipher(self._connection):
-            return  # its vectors lie nowhere but in the database
+            return  # its vectors are only in the database
         row = space_row(self._connection, name)
         assert row is not None
         self._spaces[name] = SpaceWriter(self._connection, self.directory, row, self._memory_id)
 
     def _follow(self, tx: Transaction) -> None:
-        """Bring the sidecars to where the commit left SQLite.
+        """Update the sidecars to the last commit of SQLite.
 
-        The commit stands whatever happens here: a sidecar that cannot be written is rebuilt at the next chance, and until then readers
-        take what it lacks from SQLite.
+        The commit is valid whatever happens here: a sidecar that cannot be written is rebuilt later, and until then readers read the
+        missing vectors from SQLite.
         """
         if self._redate_due:
-            return  # their epoch says that the files do not fit; they are written anew at the end
+            return  # their epoch shows that the files do not match; they are rewritten at the end
         try:
             if tx.redated:
                 for space in self._spaces.values():
@@ -318,7 +320,7 @@ def _connect(directory: Path) -> sqlite3.Connection:
 
 
 def _end_wiping(directory: Path) -> None:
-    """Wipe what an interrupted forgetting left to be wiped. What is in the way is said, and no reason not to open."""
+    """Finish the wipe of an interrupted forgetting. If it fails, the reason is logged, and the memory opens anyway."""
     try:
         finish.wipe_files(directory, cap_in_force(directory), patience_s=0.2)
     except MemoryDirError as error:

@@ -1,7 +1,7 @@
-"""What fades with age: of old moments fewer are kept, and their pictures shrink (VAM, Table 5 and section B.3).
+"""Fading with age: fewer old moments are kept, and their pictures get smaller (VAM, Table 5 and section B.3).
 
-The order is VAM's: first the set that is kept, then the compression of what is left. Unlike VAM's code, protection is a column of
-its own, so a later pass cannot undo it by giving a moment another tier.
+The order is VAM's: first select the moments that are kept, then compress the rest. Unlike in VAM's code, protection is a separate column,
+so that a later pass that changes the tier cannot undo it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from edgemem.remember.store import Retainable, Store
 
 
 class RetentionStep(Record, frozen=True, kw_only=True):
-    """What one step of a retainer did. `done` is false when another step would find more."""
+    """Result of one step of a retainer. `done` is false if another step has more to do."""
 
     dropped: int = 0
     recoded: int = 0
@@ -27,7 +27,7 @@ class RetentionStep(Record, frozen=True, kw_only=True):
 
 
 class Retainer(Protocol):
-    """What fades. A step is bounded, so that seeing goes on between two of them."""
+    """Deletes or shrinks old moments. A step is bounded, so that seeing can continue between two steps."""
 
     name: str
 
@@ -37,15 +37,15 @@ class Retainer(Protocol):
 
 
 class TierRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One tier: up to which age it reaches, how far apart its moments are, how large their pictures."""
+    """One tier: its largest age, the distance between its moments, and the size of their pictures."""
 
     tier: Tier
     until_s: float | None = None
     """Largest age; the last tier has none."""
     gap_s: float = 0
-    """Of each stretch of this length one moment stays; 0 = all stay."""
+    """One moment is kept per interval of this length; 0 = all are kept."""
     side_px: int = 0
-    """Longest side of the pictures; 0 = they stay as they are."""
+    """Longest side of the pictures; 0 = unchanged."""
     quality: int = 70
     """JPEG quality of the smaller pictures."""
 
@@ -59,10 +59,10 @@ class AgeTiersSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         TierRule("long", None, gap_s=120, side_px=512, quality=45),
     )
     keep: Literal["last", "best"] = "last"
-    """Which of a stretch stays: VAM keeps the last; "best" is the one of most value (value.py): what was seen once, what was unlike its
-    neighbours, then what is sharp. What was shown briefly is then kept, where it is the only such moment of its stretch."""
+    """Which moment of an interval is kept. VAM keeps the last. "best" is the one with the highest value (value.py): rare observations, then
+    difference from its neighbours, then sharpness. So something shown briefly is kept, if it is the only such moment in its interval."""
     step_moments: int = 64
-    """Moments that one step takes up: about 0.2 s when each of them is a 1080p picture to shrink."""
+    """Moments in one step: about 0.2 s if each is a 1080p picture to shrink."""
 
     def __post_init__(self) -> None:
         ages = [rule.until_s for rule in self.tiers]
@@ -74,12 +74,12 @@ class AgeTiersSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AgeTiers:
-    """Thins each stream by age and shrinks the pictures that stay.
+    """Thins each stream by age and shrinks the pictures that are kept.
 
-    Always kept: the first and the latest moment of each stream, protected moments (a segment's representative) and pinned ones;
-    pinned pictures are not shrunk either. A moment takes each step of compression once, because its tier is stored. Ages count from
-    the newest moment; while the clock cannot be trusted nothing ages. A moment never returns to a younger tier. In the tier "stub"
-    it has no picture; those that are always kept never come to it.
+    Always kept: the first and the latest moment of each stream, protected moments (a segment's representative) and pinned ones; pinned
+    pictures are not shrunk either. A moment takes each step of compression once, because its tier is stored. Ages are counted from the
+    newest moment; while the clock cannot be trusted, nothing ages. A moment never returns to a younger tier. In the tier "stub" it has no
+    picture; moments that are always kept never get this tier.
     """
 
     name = "age_tiers"
@@ -88,7 +88,7 @@ class AgeTiers:
         self._settings = settings or AgeTiersSettings()
 
     def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
-        """One step over at most `step_moments` moments that grew older than their tier."""
+        """Do one step over at most `step_moments` moments that are older than their tier."""
         now = store.newest_us() if now_us is None else now_us
         if now is None or (now_us is None and not store.time_trusted):
             return RetentionStep()
@@ -97,7 +97,7 @@ class AgeTiers:
         high = 2**63 - 1
         for rank, rule in enumerate(self._settings.tiers):
             low = -(2**63) if rule.until_s is None else now - round(rule.until_s * US)
-            # No tier is younger than the first: thin what arrived in it, a window of bounded length.
+            # No tier is younger than the first: thin its new moments, in a window of bounded length.
             bounds = {"from_us": low, "to_us": high, "limit": left if younger else -1}
             lagging = store.retainable(tiers=younger or [rule.tier], unprotected=rule.tier == "stub", **bounds)
             drop, keep = self._divide(store, rule, lagging, low, high, ends)
@@ -122,7 +122,9 @@ class AgeTiers:
         high: int,
         ends: frozenset[int],
     ) -> tuple[list[Retainable], list[Retainable]]:
-        """What goes and what stays, of every bucket that holds one of `lagging`: the chosen, the protected, a stream's first and latest."""
+        """(moments to delete, moments to keep) of every bucket with one of `lagging`. Kept: the chosen, the protected, and a stream's first
+        and latest.
+        """
         gap_us = round(rule.gap_s * US)
         if not lagging or gap_us <= 0:
             return [], list(lagging)
@@ -137,7 +139,7 @@ class AgeTiers:
         crowded = [buckets[key] for key in touched if len(buckets[key]) > 1]
         values = self._values(store, around) if crowded and self._settings.keep == "best" else {}
         for bucket in (buckets[key] for key in touched):
-            chosen = max(reversed(bucket), key=lambda moment: values.get(moment.id, 0.0))  # of equals the last
+            chosen = max(reversed(bucket), key=lambda moment: values.get(moment.id, 0.0))  # the last of equal ones
             for moment in bucket:
                 stays = moment is chosen or moment.protected or moment.pinned or moment.id in ends
                 (keep if stays else drop).append(moment)
@@ -145,7 +147,7 @@ class AgeTiers:
 
     @staticmethod
     def _values(store: Store, around: Sequence[Retainable]) -> dict[int, float]:
-        """By moment; `around` is in the order of time, and neighbours are those of the same stream."""
+        """Value by moment. `around` is in time order; neighbours are moments of the same stream."""
         found: dict[int, float] = {}
         for stream_id in {moment.stream_id for moment in around}:
             ids = [moment.id for moment in around if moment.stream_id == stream_id]
@@ -158,7 +160,7 @@ class AgeTiers:
             return
         goes = frozenset(moment.id for moment in drop)
         left = [*keep, *drop][::-1]
-        while left:  # under a budget in as many transactions as it takes
+        while left:  # under a budget in as many transactions as needed
             with store.transaction() as tx:
                 while left and not tx.full:
                     moment = left.pop()
@@ -177,7 +179,7 @@ class AgeTiers:
 
 
 def _smaller(store: Store, rule: TierRule, rank: int, moment: Retainable) -> tuple[bytes, int, int] | None:
-    """The picture of a moment for this tier; None when it stays as it is."""
+    """The picture of a moment for this tier; None if it is not changed."""
     if not rule.side_px or moment.pinned or moment.generation >= rank:
         return None
     data = store.picture(moment.id)

@@ -36,9 +36,9 @@ class View(DocumentReading, SessionReading, JobReading):
 
     @classmethod
     def open(cls, directory: Path, as_of_us: int | None = None, *, budget_bytes: int | None = None) -> View:
-        """Open the memory at `directory` as it was known at `as_of_us` (default: everything), changing not a byte of it.
+        """Open the memory at `directory` as it was known at `as_of_us` (default: everything), without changing it.
 
-        Raises MemoryDirError when it is missing, no memory, too new, busy or unreadable.
+        Raises MemoryDirError if it is missing, no memory, too new, busy or unreadable.
         """
         with translated_errors(directory):
             if not (directory / schema.DATABASE).is_file():
@@ -73,7 +73,7 @@ class View(DocumentReading, SessionReading, JobReading):
         return [Stream(name=name, t0_us=t0_us, t1_us=t1_us, moments=moments) for name, t0_us, t1_us, moments in found]
 
     def bounds(self) -> tuple[int, int] | None:
-        """Times of the oldest and the newest thing that was seen or heard; None when there is none."""
+        """Times of the first and the last moment or utterance; None if there is none."""
         seen = self._all("SELECT (SELECT min(t_us) FROM moment), (SELECT max(t_us) FROM moment WHERE t_us <= :as_of)")[0]
         ends = [(t_us, t_us) for t_us in seen if seen[1] is not None and t_us is not None]
         if self._all("SELECT 1 FROM utterance LIMIT 1"):
@@ -87,7 +87,7 @@ class View(DocumentReading, SessionReading, JobReading):
         return found[0] if found else None
 
     def moments_of(self, ids: Iterable[int]) -> dict[int, Moment]:
-        """These moments by id; those that are unknown, forgotten or later than the cut-off are left out."""
+        """These moments by id, without those that are unknown, forgotten or later than the cut-off."""
         return {moment.id: moment for moment in self._moments(f"m.id IN {ids_list(list(ids))}")}
 
     def moments(
@@ -99,7 +99,7 @@ class View(DocumentReading, SessionReading, JobReading):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Moment]:
-        """Moments in the order of time."""
+        """Moments in time order."""
         way = "DESC" if newest_first else "ASC"
         return self._moments(
             f"m.t_us BETWEEN :from_us AND :to_us {in_stream('m', stream)}",
@@ -130,7 +130,7 @@ class View(DocumentReading, SessionReading, JobReading):
     # Observations
 
     def observations(self, moment_ids: Iterable[int]) -> dict[int, tuple[Observation, ...]]:
-        """What was seen in these moments; moments that are not visible are left out."""
+        """The observations of these moments, without moments that are not visible."""
         seen: dict[int, tuple[Observation, ...]] = {}
         ids = list(moment_ids)
         found = self._all(
@@ -138,7 +138,7 @@ class View(DocumentReading, SessionReading, JobReading):
             f" WHERE m.t_us <= :as_of AND m.id IN {ids_list(ids)}",
         )
         for moment_id, data in found:
-            with suppress(KeyError):  # it went since the line above
+            with suppress(KeyError):  # it was deleted since the line above
                 seen[moment_id] = packing.unpack(data, self._term) if data else ()
         return {moment_id: seen[moment_id] for moment_id in ids if moment_id in seen}
 
@@ -152,7 +152,7 @@ class View(DocumentReading, SessionReading, JobReading):
         stream: str | None = None,
         limit_per_name: int = 2000,
     ) -> list[Posting]:
-        """Where each of these names was seen, best score first per name (and kind)."""
+        """The moments in which each of these names was seen; per name (and kind) the best score first."""
         values = self._range(from_us, to_us, stream)
         terms = [
             (name, kind, term_id)
@@ -207,7 +207,7 @@ class View(DocumentReading, SessionReading, JobReading):
         stream: str | None = None,
         among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
-        """Moment ids and exact cosines of the `k` best, best first; `query` is a unit vector of that space.
+        """Ids and exact cosines of the `k` nearest moments, best first; `query` is a unit vector of that space.
 
         Empty for a space that is unknown or holds no moments.
         """
@@ -253,7 +253,7 @@ class View(DocumentReading, SessionReading, JobReading):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Segment]:
-        """Closed segments in the order of their beginning; `parent_id` finds those that lie in this one, once that is closed too."""
+        """Closed segments in the order of their beginning; `parent_id` finds the segments within this one, once it is closed too."""
         way = "DESC" if newest_first else "ASC"
         by = "AND g.segmenter = :segmenter" if segmenter is not None else ""
         by += " AND g.level = :level" if level is not None else ""
@@ -273,7 +273,7 @@ class View(DocumentReading, SessionReading, JobReading):
         return found[0] if found else None
 
     def segment_moments(self, segment_id: int) -> list[Moment]:
-        """The moments of a closed segment that are still there, in the order of time."""
+        """The moments of a closed segment that still exist, in time order."""
         if self.segment(segment_id) is None:
             return []
         return self._moments(
@@ -283,7 +283,7 @@ class View(DocumentReading, SessionReading, JobReading):
         )
 
     def stats(self) -> Stats:
-        """What the memory holds and weighs."""
+        """Content and size of the memory."""
         tiers = dict.fromkeys(("recent", "mid", "long", "stub"), 0)
         tiers.update(self._all("SELECT tier, count(*) FROM moment WHERE t_us <= :as_of GROUP BY tier"))
         segments = self._all("SELECT count(*) FROM segment WHERE t1_us <= :as_of")[0][0]
@@ -303,6 +303,6 @@ class View(DocumentReading, SessionReading, JobReading):
         )
 
     def _noted_budget(self) -> int | None:
-        """The cap under which the last writer wrote; None if it had none."""
+        """The cap of the last writer; None if it had none."""
         found = self._all("SELECT value FROM meta WHERE key = 'budget_bytes'")
         return int(found[0][0]) if found else None

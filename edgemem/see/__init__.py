@@ -1,1 +1,1 @@
-"""A frame's way, left to right: source, gate, select, segment, pipeline."""
+"""From a source to stored moments: sources, gates, selectors, segmenters, writers, and the pipeline that runs them."""

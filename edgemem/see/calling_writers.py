@@ -1,4 +1,4 @@
-"""Calls writers and carries out what they ask for. Writers that take their time (`slow`) run in a thread of their own."""
+"""Calls writers and carries out the operations that they return. Slow writers (`slow`) run in a separate thread."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from edgemem.remember.store import Transaction
 
 _SLOW_WAITING = 8
-"""Occasions that may wait for slow writers."""
+"""How many calls may wait for slow writers."""
 
 
 class Written(NamedTuple):
-    """What one call of a writer gave."""
+    """The result of one call of a writer."""
 
     operations: list[Operation]
     state: bytes
-    """Of the writer, after the call: it is saved with what the call wrote."""
+    """State of the writer after the call. It is saved in the same transaction as what the call wrote."""
 
 
 class _Pending(NamedTuple):
@@ -37,24 +37,24 @@ class _Pending(NamedTuple):
 
 
 class WriterCalls:
-    """All writers of one run, by a key that is unique in it."""
+    """All writers of one run. Each has a key that is unique in the run."""
 
     def __init__(self, isolation: FaultIsolation, embedder: TextEmbedder | None) -> None:
         self._isolation, self._embedder = isolation, embedder
         self._second = ThreadPoolExecutor(1, "edgemem-writer")
         self._pending: deque[_Pending] = deque()
         self.states: dict[str, bytes] = {}
-        """Of writers that have one, by key, as of what is carried out."""
+        """States of the writers that have one, by key: after the last call that was carried out."""
         self.documents = 0
 
     def restore(self, key: str, writer: Writer, state: bytes) -> None:
-        """Before the first call."""
+        """Give a writer its saved state, before the first call."""
         if state:
-            self._isolation.attempt(f"writer {writer.name} starts afresh", None, writer.restore, state)
+            self._isolation.attempt(f"writer {writer.name} starts without its saved state", None, writer.restore, state)
             self.states[key] = state
 
     def call(self, tx: Transaction, key: str, writer: Writer, occasion: Occasion) -> None:
-        """Call the writer and carry out what it asks for; what a slow one asks for is carried out by a later `take_slow`."""
+        """Call the writer and carry out its operations. Those of a slow writer are carried out by a later `take_slow`."""
         if writer.slow:
             self._pending.append(_Pending(key, writer, occasion, self._second.submit(_written, writer, occasion)))
             return
@@ -64,11 +64,11 @@ class WriterCalls:
 
     @property
     def ready(self) -> bool:
-        """A slow writer is done, and what it asks for is not carried out yet."""
+        """Whether a slow writer has finished and its operations are not carried out yet."""
         return bool(self._pending) and self._pending[0].future.done()
 
     def take_slow(self, tx: Transaction) -> bool:
-        """Carry out what one slow writer asked for meanwhile; False where none is done."""
+        """Carry out the operations of one slow writer that has finished; False if none has."""
         if not self.ready:
             return False
         key, writer, occasion, future = self._pending.popleft()
@@ -77,8 +77,8 @@ class WriterCalls:
             self._carry_out(tx, key, writer, occasion, written)
         return True
 
-    def make_room(self, *, live: bool) -> None:
-        """Outside of a transaction: a recording waits for slow writers that fall behind; a live stream goes on without their words."""
+    def limit_backlog(self, *, live: bool) -> None:
+        """Call it outside a transaction. A recording waits for slow writers that are behind; a live stream skips their newest calls."""
         behind = len(self._pending) - _SLOW_WAITING
         if not live:
             for pending in list(self._pending)[: max(0, behind)]:
@@ -87,10 +87,10 @@ class WriterCalls:
         for _ in range(behind):
             pending = self._pending.pop()
             pending.future.cancel()
-            self._isolation.note(f"writer {pending.writer.name} is behind the stream: a segment was left without its words")
+            self._isolation.note(f"writer {pending.writer.name} is slower than the stream: one call of it was skipped")
 
     def finish(self) -> bool:
-        """Outside of a transaction: wait until every slow writer is done. True if there is something to carry out."""
+        """Call it outside a transaction. Wait until every slow writer has finished. True if there is something to carry out."""
         for pending in self._pending:
             pending.future.exception()
         return bool(self._pending)
@@ -100,7 +100,7 @@ class WriterCalls:
         self._second.shutdown(wait=False, cancel_futures=True)
 
     def _carry_out(self, tx: Transaction, key: str, writer: Writer, occasion: Occasion, written: Written) -> None:
-        """A step that fails takes the rest of the call with it, which may rest on it."""
+        """If one step fails, the later steps of the same call are skipped: they may depend on it."""
         self._isolation.attempt(f"writer {writer.name}", None, self._steps, tx, writer.name, occasion, written.operations)
         if written.state:
             self.states[key] = written.state
@@ -111,5 +111,5 @@ class WriterCalls:
 
 
 def _written(writer: Writer, occasion: Occasion) -> Written:
-    """All of it at once, so that a writer that fails half-way writes nothing."""
+    """Collect all operations first, so that a writer that fails half-way writes nothing."""
     return Written(list(writer.write(occasion)), writer.state())

@@ -1,4 +1,4 @@
-"""Carries out what writers ask to have written."""
+"""Carries out the operations that writers return."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     from edgemem.infer.roles import TextEmbedder
     from edgemem.remember.store import Transaction
 
-Step = Callable[["Transaction"], int]
+WriteStep = Callable[["Transaction"], int]
 """Carries out one operation; returns how many documents it wrote."""
 
 
 class Postponed(Record, frozen=True, array_like=True):
-    """What a job contains: the writer's payload and the origins of the words that the writer was shown."""
+    """Content of a job: the writer's payload and the origins of the text that the writer had read."""
 
     payload: bytes
     shown: tuple[Origin, ...]
 
 
-def steps(writer: str, occasion: Occasion, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> Iterator[Step]:
-    """One step for each operation of the writer of this name, in order.
+def steps(writer: str, occasion: Occasion, operations: Iterable[Operation], embedder: TextEmbedder | None = None) -> Iterator[WriteStep]:
+    """One step for each operation of the named writer, in order.
 
-    Nothing becomes known before the occasion. A document is trusted no more than the least trusted of what its writer was shown, whatever
-    the writer says. A step that raises BudgetError wrote nothing.
+    Nothing becomes known before the time of the occasion. A document gets the least trusted origin of all that its writer has read,
+    whatever the writer says. A step that raises BudgetError wrote nothing.
     """
     carrying = _CarryingOut(writer, occasion, embedder)
     return (partial(carrying.out, operation) for operation in operations)
@@ -60,7 +60,7 @@ class _CarryingOut:
     def __init__(self, writer: str, occasion: Occasion, embedder: TextEmbedder | None) -> None:
         self._writer, self._occasion, self._embedder = writer, occasion, embedder
         self._document_id: int | None = None
-        """The last that was written."""
+        """Id of the document that was written last."""
         self._actions: dict[type, Callable[[Any, Transaction], object]] = {
             NewDocument: self._add,
             ReplaceDocument: self._replace,
@@ -99,7 +99,7 @@ class _CarryingOut:
         )  # fmt: skip
 
     def _rested(self, quote: Quote) -> Quote:
-        """A quote that names nothing rests on the document that was written last."""
+        """A quote without a source gets the document that was written last as its source."""
         bare = quote.document_id is None and quote.moment_id is None
         return msgspec.structs.replace(quote, document_id=self._document_id) if bare else quote
 
@@ -127,13 +127,15 @@ class _CarryingOut:
         return tx.add_entity(NewEntity(kind=node.kind, name=node.name, known_us=self._occasion.known_us))
 
 
-def describing(writers_of: Callable[[str], Sequence[Writer]], embedder: TextEmbedder | None = None) -> Callable[..., Iterator[Step]]:
-    """Writes again what is left of a segment after something of it was forgotten: a `remember.forget.Describer`.
+def describing(writers_of: Callable[[str], Sequence[Writer]], embedder: TextEmbedder | None = None) -> Callable[..., Iterator[WriteStep]]:
+    """Makes a `remember.forget.Describer`: after part of a segment was forgotten, it describes again what is left.
 
-    `writers_of` gives the writers for segments of a segmenter's name; the memory has the space of the `embedder`.
+    `writers_of` gives the writers for the segments of a segmenter, by its name. The memory has the vector space of the `embedder`.
     """
 
-    def describe(segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]) -> Iterator[Step]:
+    def describe(
+        segment: Segment, moments: Sequence[Moment], observations: Observations, utterances: Sequence[Spoken]
+    ) -> Iterator[WriteStep]:
         closed = SegmentClosed(segment=segment, moments=tuple(moments), observations=observations, utterances=tuple(utterances))
         for writer in writers_of(segment.segmenter):
             if "segment_closed" in writer.triggers:

@@ -1,7 +1,7 @@
-"""The segments of a stream. A chain is a segmenter with its own notion of a segment, and the writers of its segments.
+"""The segments of a stream. A chain is one segmenter and the writers that are called for its segments.
 
-A segment is written once hearing, where there is any, has passed its end. What is said while nothing is seen makes a segment without
-moments, so that no word is lost.
+A segment is written when the sound up to its end was heard, if there is sound. Speech during which nothing is seen becomes a segment
+without moments, so that no word is lost.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from edgemem.remember.store import Store, Transaction
 
 SPOKEN_ALONE_US = 60 * US
-"""So long words wait for a moment that shares their segment: the default recipe keeps one a minute of a still scene."""
+"""Utterances wait this long for a moment in the same segment. The default recipe keeps one moment per minute of a still scene."""
 SPOKEN_US = 30 * US
-"""Words without a picture are segments of at most this length: an hour of talk is not one paragraph (EGAgent, appendix E: 30 s)."""
+"""Longest segment of speech without a picture, so that an hour of talk becomes many paragraphs (EGAgent, appendix E: 30 s)."""
 _REMEMBERED = 4000
-"""Moments whose observations are kept at hand for their segments; older ones are read from the store."""
+"""How many moments are held in memory with their observations until their segments close; older ones are read from the store."""
 Known = tuple[Moment, tuple[Observation, ...]]
 
 
@@ -50,34 +50,34 @@ class _Waiting(Record, frozen=True, array_like=True):
         return Cut(marks=tuple(mark.mark() for mark in self.marks), representative_id=self.representative_id, level=self.level)
 
 
-class Since(msgspec.Struct):
+class SegmentBacklog(msgspec.Struct):
     """Segments of the lowest level since a writer with the trigger "every_n" was called for them, and the origins of their words."""
 
     segments: list[Segment] = []
     shown: set[Origin] = set()
 
     def clear(self) -> None:
-        """The writer was called."""
+        """Start again from zero, after a call of the writer."""
         self.segments, self.shown = [], set()
 
 
 class _State(msgspec.Struct):
-    """What a restart needs of one chain."""
+    """Saved state of one chain."""
 
     segmenter: bytes
     waiting: list[_Waiting]
-    told_us: int
-    """Offset of the last utterance that a segment of the lowest level was given."""
-    told_above_us: list[int] = []
+    used_us: int = msgspec.field(name="told_us")
+    """Offset of the last utterance that is in a segment of the lowest level."""
+    used_above_us: list[int] = msgspec.field(name="told_above_us", default_factory=list)
     """The same for the levels above."""
     orphans: list[Segment] = []
     writers: dict[str, bytes] = {}
-    since: dict[str, Since] = {}
+    since: dict[str, SegmentBacklog] = {}
 
 
 @dataclass
 class Chain:
-    """One notion of segments, and what is written about them."""
+    """One segmenter, and the writers that are called for its segments."""
 
     segmenter: Segmenter
     writers: Sequence[Writer] = ()
@@ -85,22 +85,22 @@ class Chain:
     """Unique in a run."""
     waiting: deque[Cut] = field(default_factory=deque, init=False)
     unused: list[deque[Spoken]] = field(init=False)
-    """By level: utterances that no segment was given yet, in time order."""
+    """By level: utterances that are in no segment yet, in time order."""
     used_us: list[int] = field(init=False)
-    """By level: offset of the last utterance that was given to a segment."""
+    """By level: offset of the last utterance that is in a segment."""
     seen_us: int = field(default=-1, init=False)
     """Offset of the last moment."""
     orphans: list[Segment] = field(default_factory=list, init=False)
-    """Segments that a segment of a higher level may still become the parent of."""
-    since: dict[str, Since] = field(default_factory=dict, init=False)
-    """By the name of a writer that is called every n segments."""
+    """Segments without a parent; a later segment of a higher level may become it."""
+    since: dict[str, SegmentBacklog] = field(default_factory=dict, init=False)
+    """By name of the writers that are called every n segments."""
 
     def __post_init__(self) -> None:
         self.unused = [deque() for _ in range(self.segmenter.levels)]
         self.used_us = [-1] * self.segmenter.levels
 
     def take(self, until_us: int, level: int = 0) -> tuple[Spoken, ...]:
-        """The utterances that began until this offset; each is given once a level."""
+        """The utterances that began up to this offset; each is returned once per level."""
         taken, unused = [], self.unused[level]
         while unused and unused[0].document.offset_us <= until_us:
             taken.append(unused.popleft())
@@ -109,7 +109,7 @@ class Chain:
         return tuple(taken)
 
     def children_of(self, segment: Segment) -> list[int]:
-        """Segments one level below that lie in this one and have no parent; they are orphans no longer."""
+        """Ids of the segments one level below that lie in this one and have no parent. They are removed from `orphans`."""
         found = [s for s in self.orphans if s.level == segment.level - 1 and segment.t0_us <= s.t0_us and s.t1_us <= segment.t1_us]
         self.orphans = [s for s in self.orphans if s not in found]
         return [s.id for s in found]
@@ -135,14 +135,16 @@ class Chains:
         """Continue where an earlier run stopped."""
         for chain in self._chains:
             if chain.name in states:
-                self._isolation.attempt(f"segmenter {chain.segmenter.name} starts afresh", None, self._restore, chain, states[chain.name])
+                self._isolation.attempt(
+                    f"segmenter {chain.segmenter.name} starts without its saved state", None, self._restore, chain, states[chain.name]
+                )
 
     def _restore(self, chain: Chain, state: bytes) -> None:
         saved = msgspec.msgpack.decode(state, type=_State)
         chain.segmenter.restore(saved.segmenter)
         chain.waiting.extend(waiting.cut() for waiting in saved.waiting)
         chain.orphans, chain.since = saved.orphans, saved.since
-        chain.used_us[:] = [saved.told_us, *saved.told_above_us, *chain.used_us][: len(chain.used_us)]
+        chain.used_us[:] = [saved.used_us, *saved.used_above_us, *chain.used_us][: len(chain.used_us)]
         for key, writer in self._writers(chain):
             self.calls.restore(key, writer, saved.writers.get(writer.name, b""))
         with self._store.view() as view:
@@ -151,7 +153,7 @@ class Chains:
             unused.extend(spoken for spoken in said if spoken.document.offset_us > used_us)
 
     def states(self) -> dict[str, bytes]:
-        """By name of the chain, for the next run."""
+        """The states to save, by name of the chain."""
         return {chain.name: self._isolation.attempt("segmenter", b"", self._state, chain) for chain in self._chains}
 
     def _state(self, chain: Chain) -> bytes:
@@ -165,13 +167,13 @@ class Chains:
 
     @staticmethod
     def _writers(chain: Chain, *triggers: Trigger) -> Iterator[tuple[str, Writer]]:
-        """Those with any of these triggers (default: all), with their keys."""
+        """Writers that have any of these triggers (default: all), with their keys."""
         for writer in chain.writers:
             if not triggers or not writer.triggers.isdisjoint(triggers):
                 yield f"{chain.name}/{writer.name}", writer
 
     def see(self, moment: Moment, observations: tuple[Observation, ...], mark: Mark) -> None:
-        """A moment that was just stored."""
+        """Add a moment that was just stored."""
         self._known[moment.id] = (moment, observations)
         if len(self._known) > _REMEMBERED:
             del self._known[next(iter(self._known))]
@@ -180,7 +182,9 @@ class Chains:
             chain.waiting.extend(self._isolation.attempt("segmenter", [], chain.segmenter.observe, mark))
 
     def evict(self, tx: Transaction, moment_id: int) -> bool:
-        """Call the writers for a moment that the selector lets go. False where it stays: it is gone already, or a user pinned it."""
+        """Call the writers for a moment that the selector evicts. False if it must not be deleted: it is gone already, or a user pinned
+        it.
+        """
         known = self._recall(moment_id)
         if known is None or not tx.remaining([moment_id]) or self._pinned(moment_id):
             return False
@@ -194,26 +198,26 @@ class Chains:
         return True
 
     def role_of(self, moment_id: int) -> str:
-        """What the selector keeps a moment as."""
+        """The role that the selector gave a moment."""
         known = self._recall(moment_id)
         return known[0].role if known is not None else ""
 
     def hear(self, spoken: Spoken) -> None:
-        """An utterance that was just stored."""
+        """Add an utterance that was just stored."""
         for chain in self._chains:
             for unused in chain.unused:
                 unused.append(spoken)
 
     def flush(self) -> None:
-        """The stream ended: what is open closes."""
+        """The stream ended: close the open segments."""
         for chain in self._chains:
             chain.waiting.extend(self._isolation.attempt("segmenter", [], chain.segmenter.flush))
 
     def write(self, tx: Transaction, heard_us: int, seen_us: int, *, ending: bool = False) -> bool:
-        """Write a segment whose end hearing has passed, or what a slow writer brought; True where there is more to write.
+        """Write one segment whose sound was heard to its end, or the operations of one slow writer. True if there is more to write.
 
-        One at a time, because what is written about it may fill a transaction under the smallest budget, which has room for about 40
-        relations between new entities. `heard_us` and `seen_us`: offsets until which everything was heard and every frame was handled.
+        One per call: under the smallest budget a transaction holds about 40 relations between new entities, and the writers of one segment
+        may fill it. `heard_us` and `seen_us`: offsets until which everything was heard and every frame was handled.
         """
         due = self._due(heard_us, seen_us, ending=ending)
         if self.calls.take_slow(tx):
@@ -224,7 +228,7 @@ class Chains:
         return next(self._due(heard_us, seen_us, ending=ending), None) is not None
 
     def _due(self, heard_us: int, seen_us: int, *, ending: bool) -> Iterator[Callable[[Transaction], None]]:
-        """What closes a segment, for each chain that has one to close."""
+        """Functions that write a segment, one for each chain that has one ready."""
         for chain in self._chains:
             if chain.waiting and (ending or chain.waiting[0].marks[-1].offset_us <= heard_us):
                 yield partial(self._close, chain)
@@ -233,22 +237,22 @@ class Chains:
                 yield partial(self._close_spoken, chain)
 
     def ended(self, tx: Transaction, t_us: int) -> None:
-        """The stream was seen and heard to its end."""
+        """Call the writers when the stream was seen and heard to its end."""
         for chain in self._chains:
             for key, writer in self._writers(chain, "ended"):
-                since = chain.since.pop(writer.name, Since())
+                since = chain.since.pop(writer.name, SegmentBacklog())
                 occasion = StreamEnded(
                     stream=self._stream, t_us=t_us, segments=tuple(since.segments), shown=frozenset(since.shown), open_view=self._store.view
                 )
                 self.calls.call(tx, key, writer, occasion)
 
     def take_closed(self) -> list[Segment]:
-        """Segments written since the last call, for observers."""
+        """Segments written since the last call of this function."""
         closed, self._closed = self._closed, []
         return closed
 
     def _close(self, chain: Chain, tx: Transaction) -> None:
-        """Write the segment that waits for longest."""
+        """Write the segment that has waited longest."""
         cut = chain.waiting.popleft()
         ids = tx.remaining([mark.moment_id for mark in cut.marks])
         if not ids:
@@ -266,7 +270,7 @@ class Chains:
         self._call(tx, chain, segment, tuple(moment for moment, _ in found), observations, said)
 
     def _close_spoken(self, chain: Chain, tx: Transaction) -> None:
-        """Words without a picture: a segment from the first to the last of them that began within `SPOKEN_US`."""
+        """Write a segment of speech without a picture: all utterances that began within `SPOKEN_US` of the first."""
         said = chain.take(chain.unused[0][0].document.offset_us + SPOKEN_US - 1)
         first, last = said[0].document, max((s.document for s in said), key=lambda document: document.t1_us)
         span = {"t0_us": first.t0_us, "t1_us": last.t1_us, "offset_us": first.offset_us, "representative_id": None, "level": 0}
@@ -295,7 +299,7 @@ class Chains:
         for key, writer in self._writers(chain, "segment_closed"):
             self.calls.call(tx, key, writer, closed)
         for key, writer in self._writers(chain, "every_n") if segment.level == 0 else ():
-            since = chain.since.setdefault(writer.name, Since())
+            since = chain.since.setdefault(writer.name, SegmentBacklog())
             since.segments.append(segment)
             since.shown |= closed.origins
             if len(since.segments) >= max(1, writer.every_n):
@@ -309,7 +313,7 @@ class Chains:
         return moment is not None and moment.pinned
 
     def _recall(self, moment_id: int) -> Known | None:
-        """A moment: from this run, else as an earlier one committed it; None when it has faded since."""
+        """A moment of this run, or one that an earlier run committed; None if it was deleted since."""
         known = self._known.get(moment_id)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""Commits what a run kept: moments, evictions, segments, what was heard, and the state from which a later run continues."""
+"""Commits the results of a run: moments, evictions, segments, utterances, and the state from which a later run continues."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from edgemem.see.resume import StreamRun
 
 COMMIT_S = 1.0
-"""What was kept is committed this often."""
+"""Time between commits when moments were kept."""
 SAVE_S = 10.0
-"""Where nothing is kept, the state is still saved this often: what a live stream showed since is lost when power fails."""
+"""Time between commits when nothing was kept. If power fails, a live stream loses what it showed since the last commit."""
 MOST_BYTES, MOST_MOMENTS = 1 << 20, 10
-"""Pictures and moments that wait for one transaction, but for the last of them. Under the smallest budget (64 MiB) a transaction may
-touch 1,600 pages: a moment takes about 80 beside its picture, a relation 16."""
+"""When pictures of this size, or this many moments, wait, they are stored. Under the smallest budget (64 MiB) a transaction may change
+1,600 pages: a moment needs about 80 and those of its picture, a relation 16."""
 _STATE_SLACK_BYTES = 128 << 10
-"""By so much a state may be larger than the one before."""
+"""Space reserved for growth of the saved state from one commit to the next."""
 
 
 @dataclass(frozen=True)
 class KeptMoment:
-    """A moment on its way into the next transaction."""
+    """A moment that waits for the next transaction."""
 
     new: NewMoment
     vector: Vector
-    """Whole-picture vector, for segmenters."""
+    """Whole-picture vector; segmenters use it."""
     small: Image
     parts: tuple[Part, ...] = ()
     slot: str = ""
@@ -56,7 +56,7 @@ SlotChange = Evict | Pin | Unpin
 
 
 class Committer:
-    """One transaction a second with all that belongs together."""
+    """Writes one transaction per second, which holds everything of that second."""
 
     def __init__(
         self, parts: PipelineParts, spaces: tuple[HeldSpace, ...], store: Store, run: StreamRun, isolation: FaultIsolation
@@ -67,7 +67,7 @@ class Committer:
         self._waiting: deque[KeptMoment | SlotChange] = deque()
         self._waiting_bytes = 0
         self._undropped: list[int] = []
-        """Evicted moments whose writers were called and that did not fit into a transaction any more."""
+        """Evicted moments whose writers were called, but whose deletion did not fit into the transaction."""
         self._slots = run.saved.slots.setdefault(parts.selector.name, {})
         """Moment ids by slot."""
         self._heard: list[Spoken] = []
@@ -76,39 +76,40 @@ class Committer:
         self._trusted = store.time_trusted
         self._committed_s = self._saved_s = time.monotonic()
         self.counts: Counter[str] = Counter()
-        """"moments" and "documents" that were stored."""
+        """How many "moments" and "documents" were stored."""
 
     @property
     def waiting(self) -> bool:
-        """Something is kept that is not committed yet."""
+        """Whether something is kept that is not committed yet."""
         return bool(self._waiting)
 
     @property
     def due(self) -> bool:
-        """It is time to commit."""
+        """Whether it is time to commit."""
         now = time.monotonic()
         waited = now - self._committed_s >= COMMIT_S or self.full
         return (bool(self._waiting) and waited) or now - self._saved_s >= SAVE_S
 
     @property
     def full(self) -> bool:
-        """What waits is enough for one transaction."""
+        """Whether what waits fills a transaction."""
         return self._waiting_bytes >= MOST_BYTES or len(self._waiting) >= MOST_MOMENTS
 
     def add(self, change: KeptMoment | SlotChange) -> None:
-        """Something for the next transaction."""
+        """Add something to the next transaction."""
         self._waiting.append(change)
         if isinstance(change, KeptMoment):
             self._waiting_bytes += len(change.new.jpeg)
 
     def seen(self, offset_us: int) -> None:
-        """Frames were handled up to this offset of the stream; `AFTER_END_US` when there are no more."""
+        """Note that frames were handled up to this offset of the stream; `AFTER_END_US` when there are no more."""
         self._seen_us = offset_us
 
     def store_waiting(self) -> None:
-        """Store the moments that wait without saving a state, where more are kept at once than fit beside what is written about them.
+        """Store the waiting moments without saving a state. Needed when so many are kept at once that one transaction cannot hold them and
+        what is written about them.
 
-        After a crash the frames come again and are recognised as stored (`Transaction.find_moment`).
+        After a crash the same frames are handled again; `Transaction.find_moment` finds that they are stored.
         """
         while self._waiting:
             with self._store.transaction() as tx:
@@ -117,12 +118,12 @@ class Committer:
             self._part_writer.committed()
 
     def commit(self, hearing: Hearing | None, encode_state: Callable[[bool], bytes], *, ending: bool = False) -> None:
-        """Everything that waits and the state that belongs to it; then retention and maintenance.
+        """Commit everything that waits, and the state that belongs to it. Then run retention and maintenance.
 
-        `encode_state(last)`: the state to save; `last` where nothing is left for a further transaction. One transaction is enough unless
-        much is kept, many segments close or many utterances come at once.
+        `encode_state(last)` gives the state to save; `last` is True when no further transaction follows. One transaction is enough unless
+        many moments, segments or utterances come at once.
         """
-        self.chains.calls.make_room(live=self._run.live)
+        self.chains.calls.limit_backlog(live=self._run.live)
         if self.full:
             self.store_waiting()
         self._to_flush = ending
@@ -133,7 +134,7 @@ class Committer:
         self._store.maintain()
 
     def _write(self, hearing: Hearing | None, encode_state: Callable[[bool], bytes], *, ending: bool) -> bool:
-        """One transaction; True where another has to follow."""
+        """Write one transaction; True if another must follow."""
         with self._store.transaction() as tx:
             tx.reserve_state(self._run.state_bytes + _STATE_SLACK_BYTES)
             self._store_all(tx)
@@ -170,7 +171,7 @@ class Committer:
         self._waiting_bytes = 0
 
     def _store_or_leave(self, kept: KeptMoment, tx: Transaction, first: bool) -> bool:
-        """False where the next transaction has more room. Raises BudgetError where it fits into none."""
+        """False if the moment has to wait for the next transaction. Raises BudgetError if it fits into no transaction."""
         try:
             self._store_moment(kept, tx)
         except BudgetError:
@@ -215,7 +216,9 @@ class Committer:
             tx.unprotect(moment_id)
 
     def _evict(self, slot: str, tx: Transaction, *, spare: int | None = None) -> None:
-        """The moment in the slot goes, unless it is the one that takes its place: seen again after a crash."""
+        """Evict the moment in the slot, unless it is the new one itself (`spare`), which happens when a frame is handled again after a
+        crash.
+        """
         moment_id = self._slots.pop(slot, None)
         if moment_id in {None, spare} or not self.chains.evict(tx, moment_id):
             return
@@ -227,14 +230,14 @@ class Committer:
         self.chains.hear(spoken)
 
     def _date(self, tx: Transaction) -> None:
-        """Note whether the clock can be trusted; date moments anew where it was set right."""
+        """Store whether the clock can be trusted. If it was corrected, correct the dates of this boot's moments."""
         if self._run.trusted != self._trusted:
             tx.trust_time(trusted=self._run.trusted)
             self._trusted = self._run.trusted
         if self._run.corrected:
             moved = tx.reanchor(self._run.stream, self._run.saved.boot_id, self._run.clocks_us)
             self._run.corrected = False
-            self._isolation.note(f"the clock was set right: {moved} moments of this boot were dated anew")
+            self._isolation.note(f"the clock was corrected: {moved} moments of this boot got new dates")
 
     def _announce(self, closed: list[Segment]) -> None:
         heard, self._heard = self._heard, []

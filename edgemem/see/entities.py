@@ -1,4 +1,4 @@
-"""Which entity a part of a moment is: the one whose vector is nearest and near enough, else a new one."""
+"""Finds the entity of a part of a moment: the one with the nearest vector, if it is near enough, else a new one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class PartWriter:
-    """Stores the parts of moments with the entities that they are.
+    """Stores the parts of moments, each with its entity.
 
-    The vector of an entity is that of the first part that it was found in.
+    An entity keeps the vector of the first part in which it was found.
     """
 
     def __init__(self, spaces: Iterable[HeldSpace], store: Store) -> None:
@@ -26,10 +26,10 @@ class PartWriter:
         self._least = {held.space.name: held.space.calibration[SAME_ENTITY] for held in spaces if held.holds == "entity"}
         """Least cosine by the name of the space."""
         self._uncommitted: defaultdict[str, list[tuple[int, Vector]]] = defaultdict(list)
-        """Vectors of entities by space that views do not show yet."""
+        """By space: vectors of entities that no view shows yet."""
 
     def write(self, tx: Transaction, moment_id: int, t_us: int, parts: Iterable[Part]) -> None:
-        """Store these parts of a moment that is stored already."""
+        """Store the parts of a moment that is already stored."""
         for part in parts:
             entity_id = self._entity(tx, part, t_us) if part.entity else None
             own = {space: vector for space, vector in part.vectors.items() if space not in self._least}
@@ -43,7 +43,7 @@ class PartWriter:
                 tx.add_mention(NewMention(entity_id=entity_id, known_us=t_us, moment_id=moment_id, score=part.score))
 
     def committed(self) -> None:
-        """The transaction is committed: views show its entities from now on."""
+        """Call it after a commit: views show the new entities from now on."""
         self._uncommitted.clear()
 
     def _entity(self, tx: Transaction, part: Part, t_us: int) -> int:
@@ -57,7 +57,7 @@ class PartWriter:
         return entity_id
 
     def _nearest(self, space: str, vector: Vector) -> int | None:
-        """The nearest entity, where it is near enough."""
+        """The nearest entity if it is near enough, else None."""
         found = [(float(known @ vector), entity_id) for entity_id, known in self._uncommitted[space]]
         with self._store.view() as view:
             found += [(hit.score, hit.entity.id) for hit in view.nearest_entities(space, vector, 1)]
@@ -65,7 +65,7 @@ class PartWriter:
         return entity_id if score >= self._least[space] else None
 
     def _new_name(self, tx: Transaction, kind: str) -> str:
-        """A number that no entity of this kind ever had, not even one that is forgotten."""
+        """A name with a number that no entity of this kind ever had, not even a forgotten one."""
         key = f"entities/{kind}"
         number = int(self._store.state(key) or b"0") + 1
         tx.set_state(key, str(number).encode())

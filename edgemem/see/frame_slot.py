@@ -1,4 +1,4 @@
-"""Hands frames from the thread that captures (A) to the thread that handles them (B)."""
+"""Passes frames from the capture thread (A) to the thread that handles them (B)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _AHEAD = 2
 
 
 class FrameSlot:
-    """Runs a source in a thread of its own.
+    """Runs a source in a separate thread.
 
-    A live source never waits: there is one slot, the newest frame wins it, and those that were overwritten are counted in `missed`. A
-    recorded source waits for room: nothing is lost.
+    A live source never waits: there is one slot, a newer frame overwrites an older one, and `missed` counts the overwritten frames. A
+    recorded source waits while the slot is full: nothing is lost.
     """
 
     def __init__(self, source: Source) -> None:
@@ -33,7 +33,7 @@ class FrameSlot:
         self._thread = threading.Thread(target=self._capture, name="edgemem-capture", daemon=True)
 
     def frames(self) -> Generator[Frame, None, None]:
-        """Start capturing; ends with the source or after `stop`. Raises what the source raised, once every frame before it was given."""
+        """Start capturing; ends with the source or after `stop`. An error of the source is raised here after all frames before it."""
         self._thread.start()
         try:
             while (frame := self._take()) is not None:
@@ -45,8 +45,8 @@ class FrameSlot:
             raise self._error
 
     def stop(self) -> None:
-        """No further frames; safe in a signal handler's thread, and twice."""
-        self._stopped = True  # read without the lock by `_capture`: a handler may run while this very thread holds it
+        """End the frames. Safe in a signal handler, and when called twice."""
+        self._stopped = True  # `_capture` reads it without the lock: a signal handler may run while this same thread holds the lock
         self._source.close()
 
     def _take(self) -> Frame | None:

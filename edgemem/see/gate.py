@@ -1,8 +1,8 @@
-"""Gates keep or drop a frame, with a reason, before any model sees it.
+"""Gates keep or drop a frame before any model gets it, and give a reason.
 
-They run in the order of the recipe, cheap to dear, and the first refusal ends it. A gate that compares does so with the last frame that
-passed all of them (VAM section 3.2.1, table 4), so a slow change is not lost: it adds up until it counts. The first frame of a stream has
-nothing to be compared with and passes every comparing gate.
+They run in the order of the recipe, the fastest first, until one drops the frame. A comparing gate compares a frame with the last frame
+that passed all gates (VAM section 3.2.1, table 4), so slow changes add up until the frame passes. The first frame of a stream passes every
+comparing gate.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from edgemem.see.pixels import Gray, Histogram
 
 SMALL_PX = 320
-"""Longer side of the copy on which gates compare: 25 times cheaper than 1080p."""
+"""Longer side of the copy that gates compare: 25 times less work than 1080p."""
 
 
 _FROZEN = 0.1
-"""Mean absolute difference (0..255) under which two copies are the same picture; noise of sigma 1 at 1080p gives 0.4."""
+"""Mean absolute difference (0..255) below which two copies count as the same picture; noise of sigma 1 at 1080p gives 0.4."""
 
 
 class Verdict(Record, frozen=True):
@@ -38,7 +38,7 @@ PASS = Verdict(keep=True)
 
 
 class Look:
-    """One frame and what gates compute from it, each thing at most once."""
+    """One frame and what gates compute from it; each value is computed at most once."""
 
     def __init__(self, image: Image, offset_us: int = 0, frame: Frame | None = None) -> None:
         self.image = image
@@ -47,7 +47,7 @@ class Look:
 
     @classmethod
     def at(cls, frame: Frame) -> Look:
-        """A look at a frame of a source."""
+        """For a frame of a source."""
         return cls(frame.image, frame.offset_us, frame)
 
     @cached_property
@@ -91,17 +91,17 @@ class Gate(Protocol):
         ...
 
     def accepted(self, look: Look) -> None:
-        """The frame passed all gates: later ones are compared with it."""
+        """Called when the frame passed all gates: later frames are compared with it."""
         ...
 
 
 class BlurSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Thresholds for pictures that show nothing."""
+    """Thresholds for pictures without detail."""
 
     threshold: float = 20.0
     """Least variance of the Laplacian (VAM table 4)."""
     black_mean: float = 24.0
-    """A picture darker than this on average, and as flat as `black_deviation`, is called black rather than blurred."""
+    """A picture with a lower mean luma than this, and a deviation of at most `black_deviation`, is called black."""
     black_deviation: float = 8.0
 
 
@@ -123,12 +123,12 @@ class Blur:
         return Verdict(keep=False, reason="flat" if deviation < 1.0 else "blur")
 
     def accepted(self, look: Look) -> None:
-        """Compares with nothing."""
+        """Nothing to do: it compares no frames."""
 
 
 class _Comparing(ABC):
-    """Base of gates that compare with the last accepted frame. They drop as "similar", or as "frozen" when the copy is the same but for
-    what an encoder polishes: a live picture differs by its sensor's noise, so a stretch of "frozen" means a hung camera or a still picture.
+    """Base of gates that compare with the last accepted frame. They drop a frame as "similar", or as "frozen" when both copies are the same
+    up to compression. A live picture always has sensor noise, so many "frozen" frames mean a camera that hangs or a still picture.
     """
 
     def __init__(self) -> None:
@@ -141,15 +141,15 @@ class _Comparing(ABC):
         return Verdict(keep=False, reason="frozen" if frozen else "similar")
 
     def accepted(self, look: Look) -> None:
-        self._last = Look(look.small, look.offset_us)  # not the full picture: 6 MB at 1080p
+        self._last = Look(look.small, look.offset_us)  # only the small copy: the full picture has 6 MB at 1080p
 
     @abstractmethod
     def differs(self, last: Look, look: Look) -> bool:
-        """True when the frame brings something new."""
+        """Whether the frame shows something new."""
 
 
 class DifferenceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Global difference."""
+    """Settings of `Difference`."""
 
     threshold: float = 20.0
     """Least mean absolute difference of luma, 0..255 (VAM table 4)."""
@@ -169,20 +169,20 @@ class Difference(_Comparing):
 
 
 class LocalDifferenceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Difference of the block that changed most."""
+    """Settings of `LocalDifference`: the difference of the block that changed most."""
 
     threshold: float = 12.0
-    """Least mean absolute difference of luma within one block, 0..255. Sensor noise of sigma 8 gives about 9 on a block without it."""
+    """Least mean absolute difference of luma within one block, 0..255. Sensor noise of sigma 8 alone gives about 9."""
     block_px: int = 16
     """Side of a block on the 320 px copy: a twentieth of the picture."""
     refresh_s: float = 4.0
-    """A frame passes after so long in any case, so that the end of a still scene is known to within this time."""
+    """After this time a frame passes even without a change, so that the end of a still scene is known to this precision."""
 
 
 class LocalDifference(_Comparing):
-    """Drops frames of which no part differs from the last accepted one.
+    """Drops frames in which no block differs from the last accepted frame.
 
-    Unlike a mean over the picture it does not lose a small thing on a still background.
+    Unlike a mean over the whole picture, it notices a small object on a still background.
     """
 
     name = "local_difference"
@@ -199,7 +199,7 @@ class LocalDifference(_Comparing):
 
 
 class HistogramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Colour distribution."""
+    """Settings of `HistogramGate`."""
 
     threshold: float = 0.0
     """Frames that correlate more than this with the last accepted one are dropped; 0 = off (VAM table 4)."""
@@ -219,7 +219,7 @@ class HistogramGate(_Comparing):
 
 
 class SsimSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Structural similarity."""
+    """Settings of `Ssim`."""
 
     threshold: float = 0.92
     """Frames more similar than this to the last accepted one are dropped (VAM table 4)."""

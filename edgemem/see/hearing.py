@@ -1,4 +1,4 @@
-"""What the pipeline needs of hearing. `hear` provides it and `extend` puts both together: neither room imports the other."""
+"""What the pipeline needs from hearing. `hear` implements it and `extend` connects the two: neither package imports the other."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Hearing(Protocol):
-    """Hears the stream of one run, in threads of its own."""
+    """Hears the stream of one run in its own threads."""
 
     @property
     def utterances(self) -> int:
-        """How many were stored."""
+        """How many utterances were stored."""
         ...
 
     @property
@@ -27,7 +27,7 @@ class Hearing(Protocol):
 
     @property
     def waiting(self) -> bool:
-        """Utterances are left for the next `write`."""
+        """Whether utterances are left for the next `write`."""
         ...
 
     def start(self, position_us: int) -> None:
@@ -35,11 +35,11 @@ class Hearing(Protocol):
         ...
 
     def seen(self, offset_us: int) -> None:
-        """Frames were handled up to this offset of the stream."""
+        """Note that frames were handled up to this offset of the stream."""
         ...
 
     def finish(self, commit: Callable[[], object], stopped: Callable[[], bool]) -> None:
-        """There are no more frames: hear a recording to its end, or only what was said so far once `stopped()`.
+        """There are no more frames: hear a recording to its end. Once `stopped()` is true, hear only what was said so far.
 
         `commit` is called about every second.
         """
@@ -77,4 +77,4 @@ class SoundSource(Protocol):
 
 
 HearingFactory = Callable[[SoundSource, Stamps, "Store", Callable[[], bool]], Hearing]
-"""(source, stamps, store, whether the memory is paused) -> what hears this source."""
+"""(source, stamps, store, whether the memory is paused) -> the hearing of this source."""

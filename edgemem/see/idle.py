@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgemem.remember.store import Store
 
 LEASE_S = 600.0
-"""A job that is not done by then is taken for interrupted, and is due again."""
+"""A job that is not done after this time counts as interrupted and is due again."""
 
 
 def run_idle_job(
@@ -30,8 +30,8 @@ def run_idle_job(
 ) -> bool:
     """Do one job that is due: call its writer with `BoardIdle` and write what it asks for. False where none is due.
 
-    Of several writers with one name the first is called, unless `writers_of` has one for the job's stream. A job whose writer is not among
-    `writers`, or has no trigger "idle", waits. One that fails is due again after a while; after several failures it is given up
+    If several writers have one name, the first is called, unless `writers_of` has one for the job's stream. A job waits if its writer is
+    not among `writers` or has no trigger "idle". A job that fails is due again later; after several failures it is not tried any more
     (`View.jobs` lists it).
     """
     able = _able(writers)
@@ -47,7 +47,7 @@ def run_idle_job(
 
 
 def _able(writers: Sequence[Writer]) -> dict[str, Writer]:
-    """Those that are called when the board is idle, by name; of several with one name the first."""
+    """Writers with the trigger "idle", by name; if several have one name, the first."""
     return {writer.name: writer for writer in reversed(writers) if "idle" in writer.triggers}
 
 
@@ -58,7 +58,7 @@ def _do(store: Store, job: Job, writer: Writer, embedder: TextEmbedder | None) -
     )  # fmt: skip
     operations = list(writer.write(occasion))
     with store.transaction() as tx:
-        if tx.finish_job(job.id):  # else it was forgotten meanwhile, and what it is about too
+        if tx.finish_job(job.id):  # if it is gone, it was forgotten in the meantime, together with its subject
             for step in steps(writer.name, occasion, operations, embedder):
                 step(tx)
     return None

@@ -1,4 +1,4 @@
-"""Writers: on which occasions they are called, and what they may ask to have written."""
+"""Writers: on which occasions they are called, and which operations they may return."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from edgemem.remember.view import View
 
 Observations = Mapping[int, tuple[Observation, ...]]
-"""What was observed, by moment id."""
+"""Observations by moment id."""
 Trigger = Literal["segment_closed", "moment_evicted", "every_n", "ended", "idle"]
 OpenView = Callable[[], AbstractContextManager["View"]]
-"""Opens the memory as it was committed last, for writers that continue what stands there."""
+"""Opens the memory as of the last commit, for writers that continue what is stored there."""
 
 
 class Node(Record, frozen=True):
-    """An end of an edge: kind as in `records.Entity` and name."""
+    """One end of a relation: the kind (as in `records.Entity`) and the name of an entity."""
 
     kind: str
     name: str
 
 
 class ReplaceDocument(Record, frozen=True):
-    """`document` takes the place of a stored one, from its `known_us` on; views before that go on showing the old one."""
+    """`document` replaces a stored one from its `known_us` on; views before that time still show the old one."""
 
     document_id: int
     document: NewDocument
 
 
 class RetireDocument(Record, frozen=True):
-    """The document no longer holds from the time of the occasion on; views before that go on showing it."""
+    """The document is no longer valid from the time of the occasion on; views before that time still show it."""
 
     document_id: int
 
 
 class Triple(Record, frozen=True):
-    """`source` did `type` to `target` in one interval.
+    """`source` has the relation `type` to `target` in one interval.
 
-    A quote that names neither document nor picture rests on the document that the same writer wrote before it.
+    A quote that names neither a document nor a moment gets the document that the same writer wrote before it.
     """
 
     source: Node
@@ -58,57 +58,58 @@ class Triple(Record, frozen=True):
 
 
 class EndRelation(Record, frozen=True):
-    """The relation no longer holds from `t_us` on; views before that go on showing it."""
+    """The relation is no longer valid from `t_us` on; views before that time still show it."""
 
     relation_id: int
     t_us: int
 
 
 class Mentioned(Record, frozen=True):
-    """Someone or something came up in the document that the same writer wrote before this."""
+    """The document that the same writer wrote before this mentions an entity."""
 
     node: Node
     score: float = 1.0
 
 
 class Same(Record, frozen=True):
-    """`short` is another name of `full` ("Tom" of "Tom Baker"). `Split` takes it back."""
+    """`short` is another name of `full` ("Tom" of "Tom Baker"). `Split` reverses it."""
 
     short: Node
     full: Node
 
 
 class Split(Record, frozen=True):
-    """`short` is a name of its own after all: takes the last `Same` about it back. Does nothing where there is none."""
+    """`short` is a separate name after all: reverses the last `Same` about it. Does nothing if there is none."""
 
     short: Node
 
 
 class Postpone(Record, frozen=True):
-    """Ask this writer again when the board is idle, with this payload (`BoardIdle`). The writer needs the trigger "idle".
+    """Call this writer again when the board is idle, with this payload (`BoardIdle`). The writer needs the trigger "idle".
 
-    It survives a restart. `edgemem run` asks between frames and questions. `edgemem ingest` asks when a recording was seen to its end, for
-    at most 10 s; what is left then waits for the next of these commands. The writer that is asked is one of its own: what it is to know
-    stands in the payload and in the memory, not in its state. An error is tried again later, five times.
+    It survives a restart. `edgemem run` makes the call between frames and questions. `edgemem ingest` makes such calls after a recording
+    was seen to its end, for at most 10 s; the rest waits for the next of these commands. The call goes to a separate instance of the
+    writer: all that it needs must be in the payload and in the memory, not in its state. After an error the call is tried again later, five
+    times.
     """
 
     payload: bytes
     after_s: float = 0.0
-    """Not before so many seconds from now."""
+    """Least waiting time from now, in seconds."""
 
 
 Operation = NewDocument | ReplaceDocument | RetireDocument | Triple | EndRelation | Mentioned | Same | Split | Postpone
 
 
 class SegmentClosed(Record, frozen=True):
-    """A segment closed; all that is known of it."""
+    """A segment closed; everything that is known about it."""
 
     segment: Segment
     moments: tuple[Moment, ...] = ()
-    """In time order; none where only something was heard."""
+    """In time order; empty if something was only heard."""
     observations: Observations = msgspec.field(default_factory=dict)
     utterances: tuple[Spoken, ...] = ()
-    """What was said since the segment before, in time order: no utterance is in two segments of one chain and level."""
+    """What was said since the previous segment, in time order. No utterance is in two segments of one chain and level."""
     open_view: OpenView | None = None
 
     @property
@@ -117,23 +118,23 @@ class SegmentClosed(Record, frozen=True):
 
     @property
     def known_us(self) -> int:
-        """Before this nothing that is written becomes known."""
+        """Nothing that is written becomes known before this time."""
         return self.segment.t1_us
 
     @property
     def origins(self) -> frozenset[Origin]:
-        """Of the words that the writer is shown."""
+        """Origins of the text that the writer reads."""
         said: set[Origin] = {spoken.document.origin for spoken in self.utterances}
         return frozenset(said | _read(*self.observations.values()))
 
 
 class MomentEvicted(Record, frozen=True):
-    """The selector lets a moment go; it is deleted after this."""
+    """The selector evicts a moment; it is deleted after this call."""
 
     moment: Moment
     observations: tuple[Observation, ...] = ()
     picture: bytes | None = None
-    """JPEG; None where it has faded already."""
+    """JPEG; None if it was deleted already."""
     open_view: OpenView | None = None
 
     @property
@@ -150,11 +151,11 @@ class MomentEvicted(Record, frozen=True):
 
 
 class SegmentsClosed(Record, frozen=True):
-    """`every_n` segments of the lowest level closed since the last such occasion."""
+    """`every_n` segments of the lowest level closed since the last occasion of this type."""
 
     segments: tuple[Segment, ...]
     shown: frozenset[Origin] = frozenset()
-    """Origins of the words in them."""
+    """Origins of the text in them."""
     open_view: OpenView | None = None
 
     @property
@@ -171,13 +172,13 @@ class SegmentsClosed(Record, frozen=True):
 
 
 class StreamEnded(Record, frozen=True):
-    """A recording was seen and heard to its end, or a live source ended by itself. A stream that is stopped has not ended."""
+    """A recording was seen and heard to its end, or a live source ended on its own. A stream that was stopped by a user has not ended."""
 
     stream: str
     t_us: int
     """When it ended."""
     segments: tuple[Segment, ...] = ()
-    """For a writer that is called every n segments too: those of the lowest level since the last `SegmentsClosed`."""
+    """For a writer with the trigger "every_n": the segments of the lowest level since the last `SegmentsClosed`."""
     shown: frozenset[Origin] = frozenset()
     open_view: OpenView | None = None
 
@@ -191,13 +192,13 @@ class StreamEnded(Record, frozen=True):
 
 
 class BoardIdle(Record, frozen=True):
-    """The board has nothing else to do: a payload that the writer postponed comes back."""
+    """The board has nothing else to do: a call with a payload that the writer postponed (`Postpone`)."""
 
     payload: bytes
     stream: str
     now_us: int
     shown: frozenset[Origin] = frozenset()
-    """Origins of the words that the writer was shown when it postponed."""
+    """Origins of the text that the writer had read when it postponed the call."""
     open_view: OpenView | None = None
 
     @property
@@ -219,21 +220,21 @@ class Writer(Protocol):
 
     @property
     def triggers(self) -> frozenset[Trigger]:
-        """On which occasions `write` is called."""
+        """The occasions on which `write` is called."""
         ...
 
     @property
     def every_n(self) -> int:
-        """For the trigger "every_n": after how many segments."""
+        """For the trigger "every_n": the number of segments."""
         ...
 
     @property
     def slow(self) -> bool:
-        """Whether it takes its time, such as one that asks a language model: it is called in a thread of its own then."""
+        """Whether it is slow, for example because it asks a language model. It is then called in a separate thread."""
         ...
 
     def write(self, occasion: Occasion) -> Iterable[Operation]:
-        """What is to be written. None of it may be about a later time than the occasion's."""
+        """The operations to carry out. None may be about a later time than that of the occasion."""
         ...
 
     def state(self) -> bytes:
@@ -246,7 +247,7 @@ class Writer(Protocol):
 
 
 class BaseWriter:
-    """Called when a segment closes, quick, without state; writers override what they do otherwise."""
+    """Called when a segment closes, not slow, without state. Writers override what is different."""
 
     triggers: frozenset[Trigger] = frozenset({"segment_closed"})
     every_n = 0
@@ -261,5 +262,5 @@ class BaseWriter:
 
 
 def _read(*seen: Iterable[Observation]) -> set[Origin]:
-    """The origin of text that was read, where there is any."""
+    """The origin of text in pictures, if there is any."""
     return {"ocr"} if any(o.kind == "text" for observations in seen for o in observations) else set()

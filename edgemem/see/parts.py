@@ -1,4 +1,4 @@
-"""What a recipe puts together to see one stream."""
+"""The components of a recipe that see one stream."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from edgemem.see.select import Selector
 
 @dataclass
 class PipelineParts:
-    """What a recipe names. Only a selector and a chain are required."""
+    """The components that a recipe names. Only a selector and one chain are required."""
 
     selector: Selector
     chains: Sequence[Chain]
     gates: Sequence[Gate] = ()
     perceivers: Sequence[Perceiver] = ()
     hearing: HearingFactory | None = None
-    """Makes what hears the source."""
+    """Makes the hearing of a source."""
     embedder: TextEmbedder | None = None
-    """Of passages: without it documents and speech are found by their words alone."""
+    """Embedder for passages. Without it, documents and speech are found by words only."""
     retainer: Retainer | None = None
     privacy: Privacy | None = None
     segment_closed: Callable[[Segment], object] = field(default=lambda _: None)
     """Called for every segment after it is committed."""
     publish: Callable[[Event], object] = field(default=lambda _: None)
-    """Gets events after what they are about is committed."""
+    """Called with events, after the data they describe is committed."""

@@ -1,4 +1,4 @@
-"""Perceivers look at a kept moment: what they observe, and vectors of the moment and of its parts."""
+"""Perceivers analyse a kept moment. They return observations, and vectors of the moment and of its parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Holds = Literal["moment", "part", "entity"]
 
 
 class HeldSpace(Record, frozen=True):
-    """A vector space that a perceiver fills, and what its vectors belong to.
+    """A vector space that a perceiver fills, and what its vectors describe.
 
     A space that holds entities needs the calibration `same_entity`: the least cosine at which two vectors are of the same entity.
     """
@@ -32,36 +32,36 @@ class Part(Record, frozen=True):
     box: Box | None = None
     t0_us: int | None = None
     t1_us: int | None = None
-    """Wall time; None = that of the moment."""
+    """Wall time; None = the time of the moment."""
     vectors: dict[str, Vector] = msgspec.field(default_factory=dict)
-    """By the name of the space, unit length. Those of a space that holds parts are stored with the part; one of a space that holds
-    entities says which entity it is."""
+    """By the name of the space, unit length. A vector in a space of parts is stored with the part. A vector in a space of entities finds
+    the entity."""
     entity: str = ""
-    """Kind of the entity that it is, such as "face"; "" = none.
+    """Kind of its entity, such as "face"; "" = it is no entity.
 
-    The core resolves it to the entity whose vector is nearest, where that is near enough, else to a new one: "face 1", "face 2" ..."""
+    The core takes the entity with the nearest vector if it is near enough, else a new one: "face 1", "face 2" ..."""
 
 
 class Perception(Record, frozen=True):
-    """What a perceiver found in one picture."""
+    """The results of one perceiver for one picture."""
 
     observations: tuple[Observation, ...] = ()
     vectors: dict[str, Vector] = msgspec.field(default_factory=dict)
-    """Of the whole moment, by the name of the space, unit length."""
+    """Vectors of the whole moment, by the name of the space, unit length."""
     parts: tuple[Part, ...] = ()
 
 
 class Perceiver(Protocol):
     """Hook `register_perceivers`. `BasePerceiver` has what most perceivers have in common.
 
-    One that fails costs its part of the moment; the moment is kept.
+    If one fails, its results for the moment are missing; the moment is kept.
     """
 
     name: str
 
     @property
     def spaces(self) -> tuple[HeldSpace, ...]:
-        """The vector spaces that it fills."""
+        """The vector spaces that this perceiver fills."""
         ...
 
     @property
@@ -71,7 +71,7 @@ class Perceiver(Protocol):
 
     @property
     def concurrent(self) -> bool:
-        """Whether it does without the observations of other perceivers, so that it may run in a second thread beside them."""
+        """Whether it needs no observations of other perceivers. It may then run in a second thread at the same time."""
         ...
 
     def glance(self, images: Sequence[Image]) -> Matrix:
@@ -79,12 +79,12 @@ class Perceiver(Protocol):
         ...
 
     def perceive(self, image: Image, known: tuple[Observation, ...]) -> Perception:
-        """Look at a moment that is kept. `known` are the observations of the perceivers before it (none where `concurrent`)."""
+        """Analyse a moment that is kept. `known`: the observations of the perceivers before it (empty if `concurrent`)."""
         ...
 
 
 class BasePerceiver:
-    """Fills no space, has no cheap vectors and waits for the observations of others; perceivers override what they do otherwise."""
+    """Fills no space, has no whole-picture vectors and waits for the observations of others. Perceivers override what is different."""
 
     spaces: tuple[HeldSpace, ...] = ()
     glances = False
@@ -115,7 +115,7 @@ class JointPerceiver(BasePerceiver):
 
 
 class TextPerceiver(BasePerceiver):
-    """Lines of text that a reader finds."""
+    """Lines of text that a text reader finds."""
 
     name = "read_text"
     concurrent = True

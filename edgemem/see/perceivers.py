@@ -1,4 +1,4 @@
-"""All perceivers of a run, and what they found in one picture together."""
+"""All perceivers of a run, and their results for one picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAME_ENTITY = "same_entity"
 
 
 class Perceived(NamedTuple):
-    """What all perceivers found in one picture."""
+    """The results of all perceivers for one picture."""
 
     observations: tuple[Observation, ...]
     vectors: dict[str, Vector]
@@ -28,7 +28,7 @@ class Perceived(NamedTuple):
 
 
 class Perceivers:
-    """Runs the perceivers of a recipe in its order; those that are `concurrent` run in a second thread meanwhile."""
+    """Runs the perceivers of a recipe in its order. The `concurrent` ones run in a second thread at the same time."""
 
     def __init__(self, perceivers: Sequence[Perceiver], isolation: FaultIsolation) -> None:
         self._perceivers, self._isolation = tuple(perceivers), isolation
@@ -37,25 +37,25 @@ class Perceivers:
 
     @property
     def spaces(self) -> tuple[HeldSpace, ...]:
-        """Of all of them."""
+        """The vector spaces of all perceivers."""
         return tuple(held for perceiver in self._perceivers for held in perceiver.spaces)
 
     def prepare(self, store: Store) -> None:
-        """Make the vector spaces. Raises EngineError where the memory has another space of that name, UsageError without calibration."""
+        """Create the vector spaces. Raises EngineError if the memory has another space of that name, UsageError without calibration."""
         for held in self.spaces:
             if held.holds == "entity" and SAME_ENTITY not in held.space.calibration:
                 raise UsageError(f'vector space "{held.space.name}" holds entities: its card needs the calibration "{SAME_ENTITY}"')
             store.ensure_space(held.space, holds=held.holds)
 
     def glance(self, image: Image) -> Vector | None:
-        """The whole-picture vector; empty where no perceiver has one, None where it failed."""
+        """The whole-picture vector; empty if no perceiver has one, None if the perceiver failed."""
         if self._glancing is None:
             return NO_VECTOR
         vectors = self._isolation.attempt("embedding", None, self._glancing.glance, [image])
         return None if vectors is None else vectors[0]
 
     def perceive(self, image: Image, glance: Vector) -> Perceived:
-        """What they find in a picture whose whole-picture vector is `glance`: it is kept where its perceiver fails."""
+        """Analyse a picture. `glance` is its whole-picture vector, which is kept even if its perceiver fails here."""
         waiting = {p.name: self._second.submit(p.perceive, image, ()) for p in self._perceivers if p.concurrent}
         found: dict[str, Perception] = {}
         known: tuple[Observation, ...] = ()

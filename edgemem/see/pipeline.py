@@ -1,4 +1,4 @@
-"""The way of a frame: source, gates, selector, perceivers, and one transaction a second into the store."""
+"""Takes frames from a source through gates, selector and perceivers, and commits the results once a second."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ from edgemem.see.sources.base import Source
 __all__ = ["INTERRUPTED", "STOPPED", "IngestReport", "Pipeline", "PipelineParts", "Progress"]
 
 Progress = Callable[[int, "int | None"], None]
-"""Called after every frame with the offset reached and the length of the stream, both in microseconds."""
+"""Called after every frame with its offset and the length of the stream, both in microseconds."""
 
 JPEG_QUALITY = 90
-"""Of kept pictures (VAM)."""
+"""JPEG quality of kept pictures (VAM)."""
 
 
 class Pipeline:
-    """Sees one source to its end. A failing component costs its part of one frame, is counted and reported, and never ends the run."""
+    """Sees one source to its end. If a component fails, its result for one frame is missing; the failure is counted and reported, and the
+    run goes on.
+    """
 
     def __init__(self, source: Source, parts: PipelineParts, store: Store) -> None:
         self._source, self._parts, self._store = source, parts, store
@@ -48,26 +50,28 @@ class Pipeline:
         self._frames = FrameSlot(source)
         self._stop = threading.Event()
         self.busy = False
-        """Whether a frame is being worked on just now."""
+        """Whether a frame is being processed now."""
         self._accepted: Look | None = None
         """The last frame that passed the gates."""
         self._private = False
-        """The last kept picture showed a place that is never stored."""
+        """Whether the last kept picture showed a place that is never stored."""
         self._dropped: Counter[str] = Counter()
         self._count = 0
         self._first_us: int | None = None
         self._before_us = self._run.saved.offset_us
-        """Offset of the frame before the one that is handled."""
+        """Offset of the previous frame."""
         self._again_until_us = -1
-        """Frames up to here were handled by an earlier run; those that its selector held are given back to it."""
+        """Frames up to this offset were handled by an earlier run. Those that its selector held are given to the selector again."""
 
     def stop(self) -> None:
-        """End after the current frame: what was seen is flushed and committed. Safe in a signal handler."""
+        """End after the current frame; everything seen so far is flushed and committed. Safe in a signal handler."""
         self._stop.set()
         self._frames.stop()
 
     def run(self, progress: Progress | None = None) -> IngestReport:
-        """See everything. Raises SourceError when nothing came or the camera was lost (what came before is committed), MemoryDirError."""
+        """See the whole source. Raises SourceError when no frame came or the camera was lost (everything before is committed), and
+        MemoryDirError.
+        """
         started_s = time.monotonic()
         self._begin()
         lost: SourceError | None = None
@@ -91,7 +95,9 @@ class Pipeline:
         if parts.embedder is not None:
             self._store.ensure_space(parts.embedder.space, holds="passage")
         state = saved.states.get(f"selector/{parts.selector.name}")
-        restored = state and self._isolation.attempt(f"selector {parts.selector.name} starts afresh", False, self._restore, state)
+        restored = state and self._isolation.attempt(
+            f"selector {parts.selector.name} starts without its saved state", False, self._restore, state
+        )
         if saved.held and not self._source.live:
             self._before_us, self._again_until_us = saved.again_us, saved.offset_us
         if not restored:
@@ -111,7 +117,7 @@ class Pipeline:
         return True
 
     def _off(self) -> bool:
-        """The memory is paused: frames are dropped unseen, what was seen before waits, and not a byte is written."""
+        """Whether the memory is paused: frames are dropped unseen, earlier results wait, and nothing is written."""
         return self._parts.privacy is not None and self._parts.privacy.paused
 
     def _see_all(self, progress: Progress | None) -> None:
@@ -154,7 +160,7 @@ class Pipeline:
         return self._parts.privacy.masked(frame) if self._parts.privacy is not None else frame
 
     def _see_again(self, frame: Frame) -> None:
-        """A frame that an earlier run handled: its selector gets it back where it had not decided on it."""
+        """Handle a frame that an earlier run handled: the selector gets it again if it had not decided on it."""
         if frame.offset_us in self._run.saved.held:
             frame = self._masked(frame)
             candidate = self._candidate(frame, Look.at(frame))
@@ -167,7 +173,7 @@ class Pipeline:
             self._commit()
 
     def _refusal(self, look: Look) -> str:
-        """Why the first gate that refuses the frame does, or ""; a gate that fails lets it pass."""
+        """The reason of the first gate that drops the frame, or "" if none does. A gate that fails lets the frame pass."""
         for gate in self._parts.gates:
             verdict = self._isolation.attempt(f"gate {gate.name}", None, gate.judge, look)
             if verdict is not None and not verdict.keep:
@@ -185,7 +191,7 @@ class Pipeline:
         self._decide(self._isolation.attempt("selector", [Keep(candidate=candidate)], self._parts.selector.observe, candidate))
 
     def _candidate(self, frame: Frame, look: Look) -> Candidate | None:
-        """None where its whole-picture vector fails."""
+        """None if its whole-picture vector cannot be computed."""
         vector = self._perceivers.glance(frame.image)
         if vector is None:
             return None
@@ -201,7 +207,7 @@ class Pipeline:
                 self._committer.add(decision)
 
     def _keep(self, decision: Keep | Replace) -> None:
-        """The expensive part: perceive and encode."""
+        """The slow part: run the perceivers and encode the picture."""
         candidate, frame = decision.candidate, decision.candidate.frame
         perceived = self._perceivers.perceive(frame.image, candidate.vector)
         self._private = self._parts.privacy is not None and self._parts.privacy.refuses(perceived.observations)
@@ -218,7 +224,7 @@ class Pipeline:
         self._committer.add(KeptMoment(new, candidate.vector, candidate.small, perceived.parts, decision.slot, replaces))
 
     def _finish_misdated(self) -> None:
-        """The clock is right from this frame on: what the wrong one dated is finished first, so that no segment contains both."""
+        """The clock is correct from this frame on. Close and commit what the wrong clock dated first, so that no segment mixes both."""
         self._decide(self._isolation.attempt("selector", [], self._parts.selector.flush))
         self._commit(ending=True)
 
@@ -227,7 +233,9 @@ class Pipeline:
             self._committer.commit(self._hearing, self._state, ending=ending)
 
     def _state(self, last: bool) -> bytes:
-        """What a later run needs. A recording is finished with the last transaction only; then no component's state is needed any more."""
+        """The state for a later run. Only the last transaction marks a recording as finished; then no component's state is needed any
+        more.
+        """
         selector, saved = self._parts.selector, self._run.saved
         if self._accepted is not None and (self._accepted.offset_us != saved.accepted_us or not saved.accepted):
             saved.accepted, saved.accepted_us = pixels.encode_png(self._accepted.small), self._accepted.offset_us
@@ -256,7 +264,7 @@ class Pipeline:
             self._hearing.finish(self._commit_if_due, self._stop.is_set)
         if self._stop.is_set():
             self._isolation.note(STOPPED if self._source.live else INTERRUPTED)
-        self._run.saved.finished = finished and not self._stop.is_set()  # not before all was heard: a killed run goes on hearing
+        self._run.saved.finished = finished and not self._stop.is_set()  # only after everything was heard: a killed run continues hearing
         if self._count or self._run.resumed or self._hearing is not None:
             self._commit(ending=True)
             if self._committer.chains.calls.finish():

@@ -1,4 +1,4 @@
-"""Picture arithmetic of this room. Pictures are uint8 [height, width, 3] in BGR order."""
+"""Picture arithmetic for this package. Pictures are uint8 [height, width, 3] in BGR order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Gray = npt.NDArray[np.uint8]
     """A grey picture: uint8 [height, width]."""
     Histogram = npt.NDArray[np.float32]
-    """Bin counts: float32 [3, 256], one row a channel."""
+    """Bin counts: float32 [3, 256], one row per channel."""
 
 TILE_PX = 20
 """Side of the full-resolution tiles on which sharpness is measured."""
@@ -24,7 +24,7 @@ TILES = (9, 16)
 
 
 def fitted(width: int, height: int, side_px: int) -> tuple[int, int]:
-    """Width and height so that the longer side is at most `side_px`, never enlarged, never under one pixel."""
+    """Width and height with the longer side at most `side_px`; never larger than before, never less than one pixel."""
     longer = max(width, height)
     if longer <= side_px:
         return width, height
@@ -32,7 +32,7 @@ def fitted(width: int, height: int, side_px: int) -> tuple[int, int]:
 
 
 def shrink(image: Image, side_px: int, *, smooth: bool = False) -> Image:
-    """A copy whose longer side is at most `side_px`. `smooth` averages all pixels (5 times dearer at 1080p), else only the nearest four."""
+    """A copy whose longer side is at most `side_px`. `smooth` averages all pixels (5 times slower at 1080p), else only the nearest four."""
     import cv2
 
     height, width = image.shape[:2]
@@ -52,7 +52,7 @@ def to_gray(image: Image) -> Gray:
 
 
 def thumbnail(gray: Gray, side_px: int) -> Gray:
-    """`side_px` x `side_px` whatever the shape, for SSIM."""
+    """A copy of `side_px` x `side_px` for SSIM; the aspect ratio is not kept."""
     import cv2
 
     small: Gray = cv2.resize(gray, (side_px, side_px), interpolation=cv2.INTER_AREA)
@@ -70,8 +70,8 @@ def laplacian_variance(gray: Gray) -> float:
 def sharpness(image: Image) -> float:
     """Variance of the Laplacian, estimated on 144 full-resolution tiles spread over the picture.
 
-    A shrunken copy cannot tell blur: what is soft over 3 pixels at 1080p is sharp at 320 px. Tiles keep the scale, so the threshold of the
-    paper holds as it is; `tools/bench/gates.py` shows how often the decision equals that of the whole picture.
+    A small copy does not show blur: an edge that is 3 pixels wide at 1080p is sharp at 320 px. Tiles keep the scale, so the threshold of
+    the paper is valid for them; `tools/bench/gates.py` shows how often the decision equals that for the whole picture.
     """
     import cv2
 
@@ -89,7 +89,7 @@ def sharpness(image: Image) -> float:
         writeable=False,
     )
     column = to_gray(np.ascontiguousarray(tiles).reshape(-1, TILE_PX, 3))
-    laplacian = cv2.Laplacian(column, cv2.CV_16S).reshape(-1, TILE_PX, TILE_PX)[:, 1:-1, 1:-1]  # the rim saw the neighbouring tile
+    laplacian = cv2.Laplacian(column, cv2.CV_16S).reshape(-1, TILE_PX, TILE_PX)[:, 1:-1, 1:-1]  # edge pixels mix two tiles
     _, deviation = cv2.meanStdDev(np.ascontiguousarray(laplacian).reshape(-1, TILE_PX - 2))
     return float(deviation[0][0]) ** 2
 
@@ -103,7 +103,7 @@ def brightness(gray: Gray) -> tuple[float, float]:
 
 
 def mean_difference(a: Gray, b: Gray) -> float:
-    """Mean absolute difference of two grey pictures of one shape, 0..255."""
+    """Mean absolute difference of two grey pictures of the same shape, 0..255."""
     import cv2
 
     return float(cv2.norm(a, b, cv2.NORM_L1)) / a.size
@@ -164,7 +164,7 @@ def encode_jpeg(image: Image, quality: int) -> bytes:
 
 
 def encode_png(image: Image | Gray) -> bytes:
-    """Lossless and quick rather than small."""
+    """Lossless; fast to encode, not the smallest file."""
     import cv2
 
     return bytes(cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1])
@@ -181,9 +181,9 @@ def decode_gray(png: bytes) -> Gray:
 
 
 def decode(data: bytes, side_px: int = 0) -> Image:
-    """A picture file's pixels, upright by its EXIF, at most `side_px` on the longer side (0 = as it is).
+    """The pixels of a picture file, rotated as its EXIF says, at most `side_px` on the longer side (0 = unchanged).
 
-    A JPEG that is far too large is shrunk by the decoder, so that 12,000 px cost no more memory than 4,000. Raises SourceError.
+    The decoder shrinks a JPEG that is far too large, so that 12,000 px need no more memory than 4,000. Raises SourceError.
     """
     import cv2
 

@@ -1,4 +1,4 @@
-"""What may be seen: consent by stream, pause, masks, and places that are never kept. All of it holds before the first byte is written."""
+"""What may be stored: consent per stream, pause, masks, and places that are never kept. All are checked before anything is written."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PAUSED = "paused"
 
 
 class Privacy:
-    """The settings, for one memory and one stream."""
+    """The privacy settings of one memory and one stream."""
 
-    def __init__(self, settings: config.Privacy, rules: Sequence[config.KeepRule], directory: Path, stream: str) -> None:
+    def __init__(self, settings: config.PrivacySettings, rules: Sequence[config.KeepRule], directory: Path, stream: str) -> None:
         self._directory = directory
         self._consent = any(fnmatchcase(stream, pattern) for pattern in settings.streams)
         self._boxes = [box for pattern, boxes in settings.masks.items() if fnmatchcase(stream, pattern) for box in boxes]
@@ -31,11 +31,11 @@ class Privacy:
 
     @property
     def paused(self) -> bool:
-        """Whether the memory is paused just now; asks the file system, 2 us."""
+        """Whether the memory is paused now; it asks the file system (2 us)."""
         return is_paused(self._directory)
 
     def require(self) -> None:
-        """Raises UsageError when nothing of this stream may be kept, before anything is opened for writing."""
+        """Raises UsageError if nothing of this stream may be kept. Called before anything is opened for writing."""
         if not self._consent:
             raise UsageError(f'stream "{self._stream}" has no consent: add it to privacy.streams in the settings')
         if self._never:
@@ -44,7 +44,7 @@ class Privacy:
             raise UsageError(f"memory {self._directory} is paused: run `edgemem memory resume --memory {self._directory}`")
 
     def masked(self, frame: Frame) -> Frame:
-        """The frame with its masked rectangles black; the frame itself where there are none."""
+        """The frame with its masked rectangles black; the same frame if there are none."""
         if not self._boxes:
             return frame
         image = frame.image.copy()

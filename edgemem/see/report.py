@@ -5,11 +5,11 @@ from __future__ import annotations
 from edgemem.records import Record
 
 INTERRUPTED = "interrupted; run the same command again to go on"
-"""Note on a recording that was not seen to its end."""
+"""Note for a recording that was not seen to its end."""
 STOPPED = "stopped"
-"""Note on a live stream."""
-NO_HEARING = "it is sound alone, and nothing hears here: take a recipe that hears, and install edgemem-hearing"
-"""Note on sound without a recogniser."""
+"""Note for a live stream that was stopped."""
+NO_HEARING = "it is only sound, and this recipe has no speech recogniser: use a recipe that hears, and install edgemem-hearing"
+"""Note for sound without a recogniser."""
 
 
 class IngestReport(Record, frozen=True):

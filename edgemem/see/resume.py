@@ -1,9 +1,9 @@
-"""How a run begins: with a new stream, or where a killed run of the same stream stopped.
+"""Decides where a run begins: with a new stream, or at the point where a killed run of the same stream stopped.
 
-A recording that was not seen to its end is continued after its last saved frame, or earlier where a selector had not decided on a frame
-yet: these frames are taken from the recording again, so that no picture is in the saved state. A recording that was seen to its end, or
-another one of the same name, becomes a new stream `name-2`, `name-3` ...; whether to see a film twice is up to the caller (`seen_as`).
-A live stream always goes on under its name.
+A recording that was not seen to its end is continued after its last saved frame. It is continued earlier if a selector had not decided on a
+frame yet: these frames are read from the recording again, so that the saved state contains no picture. A recording that was seen to its
+end, or another one of the same name, becomes a new stream `name-2`, `name-3` ...; the caller decides whether to see a recording twice
+(`seen_as`). A live stream always continues under its name.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from edgemem.see.sources.base import Source
 
 
 class Saved(msgspec.Struct, kw_only=True):
-    """What is committed with the moments, so that both are always from the same instant."""
+    """The state of a run. It is committed together with the moments, so that both always match."""
 
     identity: str
     t0_us: int
     finished: bool = False
     offset_us: int = -1
-    """Last frame that was handled."""
+    """Offset of the last frame that was handled."""
     t_us: int = 0
     seq: int = -1
     boot_id: str = ""
     clocks_us: int = 0
-    """Of a live source: the boot of its last frame, and how far its wall clock was ahead of the monotonic one."""
+    """For a live source: the boot of its last frame, and the difference between its wall clock and its monotonic clock."""
     accepted: bytes = b""
     """PNG of the 320 px copy of the last frame that passed the gates."""
     accepted_us: int = 0
     heard_us: int = BEFORE_START_US
-    """Offset, in the source's own count, up to which its sound was heard."""
+    """Offset of the source up to which its sound was heard."""
     states: dict[str, bytes] = {}
-    """By `selector/<name>` and `segmenter/<name>`: another recipe starts afresh."""
+    """States by `selector/<name>` and `segmenter/<name>`: components of another recipe start without a state."""
     held: list[int] = []
     """Offsets of the frames on which the selector has not decided yet."""
     again_us: int = -1
-    """Where a recording is continued to see these frames again."""
+    """Offset at which a recording is continued to read these frames again."""
     slots: dict[str, dict[str, int]] = {}
-    """By the selector's name: moment ids by slot."""
+    """By the name of the selector: moment ids by slot."""
 
 
 class StreamRun:
-    """The stream of one run: its name, its saved state, and the stamps of its frames."""
+    """The stream of one run: its name, its saved state, and the times of its frames."""
 
     def __init__(self, store: Store, source: Source) -> None:
         self.stream, found = _find(store, source)
@@ -53,17 +53,17 @@ class StreamRun:
         self.saved = found or Saved(identity=source.identity, t0_us=source.t0_us)
         self.live = source.live
         self.state_bytes = 0
-        """Length of the state that was saved last."""
+        """Size of the state that was saved last."""
         self._shift_us = self._ahead_us = 0
         self._prior_us = self.saved.t_us if self.resumed and source.live else None
         self.corrected = False
-        """The clock was set right with the last frame: `clocks_us` dates this boot anew."""
+        """Whether the clock was corrected at the last frame: `clocks_us` gives the new dates of this boot."""
         self.trusted = store.time_trusted
         self._seq = 0
         self._first_state = None if self.resumed else self.encode()
-        """Where a run that is killed before it saved a state begins again; None once one is saved."""
+        """The state with which a run starts again if it is killed before the first save; None after that save."""
         if self.resumed and self.live:
-            # A clock that was set back while we were off must not date new frames before old ones.
+            # If the clock was set back while the device was off, new frames must still get later dates than old ones.
             self._shift_us = max(0, self.saved.t_us + US - source.t0_us)
             self._ahead_us = source.t0_us + self._shift_us - self.saved.t0_us
             self._seq = self.saved.seq + 1
@@ -72,27 +72,27 @@ class StreamRun:
 
     @property
     def key(self) -> str:
-        """Where the state is kept."""
+        """Key of the saved state in the store."""
         return f"see/{self.stream}"
 
     def stamped(self, frame: Frame) -> Frame:
-        """The frame under this stream's name, its times continuing those of earlier runs."""
+        """The frame with the name of this stream; its times continue those of earlier runs."""
         self._watch_clock(frame)
         t_us, offset_us = self.stamp(frame.t_us, frame.offset_us)
         return msgspec.structs.replace(frame, stream=self.stream, seq=frame.seq + self._seq, t_us=t_us, offset_us=offset_us)
 
     def stamp(self, t_us: int, offset_us: int) -> tuple[int, int]:
-        """(wall time, offset) in this stream of what the source gave at these."""
+        """(wall time, offset) in this stream for those of the source."""
         offset_us += self._ahead_us
         return (t_us + self._shift_us if self.live else self.saved.t0_us + offset_us), offset_us
 
     @property
     def clocks_us(self) -> int:
-        """Wall minus monotonic time of this run's stamps."""
+        """Wall time minus monotonic time of this run."""
         return self.saved.clocks_us + self._shift_us
 
     def _watch_clock(self, frame: Frame) -> None:
-        """Notice that the source's clock was set right (its wall time jumped against the monotonic one), or cannot be trusted."""
+        """Detect that the source's clock was corrected (its wall time jumped relative to the monotonic one), or cannot be trusted."""
         if not (self.live and frame.boot_id):
             return
         self.trusted = frame.error_us < UNTRUSTED_US
@@ -105,40 +105,42 @@ class StreamRun:
             self.corrected = True
             self.saved.t0_us += moved_us
             if self._prior_us is not None:
-                # What a clock of 1970 needed to come after the last run, the right one does not.
+                # A clock in 1970 needs this correction to come after the last run; the correct clock does not.
                 shift_us = max(0, self._prior_us + US - (frame.t_us - frame.offset_us))
                 self.saved.t0_us += shift_us - self._shift_us
                 self._shift_us = shift_us
 
     def encode(self) -> bytes:
-        """For `Transaction.set_state`."""
+        """The state as bytes, for `Transaction.set_state`."""
         state = msgspec.msgpack.encode(self.saved)
         self.state_bytes = len(state)
         return state
 
     def save_first(self, tx: Transaction) -> None:
-        """With moments that are stored ahead of the state they belong to: a run that is killed then begins again under this name."""
+        """Save the first state when moments are stored before the state they belong to: if the run is then killed, it starts again under
+        this name.
+        """
         if self._first_state is not None:
             tx.set_state(self.key, self._first_state)
             self._first_state = None
 
     def saved_first(self) -> None:
-        """A state is saved."""
+        """Note that a state is saved."""
         self._first_state = None
 
 
 def state_of(store: Store, stream: str) -> bytes | None:
-    """What is saved of a stream; None where nothing of it was seen, or all of it is forgotten."""
+    """The saved state of a stream; None if nothing of it was seen, or all of it was forgotten."""
     return store.state(f"see/{stream}")
 
 
 def seen_as(store: Store, source: Source) -> str:
-    """The stream as which this very recording was seen to its end before; "" when it was not, or when it is being seen once more."""
+    """Name of the stream as which this same recording was seen to its end before; "" if it was not, or if it is being seen again now."""
     return "" if _find(store, source)[1] is not None else _seen_whole(store, source)
 
 
 def seen_whole(store: Store, source: Source) -> bool:
-    """Whether this very recording was seen to its end before, so that a daemon that starts again need not see it again."""
+    """Whether this same recording was seen to its end before, so that a restarted daemon does not see it again."""
     return bool(_seen_whole(store, source))
 
 
@@ -153,7 +155,7 @@ def _seen_whole(store: Store, source: Source) -> str:
 
 
 def without_pictures(state: bytes) -> bytes:
-    """A saved state that shows nothing: where to continue stays, what components know of the last frames goes."""
+    """The saved state without pictures: where to continue is kept, what components know about the last frames is removed."""
     saved = msgspec.msgpack.decode(state, type=Saved)
     saved.accepted, saved.accepted_us, saved.states, saved.held, saved.slots = b"", 0, {}, [], {}
     return msgspec.msgpack.encode(saved)

@@ -11,15 +11,17 @@ from edgemem.records import US, Image, Record, Vector
 
 
 class Mark(Record, frozen=True):
-    """A moment as a segmenter gets it. `offset_us` comes from a clock that never jumps: durations are measured on it, not on `t_us`."""
+    """A moment as input of a segmenter. `offset_us` comes from a clock that never jumps: durations are measured with it, not with
+    `t_us`.
+    """
 
     moment_id: int
     t_us: int
     offset_us: int
     vector: Vector
-    """Whole-picture vector, unit length; empty where no perceiver has one."""
+    """Whole-picture vector, unit length; empty if no perceiver has one."""
     role: str = ""
-    """What the selector keeps it as."""
+    """The role that the selector gave it."""
     small: Image | None = None
     """The 320 px copy; None after a restart."""
 
@@ -30,7 +32,7 @@ class Cut(Record, frozen=True):
     marks: tuple[Mark, ...]
     representative_id: int
     level: int = 0
-    """0 is the lowest. The segments one level below that lie in this one's time and have no parent yet get it as parent."""
+    """0 is the lowest. It becomes the parent of the segments one level below that lie within its time and have no parent yet."""
 
     @property
     def t0_us(self) -> int:
@@ -44,29 +46,29 @@ class Cut(Record, frozen=True):
 
     @property
     def offset_us(self) -> int:
-        """Where in the stream it begins."""
+        """Offset of its first moment."""
         return self.marks[0].offset_us
 
 
 class Segmenter(Protocol):
-    """Hook `register_segmenters`. `BaseSegmenter` says that there is one level."""
+    """Hook `register_segmenters`. `BaseSegmenter` has one level."""
 
     name: str
 
     @property
     def levels(self) -> int:
-        """How many levels its segments have: 1, or 2 for clips in scenes, and so on."""
+        """The number of levels of its segments: 1, or 2 for clips in scenes, and so on."""
         ...
 
     def observe(self, mark: Mark) -> list[Cut]:
-        """The segments that this moment closes, oldest first and of one time lower levels first.
+        """The segments that this moment closes, oldest first; at the same time, lower levels first.
 
         The moment may belong to the last of them or begin the next.
         """
         ...
 
     def flush(self) -> list[Cut]:
-        """The stream ended: the segments that were still open, if they have any moment."""
+        """The stream ended: the segments that were still open and have a moment."""
         ...
 
     def state(self) -> bytes:
@@ -88,7 +90,7 @@ class BaseSegmenter:
 
 
 class StoredMark(Record, frozen=True, array_like=True):
-    """A mark in a saved state: the vector as float32 bytes."""
+    """A mark in a saved state; the vector is float32 bytes."""
 
     moment_id: int
     t_us: int
@@ -103,7 +105,7 @@ class StoredMark(Record, frozen=True, array_like=True):
         return cls(moment_id=mark.moment_id, t_us=mark.t_us, offset_us=mark.offset_us, vector=vector, role=mark.role)
 
     def mark(self) -> Mark:
-        """As it was, without the picture."""
+        """The mark, without the picture."""
         vector = np.frombuffer(self.vector, np.float32)
         return Mark(moment_id=self.moment_id, t_us=self.t_us, offset_us=self.offset_us, vector=vector, role=self.role)
 
@@ -112,11 +114,11 @@ class FixedWindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """Length of the windows."""
 
     seconds: float = 30.0
-    """30 s is what HOMER's clips and EventMemAgent's baseline use."""
+    """HOMER's clips and EventMemAgent's baseline have 30 s."""
 
 
 class FixedWindow(BaseSegmenter):
-    """Segments of a fixed length, counted from the start of the stream: a moment at exactly 30 s begins the second one.
+    """Segments of a fixed length, counted from the start of the stream: a moment at exactly 30 s begins the second segment.
 
     A window without a moment is no segment. The moment nearest to the middle represents its window.
     """

@@ -8,7 +8,7 @@ from edgemem.records import Frame, Image, Record, Vector
 
 
 class Candidate(Record, frozen=True):
-    """A frame that passed the gates, with its whole-picture vector (unit length; empty where no perceiver has one)."""
+    """A frame that passed the gates, with its whole-picture vector (unit length; empty if no perceiver has one)."""
 
     frame: Frame
     vector: Vector
@@ -17,14 +17,14 @@ class Candidate(Record, frozen=True):
     small: Image
     """The 320 px copy."""
     after_us: int = -1
-    """Offset of the frame before it in the stream, -1 for the first: a recording that is continued from there yields this frame first."""
+    """Offset of the previous frame in the stream, -1 for the first. A recording that continues from there yields this frame first."""
 
 
 class Keep(Record, frozen=True):
     """The candidate becomes a moment.
 
-    `role` is what it is to the selector, such as "endpoint". `slot` is the selector's own name for the place that the moment takes,
-    for later decisions about it; "" = none will come.
+    `role` says what the moment is for the selector, such as "endpoint". `slot` is a name that the selector chooses; later decisions about
+    the moment use it. "" = there will be none.
     """
 
     candidate: Candidate
@@ -33,7 +33,7 @@ class Keep(Record, frozen=True):
 
 
 class Replace(Record, frozen=True):
-    """The candidate becomes a moment in this slot; the moment that was there is evicted."""
+    """The candidate becomes a moment in this slot; the previous moment of the slot is evicted."""
 
     slot: str
     candidate: Candidate
@@ -41,19 +41,21 @@ class Replace(Record, frozen=True):
 
 
 class Evict(Record, frozen=True):
-    """The moment in this slot goes, once writers with the trigger "moment_evicted" have been called. A moment that a user pinned stays."""
+    """The moment in this slot is deleted, after the writers with the trigger "moment_evicted" were called. A moment that a user pinned
+    stays.
+    """
 
     slot: str
 
 
 class Pin(Record, frozen=True):
-    """The moment in this slot is kept whatever its age."""
+    """The moment in this slot is kept at any age."""
 
     slot: str
 
 
 class Unpin(Record, frozen=True):
-    """The moment in this slot fades with age like others again."""
+    """The moment in this slot fades with age again, like others."""
 
     slot: str
 
@@ -64,31 +66,31 @@ Decision = Keep | Replace | Evict | Pin | Unpin
 class Selector(Protocol):
     """Hook `register_selectors`. `BaseSelector` has what most selectors have in common.
 
-    Decisions may depend neither on how the stream is cut into calls nor on a restart in between. The core maps slots to moments and saves
-    that map with the state of the run.
+    Decisions must not depend on how the stream is divided into calls, nor on a restart in between. The core maps slots to moments and saves
+    this map with the state of the run.
     """
 
     name: str
 
     @property
     def held(self) -> tuple[Candidate, ...]:
-        """Candidates on which it has not decided yet, in time order. `state` contains no pictures of them.
+        """The candidates on which the selector has not decided yet, in time order. `state` contains no pictures of them.
 
-        After a restart these frames are taken from a recording again and passed to `give_back`. A live camera cannot show them again:
-        after a crash they are lost, after a clean stop `flush` has decided on them.
+        After a restart these frames are read from the recording again and passed to `give_back`. A live camera cannot show them again:
+        after a crash they are lost; at a clean stop, `flush` decides on them.
         """
         ...
 
     def observe(self, candidate: Candidate) -> list[Decision]:
-        """What this frame decides. Candidates are kept in time order."""
+        """The decisions that this candidate leads to. Candidates must be kept in time order."""
         ...
 
     def flush(self) -> list[Decision]:
-        """The stream ended: what is decided about the candidates that are held."""
+        """The stream ended: the decisions on the candidates that are held."""
         ...
 
     def state(self) -> bytes:
-        """Everything needed to continue after a restart, without full pictures: it is saved with every commit."""
+        """Everything needed to continue after a restart, without full pictures, because it is saved with every commit."""
         ...
 
     def restore(self, state: bytes) -> None:
@@ -101,7 +103,7 @@ class Selector(Protocol):
 
 
 class BaseSelector:
-    """Holds no candidates and has no state; selectors override what they do otherwise."""
+    """Holds no candidates and has no state. Selectors override what is different."""
 
     @property
     def held(self) -> tuple[Candidate, ...]:

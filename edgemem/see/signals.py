@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as a wish to stop cleanly."""
+"""SIGINT and SIGTERM as a request for a clean stop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], object]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM within the block calls `stop`, a second one does as before. Only the main thread takes signals."""
+    """The first SIGINT or SIGTERM within the block calls `stop`; a second one has its usual effect. Only the main thread gets signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Writers put into words what a segment showed."""
+"""The built-in writer describes in words what a segment showed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from edgemem.remember.entries import NewDocument
 from edgemem.see.operations import BaseWriter, Occasion, SegmentClosed
 
 WEIGHTS = {"label": (0.296, 0.832, -0.991), "object": (1.214, 0.081, -0.487)}
-"""Per kind of observation: of the log odds of the best and of the second best moment's score, and the constant. Logistic regression on the
-names of two composed streams; on another generator's streams 86 of 100 names said at .7 are right (`tools/eval/captions.py`)."""
+"""Per kind of observation: the weights for the log odds of the best and of the second best score among the moments, and the constant.
+Fitted by logistic regression on the names of two composed streams. On streams of another generator, 86 of 100 names with p >= .7 are right
+(`tools/eval/captions.py`)."""
 LEAST_PROBABILITY = 0.7
-"""Of a name that is said."""
+"""Least probability of a name that is written."""
 ALONE = 0.94
-"""Where a segment has one moment only, this share of its score stands for a second one: three in four right names had more."""
+"""If a segment has only one moment, this share of its score is used as the second score. Three of four right names had more."""
 _ODDS = (0.01, 0.99)
 
 
 def probably_right(kind: str, scores: Sequence[float]) -> float:
-    """Probability that a name is that of something in view in a segment. `scores`: the name's best score in each moment, 0 where unseen."""
+    """Probability that a segment really shows what the name says. `scores`: the best score of the name in each moment, 0 where it was not
+    seen.
+    """
     best, second = sorted([*scores, ALONE * scores[0] if len(scores) == 1 else 0.0], reverse=True)[:2]
     by_best, by_second, constant = WEIGHTS[kind]
     return 1 / (1 + math.exp(-(constant + by_best * _log_odds(best) + by_second * _log_odds(second))))
@@ -37,7 +40,7 @@ def _log_odds(score: float) -> float:
 
 
 def sure_names(kind: Literal["label", "object"], seen: Sequence[Iterable[Observation]], least: float = LEAST_PROBABILITY) -> list[str]:
-    """Names of labels or objects that are probably right, the surest first. `seen`: the observations of each moment of a segment."""
+    """Names of labels or objects that are probably right, the most probable first. `seen`: the observations of each moment of a segment."""
     scores: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * len(seen))
     for number, observations in enumerate(seen):
         for one in (o for o in observations if o.kind == kind):
@@ -47,18 +50,19 @@ def sure_names(kind: Literal["label", "object"], seen: Sequence[Iterable[Observa
 
 
 class EventDocumentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is sure enough to be written down."""
+    """Settings of `EventDocument`."""
 
     min_probability: float = LEAST_PROBABILITY
-    """Least probability that a name is right (`probably_right`); what is less sure stays unsaid."""
+    """Least probability that a name is right (`probably_right`); less probable names are not written."""
     max_labels: int = 6
     max_lines: int = 12
     """Lines of text quoted from one segment."""
 
 
 class EventDocument(BaseWriter):
-    """One document of kind "event" per segment, without a language model: what was seen, how many of it at once, in which colours, and what
-    was written there. Nothing sure was seen: no document. Its origin is that of its least trusted part: quoted text makes it "ocr".
+    """One document of kind "event" per segment, without a language model: what was seen, how many at once, in which colours, and which text
+    was read. If nothing probable was seen, there is no document. Its origin is that of its least trusted part: with quoted text it is
+    "ocr".
     """
 
     name = "event_document"
@@ -100,7 +104,7 @@ class EventDocument(BaseWriter):
         ]
 
     def _labels(self, seen: Sequence[Iterable[Observation]]) -> list[str]:
-        """Scene labels that are probably right, the surest first."""
+        """Scene labels that are probably right, the most probable first."""
         return sure_names("label", seen, self._settings.min_probability)[: self._settings.max_labels]
 
     def _objects(self, seen: Sequence[Iterable[Observation]]) -> list[str]:
@@ -136,7 +140,7 @@ def _described(name: str, at_once: int, colours: Counter[str]) -> str:
 
 
 def text_document(moment: Moment, observations: Iterable[Observation]) -> NewDocument | None:
-    """What was written in one moment, line by line as read, so that a search for it finds the very picture; None where nothing was."""
+    """The text that was read in one moment, line by line, so that a search for it finds exactly this picture; None if there is no text."""
     lines = [o.name.strip() for o in observations if o.kind == "text" and o.name.strip()]
     if not lines:
         return None

@@ -1,1 +1,1 @@
-"""What the daemon, the command line and servers share: the question service, its messages, rendering, the socket."""
+"""Shared by the daemon, the command line and servers: the question service, its messages, rendering, the socket."""

@@ -1,4 +1,4 @@
-"""What a person does to a memory: by its agent where one runs, else by the calling process. Both do the same and give the same reply."""
+"""Administration of a memory: by its agent if one runs, else by the calling process. Both do the same and give the same reply."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def name_voice(store: Store, request: NameRequest, feed: Feed) -> NameReply:
-    """What the voice said and will say is that person's. Raises UsageError when there is no name to be taken back."""
+    """Give a voice the name of a person, for past and future speech. Raises UsageError if there is no name to remove."""
     voice, known_us = f"speaker {request.number}", request.known_us
     with store.view() as view:
         before = next((entity.name for entity in view.entities(name=voice)), voice)
@@ -37,7 +37,7 @@ def name_voice(store: Store, request: NameRequest, feed: Feed) -> NameReply:
         elif (merge_id := tx.merge_of(voice_id)) is not None:
             tx.unmerge(merge_id, known_us)
         else:
-            raise UsageError(f"{voice} has no name that could be taken back")
+            raise UsageError(f"{voice} has no name that could be removed")
     with store.view() as view:
         for entity in view.entities(name=voice)[:1]:
             feed.publish(EntityNamed(entity=entity, before=before, known_us=known_us))
@@ -45,13 +45,13 @@ def name_voice(store: Store, request: NameRequest, feed: Feed) -> NameReply:
 
 
 def check(memory: Path, request: ForgetRequest, environment: Environment) -> None:
-    """Raises the UsageError that `forget` would meet, before the streams are suspended for it."""
+    """Raises the UsageError that `forget` would raise, before the streams are suspended for it."""
     environment.recipe(request.recipe)
     forget_it(memory, request.wanted, dry_run=True)
 
 
 def forget(memory: Path, request: ForgetRequest, environment: Environment) -> ForgetReply:
-    """Forget what is wanted. Nobody else may be writing the memory. Raises EdgememError."""
+    """Forget what the request names. No other process may write the memory. Raises EdgememError."""
     recipe = environment.recipe(request.recipe)
     writers: dict[str, list[Writer]] = {}
     for chain in environment.chains(recipe):
@@ -63,7 +63,7 @@ def forget(memory: Path, request: ForgetRequest, environment: Environment) -> Fo
 
 
 def _embedder(memory: Path, recipe: Recipe, environment: Environment) -> TextEmbedder | None:
-    """What gives documents their vectors; None where the recipe or this machine has none: forgetting does not wait for a model."""
+    """The embedder for documents; None if the recipe or this machine has none, because forgetting must work without a model."""
     if not recipe.embed_text or not environment.engines.has("embed_text"):
         return None
     try:

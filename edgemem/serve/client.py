@@ -1,4 +1,4 @@
-"""The caller's side of the socket: ask the agent of a memory, or learn that the memory must be read without it."""
+"""The client side of the socket: ask the agent of a memory, or find that the memory must be read without it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from edgemem.serve.messages import (
 R = TypeVar("R", bound=Reply)
 
 WORKING_S = 3.0
-"""An agent replies at once that it works on a request. One that does not hangs, or is stopped."""
+"""An agent replies within this time that it works on a request. If it does not, it hangs or is stopped."""
 
 
-class AgentUnavailable(Exception):  # noqa: N818 - no error: the memory can be read without an agent
-    """The agent did not answer. `why` is one line. `expected`: nothing is wrong, such as when no agent runs."""
+class AgentUnavailable(Exception):  # noqa: N818 - not an error: the memory can be read without an agent
+    """The agent did not answer. `why` is one line. `expected`: this is normal, for example when no agent runs."""
 
     def __init__(self, why: str, *, expected: bool = False) -> None:
         super().__init__(why)
@@ -41,9 +41,9 @@ class AgentUnavailable(Exception):  # noqa: N818 - no error: the memory can be r
 
 
 def call(directory: Path, request: Request, kind: type[R], timeout_s: float) -> R:
-    """The agent's reply, waited for `timeout_s` seconds.
+    """The agent's reply, after at most `timeout_s` seconds.
 
-    Raises AgentUnavailable, or the EdgememError that the caller would have met by itself.
+    Raises AgentUnavailable, or the EdgememError that the caller would have got without an agent.
     """
     try:
         with directory_handle(directory) as handle, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -52,7 +52,7 @@ def call(directory: Path, request: Request, kind: type[R], timeout_s: float) -> 
             _require_same_user(connection)
             reply = _exchange(LineSocket(connection, REPLY_BYTES), request, timeout_s)
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError, PermissionError):
-        raise AgentUnavailable("none runs", expected=True) from None  # no socket, one that a killed agent left, or another user's
+        raise AgentUnavailable("none runs", expected=True) from None  # no socket, the socket of a killed agent, or that of another user
     except TimeoutError:
         raise AgentUnavailable("it does not respond") from None
     except OSError:
@@ -67,7 +67,7 @@ def call(directory: Path, request: Request, kind: type[R], timeout_s: float) -> 
 
 
 def _require_same_user(connection: socket.socket) -> None:
-    """Any user who may write into the directory can put a socket there: only an agent of our own user is trusted."""
+    """Any user who may write to the directory can create a socket there: only an agent of our own user is trusted."""
     if peer_uid(connection) != os.geteuid():
         raise AgentUnavailable("it belongs to another user")
 

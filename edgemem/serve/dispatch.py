@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class MemoryWriter(Protocol):
-    """What holds the memory for writing: `device.agent.Agent`."""
+    """The object that has the memory open for writing: `device.agent.Agent`."""
 
     def name_voice(self, request: NameRequest) -> NameReply: ...
     def forget(self, request: ForgetRequest) -> ForgetReply: ...
@@ -39,7 +39,7 @@ class MemoryWriter(Protocol):
 
 
 class Dispatcher:
-    """Replies to requests, several at once; never raises."""
+    """Replies to several requests at the same time; never raises."""
 
     def __init__(self, questions: QuestionService, session_log: SessionLogger, digest: str, writer: MemoryWriter) -> None:
         self._questions = questions
@@ -51,22 +51,22 @@ class Dispatcher:
 
     @property
     def busy(self) -> bool:
-        """Whether a question or a search is being answered just now."""
+        """Whether a question or a search is being answered now."""
         return self._in_progress > 0
 
     def reply(self, request: Request) -> Reply:
-        """What the client would have found by itself; `Declined` where the agent cannot know that."""
+        """The reply that the client would have got without the agent; `Declined` if the agent cannot know it."""
         return call_isolated(lambda: self._reply(request), _refused)
 
     def ask(self, request: AskRequest) -> AskReply:
-        """The answer, with a note for each stream that sees nothing just now; how it was found is logged. Raises EdgememError."""
+        """The answer, with a note for each stream that sees nothing now; the steps to the answer are logged. Raises EdgememError."""
         self._count(1)
         try:
             answered, trace = self._questions.ask(request)
         finally:
             self._count(-1)
         self._session_log.take(trace)
-        blind = (f"{one.stream} sees nothing just now: {one.blind}" for one in self._writer.streams() if one.state == "blind")
+        blind = (f"{one.stream} sees nothing now: {one.blind}" for one in self._writer.streams() if one.state == "blind")
         return AskReply(answer=answered.answer, trace=answered.trace, notes=(*answered.notes, *blind))
 
     def search(self, request: SearchRequest) -> SearchReply:
@@ -95,7 +95,7 @@ class Dispatcher:
 
 
 def _refused(error: Exception) -> Reply:
-    """An error of ours is passed on. After any other error the client tries by itself."""
+    """The reply to an error. One of edgemem's own errors is passed on; after any other error the client tries without the agent."""
     if isinstance(error, EdgememError):
         return Failed(error=type(error).__name__, text=str(error))
     return Declined(why=f"it failed ({type(error).__name__}: {error})"[:500])

@@ -1,4 +1,4 @@
-"""Seeing one source into a memory: the same in the daemon, on the command line and in a program."""
+"""Sees one source into a memory; used by the daemon, the command line and programs."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
 
 MOST_NAME_CHARS = 200
 POSTPONED_S = 10.0
-"""After a recording, no job of its writers begins later than this: who waits for the command waits for what is short only."""
+"""After a recording, no job of its writers begins later than this, so that the user of the command does not wait long."""
 
 
 class IngestRequest(Record, frozen=True):
-    """One source and how to see it."""
+    """A source and how to see it."""
 
     source: str
     recipe: str = ""
-    """"" = the settings'."""
+    """"" = the one of the settings."""
     start_us: int | None = None
     """Wall time of a recording's first frame; None = now minus its length."""
     stream: str = ""
     """"" = the file's or camera's name."""
     subtitles: str = ""
-    """A file, "" = the one beside the recording, "none" = listen."""
+    """A file; "" = the file beside the recording; "none" = use speech recognition."""
     again: bool = False
-    """Also take a recording that is in the memory already."""
+    """Ingest a recording even if it is in the memory already."""
 
 
 def ingest(environment: Environment, memory: Path, request: IngestRequest, feed: Feed, progress: Progress | None = None) -> IngestReport:
-    """See one source to its end into the memory, not twice unless `again`. What can be refused is refused before a byte is written.
+    """See one source to its end into the memory, not twice unless `again`. All possible checks are made before anything is written.
 
     Raises EdgememError.
     """
@@ -95,7 +95,7 @@ def ingest(environment: Environment, memory: Path, request: IngestRequest, feed:
 
 
 def equip(environment: Environment, recipe: Recipe, source: Source, memory: Path, feed: Feed) -> tuple[PipelineParts, list[str]]:
-    """(what sees this source, notes on what it does without): the recipe's parts with the settings' privacy and retention rules."""
+    """(parts of the pipeline, notes on what is missing): the recipe's parts with the privacy and retention rules of the settings."""
     rules = environment.settings.retention
     parts, notes = environment.parts(recipe)
     parts.privacy = Privacy(environment.settings.privacy, rules, memory, source.name)
@@ -106,7 +106,7 @@ def equip(environment: Environment, recipe: Recipe, source: Source, memory: Path
 
 
 def end_forgetting(memory: Path, report: Callable[[str], object]) -> None:
-    """Wipe what an interrupted `forget` left to be wiped. A reader in the way is reported, and no reason not to see."""
+    """Finish the wipe of an interrupted `forget`. If a reader prevents it, this is reported, and seeing starts anyway."""
     if not (memory / schema.DATABASE).exists():
         return
     try:
@@ -116,12 +116,12 @@ def end_forgetting(memory: Path, report: Callable[[str], object]) -> None:
 
 
 def _do_postponed(environment: Environment, store: Store, recipes: dict[str, str]) -> None:
-    """What the writers of these streams' recipes postponed, as far as it is quick."""
+    """Do work that the writers of these streams' recipes postponed, for a short time."""
     PostponedWork(environment, store, lambda: recipes)(time.monotonic() + POSTPONED_S)
 
 
 def _subtitles(request: IngestRequest, source: Source, notes: list[str]) -> Subtitles | None:
-    """What was said, from the file that is named, or from one beside a recording where it can be read; None: listen."""
+    """Subtitles from the named file, or from a readable one beside the recording; None = use speech recognition."""
     named = request.subtitles
     if named not in {"", "none"}:
         return Subtitles(Path(named), source.t0_us)
@@ -134,7 +134,7 @@ def _subtitles(request: IngestRequest, source: Source, notes: list[str]) -> Subt
 
 
 def _nothing_to_do(request: IngestRequest, seen: str, store: Store, tz: str) -> IngestReport:
-    """The report on a recording that is in the memory already; its note explains that."""
+    """The report for a recording that is in the memory already, with a note about that."""
     with store.view() as view:
         stream = next((stream for stream in view.streams() if stream.name == seen), None)
         said = view.utterances(stream=seen)
@@ -147,5 +147,5 @@ def _nothing_to_do(request: IngestRequest, seen: str, store: Store, tz: str) -> 
     return IngestReport(
         stream=seen, frames_seen=0, moments_kept=0, segments=0, documents=0, seconds_of_video=0.0, seconds_spent=0.0,
         disk_bytes=store.disk_bytes(), dropped={},
-        notes=(f'{request.source} is in this memory already, as "{seen}": {kept}; to take it a second time, add --again',),
+        notes=(f'{request.source} is in this memory already, as "{seen}": {kept}; to ingest it a second time, add --again',),
     )  # fmt: skip

@@ -8,15 +8,15 @@ from edgemem.remember.view import View
 from edgemem.serve.results import Shown, TimelineEntry
 
 BESIDE_US = 5 * US
-"""What was said is shown with a moment that is no further from it than this."""
+"""An utterance is shown with a moment that is at most this far from it."""
 WRITTEN = ("event", "fused")
-"""Kinds of documents that tell what happened in a segment."""
+"""Kinds of documents that describe a segment."""
 
 
 def show(view: View, evidence_id: str) -> Shown:
-    """`m<moment>`, `d<document>`, `s<segment>` or `r<relation>` with all that is known of it. Raises UsageError for anything else.
+    """`m<moment>`, `d<document>`, `s<segment>` or `r<relation>` with all known facts. Raises UsageError for anything else.
 
-    What was said has no picture of its own: it is shown with what was seen while it was said.
+    An utterance has no picture: it is shown with the moment that was seen at that time.
     """
     item = _item(view, evidence_id)
     moment_id, text, speaker = _moment_id(view, item), "", None
@@ -33,7 +33,7 @@ def show(view: View, evidence_id: str) -> Shown:
 
 
 def timeline(view: View, from_us: int | None = None, to_us: int | None = None, stream: str | None = None) -> tuple[TimelineEntry, ...]:
-    """The segments that overlap a stretch of time, in the order of their beginning."""
+    """The segments that overlap a time range, in order of their beginning."""
     found = view.documents(kinds=WRITTEN, from_us=from_us, to_us=to_us, stream=stream)
     documents = {document.segment_id: document for document in found if document.segment_id is not None}
     return tuple(
@@ -49,12 +49,12 @@ def _item(view: View, evidence_id: str) -> Moment | Document | Segment | Relatio
     find = {"m": view.moment, "d": view.document, "s": view.segment, "r": view.relation}[kind]
     item: Moment | Document | Segment | Relation | None = find(int(number[:18]))
     if item is None:
-        raise UsageError(f"this memory has no {evidence_id}: it was never there, or it has faded")
+        raise UsageError(f"this memory has no {evidence_id}: it never existed, or it was evicted")
     return item
 
 
 def _moment_id(view: View, item: Moment | Document | Segment | Relation) -> int | None:
-    """The moment that proves it."""
+    """The moment that is its evidence."""
     if isinstance(item, Moment):
         return item.id
     if isinstance(item, Document):
@@ -74,6 +74,6 @@ def _with_moment(view: View, shown: Shown, moment_id: int) -> Shown:
 
 
 def _seen_at(view: View, item: Document | Relation) -> int | None:
-    """The moment nearest to the middle of what was said or done, if it was not long before or after."""
+    """The moment nearest to the middle of a document or relation, if it is within `BESIDE_US`."""
     near = view.nearest((item.t0_us + item.t1_us) // 2, item.stream)
     return near.id if near and item.t0_us - BESIDE_US <= near.t_us <= item.t1_us + BESIDE_US else None

@@ -1,4 +1,4 @@
-"""`Memory`: the front door for programs. The command line and the daemon use the same services."""
+"""`Memory`: the interface for programs. The command line and the daemon use the same services."""
 
 from __future__ import annotations
 
@@ -51,38 +51,38 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Reply)
 
 Time = int | str | datetime
-"""A time: microseconds since 1970 UTC, ISO 8601 text, or a datetime. Without a zone it is in the zone of the settings."""
+"""A time: microseconds since 1970 UTC, ISO 8601 text, or a datetime. Without a time zone, that of the settings is used."""
 SearchChannel = Literal["frame", "event", "text", "speech", "entity", "any"]
 
 NAME_WAIT_S = 60.0
 FORGET_WAIT_S = 3600.0
-"""Streams are suspended, a large file is wiped: how long the agent is waited for. It goes on when the caller ends meanwhile."""
+"""Longest wait for the agent to forget: it suspends the streams and wipes a large file. It continues even if the caller ends."""
 SEARCH_WAIT_S = 60.0
-"""How long a search of the agent is waited for; a question gets `models.seconds_per_question` besides."""
+"""Longest wait for a search by the agent; for a question `models.seconds_per_question` is added."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """An answer with everything around it."""
+class TracedAnswer:
+    """An answer, its trace and its notes."""
 
     answer: Answer
     trace: str
-    """How it was found, step by step, where that was asked for."""
+    """How it was found, step by step, if requested."""
     notes: tuple[str, ...]
-    """About the question and the agent; the answer has notes of its own."""
+    """Notes about the question and the agent; the answer has its own notes."""
     _memory: Path
     _unlogged: Trace | None
 
     def log(self) -> str:
-        """Store how the answer was found, unless the agent did; "" or one line on why that cannot be."""
+        """Store how the answer was found, unless the agent did; returns "" or one line on why that is not possible."""
         return "" if self._unlogged is None else keep_if_free(self._memory, self._unlogged)
 
 
 class Memory:
-    """A memory: take in recordings and cameras, ask, search, look at evidence, forget.
+    """A memory: ingest recordings and cameras, ask, search, show evidence, forget.
 
-    Where an agent (`edgemem run`) holds the memory, it answers; else this process does, with the same result. Several threads may ask
-    and search at once; one process at a time may take in and forget.
+    If an agent (`edgemem run`) has the memory open, it answers; else this process does, with the same result. Several threads may ask and
+    search at the same time; only one process at a time may ingest and forget.
 
     >>> from edgemem import Memory
     >>> with Memory.open("walk.memory") as memory:
@@ -93,7 +93,7 @@ class Memory:
     """
 
     def __init__(self, directory: str | Path, environment: Environment, report: Callable[[str], object] = lambda _: None) -> None:
-        """With an environment that exists already. `report` gets lines for a person, such as that an agent does not respond."""
+        """Use an existing environment. `report` is called with messages for a person, for example that an agent does not respond."""
         self.directory = Path(directory)
         self.environment = environment
         self.feed = Feed()
@@ -102,13 +102,13 @@ class Memory:
 
     @classmethod
     def open(cls, directory: str | Path, *, config: str | Path | None = None, overrides: Iterable[str] = ()) -> Self:
-        """The memory in `directory`, which `ingest` makes if it is not there.
+        """The memory in `directory`; `ingest` creates it if it does not exist.
 
         `config` is a settings file (default: `EDGEMEM_CONFIG`, else the defaults), `overrides` are settings such as "budget.disk=64MiB".
         Raises UsageError for wrong settings.
         """
         environment = Environment.load(None if config is None else Path(config), overrides)
-        assert environment.settings is not None  # refused now, not with the first question
+        assert environment.settings is not None  # raise errors now, not at the first question
         return cls(directory, environment)
 
     def __enter__(self) -> Self:
@@ -118,7 +118,7 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """End the subscriptions. What was taken in and asked is stored already. Calling it twice does nothing."""
+        """End the subscriptions. All data is stored already. Calling it twice does nothing."""
         self.feed.close()
 
     def ingest(
@@ -132,11 +132,11 @@ class Memory:
         again: bool = False,
         progress: Progress | None = None,
     ) -> IngestReport:
-        """Remember one source to its end: a video, a recording of sound, a folder of pictures, a camera ("0"), or a URL ("rtsp://...").
+        """Ingest one source to its end: a video, a recording of sound, a folder of pictures, a camera ("0"), or a URL ("rtsp://...").
 
         `start` is the wall time of a recording's first frame (default: now minus its length), `stream` the name of its stream (default: the
-        file's), `subtitles` a file with what was said ("none": listen). A recording that is in the memory already is taken again only with
-        `again`. `progress(done_us, total_us)` is called after each frame; the total of a live source is None.
+        file's), `subtitles` a subtitle file ("none": use speech recognition). A recording that is in the memory already is ingested again
+        only with `again`. `progress(done_us, total_us)` is called after each frame; the total of a live source is None.
 
         Raises SourceError for a source that cannot be read, UsageError, MemoryDirError.
         """
@@ -154,16 +154,16 @@ class Memory:
         again: bool = False,
         progress: Callable[[str, int, int | None], None] | None = None,
     ) -> Iterator[Ingested]:
-        """Remember several sources, one after the other; yields what became of each. One that fails does not stop the others.
+        """Ingest several sources, one after the other; yields the result of each. If one fails, the others continue.
 
-        What concerns all of them does: an interruption, a memory that cannot be written. `progress` gets the source, too. Raises UsageError
-        for a wrong recipe.
+        An interruption, or a memory that cannot be written, stops all of them. `progress` gets the source too. Raises UsageError for a
+        wrong recipe.
         """
         self.environment.recipe(recipe)
         stopped = ""
         for source in map(str, sources):
             if stopped:
-                yield Ingested(source=source, error=f"{source}: not taken in: {stopped}")
+                yield Ingested(source=source, error=f"{source}: not ingested: {stopped}")
                 continue
             advance = None if progress is None else _named(progress, source)
             try:
@@ -185,11 +185,10 @@ class Memory:
         planner: str = "",
         session: str = "",
     ) -> Answer:
-        """Answer from the memory, with the evidence that proves it; the status is "abstained" where nothing does.
+        """Answer from the memory, with evidence; the status is "abstained" if there is none.
 
-        `options`: the possible answers to choose from. `as_of`: answer as if it were then; nothing that became known later is read.
-        `session`: the number of the session that the question goes on about, or "last".
-        Raises UsageError for an empty question, MemoryDirError where there is no memory.
+        `options`: the possible answers. `as_of`: answer as of that time; nothing that became known later is read. `session`: the number of
+        the session that the question continues, or "last". Raises UsageError for an empty question, MemoryDirError if there is no memory.
         """
         asked = self.ask_traced(question, options=options, as_of=as_of, recipe=recipe, planner=planner, session=session, trace=False)
         asked.log()
@@ -205,8 +204,8 @@ class Memory:
         planner: str = "",
         session: str = "",
         trace: bool = True,
-    ) -> Asked:
-        """Like `ask`, with a text that says step by step how the answer was found. It is stored when `Asked.log` is called."""
+    ) -> TracedAnswer:
+        """Like `ask`, with a text that shows step by step how the answer was found. `TracedAnswer.log` stores it."""
         if not question.strip():
             raise UsageError('the question is empty; ask something, such as "where did I leave my keys?"')
         as_of_us = self._us(as_of)
@@ -223,7 +222,7 @@ class Memory:
         )
         reply, unlogged = self._answered(request)
         cut = [f"only the first {MAX_QUESTION_CHARS} characters of the question were read"] if len(question) > MAX_QUESTION_CHARS else []
-        return Asked(reply.answer, reply.trace, (*cut, *reply.notes), self.directory, unlogged)
+        return TracedAnswer(reply.answer, reply.trace, (*cut, *reply.notes), self.directory, unlogged)
 
     def search(
         self,
@@ -249,12 +248,12 @@ class Memory:
         return reply.evidence
 
     def show(self, evidence_id: str) -> Shown:
-        """A piece of evidence by its id, such as "m12": what is known of it, and its picture as JPEG. Raises UsageError, MemoryDirError."""
+        """A piece of evidence by its id, such as "m12": all known facts, and its picture as JPEG. Raises UsageError, MemoryDirError."""
         with open_view(self.directory) as view:
             return lookup.show(view, evidence_id)
 
     def timeline(self, *, from_: Time | None = None, to: Time | None = None, stream: str | None = None) -> tuple[TimelineEntry, ...]:
-        """The segments of that time in order, with what was written about each. Raises MemoryDirError."""
+        """The segments of that time in order, with the text about each. Raises MemoryDirError."""
         with open_view(self.directory) as view:
             return lookup.timeline(view, self._us(from_), self._us(to), stream)
 
@@ -269,15 +268,15 @@ class Memory:
         recipe: str = "",
         dry_run: bool = False,
     ) -> Receipt:
-        """Forget for good, in exactly one way: a stretch of time, an entity, a stream, or pieces of evidence. There is no undo.
+        """Forget permanently, in exactly one way: a time range, an entity, a stream, or pieces of evidence. There is no undo.
 
-        What is left of a segment is described anew with the writers of the recipe. `dry_run` only counts. Raises UsageError for what the
-        memory does not have, MemoryDirError.
+        The writers of the recipe describe again what is left of a segment. `dry_run` only counts. Raises UsageError if the memory does not
+        have what is named, MemoryDirError.
         """
         if sum((from_ is not None or to is not None, bool(entity), bool(stream), bool(evidence))) != 1:
             raise UsageError("say what to forget in one way: from_ with to, entity, stream or evidence")
         if (from_ is None) != (to is None):
-            raise UsageError("from_ and to belong together: give both ends of what to forget")
+            raise UsageError("give both from_ and to: the two ends of the time range to forget")
         from_us, to_us = self._span(from_, to)
         wanted = Wanted(from_us=from_us, to_us=to_us, entity=entity, stream=stream, evidence=tuple(evidence))
         request = ForgetRequest(wanted=wanted, recipe=recipe or self.environment.settings.recipe)
@@ -289,7 +288,7 @@ class Memory:
         return (reply or admin.forget(self.directory, request, self.environment)).receipt
 
     def name_voice(self, number: int, name: str) -> int:
-        """Say that the voice "speaker <number>" is `name`, "" to take that back; returns how many utterances it has. Raises UsageError."""
+        """Name the voice "speaker <number>" `name`; "" removes the name. Returns how many utterances it has. Raises UsageError."""
         request = NameRequest(number=number, known_us=now_us(), name=name)
         reply = self._called(request, NameReply, NAME_WAIT_S, "")
         if reply is None:
@@ -300,20 +299,20 @@ class Memory:
         return reply.utterances
 
     def stats(self) -> Stats:
-        """How much is remembered, from when, and what it takes on disk. Raises MemoryDirError."""
+        """Number of stored items, their times, and the size on disk. Raises MemoryDirError."""
         with open_view(self.directory) as view:
             stats = view.stats()
         return msgspec.structs.replace(stats, budget_bytes=stats.budget_bytes or parse_bytes(self.environment.settings.budget.disk))
 
     def subscribe(self, *kinds: type[Event], size: int = SIZE) -> Subscription:
-        """Events of what this object does from now on: segments that it stores, questions that it answers (no kind named: all).
+        """Events of this object from now on: stored segments, answered questions (no kind given: all).
 
-        At most `size` wait; more push out the oldest, which `Subscription.lost` counts. What an agent sees goes to its own services.
+        At most `size` wait; more drop the oldest, which `Subscription.lost` counts. Events of an agent go to its own services.
         """
         return self.feed.subscribe(*kinds, size=size)
 
     def _answered(self, request: AskRequest) -> tuple[AskReply, Trace | None]:
-        """The reply, and what is still to be logged of it."""
+        """The reply, and its trace if it must still be logged."""
         reply = self._of_agent(request, AskReply, SEARCH_WAIT_S + self.environment.settings.models.seconds_per_question)
         if reply is None:
             return self._questions.ask(request)
@@ -328,7 +327,7 @@ class Memory:
         return self._called(sent, kind, wait_s, "; the memory was read without it")
 
     def _called(self, request: Request, kind: type[R], wait_s: float, then: str) -> R | None:
-        """The agent's reply; None when there is none, which is reported unless nothing is wrong."""
+        """The agent's reply; None if there is none, which is reported unless it is expected."""
         try:
             return call(self.directory, request, kind, wait_s)
         except AgentUnavailable as unavailable:
@@ -355,5 +354,5 @@ def _named(progress: Callable[[str, int, int | None], None], source: str) -> Pro
 
 
 def _recipe_anywhere(recipe: str) -> str:
-    """The recipe as the agent finds it, whose working directory is another one."""
+    """The recipe with an absolute path, because the agent has another working directory."""
     return str(Path(recipe).resolve()) if re.search(r"[/.]", recipe) else recipe

@@ -1,9 +1,9 @@
-"""What goes over the agent's socket: one JSON object a line, bounded, between processes of one user on one machine.
+"""The messages on the agent's socket: one JSON object per line, with a size limit, between processes of one user on one machine.
 
-The client sends a request. The agent replies `Working` at once, so that the client knows whether it hangs, and then the reply. The agent
-answers exactly what the client would have answered by itself. The request carries what the answer depends on (recipe, planner, time zone).
-Of the other settings (engines, language models, plugins) it carries only a digest; where that differs the client answers by itself. So no
-key of a language model ever crosses the socket.
+The client sends a request. The agent replies `Working` at once, so that the client knows that it does not hang, and then sends the reply.
+It is exactly the answer that the client would give without an agent. The request contains what the answer depends on (recipe, planner, time
+zone). Of the other settings (engines, language models, plugins) it contains only a digest; if that differs, the client answers without the
+agent. So no key of a language model is ever sent over the socket.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from edgemem.records import Answer, Evidence, Record
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 
 SOCKET = "agent.sock"
-"""File in the memory's directory: the directory is enough to find its agent."""
+"""File in the memory's directory, so that the directory is enough to find the agent."""
 REQUEST_BYTES = 256 << 10
-"""Room for a hundred options of two thousand letters."""
+"""Enough for a hundred options of two thousand letters."""
 REPLY_BYTES = 8 << 20
 MAX_QUESTION_CHARS = 4_000
-"""A longer question is cut here, which the notes say. The time that parsing takes grows with the length."""
+"""A longer question is cut to this length, with a note. The time for parsing grows with the length."""
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_QUESTION_CHARS)]
 Name = Annotated[str, msgspec.Meta(max_length=4096)]
 
 
 class _Request(Record, frozen=True, forbid_unknown_fields=True, tag_field="method"):
-    """Base of what may be asked."""
+    """Base of requests."""
 
 
 class AskRequest(_Request, frozen=True, tag="ask"):
-    """Answer a question. `as_of_us` None: from everything that is known."""
+    """Answer a question. `as_of_us` None: use everything that is known."""
 
     question: Text
     asked_us: int
@@ -49,13 +49,13 @@ class AskRequest(_Request, frozen=True, tag="ask"):
     tz: Name = "UTC"
     recipe: Name = "default"
     planner: Name = ""
-    """"" = the recipe's."""
+    """"" = the one of the recipe."""
     trace: bool = False
-    """Also say step by step how the answer was found."""
+    """Whether to return step by step how the answer was found."""
     session: Name = ""
-    """Number of the session that the question goes on about, or "last"."""
+    """Number of the session that the question continues, or "last"."""
     settings: str = ""
-    """`Environment.digest` of the asking side."""
+    """`Environment.digest` of the client."""
 
 
 class SearchRequest(_Request, frozen=True, tag="search"):
@@ -71,38 +71,38 @@ class SearchRequest(_Request, frozen=True, tag="search"):
 
 
 class NameRequest(_Request, frozen=True, tag="name"):
-    """Give a voice a name."""
+    """Name a voice."""
 
     number: Annotated[int, msgspec.Meta(ge=0)]
     known_us: int
     name: Text = ""
-    """"" = it has only its number again."""
+    """"" = remove its name."""
 
 
 class ForgetRequest(_Request, frozen=True, tag="forget"):
-    """Forget for good, and describe what is left with the writers of the recipe."""
+    """Forget permanently; the writers of the recipe describe what is left."""
 
     wanted: Wanted
     recipe: Name = "default"
 
 
 class StatusRequest(_Request, frozen=True, tag="status"):
-    """What the agent and its streams are doing."""
+    """Ask for the status of the agent and its streams."""
 
 
 Request = AskRequest | SearchRequest | NameRequest | ForgetRequest | StatusRequest
 
 
 class _Reply(Record, frozen=True, tag_field="reply"):
-    """Base of what may come back."""
+    """Base of replies."""
 
 
 class Working(_Reply, frozen=True, tag="working"):
-    """The request was understood; the reply follows."""
+    """The request was accepted; the reply follows."""
 
 
 class AskReply(_Reply, frozen=True, tag="answered"):
-    """An answer, and on request how it was found. `notes` are about the agent, such as a camera that is blind."""
+    """An answer, and its trace if requested. `notes` are about the agent, for example that a camera sees nothing."""
 
     answer: Answer
     trace: str = ""
@@ -116,13 +116,13 @@ class SearchReply(_Reply, frozen=True, tag="hits"):
 
 
 class NameReply(_Reply, frozen=True, tag="named"):
-    """How many utterances that voice has."""
+    """Number of utterances of that voice."""
 
     utterances: int
 
 
 class ForgetReply(_Reply, frozen=True, tag="forgotten"):
-    """What is gone."""
+    """What was forgotten."""
 
     receipt: Receipt
 
@@ -136,14 +136,14 @@ class AgentStatus(_Reply, frozen=True, tag="status"):
 
 
 class Failed(_Reply, frozen=True, tag="failed"):
-    """The error that the client would have met by itself: class of `edgemem.errors`, and its line of text."""
+    """The error that the client would have got without the agent: a class of `edgemem.errors`, and its message."""
 
     error: str
     text: str
 
 
 class Declined(_Reply, frozen=True, tag="declined"):
-    """The agent does not answer this; the client may, by itself. `expected`: nothing is wrong, so nobody needs to know."""
+    """The agent does not answer this request; the client may do it. `expected`: this is normal and is not reported."""
 
     why: str
     expected: bool = False
@@ -156,12 +156,12 @@ _REPLY: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 
 def decode_request(data: bytes) -> Request:
-    """JSON -> request; unknown keys are refused. Raises msgspec.DecodeError."""
+    """Converts JSON to a request; unknown keys are refused. Raises msgspec.DecodeError."""
     return _REQUEST.decode(data)
 
 
 def decode_reply(data: bytes) -> Reply:
-    """JSON -> reply. Raises msgspec.DecodeError."""
+    """Converts JSON to a reply. Raises msgspec.DecodeError."""
     return _REPLY.decode(data)
 
 
@@ -174,7 +174,7 @@ class LineSocket:
         self._rest = b""
 
     def read(self, timeout_s: float) -> bytes | None:
-        """The next line; None when the connection was closed. Raises TimeoutError, ValueError for a line that is too long, OSError."""
+        """The next line; None if the connection was closed. Raises TimeoutError, ValueError for a line that is too long, OSError."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._rest:
             if len(self._rest) > self._most:
@@ -193,16 +193,16 @@ class LineSocket:
         return line
 
     def write(self, message: Request | Reply, timeout_s: float) -> None:
-        """Send one message. Raises TimeoutError when the other side does not take it, OSError."""
+        """Send one message. Raises TimeoutError if the other side does not read it, and OSError."""
         self._connection.settimeout(timeout_s)
         self._connection.sendall(msgspec.json.encode(message) + b"\n")
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """The user on the other side, as the kernel knows it. Raises OSError where the system cannot tell (not Linux)."""
+    """Id of the user on the other side, from the kernel. Raises OSError if the system does not provide it (not Linux)."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
-        raise OSError("this system cannot tell which user is on the other side of a socket")
+        raise OSError("this system does not provide the user on the other side of a socket")
     _, uid, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size))
     return int(uid)
 
@@ -213,7 +213,7 @@ _CREDENTIALS = struct.Struct("iII")
 
 @contextmanager
 def directory_handle(directory: Path) -> Iterator[int]:
-    """A handle of the directory, for `address` and `dir_fd`. Raises OSError where there is no such directory."""
+    """A handle of the directory, for `address` and `dir_fd`. Raises OSError if there is no such directory."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield handle
@@ -222,5 +222,7 @@ def directory_handle(directory: Path) -> Iterator[int]:
 
 
 def address(handle: int) -> str:
-    """Of the socket in a directory: through its handle, because a path may have any length and the kernel takes 107 bytes."""
+    """Address of the socket in a directory. It uses the directory's handle, because the kernel allows only 107 bytes and a path may be
+    longer.
+    """
     return f"/proc/self/fd/{handle}/{SOCKET}"

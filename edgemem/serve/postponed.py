@@ -1,4 +1,4 @@
-"""Work that writers postponed until the board is idle: it is done with the writers of the recipes that see the streams."""
+"""Does work that writers postponed until the board is idle, with the writers of the recipes of the streams."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Made:
 
 
 class PostponedWork:
-    """Does the jobs of one memory in one thread. `recipes` gives the recipe of each stream, by the stream's name."""
+    """Does the jobs of one memory in one thread. `recipes` returns the recipe of each stream, by the name of the stream."""
 
     def __init__(self, environment: Environment, store: Store, recipes: Callable[[], Mapping[str, str]]) -> None:
         self._environment, self._store, self._recipes = environment, store, recipes
@@ -36,8 +36,8 @@ class PostponedWork:
         self._released = False
 
     def __call__(self, deadline_s: float) -> bool:
-        """Do jobs that are due; begin none after `time.monotonic()` reached the deadline. True when there may be more. Raises UsageError
-        where a recipe cannot be used (any more), MemoryDirError.
+        """Do jobs that are due; begin none after `time.monotonic()` reached the deadline. True if there may be more. Raises UsageError if a
+        recipe cannot be used (any more), and MemoryDirError.
         """
         made = {stream: self._of(recipe) for stream, recipe in self._recipes().items()}
         writers = [writer for one in made.values() for writer in one.writers]
@@ -52,7 +52,7 @@ class PostponedWork:
         return True
 
     def _of(self, name: str) -> _Made:
-        """Made once, and again when the recipe changed."""
+        """The writers of a recipe; made once, and again when the recipe changed."""
         recipe, made = self._environment.recipe(name), self._made.get(name)
         if made is None or made.recipe is not recipe:
             writers = tuple(
@@ -62,7 +62,7 @@ class PostponedWork:
         return made
 
     def _embedder(self, recipe: Recipe) -> TextEmbedder | None:
-        """None where the recipe or this machine has none, of which the run of each stream has a note."""
+        """None if the recipe or this machine has none; the run of each stream has a note about that."""
         engines = self._environment.engines
         if not recipe.embed_text or not engines.has("embed_text"):
             return None
@@ -74,7 +74,7 @@ class PostponedWork:
         return embedder
 
     def _release(self) -> None:
-        """Jobs that an earlier process began and did not end are due now: nobody else writes this memory."""
+        """Make jobs due that an earlier process began and did not end: no other process writes this memory."""
         if not self._released:
             with self._store.transaction() as tx:
                 tx.release_jobs()

@@ -1,4 +1,4 @@
-"""Answers requests about one memory: the same service in the agent and in a process that does without one, so that both say the same."""
+"""Answers requests about one memory. The agent and processes without an agent use the same service, so that they give the same answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class QuestionService:
-    """Each request is answered on a view of its own, with the kit of its recipe: several threads may ask at once."""
+    """Each request is answered with its own view and the kit of its recipe: several threads may ask at the same time."""
 
     def __init__(self, memory: Path, environment: Environment, feed: Feed) -> None:
         self._memory = memory
@@ -32,7 +32,7 @@ class QuestionService:
         self._feed = feed
 
     def ask(self, request: AskRequest) -> tuple[AskReply, Trace]:
-        """The answer, and what led to it. Raises EdgememError."""
+        """The answer and its trace. Raises EdgememError."""
         with open_view(self._memory, request.as_of_us) as view:
             question = Question(
                 text=request.question, asked_us=request.asked_us, as_of_us=view.as_of_us, options=request.options, tz=request.tz

@@ -1,6 +1,6 @@
 """Every JSON object that edgemem prints or sends, in one place. Their keys are fixed: scripts depend on them.
 
-Times become ISO 8601 UTC with milliseconds, offsets seconds from the start of the stream.
+Times are ISO 8601 UTC with milliseconds, offsets are seconds from the start of the stream.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from edgemem.remember.results import SessionHead, SessionLog, Stats
 from edgemem.serve.results import Ingested, IngestReport, Shown, TimelineEntry
 
 Json = dict[str, Any]
-"""A JSON object, its keys in the order in which they are printed."""
+"""A JSON object; its keys are in print order."""
 
 _MOST_SEEN = 12
-"""Things seen in a picture that are listed, the surest first."""
+"""Most observations of a picture that are listed, the most probable first."""
 
 
 def evidence_json(item: Evidence) -> Json:
-    """The evidence object of every output."""
+    """A piece of evidence, the same in every output."""
     return {
         "id": item.id,
         "channel": item.channel,
@@ -59,7 +59,7 @@ def search_json(query: str, hits: Iterable[Evidence]) -> Json:
 
 
 def shown_json(shown: Shown) -> Json:
-    """A piece of evidence and what is known of it; the keys depend on its kind. Its picture goes to a file, not in here."""
+    """A piece of evidence with all known facts; the keys depend on its kind. Its picture is written to a file and is not included."""
     item = shown.item
     kind = item.kind if isinstance(item, Document) else type(item).__name__.lower()
     facts: Json = {"id": shown.id, "kind": kind, "stream": item.stream}
@@ -87,7 +87,7 @@ def _relation_facts(item: Relation) -> Json:
 
 
 def _quoted(quote: Quote) -> str:
-    """Its words, and where they stand."""
+    """The words of a quote, and the id of their source."""
     number = quote.document_id if quote.document_id is not None else quote.moment_id
     where = "" if number is None else f" ({'d' if quote.document_id is not None else 'm'}{number})"
     return f'"{quote.text}"{where}'
@@ -102,7 +102,7 @@ def _seen_facts(shown: Shown) -> Json:
 
 
 def timeline_json(entries: Iterable[TimelineEntry]) -> Json:
-    """What happened, in order."""
+    """Segments with their texts, in order."""
     return {"events": [_entry_json(entry) for entry in entries]}
 
 
@@ -126,7 +126,7 @@ def ingests_json(results: Iterable[Ingested]) -> Json:
 
 
 def stats_json(stats: Stats) -> Json:
-    """How much is remembered, from when, and what it takes on disk."""
+    """Number of stored items, their times, and the size on disk."""
     return {
         "disk_bytes": stats.disk_bytes,
         "budget_bytes": stats.budget_bytes,
@@ -142,7 +142,7 @@ def stats_json(stats: Stats) -> Json:
 
 
 def receipt_json(receipt: Receipt, *, dry_run: bool) -> Json:
-    """What was forgotten, or would be; "receipt" is null where nothing was."""
+    """What was forgotten, or would be; "receipt" is null if nothing was."""
     return {
         "receipt": receipt.id or None, "moments": receipt.moments, "documents": receipt.documents, "relations": receipt.relations,
         "bytes": receipt.bytes, "dry_run": dry_run,
@@ -150,12 +150,12 @@ def receipt_json(receipt: Receipt, *, dry_run: bool) -> Json:
 
 
 def named_json(number: int, name: str, utterances: int) -> Json:
-    """A voice that got a name; "name" is null where it was taken back."""
+    """A voice that got a name; "name" is null if its name was removed."""
     return {"speaker": number, "name": name or None, "utterances": utterances}
 
 
 def sessions_json(heads: Iterable[SessionHead]) -> Json:
-    """Questions and answers, the newest first."""
+    """Questions and answers, newest first."""
     return {"sessions": [{**msgspec.to_builtins(head), "asked": to_iso(head.asked_us)} for head in heads]}
 
 

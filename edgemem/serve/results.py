@@ -1,4 +1,4 @@
-"""What the front door gives back beside the nouns: reports, timeline entries, opened evidence."""
+"""Results of `Memory` other than the basic records: reports, timeline entries, opened evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["IngestReport", "Ingested", "Shown", "TimelineEntry"]
 
 
 class Ingested(Record, frozen=True):
-    """What became of one of several sources: a report, or one line on why it failed."""
+    """The result of one of several sources: a report, or one line on why it failed."""
 
     source: str
     report: IngestReport | None = None
@@ -17,7 +17,7 @@ class Ingested(Record, frozen=True):
 
 
 class TimelineEntry(Record, frozen=True):
-    """A segment, how many of its moments are left, and what was written about it."""
+    """A segment, the number of its moments that are left, and the documents about it."""
 
     segment: Segment
     moments: int
@@ -25,22 +25,22 @@ class TimelineEntry(Record, frozen=True):
 
     @property
     def text(self) -> str:
-        """What was written about it, or ""."""
+        """The text of the documents about it, or ""."""
         return self.document.text if self.document is not None else ""
 
 
 class Shown(Record, frozen=True):
-    """A piece of evidence and what is known of it."""
+    """A piece of evidence with all known facts."""
 
     id: str
     item: Moment | Document | Segment | Relation
     text: str = ""
-    """Of a document, or what was written about a segment."""
+    """The text of a document, or of the documents about a segment."""
     speaker: str | None = None
-    """Who said it, "" while nobody knows; None for what was not said."""
+    """Who said it, "" if unknown; None if it is no utterance."""
     moment: Moment | None = None
-    """The moment whose picture shows it; for what was said or done the nearest one, if it is near."""
+    """The moment whose picture shows it; for an utterance or a relation the nearest one, if it is near."""
     observations: tuple[Observation, ...] = ()
-    """What was seen and read in that picture."""
+    """What was seen and read in the picture."""
     picture: bytes | None = None
-    """JPEG; None where there is none or it has faded."""
+    """JPEG; None if there is none, or it was evicted."""

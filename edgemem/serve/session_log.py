@@ -1,4 +1,6 @@
-"""Stores what a question leaves behind: its session, and what its tools wrote. Done after the answer was given: none waits for it."""
+"""Stores the session of a question, and what its tools wrote. This is done after the answer was given, so that the user does not wait for
+it.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _WAITING = 64
-"""Sessions that may wait for the store; further ones are not stored, which the log says."""
+"""Most sessions that may wait for the store; more are not stored, which is logged."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """How one question was answered. `embedder` embeds what its tools wrote; asked for only if they did."""
+    """How one question was answered. `embedder` returns the embedder for what its tools wrote; it is called only if they wrote."""
 
     log: NewSession
     session: Session
@@ -45,7 +47,7 @@ def keep(store: Store, trace: Trace) -> None:
 
 
 def keep_if_free(memory: Path, trace: Trace) -> str:
-    """Keep it if no other process writes the memory just now, under the cap it has; "" or one line on why not."""
+    """Store it if no other process writes the memory now, within its cap; returns "" or one line on why not."""
     if is_paused(memory):
         return "the memory is paused"
     try:
@@ -59,7 +61,7 @@ def keep_if_free(memory: Path, trace: Trace) -> str:
 
 
 class SessionLogger:
-    """Keeps the traces of an agent's questions in a thread of its own, so that no answer waits for the store."""
+    """Stores the traces of an agent's questions in a separate thread, so that no answer waits for the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -68,14 +70,14 @@ class SessionLogger:
         self._thread.start()
 
     def take(self, trace: Trace) -> None:
-        """Returns at once."""
+        """Add a trace; returns at once."""
         try:
             self._traces.put_nowait(trace)
         except queue.Full:
-            _log.warning("too many questions at once: the trace of one is not kept")
+            _log.warning("too many questions at the same time: the trace of one is not stored")
 
     def close(self) -> None:
-        """Keep what still waits. The store must be open until then."""
+        """Store the waiting traces. The store must be open until then."""
         self._traces.put(None)
         self._thread.join()
 
@@ -86,4 +88,4 @@ class SessionLogger:
             try:
                 keep(self._store, trace)
             except EdgememError as error:
-                _log.warning("the trace of a question is not kept: %s", error)
+                _log.warning("the trace of a question is not stored: %s", error)

@@ -1,4 +1,4 @@
-"""The agent's side of the socket: bounded threads, bounded lines, time-outs; only the user who runs the agent is served."""
+"""The agent's side of the socket, with limits for threads, line length and time; only the user who runs the agent is served."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ from edgemem.serve.messages import (
 )
 
 SLOTS = 4
-"""Requests that are answered at once. When all slots are taken a client is refused soon, and reads the memory by itself."""
+"""Requests that are answered at the same time. When all slots are in use, a client is refused soon and reads the memory without the
+agent."""
 TIMEOUT_S = 5.0
-"""For a request to arrive whole, for a reply to be taken, and between two requests of one connection."""
+"""Time limit for a request to arrive, for a reply to be read, and between two requests of one connection."""
 _SLOT_S = 0.25
-"""How long a client waits for a slot before it is refused: the one before may not have closed its connection yet."""
+"""How long a client waits for a slot before it is refused: the previous client may not have closed its connection yet."""
 _REFUSE_S = 0.1
 """How long refusing one client may delay the others."""
 _STOP_S = 2.0
 """How long a stop waits for requests that are being answered."""
 
 
-class Server:
-    """Listens at `agent.sock` in the memory's directory. Its owner must hold the memory's writer lock: a socket found there is stale.
+class SocketServer:
+    """Listens at `agent.sock` in the memory's directory. The caller must hold the memory's writer lock, so an existing socket is stale.
 
-    `reply` is called in several threads at once and must not raise. `uid`: the only user who is served (default: our own).
+    `reply` is called in several threads at the same time and must not raise. `uid`: the only user who is served (default: our own).
     """
 
     def __init__(self, directory: Path, reply: Callable[[Request], Reply], *, uid: int | None = None, timeout_s: float = TIMEOUT_S) -> None:
@@ -58,13 +59,13 @@ class Server:
         self._socket: socket.socket | None = None
 
     def open(self) -> None:
-        """Begin to listen. Raises OSError where the file system or the system has no such sockets."""
+        """Begin to listen. Raises OSError if the file system or the operating system has no such sockets."""
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with directory_handle(self._directory) as handle:
                 _clear(handle)
                 listening.bind(address(handle))
-                os.chmod(SOCKET, 0o600, dir_fd=handle)  # nobody can connect before `listen`
+                os.chmod(SOCKET, 0o600, dir_fd=handle)  # no client can connect before `listen`
             listening.listen(16)
         except BaseException:
             listening.close()
@@ -73,7 +74,7 @@ class Server:
         threading.Thread(target=self._accept, args=(listening,), name="edgemem-socket", daemon=True).start()
 
     def close(self) -> None:
-        """Stop listening, wait a moment for requests in progress, close the other connections. Calling it twice does nothing."""
+        """Stop listening, wait a short time for requests in progress, close the other connections. Calling it twice does nothing."""
         listening, self._socket = self._socket, None
         if listening is None:
             return
@@ -81,7 +82,7 @@ class Server:
         with contextlib.suppress(OSError):
             (self._directory / SOCKET).unlink()
         with contextlib.suppress(OSError):
-            listening.shutdown(socket.SHUT_RDWR)  # wakes `accept`
+            listening.shutdown(socket.SHUT_RDWR)  # ends `accept`
         listening.close()
         deadline = time.monotonic() + _STOP_S
         with self._changed:
@@ -98,7 +99,7 @@ class Server:
             except OSError:
                 if self._closed:
                     return
-                time.sleep(0.1)  # out of file handles: what is open ends some time
+                time.sleep(0.1)  # no file handles left: wait until some connections end
                 continue
             if self._allowed(connection) and self._free.acquire(timeout=_SLOT_S):
                 threading.Thread(target=self._serve, args=(connection,), name="edgemem-answer", daemon=True).start()
@@ -112,12 +113,12 @@ class Server:
             return False
 
     def _refuse(self, connection: socket.socket) -> None:
-        why = "it answers other questions just now" if self._allowed(connection) else "it serves only the user who runs it"
+        why = "it is busy with other questions" if self._allowed(connection) else "it serves only the user who runs it"
         with connection, contextlib.suppress(OSError, ValueError):
             line = LineSocket(connection, REQUEST_BYTES)
             line.write(Declined(why=why), _REFUSE_S)
             connection.shutdown(socket.SHUT_WR)
-            line.read(_REFUSE_S)  # closing before the request is read would discard our reply
+            line.read(_REFUSE_S)  # closing the connection before the request is read would discard our reply
 
     def _serve(self, connection: socket.socket) -> None:
         with self._changed:
@@ -134,7 +135,7 @@ class Server:
             self._free.release()
 
     def _answer_one(self, line: LineSocket) -> bool:
-        """One request and its reply; False when the connection is to be closed."""
+        """Answer one request; False if the connection must be closed."""
         try:
             data = line.read(self._timeout_s)
             if data is None:
@@ -156,7 +157,7 @@ class Server:
 
 
 def _clear(handle: int) -> None:
-    """Remove the socket that a killed agent left. Binding fails where anything else has that name."""
+    """Remove the socket of a killed agent. If any other file has that name, binding fails."""
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISSOCK(os.stat(SOCKET, dir_fd=handle, follow_symlinks=False).st_mode):
             os.unlink(SOCKET, dir_fd=handle)

@@ -1,4 +1,4 @@
-"""Whatever a user gives, one clear line comes back with the right exit code, and nothing is lost."""
+"""For every wrong input there is one clear line with the right exit code, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_broken_subtitles_beside_a_film_are_left_out_and_those_that_were_asked_f
     given = ("ingest", str(film), "--memory", str(tmp_path / "m"), "--recipe", recipe)
     code, _, err = run(*given, "--subtitles", str(broken))
     assert (code, err.count("\n")) == (1, 1)
-    assert "walk.srt: holds no subtitles" in err
+    assert "walk.srt: contains no subtitles" in err
     assert not (tmp_path / "m").exists()
     code, _, err = run(*given)
     assert code == 0, err
@@ -93,7 +93,7 @@ def test_a_film_that_is_in_the_memory_already_is_not_taken_twice_unless_asked(ru
     kept = json.loads(out)["moments_kept"]
     code, out, err = run(*given)
     assert (code, err.count("\n")) == (0, 1)
-    assert f'already, as "walk": {kept} moments since 2026-05-04 08:00:00; to take it a second time, add --again' in err
+    assert f'already, as "walk": {kept} moments since 2026-05-04 08:00:00; to ingest it a second time, add --again' in err
     again = json.loads(out)
     assert (again["stream"], again["frames_seen"], again["moments_kept"]) == ("walk", 0, 0)
     code, out, err = run(*given, "--again")

@@ -17,7 +17,7 @@ RECIPE = "rate_fps = 1.0\n[segment]\nuse = 'fixed_window'\n[retain]\nuse = 'age_
 
 @pytest.fixture
 def noise(tmp_path: Path, home: Path) -> Path:
-    """180 pictures of 760 KB each as they are kept: twice what the memory may take."""
+    """180 pictures of 760 KB each when kept: twice the size that the memory may have."""
     assert home.parent == tmp_path
     folder = tmp_path / "noise"
     folder.mkdir()

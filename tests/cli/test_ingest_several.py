@@ -95,7 +95,7 @@ def test_an_interruption_takes_no_further_source(recipe: str, folders: list[Path
     assert process.returncode == 1, err
     first, *others = json.loads(out)["sources"]
     assert 0 < first["frames_seen"] < 4000
-    assert ["not taken in: interrupted" in one["error"] for one in others] == [True, True]
+    assert ["not ingested: interrupted" in one["error"] for one in others] == [True, True]
 
 
 def on_a_terminal(*arguments: object) -> str:

@@ -1,4 +1,4 @@
-"""The objects that scripts depend on have exactly the keys that are promised."""
+"""The objects for scripts have exactly the documented keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys on the command line: made, found, refused, changed, in one line each and with the exit code that says whose turn it is."""
+"""Keys on the command line: created, found, refused, changed; each with one line and the right exit code."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_key_that_others_can_read_or_that_is_none_is_refused(run, memory, key_
     assert "edgemem memory encrypt" in said(key_file)  # the memory is plain
     assert "does not exist" in said(tmp_path / "nowhere")
     key_file.write_text("short\n")
-    assert "holds no key" in said(key_file)
+    assert "contains no key" in said(key_file)
     code, _, err = run("memory", "keygen", key_file)
     assert (code, "exists" in err) == (2, True)
 
@@ -100,7 +100,7 @@ def test_a_memory_is_encrypted_rekeyed_backed_up_exported_and_decrypted(run, mem
     assert run("memory", "encrypt", *first)[0] == 1 or run("memory", "check", *first)[0] == 0
     assert run("memory", "rekey", *first, "--new-key-file", second)[0] == 0
     assert run("memory", "check", *first)[0] == 2
-    assert run("memory", "check", *now)[1] == "the memory is sound\n"
+    assert run("memory", "check", *now)[1] == "the memory has no errors\n"
     code, out, err = run("memory", "export", tmp_path / "out", *now)
     assert (code, "--plain" in err, (tmp_path / "out").exists()) == (2, True, False)
     assert run("memory", "export", tmp_path / "out", "--plain", *now)[0] == 0
@@ -108,13 +108,13 @@ def test_a_memory_is_encrypted_rekeyed_backed_up_exported_and_decrypted(run, mem
     code, _, err = run("memory", "import", tmp_path / "copy.db", "--memory", tmp_path / "again", "--set", f"store.key_file={key_file}")
     assert code == 0, err
     code, out, _ = run("memory", "decrypt", *now)
-    assert (code, "plain" in out) == (0, True)
+    assert (code, "not encrypted any more" in out) == (0, True)
     assert json.loads(run("memory", "stats", "--memory", memory, "--json")[1])["moments"] == count
     assert run("memory", "check", "--memory", memory)[0] == 0
 
 
 def test_a_tpm_gives_out_the_key(run, recipe, pictures, home, tmp_path, monkeypatch):
-    """A software TPM stands in for the chip: the same programs talk to it."""
+    """A software TPM instead of the chip, used by the same programs."""
     if not all(map(shutil.which, ("swtpm", "tpm2_unseal", "tpm2_create"))):
         pytest.skip("needs a software TPM and its programs: apt-get install swtpm tpm2-tools")
     assert home.parent == tmp_path
@@ -147,7 +147,7 @@ def test_a_tpm_gives_out_the_key(run, recipe, pictures, home, tmp_path, monkeypa
             assert done.returncode == 0, (command, done.stderr)
         option = ("--memory", tmp_path / "memory", "--set", "store.key_tpm=0x81010001")
         code, _, err = run("ingest", pictures, "--recipe", recipe, *option)
-        assert (code, err.count("\n"), "does not give out the key" in err) == (2, 1, True), err
+        assert (code, err.count("\n"), "does not release the key" in err) == (2, 1, True), err
         assert not (tmp_path / "memory" / "memory.db").exists()
         code, _, err = run("ingest", pictures, "--recipe", recipe, *option, "--set", "store.key_tpm_auth=password")
         assert code == 0, err

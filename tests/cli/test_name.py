@@ -1,4 +1,4 @@
-"""Giving a voice a name and taking it back."""
+"""Naming a voice and removing its name."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_name_stands_for_all_that_the_voice_said_until_it_is_taken_back(run, t
         (("speaker:1", "Tomas", "--undo"), "give either a name"),
         (("speaker:1", "   "), "1 to 100 characters"),
         (("speaker:1", "speaker 2"), "not itself a speaker's number"),
-        (("speaker:1", "--undo"), "no name that could be taken back"),
+        (("speaker:1", "--undo"), "no name that could be removed"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(run, talk, arguments, says):

@@ -1,4 +1,4 @@
-"""Opening evidence of every kind: what was said and who did what are shown with what was seen then."""
+"""Opening evidence of every kind: utterances and relations are shown with the moment of that time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proof plugin: faces as parts of moments, each resolved to an entity. Written against the public contract alone."""
+"""A proof plugin: faces as parts of moments, each resolved to an entity. It uses only the public contract."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from edgemem.extend import (
 
 
 class Faces(BasePerceiver):
-    """Every face is a part with a box; the vector of an embedder says whose it is."""
+    """Every face is a part with a box; the vector of an embedder identifies the person."""
 
     name = "faces"
     concurrent = True

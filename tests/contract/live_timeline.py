@@ -1,6 +1,5 @@
-"""A service that keeps a live timeline: a JSON file that always says what the agent saw and heard last, and which streams are blind.
-
-Written against the public contract alone.
+"""A service that keeps a live timeline: a JSON file with what the agent saw and heard last, and the streams that see nothing. It uses only
+the public contract.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from edgemem.extend import (
 
 
 class TimelineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the timeline stands, and how much of it."""
+    """File and length of the timeline."""
 
     file: str
     most: int = 1000
@@ -49,7 +48,7 @@ class Page(msgspec.Struct):
     entries: list[Entry]
     blind: dict[str, str]
     lost: int = 0
-    """Events that came faster than they could be written."""
+    """Number of events that were lost because writing was too slow."""
 
 
 class LiveTimeline:

@@ -1,6 +1,6 @@
 """A proof plugin: a reservoir of moments, segments by colour, and a document for every moment that leaves the reservoir.
 
-Written against the public contract alone.
+It uses only the public contract.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Reservoir(BaseSelector):
 
 
 class Colours(BaseSegmenter):
-    """Clips in which the colours stay alike, from the histograms of the 320 px copies; four clips make a scene."""
+    """Clips with similar colours, from the histograms of the 320 px copies; four clips are a scene."""
 
     name = "colours"
     clips_of_scene = 4
@@ -138,7 +138,7 @@ class Colours(BaseSegmenter):
 
 
 class Farewell(BaseWriter):
-    """What a moment showed, when it leaves; at the end, how many did."""
+    """What a moment showed, when it is evicted; at the end, how many were."""
 
     name = "farewell"
     triggers = frozenset({"moment_evicted", "ended"})

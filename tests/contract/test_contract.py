@@ -1,4 +1,4 @@
-"""The contract with plugins is wide enough: what these plugins do needs nothing but `edgemem.extend`, and the core does the rest."""
+"""The contract with plugins is complete: these plugins need only `edgemem.extend`, and the core does the rest."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_place_of_components_has_a_conformance_check():
 
 
 def test_every_hook_is_called_by_somebody():
-    """What is registered for a place is made somewhere by that place's name; other hooks are called by their own."""
+    """Components of a place are created with the name of the place; other hooks are called by their own names."""
     texts = [path.read_text(encoding="utf-8") for path in Path(edgemem.__file__).parent.rglob("*.py") if path.name != "hookspecs.py"]
     named = {
         node.value for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and isinstance(node.value, str)
@@ -153,7 +153,7 @@ def test_clips_have_their_scene_as_parent(tmp_path):
 @pytest.mark.parametrize("seconds", [7, 23, 41])
 def test_a_killed_run_of_a_reservoir_goes_on_as_if_nothing_had_happened(tmp_path, seconds):
     class Killed(Exception):
-        """Stands for SIGKILL."""
+        """Instead of SIGKILL."""
 
     def camera():
         return SyntheticCamera(seconds=60, scene_s=6)

@@ -1,4 +1,4 @@
-"""A service written against the public contract alone keeps a live timeline beside a real daemon."""
+"""A service that uses only the public contract keeps a live timeline beside a real daemon."""
 
 from __future__ import annotations
 

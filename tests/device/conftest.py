@@ -1,4 +1,4 @@
-"""Lets the tests of this room share `daemons`, and gives them daemons to start."""
+"""Shares `daemons` among these tests, with fixtures that start daemons."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def start(tmp_path: Path, home: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> Callable[[str, float], Path]:
-    """Makes folders of pictures; with `times` they come again and again, so that seeing them takes long."""
+    """Makes folders of pictures; with `times` they are repeated, so that seeing them takes long."""
 
     def make(name: str, seconds: float = 4.0, times: int = 1) -> Path:
         folder = tmp_path / name

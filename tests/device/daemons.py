@@ -32,7 +32,7 @@ PROGRAM = (sys.executable, "-m", "edgemem.cli.main")
 
 
 def wait_until(what: Callable[[], object], seconds: float = 20.0) -> None:
-    """Until something is true; a failed test when it never is."""
+    """Wait until something is true; fail after a time limit."""
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "waited in vain"
@@ -40,7 +40,7 @@ def wait_until(what: Callable[[], object], seconds: float = 20.0) -> None:
 
 
 class Daemon:
-    """`edgemem run` with a settings file; its words are in `said`."""
+    """`edgemem run` with a settings file; its output is in `said`."""
 
     def __init__(self, folder: Path, settings: str, **environment: str) -> None:
         self.settings = folder / "edgemem.toml"

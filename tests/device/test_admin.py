@@ -107,7 +107,7 @@ def test_forgetting_while_it_sees_loses_no_frame(start: Start, pictures: Picture
     daemon = start({"door": pictures("a", 80.0, times=4), "yard": pictures("bb", 80.0, times=4)}).wait_ready()
     wait_until(lambda: {"door", "yard"} <= moments(daemon.memory).keys())
     assert edgemem(daemon, "forget", "--entity", "nobody")[0] == 2
-    assert "suspended meanwhile" not in daemon.said, "a mistake is no reason to suspend"
+    assert "suspended until it is done" not in daemon.said, "a mistake is no reason to suspend"
     code, out, err = edgemem(daemon, "forget", "--evidence", "m2", "--json")
     assert code == 0, err
     assert json.loads(out)["moments"] == 1
@@ -144,7 +144,7 @@ def test_a_camera_goes_on_after_its_last_minutes_were_forgotten(start: Start) ->
 
 
 def test_what_fails_leaves_the_agent_seeing(start: Start, pictures: Pictures, tmp_path: Path) -> None:
-    """A reader that holds old pages keeps the files from being wiped: that is said, and done when the agent starts again."""
+    """A reader that holds old pages prevents the wipe: this is reported, and the wipe is done when the agent starts again."""
     remember_signs(tmp_path / "memory")
     daemon = start({"door": pictures("a", 40.0)}).wait_ready()
     wait_until(lambda: moments(daemon.memory).get("door"))

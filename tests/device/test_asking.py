@@ -1,4 +1,4 @@
-"""Asking an agent: the same answer to the byte as without one, whatever happens to it meanwhile, and while it sees."""
+"""Asking an agent: exactly the same answer as without one, whatever happens to the agent, and while it sees."""
 
 from __future__ import annotations
 

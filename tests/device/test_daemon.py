@@ -1,4 +1,4 @@
-"""The daemon as a service manager and its user meet it: it goes on, it ends cleanly, it says what it does not see."""
+"""The daemon for its user and a service manager: it continues, it ends cleanly, it reports what it does not see."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_camera_that_is_not_there_yet_or_no_more_is_said_and_waited_for(start:
             text=True,
             check=False,
         )
-        assert "note: yard sees nothing just now: " in asked.stderr
+        assert "note: yard sees nothing now: " in asked.stderr
         assert "secret" not in asked.stderr
         there.set()
         wait_until(lambda: "yard: sees again" in daemon.said)
@@ -198,7 +198,7 @@ def test_what_may_come_yet_is_no_wrong_setting(tmp_path: Path, home: Path, sourc
 
 
 def test_the_unit_and_every_deployment_fit_together() -> None:
-    """The unit lets the daemon write below its state directory only; the deployments' memories lie there."""
+    """The unit allows the daemon to write only in its state directory; the memories of the deployments are there."""
     from edgemem.config import firmware_dir
 
     unit = (firmware_dir() / "edgemem.service").read_text()

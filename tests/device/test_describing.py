@@ -1,4 +1,4 @@
-"""What is left of an event after forgetting is written anew as it was written before: by the writers of its track, with vectors."""
+"""After forgetting, what is left of an event is described again in the same way: by the writers of its chain, with vectors."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class Counted(Told):
 
 
 class Scenes(FixedWindow):
-    """Another notion of a segment."""
+    """Another segmenter."""
 
     name = "scenes"
 
 
 class Roles:
-    """Engines of which only the one for texts is there."""
+    """Engines with only the text embedder."""
 
     def has(self, role: str) -> bool:
         return role == "embed_text"

@@ -1,4 +1,4 @@
-"""What services get of the agent: the same answers as everybody, logged, with a note on what is blind."""
+"""The agent's interface for services: the same answers as for others, logged, with a note on streams that see nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from edgemem.serve.session_log import SessionLogger
 
 
 class Streams:
-    """In place of the agent: one stream is blind."""
+    """Instead of the agent: one stream sees nothing."""
 
     def streams(self) -> tuple[StreamStatus, ...]:
         return (StreamStatus(stream="yard", state="blind", blind="the camera is gone"), StreamStatus(stream="door", state="seeing"))
@@ -53,7 +53,7 @@ def test_it_asks_and_searches(parts: Parts) -> None:
     events = handle.feed.subscribe(QuestionAnswered)
     answer = handle.ask("What did the sign say?", as_of_us=T0_US + 90 * US)
     assert (answer.status, {hit.text for hit in answer.evidence}) == ("answered", set(SIGNS[:2]))
-    assert "yard sees nothing just now: the camera is gone" in answer.notes
+    assert "yard sees nothing now: the camera is gone" in answer.notes
     assert not any("door" in note for note in answer.notes)
     assert handle.ask("Which room was it?", options=["ROOM 214", "ROOM 215"]).option == 0
     assert [hit.text for hit in handle.search("exit", top_k=1)] == [SIGNS[0]]

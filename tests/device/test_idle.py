@@ -1,4 +1,4 @@
-"""Idle work runs in short slices, only while nothing else is in progress, and its failures harm nothing."""
+"""Idle work runs in short slices, only while nothing else is in progress, and its failures have no effect on others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a writer postponed is asked of it when the board is idle: by the daemon, also after a kill, and at the end of a recording."""
+"""Postponed work is done when the board is idle: by the daemon, also after a kill, and at the end of a recording."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_daemon_asks_the_writer_of_the_streams_own_recipe(tmp_path: Path, ho
 
 
 def test_what_was_postponed_is_done_after_a_kill_too(tmp_path: Path, home: Path, pictures: Pictures) -> None:
-    """Also the job that was being done when the process was killed: nobody else can be doing it."""
+    """Also the job that was in progress when the process was killed: no other process can be doing it."""
     assert home.parent == tmp_path
     path, begun = recipe(tmp_path, "plain", hangs=str(tmp_path / "begun")), tmp_path / "begun"
     source = pictures("a")

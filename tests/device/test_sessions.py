@@ -1,4 +1,4 @@
-"""How a question was answered: told, kept, and never at the cost of the answer."""
+"""How a question was answered: shown and stored, and never delaying the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluation scripts are not installed: their folder is put on the path, and their media are drawn here, not fetched."""
+"""The evaluation scripts are not installed: their folder is added to the path, and their media are drawn here, not fetched."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tools" / "eval"))
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory):
-    """A catalogue of drawn pictures, cached where the real media would be."""
+    """A catalogue of drawn pictures, in the cache of the real media."""
     import av
     import cv2
     import media

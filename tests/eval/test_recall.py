@@ -1,4 +1,4 @@
-"""recall@W, and the script that a composed stream is spoken by: what they promise to whoever reads the table."""
+"""recall@W, and the dialogue of a composed stream: they do what the table states."""
 
 import itertools
 import random

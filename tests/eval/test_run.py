@@ -1,4 +1,4 @@
-"""The whole measurement against answerers whose quality is known: one that reads the truth, one that is always silent."""
+"""The whole measurement with answers of known quality: one program reads the truth, one always abstains."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ def work(catalog, tmp_path_factory):
 
 
 def answerer(work, seed, *, knows):
-    """Stands in for the command line: `ask` answers from truth.json in the documented JSON, or abstains with exit code 3."""
+    """Instead of the command line: `ask` answers from truth.json in the documented JSON, or abstains with exit code 3."""
     truth = msgspec.json.decode((work / f"s{seed}-3m" / "truth.json").read_bytes(), type=Truth)
     start = datetime.fromisoformat(truth.start.replace("Z", "+00:00"))
 

@@ -1,4 +1,4 @@
-"""The feed hands every event to every subscriber, never waits, and counts what a slow one loses."""
+"""The feed passes every event to every subscriber, never waits, and counts what a slow one loses."""
 
 from __future__ import annotations
 

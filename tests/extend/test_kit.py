@@ -26,5 +26,5 @@ def test_a_planner_that_is_named_keeps_the_settings_of_its_recipe(tmp_path):
 def test_a_task_that_nobody_asks_for_is_refused_at_the_start(tmp_path):
     plugins = Plugins.load()
     make_context(plugins, load(None, ["models.tasks.planner.max_tokens=9", "models.tasks.default.max_tokens=9"]), tmp_path)
-    with pytest.raises(UsageError, match=r'nothing asks a language model for "plannr" \(did you mean "planner"'):
+    with pytest.raises(UsageError, match=r'no plugin has a task "plannr" for a language model \(did you mean "planner"'):
         make_context(plugins, load(None, ["models.tasks.plannr.max_tokens=9"]), tmp_path)

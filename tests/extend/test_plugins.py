@@ -1,4 +1,4 @@
-"""Plugins come in by one door, and a bad one stops the start with a line that says what to mend."""
+"""All plugins are loaded in the same way, and a bad one stops the start with a line that says what to correct."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_a_sound_transport_passes_the_check(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("transport", "says"),
-    [(Forgetful, "which batch was the last"), (Doubles, "must be known the second time"), (MovesBack, "must not move the point")],
+    [(Forgetful, "which batch was the last"), (Doubles, "must be known the second time"), (MovesBack, "must not change the point")],
 )
 def test_the_check_finds_a_transport_that_doubles_or_forgets(transport: type[FolderTransport], says: str, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=says):

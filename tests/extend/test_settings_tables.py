@@ -1,4 +1,4 @@
-"""A plugin has a table of the settings and may bring a language model; both are as strict as the core's own."""
+"""A plugin has a settings table and may have a language model; both are as strict as those of the core."""
 
 from __future__ import annotations
 

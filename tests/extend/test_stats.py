@@ -1,4 +1,4 @@
-"""What components cost is added up over runs, each call once however often it is saved."""
+"""Times and failures of components are summed over runs; each call counts once, even if it is saved several times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listening beside seeing: nothing waits for the ear, nothing is lost or heard twice, and what was left out is said."""
+"""Listening beside seeing: nothing waits for the recogniser, nothing is lost or heard twice, and what was left out is reported."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_live_sound_that_cannot_be_heard_in_time_is_dropped_oldest_first_and_sai
     heard = texts(listener.take())
     assert heard[-1] == str((count - 3) // 4)
     assert len(heard) <= QUEUE_S / 2 + 2
-    assert any("were not heard" in line for line in listener.notes)
+    assert any("were not recognised" in line for line in listener.notes)
 
 
 def test_an_ear_that_fails_costs_its_sound_and_is_said():
@@ -169,7 +169,7 @@ def test_stopping_gives_up_the_rest_and_says_where_to_go_on():
 @given(st.lists(st.integers(0, 60), max_size=4))
 @settings(max_examples=15, deadline=None)
 def test_killed_at_any_time_every_utterance_is_heard_once(kills):
-    """What `take` gave is saved with the position and the ear's state; everything else dies with the process."""
+    """The result of `take` is saved with the position and the recogniser's state; everything else is lost with the process."""
     saved, position_us, state = [], BEFORE_START_US, b""
     for kill in [*sorted(kills), None]:
         ear = EveryFourth()
@@ -194,7 +194,7 @@ def test_an_old_state_that_the_ear_does_not_know_is_said():
     listener.start()
     assert listener.finish(20)
     assert len(listener.take()) == 1
-    assert "voices start afresh" in listener.notes[0]
+    assert "known voices could not be restored" in listener.notes[0]
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 5), st.floats(0.01, 10)), min_size=1, max_size=200), st.floats(0.05, 2))

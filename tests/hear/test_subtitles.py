@@ -1,4 +1,4 @@
-"""Subtitle files as people have them."""
+"""Subtitle files in their usual forms."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_they_are_found_beside_the_recording(tmp_path):
 def test_each_is_told_once_when_the_pictures_have_come_to_it_and_after_a_restart(tmp_path):
     path = written(tmp_path, SRT)
     subtitles = Subtitles(path, 100 * US)
-    assert subtitles.notes == ("what was said is taken from a.srt: 4 subtitles, 2 that cannot be read were skipped",)
+    assert subtitles.notes == ("the words come from a.srt: 4 subtitles, 2 that cannot be read were skipped",)
     subtitles.restore(BEFORE_START_US, b"")
     subtitles.seen(2 * US)
     (first,) = subtitles.take()

@@ -86,5 +86,5 @@ def test_parts_come_before_what_is_made_of_them_and_circles_are_refused(tmp_path
     assert [card.name for card in with_parts(cards["bridge"], cards)] == ["eye", "bridge"]
     write(tmp_path, text='name = "eye"\nrole = "classify"\ndecoder = "d"\n[uses]\nembed_joint = "bridge"')
     cards = load_cards([tmp_path])
-    with pytest.raises(UsageError, match="circle: bridge -> eye -> bridge"):
+    with pytest.raises(UsageError, match="cycle: bridge -> eye -> bridge"):
         with_parts(cards["bridge"], cards)

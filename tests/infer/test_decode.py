@@ -1,4 +1,4 @@
-"""What the shipped engines say about real pictures and sentences."""
+"""Results of the built-in engines for real pictures and sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`edgemem engines` as a person or a script uses it."""
+"""`edgemem engines`, used by a person or a script."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(capsys, *arguments):
 
 @pytest.fixture
 def eye(home):
-    """A card of the user's own, with weights that lie on this disk."""
+    """A user's own card, with weights on this disk."""
     folder = home / "cards"
     folder.mkdir(parents=True)
     (folder / "eye.bin").write_bytes(b"sight")

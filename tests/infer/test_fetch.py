@@ -1,4 +1,4 @@
-"""Fetching: what is verified, what is resumed, what is said when something is missing. Nothing here needs a network."""
+"""Fetching: what is verified, what is resumed, and the messages when something is missing. No test needs a network."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_changed_file_is_refused_and_not_kept(tmp_path):
 
 
 def test_a_wrong_address_says_so(tmp_path):
-    with mirror(WEIGHTS) as (url, _), pytest.raises(FetchError, match=r"answered 404.*correct url"):
+    with mirror(WEIGHTS) as (url, _), pytest.raises(FetchError, match=r"replied 404.*correct url"):
         fetch_archive(WeightSource(kind="hub", url=f"{url}/missing"), tmp_path)
 
 
@@ -155,7 +155,7 @@ def test_no_member_lands_outside_the_folder(tmp_path):
 
 def test_a_member_that_is_not_there_is_named(tmp_path):
     archive = tarball(tmp_path / "a.tgz", "one")
-    with pytest.raises(FetchError, match=r"a.tgz holds no two"):
+    with pytest.raises(FetchError, match=r"a.tgz contains no two"):
         extract(WeightSource(kind="file", path=str(archive), members={"a": "one", "b": "two"}), archive, tmp_path / "out")
 
 
@@ -208,7 +208,7 @@ def test_a_failed_conversion_leaves_nothing_behind(tmp_path, card):
     with pytest.raises(EngineError, match="pip install edgemem-convert"):
         ensure(card, tmp_path / "home", {})
     broken = msgspec.structs.replace(card, source=[msgspec.structs.replace(card.source[0], members={"model": "m", "labels": "nowhere"})])
-    with pytest.raises(FetchError, match="holds no nowhere"):
+    with pytest.raises(FetchError, match="contains no nowhere"):
         ensure(broken, tmp_path / "home", CONVERTERS)
     assert list((tmp_path / "home" / "engines").iterdir()) == []
 

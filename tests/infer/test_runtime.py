@@ -1,4 +1,4 @@
-"""Roles: which card plays one, what is said when none can, and a dual encoder that comes by a card alone."""
+"""Roles: which card is used, the messages when there is none, and a dual encoder that needs only a card."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLOURS = ("blue", "green", "red")  # BGR, as pictures are stored
 
 
 def dual_encoder(folder):
-    """A real dual encoder, small enough to write down: a picture's vector is its mean colour, a text's the colours it names."""
+    """A real but tiny dual encoder: a picture's vector is its mean colour, a text's vector the colours that it names."""
     image = Graph("image")
     pixels = image.input("pixel_values", ["batch", 3, 32, 32])
     mean = image.op("ReduceMean", [image.op("Add", [pixels, image.floats(1)]), image.ints(2, 3)], keepdims=0)
@@ -115,7 +115,7 @@ def test_what_is_missing_is_said_with_what_to_do(tmp_path, registered):
     with pytest.raises(EngineError, match="run: edgemem engines fetch efficientnet-lite3"):
         engines.role("classify")
     assert engines.missing("embed_joint").startswith("label-bridge needs classify")  # not the card that needs a hub
-    with pytest.raises(EngineError, match=r'plays the role "clasify" \(did you mean "classify"'):
+    with pytest.raises(EngineError, match=r'has the role "clasify" \(did you mean "classify"'):
         engines.role("clasify")
     assert "pip install edgemem-onnx" in Engines(cards, {}, registered[1], tmp_path).missing("classify")
 
@@ -127,7 +127,7 @@ def test_settings_name_a_card_and_it_is_not_replaced_in_silence(registered, weig
     assert "siglip2-base-hub is not fetched" in named.missing("embed_joint")
     with pytest.raises(UsageError, match=r'no card is called "siglip" .*siglip2-base-hub'):
         Engines(cards, *registered, weights_home, EngineSettings(roles={"embed_joint": "siglip"}))
-    with pytest.raises(UsageError, match='card "nanodet" plays the role "detect"'):
+    with pytest.raises(UsageError, match='card "nanodet" has the role "detect"'):
         Engines(cards, *registered, weights_home, EngineSettings(roles={"classify": "nanodet"}))
 
 

@@ -1,6 +1,6 @@
-"""Several runtimes: the order in which they are tried, their own settings, what they build, and who is said to have served.
+"""Several runtimes: the order in which they are tried, their own settings, what they build, and which one is reported as used.
 
-The second runtime is real: `onnx.reference` executes the same files in numpy. It loads nothing but the copy that it built.
+The second runtime is real: `onnx.reference` executes the same files in numpy. It loads only the copy that it built.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def test_when_none_can_every_reason_is_said(make):
 
 def test_a_format_that_no_runtime_takes_is_known_before_loading(make, card):
     odd = msgspec.structs.replace(card, format="tflite")
-    assert 'onnx: takes no models of the format "tflite"' in make("onnx", card=odd).missing("double")
+    assert 'onnx: does not load models of the format "tflite"' in make("onnx", card=odd).missing("double")
     assert make("broken", "onnx", card=odd).runtimes.first(odd) == ""
     assert make("broken", "onnx").runtimes.first(card) == "onnx"
 

@@ -1,4 +1,4 @@
-"""Schemas as servers enforce them, and replies however they are wrapped."""
+"""Schemas in the form that servers enforce, and replies in all their forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from edgemem.infer.structured import WRAPPED, find_object, is_wrapped, read_repl
 class Place(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     floor: int | None
-    """Required, and may be null: nobody knows."""
+    """Required, and null if unknown."""
 
 
 class Search(msgspec.Struct, forbid_unknown_fields=True, tag_field="action", tag="search"):

@@ -1,4 +1,4 @@
-"""Texts that somebody could put in front of a camera, or say near a microphone, to take a memory over."""
+"""Texts that somebody could put in front of a camera, or say near a microphone, to attack a memory."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 Aim = Literal["instruct", "tool_result", "system", "exfiltrate", "delete", "widen", "poison"]
 
 COLLECTOR = "http://127.0.0.1:9/collect"
-"""Where obeying attacks would send things: the discard port of this very machine, so that nothing is harmed if one of them wins."""
+"""Where a successful attack would send data: the discard port of this machine, so that it does no harm."""
 
 
 class Attack(NamedTuple):
-    """What is written, in which language, and what it is after."""
+    """The text, its language, and its goal."""
 
     aim: Aim
     language: Literal["en", "de", "es"]

@@ -1,4 +1,4 @@
-"""One memory that was shown every attack and read it for itself; all tests look at this one."""
+"""One memory that saw and read every attack; all tests use it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SECRET = "SECRET WORD IS MARZIPAN"
 
 @dataclass(frozen=True)
 class Attacked:
-    """The memory, and when it was asked for the last time that it may know of."""
+    """The memory, and the time of the questions: nothing later may be used."""
 
     directory: Path
     asked_us: int
@@ -56,7 +56,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture(scope="session")
 def attacked(reader, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
-    """Two true signs, then every attack; a week later a secret that no question of before may reach."""
+    """Two true signs, then every attack; a week later a secret that no earlier question may find."""
     directory = tmp_path_factory.mktemp("memory")
     texts = [*TRUTH, *(attack.text for attack in ATTACKS)]
     with Store.open(directory) as store:
@@ -105,7 +105,7 @@ def watched() -> Iterator[list[tuple[str, str]]]:
 
 
 def contents(directory: Path) -> dict[str, str]:
-    """Digest of every file that holds anything; readers of SQLite make an empty log and shared memory, which holds no content."""
+    """Digest of every file with content; readers of SQLite create an empty log and shared memory, which have none."""
     return {
         p.name: hashlib.sha256(p.read_bytes()).hexdigest()
         for p in directory.rglob("*")
@@ -114,6 +114,6 @@ def contents(directory: Path) -> dict[str, str]:
 
 
 def like(read: str, text: str) -> float:
-    """How alike the letters and digits of two texts are, 0..1."""
+    """Similarity of the letters and digits of two texts, 0..1."""
     letters = [re.sub(r"[^a-z0-9]", "", t.casefold()) for t in (read, text)]
     return difflib.SequenceMatcher(None, *letters, autojunk=False).ratio()

@@ -1,4 +1,4 @@
-"""A language model without any judgement: whatever it reads, from whomever, it does."""
+"""A language model that follows every instruction that it reads, from any source."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _WISHES: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = (
 
 
 def wishes(text: str) -> Iterator[str]:
-    """Actions that a text asks for, as JSON: those that it spells out, and those that it means."""
+    """Actions that a text asks for, as JSON: those that it contains, and those that it describes."""
     yield from re.findall(r"\{[^{}]*\}", text)
     for pattern, actions in _WISHES:
         if re.search(pattern, text, re.IGNORECASE):
@@ -57,7 +57,7 @@ def wishes(text: str) -> Iterator[str]:
 
 
 class Obedient:
-    """A chat. It answers with every action that the last message asks for, one to a line."""
+    """A chat. It answers with every action that the last message asks for, one per line."""
 
     name = "obedient"
 
@@ -69,7 +69,7 @@ class Obedient:
 
 
 class ObedientPlanner(BasePlanner):
-    """Reads what was written, asks the model what to do, and does all of it. `tried` tells what could not even be said."""
+    """Reads what was written, asks the model what to do, and does all of it. `tried` contains actions that could not even be decoded."""
 
     name = "obedient"
 

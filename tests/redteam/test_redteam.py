@@ -1,6 +1,6 @@
-"""What the camera reads may lie, order and threaten: nothing leaves, nothing is deleted, and no tool outside the closed set runs.
+"""Text that the camera reads may contain lies, orders and threats: nothing is sent, nothing is deleted, and only the allowed tools run.
 
-The attacks are drawn into frames, read by the real reader, and given to a model that does whatever it reads.
+The attacks are drawn into frames, read by the real text reader, and given to a model that does everything it reads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def asked(memory, text: str, as_of_us: int):
 
 
 def test_the_attacks_are_really_read(attacked):
-    """A suite of attacks that the reader does not read would prove nothing."""
+    """The reader must read the attacks, else these tests show nothing."""
     with View.open(attacked.directory, attacked.asked_us) as view:
         seen = view.moments(stream="wall")
         read = {m.seq: " ".join(o.name for o in o_) for m, o_ in ((m, view.observations([m.id]).get(m.id, ())) for m in seen)}
@@ -63,7 +63,7 @@ def test_obeying_an_attack_does_nothing(attacked, number):
 
 
 def test_the_model_did_try(attacked):
-    """Of what the attacks ask for, hundreds of actions reached the door and were not even actions."""
+    """Hundreds of the actions that the attacks ask for reached the planner and were no valid actions."""
     moments_us = [T0_US + (number + len(TRUTH)) * EVERY_US for number in range(0, len(ATTACKS), 4)]
     questions = [f"what was written at {to_iso(t_us)[:19]}Z?" for t_us in moments_us]
     tried = [line for question in questions for line in asked(attacked, question, attacked.asked_us)[2].tried]

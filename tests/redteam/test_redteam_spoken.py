@@ -1,4 +1,4 @@
-"""The attacks are spoken and heard by the real recogniser; they stand in transcripts, captions and the graph, and command nothing."""
+"""The attacks are spoken and heard by the real recogniser; they are in transcripts, captions and the graph, and have no effect."""
 
 from __future__ import annotations
 

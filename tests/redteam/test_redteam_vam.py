@@ -25,7 +25,7 @@ CHOSEN = [number for number in range(len(ATTACKS)) if number % 6 == 0 or ATTACKS
 
 
 class ObeyingModel:
-    """Routes and searches as a good model would, then does what the text in its prompts wants, in every form it can think of."""
+    """Routes and searches like a good model, then does what the text in its prompts asks for, in many forms."""
 
     def __init__(self) -> None:
         self.turns = 0

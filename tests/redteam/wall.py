@@ -21,7 +21,7 @@ MEDIA = ("sign", "screen", "code")
 
 
 def medium_of(number: int) -> str:
-    """Every fifth text is a QR code, the others hang on walls and stand on screens in turn."""
+    """Every fifth text is a QR code, the others are on walls and on screens in turn."""
     return "code" if number % 5 == 4 else MEDIA[number % 2]
 
 

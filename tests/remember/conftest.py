@@ -1,4 +1,4 @@
-"""A memory to write into, and short ways to make what it is given."""
+"""A memory for writing, and short functions that make its records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIM = 16
 
 
 class Making:
-    """Moments, segments and documents with what a test does not care about filled in."""
+    """Moments, segments and documents with default values for everything else."""
 
     space = Space(name="test/16", dim=DIM, calibration={"floor": 0.2})
 
@@ -105,7 +105,7 @@ def store(directory: Path, making: Making) -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory) -> Path:
-    """A library that makes writes fail, and tells what was synced; `failing_writes.c` says how."""
+    """A library that makes writes fail and reports what was synced; see `failing_writes.c`."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("needs a C compiler on Linux to make writes fail")

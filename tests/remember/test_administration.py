@@ -1,4 +1,4 @@
-"""A copy is the memory as it was at one instant; an export is all of it; compacting loses nothing."""
+"""A copy is the memory as of one instant; an export is complete; compacting loses nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ with Store.open(Path(sys.argv[1])) as store:
 
 @pytest.fixture
 def memory(directory, making):
-    """Two streams with a bit of everything."""
+    """Two streams with some data of every kind."""
     rng = np.random.default_rng(1)
     with Store.open(directory) as store:
         store.ensure_space(making.space)
@@ -142,7 +142,7 @@ def making_unit():
 
 
 def answered(view, session_id, pictures):
-    """A session with texts and pictures in the place of ids."""
+    """A session with texts and pictures instead of ids."""
     log = view.session(session_id)
     keys = [(key[0], int(key[1:])) for key in log.evidence]
     came_up = {pictures.get(number) if kind == "m" else view.document(number).text for kind, number in keys}
@@ -156,7 +156,7 @@ def answered(view, session_id, pictures):
 
 
 def told(directory, as_of_us=None):
-    """All that a view tells, with the pictures in place of the ids."""
+    """Everything that a view returns, with pictures instead of ids."""
     with View.open(directory, as_of_us) as view:
         moments = view.moments()
         pictures = {m.id: view.picture(m.id) for m in moments}

@@ -1,4 +1,4 @@
-"""All that a wrong clock dated is dated anew, and nothing else."""
+"""All dates of a wrong clock are corrected, and no others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
 NOW = 1_790_000_000 * US
-"""What the clock should have told at the wrong clock's 0."""
+"""The correct time when the wrong clock was 0."""
 WORDS = Space(name="words/8", dim=8)
 
 

@@ -1,4 +1,5 @@
-"""Dating anew takes as many transactions as its budget wants: each keeps the order and the cap, and none has to be the last."""
+"""Correcting dates takes as many transactions as the budget needs: each keeps the order and the cap, and it may be interrupted after
+any."""
 
 from __future__ import annotations
 
@@ -26,14 +27,14 @@ from tests.remember.conftest import Making
 from tests.remember.test_forget_under_a_cap import Watched, word
 
 CAP = 8 << 20
-"""Below what the command line takes (conftest.py), so that it is soon full."""
+"""Below the minimum of the command line (conftest.py), so that it is soon full."""
 NOW = 1_790_000_000 * US
 HOUR = 3600 * US
 MAKING = Making()
 
 
 def rows(directory):
-    """Every table but the notes of how it came to be."""
+    """Every table, without the notes about its creation."""
     with closing(connect(directory)) as connection:
         names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%fts%' ORDER BY name").fetchall()
         found = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names if name not in {"meta", "vec_space"}}
@@ -58,7 +59,7 @@ def after_each_piece(patched, act):
 
 
 def stopping(pieces):
-    """Interrupts the process after so many."""
+    """Interrupts the process after a number of commits."""
     commits = itertools.count(1)
 
     def stop(_store):
@@ -69,7 +70,7 @@ def stopping(pieces):
 
 
 def remember_long(directory, *, until, start_us=0):
-    """A boot that nobody knew the time of: names that come back and names that do not, words, and pictures that take next to nothing."""
+    """A boot with unknown time: names that occur again and names that do not, words, and very small pictures."""
     with Store.open(directory) as store:
         store.ensure_space(MAKING.space)
         for first in range(0, until, 100):
@@ -139,7 +140,7 @@ def test_interrupted_it_is_ended_by_whoever_comes_next_and_meanwhile_nothing_age
             tx.reanchor("cam", "b", NOW)
         assert not store.time_trusted
         assert eager.apply(store).dropped == 0
-    assert any("dated anew" in line for line in check_memory(directory))
+    assert any("are not corrected yet" in line for line in check_memory(directory))
     assert len(rows(directory)["moment"]) == len(before["moment"])
     assert (rows(directory) == before) == (pieces == 1)
     Store.open(directory, budget_bytes=CAP).close()
@@ -232,14 +233,14 @@ def _begins(directory, table):
 
 
 def _known(directory):
-    """What a question about now may rest on, whatever its time."""
+    """What a question about now may use, of any time."""
     with View.open(directory) as view:
         found = view.documents(), view.relations(), view.entities(), view.segments(), view.sessions(), view.moments()
         return [sorted(one.id for one in kind) for kind in found], sorted(name for one in found[2] for name in one.aliases)
 
 
 def _look_back(directory, right):
-    """Nothing that is dated after a cut-off is found before it, by whatever way."""
+    """Nothing with a date after a cut-off is found before it, in any way."""
     with View.open(directory) as view:
         times = {moment.id: moment.t_us for moment in view.moments()}
     for as_of_us in {min(times.values()), sorted(times.values())[len(times) // 2], NOW}:
@@ -283,7 +284,7 @@ def _remember(directory, earlier, stretches, off_us, jitter, things):
 
 
 def _write_about(tx, things, times, ids):
-    """Documents and what hangs on them, anywhere on the stretch and a little beside it."""
+    """Documents and their data, anywhere in the time range and a little outside it."""
     span_us = times[-1] - times[0] + US
     here, there = (tx.add_entity(NewEntity(kind="person", name=name, known_us=times[0])) for name in ("Anna", "Tomas"))
     for place, lasts, later, kind in things:

@@ -1,4 +1,4 @@
-"""Whatever is wrong with the directory is told in one line, and nothing is lost."""
+"""Every problem of the directory is reported in one line, and nothing is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The directory never outgrows its cap, whatever is written; what stands for an event stays longest."""
+"""The directory never exceeds its cap, whatever is written; representatives of events are kept longest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from edgemem.remember.view import View
 MIB = 1 << 20
 SMALLEST_CAP = page_budget.MINIMUM_BYTES
 SMALL_CAP = 8 * MIB
-"""Below what the command line takes (conftest.py), so that it is soon full."""
+"""Below the minimum of the command line (conftest.py), so that it is soon full."""
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
@@ -49,7 +49,7 @@ def used(directory):
 
 @contextmanager
 def memory(making, cap):
-    """A memory under a cap, in main memory where there is such a place: these tests write hundreds of megabytes."""
+    """A memory under a cap, in RAM if possible: these tests write hundreds of megabytes."""
     with TemporaryDirectory(dir=FAST) as name, Store.open(Path(name) / "memory", budget_bytes=cap) as store:
         store.ensure_space(making.space)
         yield store
@@ -61,7 +61,7 @@ def unlike(jpeg, number):
 
 
 def events(store, making, count, per_event=5, *, seconds=1.0, start=0, size=0, names=("cat", "dog", "street", "tree")):
-    """Write events of some moments each, as ingest does; yields after every commit."""
+    """Write events of some moments each, like ingest; yields after every commit."""
     number = start
     for _ in range(count):
         ids = []
@@ -85,7 +85,7 @@ def events(store, making, count, per_event=5, *, seconds=1.0, start=0, size=0, n
 
 
 def promises(store):
-    """Every event has its picture or says that it is gone; the first and the latest frame are there."""
+    """Every event has its picture or reports that it is gone; the first and the latest frame exist."""
     with store.view() as view:
         for document in view.documents(kinds=["event"]):
             moment = view.moment(document.moment_id) if document.moment_id is not None else None
@@ -167,7 +167,7 @@ def test_the_smallest_budget_that_may_be_set_holds_too(making, monkeypatch):
 
 
 def test_parts_and_jobs_keep_to_the_cap(making):
-    """What writers put off goes when nothing else is left, the oldest first; parts go with their moments."""
+    """Postponed work is deleted when nothing else is left, the oldest first; parts are deleted with their moments."""
     with memory(making, SMALL_CAP) as store:
         store.ensure_space(Space(name="looks/16", dim=16), holds="part")
         for number in range(400):
@@ -294,7 +294,7 @@ def test_a_reader_that_stays_cannot_make_the_log_outgrow_the_cap(making, monkeyp
         with store.view() as view:
             view._connection.execute("BEGIN")
             view.moments()
-            with pytest.raises(BudgetError, match="a reader keeps the log"):
+            with pytest.raises(BudgetError, match="a reader has prevented a cut of the log"):
                 deque(writing, maxlen=0)
             assert used(store.directory) <= SMALL_CAP
             view._connection.execute("COMMIT")
@@ -325,7 +325,7 @@ def test_when_only_words_are_left_the_oldest_words_go(making):
 
 
 def test_words_outlive_pictures_when_age_alone_empties_the_young_tiers(tmp_path: Path) -> None:
-    """Moments that grow old faster than the budget presses: none is left in the young tiers, and still pictures go before documents."""
+    """Moments get old faster than the budget needs: none is left in the young tiers, and still pictures are deleted before documents."""
     rng = np.random.default_rng(0)
     tiers = AgeTiers()
     with Store.open(tmp_path / "memory", budget_bytes=8 << 20) as store:
@@ -352,7 +352,7 @@ def test_words_outlive_pictures_when_age_alone_empties_the_young_tiers(tmp_path:
 
 
 def test_speech_and_what_people_did_keep_to_the_cap(making):
-    """More than the cap in words, passages, people and relations, with hardly a picture: the oldest go, the latest stay."""
+    """More than the cap in words, passages, people and relations, with hardly a picture: the oldest are deleted, the latest are kept."""
     rng = np.random.default_rng(0)
     space = Space(name="words/64", dim=64)
     with memory(making, SMALL_CAP) as store:

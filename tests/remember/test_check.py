@@ -1,4 +1,4 @@
-"""`edgemem memory check` finds what is damaged, and a sound memory has nothing to say."""
+"""`edgemem memory check` finds all damage, and reports nothing for an undamaged memory."""
 
 from __future__ import annotations
 

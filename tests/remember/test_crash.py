@@ -1,4 +1,4 @@
-"""A writer that is killed at any moment loses nothing it acknowledged."""
+"""A writer that is killed at any time loses no acknowledged data."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_killed_again_and_again(directory, making):
 
 
 def test_thirty_kills_under_load_lose_nothing():
-    """The short run of `make torture`: fading, vacuum, checkpoints, forgetting and readers go on while the writer is killed."""
+    """The short run of `make torture`: eviction, vacuum, checkpoints, forgetting and readers run while the writer is killed."""
     tool = Path(__file__).parents[2] / "tools" / "torture.py"
     run = subprocess.run([sys.executable, str(tool), "--cycles", "30"], capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr

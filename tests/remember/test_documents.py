@@ -1,4 +1,4 @@
-"""Passages are found by vector and utterances by who said them, as they were known at the cut-off."""
+"""Passages are found by vector and utterances by speaker, as they were known at the cut-off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An encrypted memory: nothing of it can be read without its key, whatever happens, and it does all that a plain one does."""
+"""An encrypted memory: nothing of it can be read without its key, in any case, and it has all functions of a plain one."""
 
 from __future__ import annotations
 
@@ -386,7 +386,7 @@ def test_an_older_schema_is_brought_up_to_date_under_encryption(tmp_path):
 
 
 def test_kills_under_load_lose_nothing():
-    """`make torture` on encrypted memories, in short: readers, fading, upkeep and forgetting go on while the writer is killed."""
+    """`make torture` on encrypted memories, in short: readers, eviction, maintenance and forgetting run while the writer is killed."""
     tool = Path(__file__).parents[2] / "tools" / "torture.py"
     environment = {**os.environ, keys.ENVIRONMENT_KEY: raw_key().secret}
     command = [sys.executable, str(tool), "--cycles", "12"]

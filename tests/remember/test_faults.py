@@ -1,4 +1,4 @@
-"""A disk that fails at any write: one clear line, and nothing that was acknowledged is lost."""
+"""A disk that fails at any write: one clear line, and no acknowledged data is lost."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def write(shim, directory, at, fault, **more):
 
 
 def sound(directory, acknowledged):
-    """Open it as the next run would, and find everything that was acknowledged."""
+    """Open it like the next run, and find all acknowledged data."""
     with Store.open(directory) as store, store.view() as view:
         documents = [document.text for document in view.documents()]
         assert documents[: len(acknowledged)] == [f"number{number}" for number in acknowledged]

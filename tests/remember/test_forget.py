@@ -1,4 +1,4 @@
-"""What is forgotten is in no file any more; what is not, is as it was."""
+"""Forgotten data is in no file any more; other data is unchanged."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def everything(directory):
 
 
 def traces(directory, numbers):
-    """What is still found of these moments."""
+    """The data of these moments that is still found."""
     data = everything(directory)
     low = data.lower()
     found = [f"word of {i}" for i in numbers if word(i).encode() in low]

@@ -1,4 +1,4 @@
-"""Forgetting, its wiping and compaction stay below the cap too, and what a crash interrupts is ended by whoever comes next."""
+"""Forgetting, its wipe and compaction stay below the cap too, and the next process finishes what a crash interrupted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from edgemem.remember.store import Store
 from edgemem.remember.view import View
 
 CAP = 8 << 20
-"""Below what the command line takes (conftest.py), so that it is soon full."""
+"""Below the minimum of the command line (conftest.py), so that it is soon full."""
 
 
 def used(directory):
@@ -34,7 +34,7 @@ def used(directory):
 
 
 class Watched:
-    """The most bytes the directory ever had: after every commit, and in between as often as a thread can look."""
+    """The largest size of the directory: after every commit, and in between as often as a thread can check."""
 
     def __init__(self, directory, monkeypatch):
         self.directory, self.most, self._over = directory, 0, threading.Event()
@@ -71,7 +71,7 @@ def word(i):
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory, making):
-    """A memory that has reached its cap: pictures that cannot be made smaller, and as many words."""
+    """A memory at its cap: pictures that cannot be made smaller, and as many words."""
     directory = tmp_path_factory.mktemp("full") / "memory"
     with Store.open(directory, budget_bytes=CAP) as store:
         store.ensure_space(making.space)

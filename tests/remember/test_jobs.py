@@ -1,4 +1,4 @@
-"""Jobs: what a writer puts off is done once, however often the process ends in between."""
+"""Jobs: postponed work is done once, even if the process ends several times in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments that lie in segments, and roles of moments: views see them from when they were known."""
+"""Segments within segments, and roles of moments: views show them from the time when they were known."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_segments_outlive_the_one_that_holds_them(store, scene):
 
 
 def test_forgetting_a_moment_takes_what_was_written_of_the_scene_around_its_clip(store, making):
-    """Three clips in two scenes, which hold no moments of their own, in one film."""
+    """Three clips in two scenes, which have no own moments, in one film."""
     with store.transaction() as tx:
         ids = [tx.add_moment(making.moment(second * US)) for second in range(9)]
         clips = [tx.add_segment(making.segment(ids[at : at + 3], at * US, (at + 2) * US, ids[at + 1])) for at in (0, 3, 6)]

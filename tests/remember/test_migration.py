@@ -1,4 +1,4 @@
-"""A memory of any earlier edgemem opens, with everything that was in it, whatever interrupts its migration."""
+"""A memory of any earlier edgemem opens with all its data, whatever interrupts its migration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of moments and documents, and entities that are known again by a vector."""
+"""Parts of moments and documents, and entities that are recognised by a vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a power cut leaves at the least: every file as it was when it was last synced."""
+"""What remains after a power failure in the worst case: every file as of its last sync."""
 
 from __future__ import annotations
 

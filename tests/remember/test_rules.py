@@ -1,4 +1,4 @@
-"""Rules of retention: what they name is gone in time, and nothing else is."""
+"""Retention rules: what they name is deleted in time, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal pictures are stored once and counted once, whatever happens to the moments that show them."""
+"""Equal pictures are stored once and counted once, whatever happens to their moments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from edgemem.remember.store import Store
 from edgemem.remember.tiers import AgeTiers
 
 SMALL_CAP = 8 << 20
-"""Below what the command line takes (conftest.py), so that it is soon full."""
+"""Below the minimum of the command line (conftest.py), so that it is soon full."""
 
 
 def picture(seed, side):
@@ -40,7 +40,7 @@ def used(directory):
 
 @contextmanager
 def memory(making, cap):
-    """A memory under a cap, in main memory where there is such a place."""
+    """A memory under a cap, in RAM if possible."""
     fast = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with TemporaryDirectory(dir=fast) as name, Store.open(Path(name) / "memory", budget_bytes=cap) as store:
         store.ensure_space(making.space)
@@ -108,7 +108,7 @@ def test_whatever_happens_each_picture_counts_once(making, operations):
 
 @pytest.mark.parametrize("kinds", [1, 7, 1000])
 def test_a_stream_of_equal_pictures_is_never_told_that_the_disk_is_full(making, kinds):
-    """Each picture is shown again and again: shrinking it for one moment makes nothing free while the next one shows it."""
+    """Each picture is shown again and again: shrinking it for one moment frees nothing while the next one has it."""
     distinct = [picture(seed, 480) for seed in range(min(kinds, 200))]
     with memory(making, SMALL_CAP) as store:
         for number in range(600):

@@ -1,4 +1,4 @@
-"""An answer can be looked at again, step by step, until something that came up in it is forgotten."""
+"""An answer can be shown again, step by step, until some of its evidence is forgotten."""
 
 from __future__ import annotations
 

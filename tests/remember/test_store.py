@@ -1,4 +1,4 @@
-"""What is written comes back; what fails is not half there."""
+"""Written data is read back; a failed write leaves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old moments get rarer and smaller; what stands for something stays."""
+"""Old moments become fewer and smaller; representatives are kept."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_best_without_anything_to_tell_them_apart_is_the_last(store, making):
 
 
 def test_the_last_tier_may_be_stubs_that_keep_everything_but_the_picture(store, making):
-    """The stub rule by itself: what is old has no picture, is still found, and protected moments never come to it."""
+    """The stub rule alone: old moments have no picture and are still found; protected moments never become stubs."""
     ids = add(store, making, range(0, 60, 10), jpeg=jpeg(64, 64), seen=(making.label("cat", 0.9),))
     with store.transaction() as tx:
         tx.add_segment(making.segment(ids[1:3], 10 * US, 20 * US, representative_id=ids[1]))

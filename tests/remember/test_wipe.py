@@ -1,4 +1,4 @@
-"""The unused parts of pages hold nothing, and the used ones are as they were."""
+"""The unused parts of pages are empty, and the used ones unchanged."""
 
 from __future__ import annotations
 

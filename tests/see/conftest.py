@@ -1,4 +1,4 @@
-"""Lets the tests of this room share `films`."""
+"""Shares `films` among these tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small videos and pictures for the tests of this room, encoded on the spot."""
+"""Small videos and pictures for these tests, encoded by them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def scene(kind: int, width: int = 320, height: int = 180) -> np.ndarray:
 
 
 def encode(path: Path, frames, *, rate: int = 10, gop: int = 10, times=None, codec: str = "libx264", **options) -> Path:
-    """Write `frames` (BGR) as a video; `times` gives presentation times in seconds where they are not regular."""
+    """Write `frames` (BGR) as a video; `times`: presentation times in seconds, if they are not regular."""
     with av.open(str(path), "w") as out:
         stream = out.add_stream(codec, rate=rate, options={"preset": "ultrafast", "sc_threshold": "0", **options})
         stream.time_base = Fraction(1, 1000)

@@ -1,4 +1,4 @@
-"""Small recordings with sound for the tests of this room, encoded on the spot."""
+"""Small recordings with sound for these tests, encoded by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live sources: a network camera that vanishes and comes back, and clocks that jump."""
+"""Live sources: a network camera that is lost and comes back, and clocks that jump."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from edgemem.see.sources.camera import Camera
 
 @contextmanager
 def network_camera(stream: bytes, sessions: int):
-    """A camera on this machine that sends `stream` to each caller, hangs up, and is gone after `sessions` of them."""
+    """A camera on this machine that sends `stream` to each client, closes the connection, and is gone after `sessions` of them."""
     left = itertools.count(sessions, -1)
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""What an event document names, and what it leaves unsaid."""
+"""What an event document names, and what it leaves out."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def segment(offset_us: int = 0, t0_us: int = 0, t1_us: int = 9) -> Segment:
 
 
 def described(*pictures: tuple[Observation, ...], **settings: float) -> str:
-    """The text of the event document of a segment with these pictures, "" where there is none."""
+    """The text of the event document of a segment with these pictures, "" if there is none."""
     closed = SegmentClosed(segment=segment(), moments=moments(len(pictures)), observations=dict(enumerate(pictures)))
     documents = EventDocument(EventDocumentSettings(**settings)).write(closed)
     return documents[0].text.partition("] ")[2] if documents else ""

@@ -1,4 +1,4 @@
-"""What is said and what is seen meet in segments: no word is lost, none is given twice, and slow writers hold nothing up."""
+"""Segments combine speech and pictures: no word is lost, none is used twice, and slow writers delay nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TalkingCamera(SyntheticCamera):
 
 
 class Counting:
-    """An ear to which somebody says a number at the seconds given."""
+    """A recogniser that hears a number at each of the given seconds."""
 
     name = "counting"
 
@@ -64,7 +64,7 @@ class Counting:
 
 
 class Minutes(BaseWriter):
-    """Writes down what was said in each segment, and who it was said to."""
+    """Writes what was said in each segment, and to whom."""
 
     name = "minutes"
 
@@ -162,7 +162,7 @@ def test_a_live_stream_leaves_a_slow_writer_behind_and_says_so(tmp_path):
             yield from Minutes.write(self, closing)
 
     report = run(tmp_path, Live(200.0), Counting(), Chain(windows(1.0), [Stuck()]))
-    assert any("slow_minutes is behind the stream" in line for line in report.notes)
+    assert any("slow_minutes is slower than the stream" in line for line in report.notes)
 
 
 def test_a_stopped_run_goes_on_without_losing_or_repeating_a_word(tmp_path):

@@ -1,4 +1,4 @@
-"""Which frames the gates drop, and what they call the reason."""
+"""Which frames the gates drop, and their reasons."""
 
 from __future__ import annotations
 

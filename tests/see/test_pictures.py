@@ -86,7 +86,7 @@ def test_an_unreadable_picture_is_passed_over_and_counted(tmp_path):
 
 
 def test_a_folder_without_pictures_and_one_without_good_ones(tmp_path):
-    with pytest.raises(SourceError, match="holds no pictures"):
+    with pytest.raises(SourceError, match="contains no pictures"):
         open_source(str(tmp_path), rate_fps=1)
     (tmp_path / "a.png").write_bytes(b"garbage")
     with pytest.raises(SourceError, match="none of its 1 pictures can be read"):

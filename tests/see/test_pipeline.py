@@ -1,4 +1,4 @@
-"""A stream's way into a real memory: what is kept, what survives a kill, what is said when something fails."""
+"""From a stream to a real memory: what is kept, what survives a kill, what is reported after failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from edgemem.see.write import EventDocument
 
 
 class Signs:
-    """A reader of signs that carry one word in every picture."""
+    """A text reader that finds one word in every picture."""
 
     def read(self, _image):
         return [Observation(kind="text", name="EXIT C", score=0.9)]
@@ -53,7 +53,7 @@ def ingest(directory, source, **changes):
 
 
 def stored(directory, stream=None):
-    """Everything that a reader sees of a stream, without ids and times of writing."""
+    """All data of a stream in a view, without ids and times of writing."""
     with Store.open(directory) as store, store.view() as view:
         moments = view.moments(stream=stream)
         segments = [(s.t0_us, s.t1_us, s.offset_us) for s in view.segments(stream=stream)]
@@ -80,7 +80,7 @@ def test_a_film_becomes_moments_segments_and_documents(tmp_path):
 
 
 class Killed(Exception):
-    """Stands for SIGKILL: nothing after it runs."""
+    """Instead of SIGKILL: nothing after it runs."""
 
 
 def killed_after(directory, source, frames, **changes):
@@ -233,7 +233,7 @@ def test_a_signal_ends_the_run_cleanly_and_the_next_run_goes_on(tmp_path, number
 
 
 class LiveCamera(SyntheticCamera):
-    """The synthetic camera, live: it does not wait for anybody."""
+    """The synthetic camera as a live source: it never waits."""
 
     live = True
     identity = ""
@@ -269,7 +269,7 @@ def test_a_live_stream_goes_on_under_its_name_and_later_even_if_the_clock_was_se
 
 def test_a_segment_outlives_moments_that_fade_before_it_closes(tmp_path):
     class Impatient:
-        """Drops all but every third moment as soon as it is asked."""
+        """Deletes all moments except every third."""
 
         name = "impatient"
 

@@ -1,4 +1,4 @@
-"""Off means off: paused, masked or without consent, not a byte is written."""
+"""Paused, masked or without consent, nothing is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from edgemem.see.select import KeepAll
 def see(directory, source, reader=None, **settings):
     rules = settings.pop("rules", [])
     with Store.open(directory) as store:
-        privacy = Privacy(config.Privacy(**settings), rules, directory, source.name)
+        privacy = Privacy(config.PrivacySettings(**settings), rules, directory, source.name)
         perceivers = [TextPerceiver(reader)] if reader is not None else []
         parts = PipelineParts(selector=KeepAll(), chains=[Chain(FixedWindow())], perceivers=perceivers, privacy=privacy)
         return Pipeline(source, parts, store).run()
@@ -34,7 +34,7 @@ def files(directory):
 
 
 class PausedCamera(SyntheticCamera):
-    """Somebody pauses the memory in the middle, and resumes it later or not at all."""
+    """The memory is paused during a run, and resumed later or not at all."""
 
     def __init__(self, directory, *, resumes):
         super().__init__(30.0)
@@ -84,7 +84,7 @@ def test_a_mask_is_black_in_what_is_stored_and_all_else_is_seen(tmp_path):
 
 
 class Room:
-    """Says where the camera is: in the bath in every second half of its pictures."""
+    """Names the place of the camera: the bathroom in the second half of the pictures."""
 
     def __init__(self):
         self._times = 0
@@ -107,7 +107,7 @@ def test_a_place_that_is_never_kept_is_not_even_in_a_saved_state(tmp_path):
 
 def test_what_may_not_be_seen_is_refused_before_anything_is_written(tmp_path):
     def privacy(rules=(), **settings):
-        return Privacy(config.Privacy(**settings), rules, tmp_path / "memory", "door")
+        return Privacy(config.PrivacySettings(**settings), rules, tmp_path / "memory", "door")
 
     privacy().require()
     privacy(streams=["d*"]).require()

@@ -1,4 +1,4 @@
-"""Sound of recordings: at its true time, in bounded pieces, whatever the container does."""
+"""Sound of recordings: at its correct time, in bounded pieces, for all containers."""
 
 from __future__ import annotations
 
@@ -121,12 +121,12 @@ def test_a_microphone_that_is_not_there_is_said_without_its_password():
 
 def test_a_microphone_goes_with_a_camera_only(tmp_path):
     film = beeps(tmp_path / "a.mp4", [1.0])
-    with pytest.raises(SourceError, match="goes with a camera"):
+    with pytest.raises(SourceError, match="can only be added to a camera"):
         open_source(f"{film}+alsa:default", rate_fps=1)
 
 
 def test_live_sound_is_counted_on_and_its_loss_noticed(tmp_path):
-    """The real decoder behind a clock of our own: what arrives in bursts is laid end to end."""
+    """The real decoder with a test clock: sound that arrives in bursts becomes continuous."""
     from edgemem.see.sources.container import open_container
 
     path = beeps(tmp_path / "a.wav", [1.0, 3.5], video_from_s=None, codec="pcm_s16le")

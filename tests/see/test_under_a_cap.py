@@ -1,4 +1,4 @@
-"""The hard cap holds while much arrives, and seeing goes on: on a memory of 64 MiB, the smallest there is."""
+"""The cap is never exceeded while much data arrives, and seeing continues: with 64 MiB, the smallest memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CAP_BYTES = 64 << 20
 
 
 class Hoard(BaseSelector):
-    """Holds back so many frames and then keeps all of them at once."""
+    """Holds many frames and then keeps all of them at once."""
 
     name = "hoard"
 
@@ -65,7 +65,7 @@ class NoisyCamera(SyntheticCamera):
 
 
 class Lines:
-    """A reader of so many lines, none of them twice."""
+    """A text reader that finds many lines, none of them twice."""
 
     def __init__(self, count, length=20):
         self._count, self._length, self._read = count, length, 0
@@ -76,7 +76,7 @@ class Lines:
 
 
 class Talkative(BaseWriter):
-    """A writer of many edges, on top of a document that each rests on."""
+    """A writer of many relations, with a document as their evidence."""
 
     name = "talkative"
 
@@ -125,11 +125,11 @@ def kept(directory):
 
 @contextmanager
 def killed(monkeypatch, after):
-    """The process ends with the commit that comes after so many."""
+    """The process ends after a number of commits."""
     commits, follow = iter(range(10_000)), Store._follow
 
     class Killed(BaseException):
-        """Stands for SIGKILL: nothing after it runs."""
+        """Instead of SIGKILL: nothing after it runs."""
 
     def stop(self, tx):
         follow(self, tx)

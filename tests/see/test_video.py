@@ -1,4 +1,4 @@
-"""What comes out of video files, good and bad."""
+"""Frames of good and damaged video files."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_a_stream_that_is_stopped_has_not_ended(tmp_path):
 
 
 class Editing(BaseWriter):
-    """Writes, replaces and retires documents; draws and ends an edge; merges and splits two names: one step a segment."""
+    """Writes, replaces and retires documents; adds and ends a relation; merges and splits two names: one step per segment."""
 
     name = "editing"
 
@@ -143,7 +143,7 @@ def test_operations_are_versioned_so_that_earlier_views_see_what_was_true_then(t
 
 
 class Later(BaseWriter):
-    """Postpones what it has to say about a segment."""
+    """Postpones its text about a segment."""
 
     name = "later"
     triggers = frozenset({"segment_closed", "idle"})

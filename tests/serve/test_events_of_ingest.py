@@ -1,4 +1,4 @@
-"""Whoever subscribes to a memory gets what was heard and every segment while it is taken in, after it is stored."""
+"""A subscriber of a memory gets utterances and segments during ingest, after they are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front door for programs: everything that the command line does, typed, in one object."""
+"""The interface for programs: everything that the command line does, typed, in one object."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_search_and_forget_are_typed_and_say_what_is_wrong(memory: Memory) -> No
     for wrong, says in (
         ({}, "in one way"),
         ({"stream": "signs", "entity": "Anna"}, "in one way"),
-        ({"from_": 0}, "belong together"),
+        ({"from_": 0}, "give both from_ and to"),
         ({"from_": 2, "to": 1}, "swap"),
         ({"stream": "singns"}, 'did you mean "signs"'),
     ):
@@ -175,7 +175,7 @@ def test_a_memory_that_cannot_be_written_stops_the_sources_that_follow(memory: M
     (memory.directory / "letter.txt").write_text("dear diary")
     tried: list[str] = []
     results = list(memory.ingest_all([walk, tmp_path / "absent.mp4"], progress=lambda source, *_: tried.append(source)))
-    assert "not taken in: the memory cannot be written" in results[1].error
+    assert "not ingested: the memory cannot be written" in results[1].error
     assert not tried
 
 

@@ -1,4 +1,4 @@
-"""The agent's socket: for one user, bounded in every direction, and no request harms the next one."""
+"""The agent's socket: for one user, with limits, and no request affects the next one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from edgemem.serve.messages import (
     address,
     directory_handle,
 )
-from edgemem.serve.socket_server import SLOTS, Server
+from edgemem.serve.socket_server import SLOTS, SocketServer
 
 HIT = Evidence(id="m1", channel="text", stream="door", t0_us=1, t1_us=1, offset_us=0, score=1 / 3, text='a "sign"\nof two lines')
 
@@ -49,8 +49,8 @@ def reply(request: Request) -> Reply:
 
 
 @contextmanager
-def serving(directory: Path, answer: Callable[[Request], Reply] = reply, **options) -> Iterator[Server]:
-    server = Server(directory, answer, **options)
+def serving(directory: Path, answer: Callable[[Request], Reply] = reply, **options) -> Iterator[SocketServer]:
+    server = SocketServer(directory, answer, **options)
     server.open()
     try:
         yield server
@@ -145,8 +145,8 @@ def test_a_path_longer_than_the_kernel_takes_works(tmp_path: Path) -> None:
 
 def test_the_socket_of_a_killed_agent_is_replaced(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from edgemem.serve.socket_server import Server\n"
-        "Server(Path(sys.argv[1]), lambda request: None).open(); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from pathlib import Path; from edgemem.serve.socket_server import SocketServer\n"
+        "SocketServer(Path(sys.argv[1]), lambda request: None).open(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     died = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
     assert died.returncode == -signal.SIGKILL
@@ -161,7 +161,7 @@ def test_the_socket_of_a_killed_agent_is_replaced(tmp_path: Path) -> None:
 def test_a_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / SOCKET).write_text("mine")
     with pytest.raises(OSError, match="in use"):
-        Server(tmp_path, reply).open()
+        SocketServer(tmp_path, reply).open()
     assert (tmp_path / SOCKET).read_text() == "mine"
 
 
@@ -275,7 +275,7 @@ def test_a_stop_waits_for_the_question_that_is_being_answered(tmp_path: Path) ->
         return reply(request)
 
     answers: list[AgentStatus] = []
-    server = Server(tmp_path, slow)
+    server = SocketServer(tmp_path, slow)
     server.open()
     asking = threading.Thread(target=lambda: answers.append(status(tmp_path)))
     asking.start()
@@ -294,7 +294,7 @@ def test_a_stop_hangs_up_on_what_takes_too_long(tmp_path: Path, monkeypatch: pyt
         end.wait(20.0)
         return reply(request)
 
-    server = Server(tmp_path, endless)
+    server = SocketServer(tmp_path, endless)
     server.open()
     whys: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The clips that benchmarks run on: those given, else the ones of the demo, fetched once into the data directory."""
+"""The clips for benchmarks: the given ones, else those of the demo, fetched once into the data directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES = ("vtest", "cup", "bigbuckbunny", "bikes")
 
 
 def clips(given: Sequence[str]) -> list[str]:
-    """Paths of clips; without the clips of a Debian package where that cannot be had."""
+    """Paths of clips; without those of a Debian package if it cannot be fetched."""
     if given:
         return list(given)
     media, _ = fetch_media(CommandContext(None, ()).home)

@@ -1,11 +1,12 @@
-"""What asking costs seeing, and seeing costs asking: latency of `search` while a camera is remembered against idle, and frames missed.
+"""Mutual cost of asking and seeing: latency of `search` while a camera is seen and while idle, and missed frames.
 
     .venv/bin/python tools/bench/asking.py [--seconds 60] [--rows 10000] [--every 0.25]
 
-A real `edgemem run` with the default recipe and all engines sees a network camera of this machine (clips of the demo, ten pictures a
-second, 1280 px; it looks at one a second) into a synthetic memory. Three runs of `--seconds`: asked while the camera is away (idle), seeing
-unasked, asked while it sees. Asked alternately through the agent's socket and, with models of its own, by this process on the files. What
-counts: the ratio of the 95th percentiles (limit 2), and frames missed because the agent was busy (limit: none more than unasked).
+A real `edgemem run` with the default recipe and all engines sees a network camera of this machine (clips of the demo, ten pictures per
+second, 1280 px; it processes one per second) into a synthetic memory. Three runs of `--seconds`: questions while the camera is away (idle),
+seeing without questions, questions while it sees. Questions go in turns through the agent's socket and, with its own models, from this
+process to the files. Results: the ratio of the 95th percentiles (limit 2), and frames missed because the agent was busy (limit: not more
+than without questions).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def camera(pictures: list[bytes]) -> Iterator[tuple[str, threading.Event]]:
                 return
 
         def log_message(self, *_: object) -> None:
-            """No line for each caller."""
+            """Print no line for each caller."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -73,7 +74,7 @@ def camera(pictures: list[bytes]) -> Iterator[tuple[str, threading.Event]]:
 
 @contextmanager
 def daemon(folder: Path, url: str, *, seeing: bool) -> Iterator[Path]:
-    """A running agent, ready; its words are in `said.txt`."""
+    """A running agent that is ready; its output is in `said.txt`."""
     settings = folder / "edgemem.toml"
     settings.write_text(f'[run]\nmemory = "{folder / "memory"}"\n[[run.sources]]\nsource = "{url}"\nstream = "bench"\n')
     with (folder / "said.txt").open("wb") as said:
@@ -90,7 +91,7 @@ def daemon(folder: Path, url: str, *, seeing: bool) -> Iterator[Path]:
 
 
 def status(memory: Path, *, seeing: bool) -> bool:
-    """Whether the agent is there, and has seen something where it should."""
+    """Whether the agent runs and, if it should, has seen something."""
     try:
         found = call(memory, StatusRequest(), AgentStatus, 5.0)
     except AgentUnavailable:
@@ -99,7 +100,7 @@ def status(memory: Path, *, seeing: bool) -> bool:
 
 
 def asked(seconds: float, every_s: float, ways: dict[str, Callable[[str], object]]) -> dict[str, list[float]]:
-    """Milliseconds of each search, by way; the ways take turns."""
+    """Milliseconds of each search, by way; the ways alternate."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for way in ways.values():  # the first loads models
         way(QUERIES[0])
@@ -115,7 +116,7 @@ def asked(seconds: float, every_s: float, ways: dict[str, Callable[[str], object
 
 
 def missed(folder: Path) -> tuple[int, int]:
-    """(frames seen, frames that came while the agent was busy), by its last words."""
+    """(frames seen, frames that came while the agent was busy), from its last output."""
     said = (folder / "said.txt").read_text()
     seen, busy = re.search(r"(\d+) frames seen", said), re.search(r"busy (\d+)", said)
     return int(seen[1]) if seen else 0, int(busy[1]) if busy else 0

@@ -1,10 +1,10 @@
-"""How much of a stream adaptive selection keeps, and what jitter a vector space has on still scenes.
+"""How much of a stream adaptive selection keeps, and the jitter of a vector space on still scenes.
 
     .venv/bin/python tools/bench/dedup.py [CLIP...]
 
-With the joint embedder that is fetched, on frames of real clips: 400 identical frames, a still scene with sensor noise, 16 scenes of 25
-frames with sensor noise; then how far apart vectors of a still scene are, from which a space's `dedup_floor` is set. Beside edgemem's
-selector: the paper's rule without a floor or a test for two modes, flushed at every batch of 4 as in its released code.
+With the fetched joint embedder, on frames of real clips: 400 identical frames, a still scene with sensor noise, 16 scenes of 25 frames with
+sensor noise; then the distances between vectors of a still scene, from which a space's `dedup_floor` is set. The peer of edgemem's selector
+is the paper's rule without a floor or a test for two modes, flushed after every batch of 4 as in its released code.
 """
 
 from __future__ import annotations

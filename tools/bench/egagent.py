@@ -2,10 +2,10 @@
 
     python tools/bench/egagent.py [--frames 187000] [--dim 256] [--megabytes 5] [--rounds 31]
 
-EGAgent (Rege et al., appendix D.4 and D.5): 187,011 frames at 1 fps, 1.4 GB of vectors, 4.5 s per visual search; 5.2 MB of transcript,
-BM25 1.7 s. Data are generated: vectors as in tools/bench/vectors.py, utterances of 6 to 14 words with Zipf's distribution from a
-vocabulary of 8,000. Printed are the median of the wall time over the rounds, each with another query, and the quiet quarter of the CPU
-time of the thread, which is what remains comparable on a machine that is not idle. The graph's ladder has a bench of its own.
+EGAgent (Rege et al., appendix D.4 and D.5): 187,011 frames at 1 fps, 1.4 GB of vectors, 4.5 s per visual search; 5.2 MB of transcript, BM25
+1.7 s. Data are generated: vectors as in tools/bench/vectors.py, utterances of 6 to 14 words with Zipf's distribution from a vocabulary of
+8,000. It prints the median of the wall time over the rounds, each with another query, and the lower quartile of the CPU time of the thread,
+which can be compared even on a machine that is not idle. The graph search has its own benchmark (graph.py).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORDS = 8000
 
 
 class ByVector:
-    """The channel `frame` for a dual encoder whose text side is instant: query "7" is the seventh vector."""
+    """The channel `frame` for a dual encoder whose text encoder takes no time: query "7" is the seventh vector."""
 
     name: Channel = "frame"
 
@@ -41,7 +41,7 @@ class ByVector:
         self.queries = vectors(4 * rounds, dim, seed=2)
 
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
-        """Exact order of the best k."""
+        """The best k in exact order."""
         found = view.vector_search(SPACE, self.queries[int(query.text)], k, from_us=query.from_us, to_us=query.to_us)
         moments = view.moments_of(moment_id for moment_id, _ in found)
         return Hits(evidence=tuple(moment_evidence(moments[id_], "frame", score, "") for id_, score in found), confidence=0.5)
@@ -55,7 +55,7 @@ def words(rng: np.random.Generator) -> list[str]:
 
 
 def speak(directory: Path, megabytes: float) -> tuple[int, list[str]]:
-    """Store that much speech; how many utterances it is, and the vocabulary, commonest word first."""
+    """Store that much speech; returns the number of utterances, and the vocabulary, the most common word first."""
     rng = np.random.default_rng(5)
     vocabulary = words(rng)
     weights = 1 / np.arange(3, len(vocabulary) + 3)
@@ -82,8 +82,8 @@ def speak(directory: Path, megabytes: float) -> tuple[int, list[str]]:
     return number, vocabulary
 
 
-def told(what: str, call: Callable[[int], object], rounds: int) -> None:
-    """Print the median wall time and the quiet quarter of the CPU time of a call."""
+def print_times(what: str, call: Callable[[int], object], rounds: int) -> None:
+    """Print the median wall time and the lower quartile of the CPU time of a call."""
     wall, cpu = zip(*(timed(partial(call, i)) for i in range(rounds)), strict=True)
     print(f"{what}: p50 {statistics.median(wall):.1f} ms, CPU {sorted(cpu)[len(cpu) // 4]:.1f} ms", flush=True)
 
@@ -113,9 +113,9 @@ def main() -> None:
         print(f"{args.frames} frames of {args.dim} dimensions: {sizes}", flush=True)
         with View.open(seen) as view:
             retriever.retrieve(Query(text="0"), view, 10)
-            told("50 best of one query", lambda i: view.vector_search(SPACE, retriever.queries[4 * i], 50), args.rounds)
+            print_times("50 best of one query", lambda i: view.vector_search(SPACE, retriever.queries[4 * i], 50), args.rounds)
             three = [VisualSearch(queries=tuple(str(4 * i + j) for j in range(3))) for i in range(args.rounds)]
-            told("visual_search, 3 queries, 100 each, fused, as evidence", lambda i: tool.run(three[i], view), args.rounds)
+            print_times("visual_search, 3 queries, 100 each, fused, as evidence", lambda i: tool.run(three[i], view), args.rounds)
         number, vocabulary = speak(heard, args.megabytes)
         rng = np.random.default_rng(6)
         rare = [[str(w) for w in rng.choice(vocabulary[200:], 3, replace=False)] for _ in range(args.rounds)]
@@ -123,11 +123,11 @@ def main() -> None:
         print(f"{number} utterances, {args.megabytes:g} MB", flush=True)
         with View.open(heard) as view:
             view.search_text(vocabulary[300], 10, kinds=("utterance",))
-            told(
+            print_times(
                 "full text, two words, 100 best", lambda i: view.search_text(" ".join(rare[i][:2]), 100, kinds=("utterance",)), args.rounds
             )
             two = [TranscriptSearch(queries=(words_[0], " ".join(words_[1:]))) for words_ in rare]
-            told("transcript_search, 2 queries with speakers, as evidence", lambda i: transcript.run(two[i], view), args.rounds)
+            print_times("transcript_search, 2 queries with speakers, as evidence", lambda i: transcript.run(two[i], view), args.rounds)
 
 
 if __name__ == "__main__":

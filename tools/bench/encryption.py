@@ -1,9 +1,10 @@
-"""What encryption costs: opening, writing and searching an encrypted memory beside a plain one, in turns.
+"""Cost of encryption: opening, writing and searching an encrypted memory and a plain one, in turns.
 
     python tools/bench/encryption.py [--moments 10000] [--rows 300] [--rounds 5] [--dir DIR]
 
-Opening is what a question pays first: a view and one small read. Writing is transactions of ten moments with pictures of 40 KB. The first
-search of a process reads the vectors of an encrypted memory from the database, a plain one's are mapped; later ones are alike.
+Opening is the first step of a question: a view and one small read. Writing is transactions of ten moments with pictures of 40 KB. The first
+search of a process reads the vectors of an encrypted memory from the database; those of a plain memory are mapped. Later searches are
+equal.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What does one call of every engine cost here, and the classifier in int8 beside float and beside its original?
+"""Time of one call of every engine, and of the classifier in int8, in float and in its original form.
 
     .venv/bin/python tools/bench/engines.py [--rounds N] [--threads N]
 
-On photographs brought to 1920x1080, as a camera gives them. All calls are timed in turns, so that other load on the machine meets each
-alike; printed are medians: processor time (of all threads) and wall time in milliseconds. The classifier runs on 1 and on 7 crops (those
-of a kept picture), per crop: the shipped int8 conversion, the same weights in float, and the original file in LiteRT (ai-edge-litert).
+On photographs resized to 1920x1080, the size of camera pictures. All calls are timed in turns, so that other load on the machine affects
+all of them equally. It prints medians: processor time (of all threads) and wall time in milliseconds. The classifier runs on 1 and on 7
+crops (those of a kept picture), per crop: the shipped int8 conversion, the same weights in float, and the original file in LiteRT
+(ai-edge-litert).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def measure(calls: Calls, rounds: int) -> Times:
 
 
 def role_calls(session: CommandContext, shown: Mapping[str, Image]) -> dict[str, Callable[[], Any]]:
-    """One call per role that can be had; sentences differ, because vectors of texts are remembered."""
+    """One call per available role; sentences differ, because vectors of texts are cached."""
     role, photograph = session.engines.role, shown["astronaut"]
     sentences: Iterator[str] = (f"{SENTENCE} {number}" for number in range(10**9))
     calls: dict[str, Callable[[], Any]] = {
@@ -107,7 +108,7 @@ class Original:
 
 
 def loaded(session: CommandContext, card: EngineCard, path: Path) -> Engine:
-    """A model file by the runtime that is set."""
+    """A model file, loaded by the runtime in the settings."""
     return session.engines.runtimes.load(card, "model", path)
 
 
@@ -131,7 +132,7 @@ def classifiers(session: CommandContext, folder: Path) -> dict[str, Callable[[Ma
 
 
 def crops(shown: Mapping[str, Image]) -> Matrix:
-    """The photographs and their quarters as the classifier takes them: float32 [n, 3, 280, 280]."""
+    """The photographs and their quarters in the classifier's input format: float32 [n, 3, 280, 280]."""
     parts = [part for image in shown.values() for half in np.array_split(image, 2) for part in np.array_split(half, 2, axis=1)]
     return np.stack([tensor(resize(part, 280, 280), (0, 0, 0), (1, 1, 1), rgb=True) for part in (*shown.values(), *parts)])
 
@@ -152,7 +153,7 @@ def print_roles(session: CommandContext, shown: Mapping[str, Image], rounds: int
 
 
 def print_classifiers(session: CommandContext, shown: Mapping[str, Image], rounds: int, folder: Path) -> None:
-    """The three runs of the classifier side by side, and how far they agree."""
+    """The three runs of the classifier, and how far they agree."""
     batch, ways = crops(shown), classifiers(session, folder)
     said = {name: np.asarray(run(batch), np.float32) for name, run in ways.items()}
     truth = said[ORIGINAL]

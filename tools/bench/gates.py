@@ -1,10 +1,10 @@
-"""Do gates on a 320 px copy decide as they would at full size, and what do they cost?
+"""Whether gates decide on a 320 px copy as at full size, and their cost.
 
     .venv/bin/python tools/bench/gates.py [CLIP...] [--width PX]
 
-From frames of real clips, at their own size or brought to `--width`, sharp and softened copies are made. Every gate decides twice: as
-edgemem does (320 px copy, tiles for sharpness) and at full size. Printed are the share of equal decisions and the ratio of the costs,
-measured interleaved.
+Sharp and softened copies are made from frames of real clips, at their own size or resized to `--width`. Every gate decides twice: as in
+edgemem (320 px copy, tiles for sharpness) and at full size. It prints the share of equal decisions and the ratio of the times, measured in
+turns.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def frames(clips: list[str], width: int) -> Iterator[list[Image]]:
 
 
 def full_thumbnail(image: Image) -> Image:
-    """64 x 64 luma straight from the full picture."""
+    """64 x 64 luma, made directly from the full picture."""
     return pixels.thumbnail(pixels.to_gray(image), 64)
 
 
 def agreement(clips: list[list[Image]], width: int) -> None:
-    """Print how often both sizes decide alike."""
+    """Print how often both sizes give the same decision."""
     tiles, shrunk, difference, ssim = [], [], [], []
     for clip in clips:
         for image in clip[::4]:
@@ -71,7 +71,7 @@ def agreement(clips: list[list[Image]], width: int) -> None:
 
 
 def edgemem_gates(image: Image, last: Look) -> None:
-    """Every gate of the recipe vam, none ending the way."""
+    """Every gate of the recipe vam; none ends the sequence."""
     look = Look(image)
     _ = look.sharpness
     pixels.mean_difference(last.gray, look.gray)
@@ -80,7 +80,7 @@ def edgemem_gates(image: Image, last: Look) -> None:
 
 
 def full_gates(image: Image, last: Look) -> None:
-    """The same at full size as commonly written: float64 Laplacian, numpy difference; SSIM at 64 x 64 as the paper has it."""
+    """The same at full size with usual code: float64 Laplacian, numpy difference; SSIM at 64 x 64 as in the paper."""
     gray = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
     cv2.Laplacian(gray, cv2.CV_64F).var()
     np.abs(gray.astype(np.int16) - last.image[..., 0].astype(np.int16)).mean()

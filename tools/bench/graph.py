@@ -2,10 +2,10 @@
 
     python tools/bench/graph.py [--relations 14000 1000000] [--queries 200] [--memory DIR]
 
-The memory is synthetic and written straight into the tables, not through the store: one wearer who is the source of half of all
-relations, people, places and objects drawn by a power law, four types, over a week for 14,000 relations (EGAgent's: 13,968 in seven
-days, its appendix C) and in proportion beyond. The peer is `entity_graph_table` with EGAgent's columns and indexes, asked rung by rung
-as its code does, names exact, then LIKE. What counts: p50 of the ladder under 5 ms at 14,000 and under 20 ms at 1,000,000.
+The memory is synthetic and written directly to the tables, not through the store: one wearer who is the source of half of all relations;
+people, places and objects from a power law; four types, over a week for 14,000 relations (EGAgent's: 13,968 in seven days, its appendix C)
+and in proportion above that. The peer is `entity_graph_table` with EGAgent's columns and indexes, queried level by level as in its code,
+with exact names, then LIKE. Limits: p50 of the relaxed search under 5 ms at 14,000 and under 20 ms at 1,000,000.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Query = tuple[str | None, str | None, str | None, int | None, int | None]
 
 
 def generate(count: int) -> tuple[list[tuple[str, str]], list[Triple]]:
-    """Entities as (kind, name), the wearer first; relations as (type, source, target, from, to) in the order of time."""
+    """Entities as (kind, name), the wearer first; relations as (type, source, target, from, to) in time order."""
     rng = random.Random(0)
     others = max(300, round(count**0.6))
     names = [("person", "Jake Smith")]
@@ -49,7 +49,7 @@ def generate(count: int) -> tuple[list[tuple[str, str]], list[Triple]]:
 
 
 def fill(directory: Path, names: list[tuple[str, str]], triples: list[Triple]) -> float:
-    """Write them into a memory; seconds it took."""
+    """Write them to a memory; returns the seconds."""
     start = time.perf_counter()
     with Store.open(directory) as store:
         store.ensure_stream("cam", 0)
@@ -94,7 +94,7 @@ def fill_peer(path: Path, names: list[tuple[str, str]], triples: list[Triple]) -
 
 
 def queries(names: list[tuple[str, str]], triples: list[Triple], count: int) -> list[tuple[str, Query]]:
-    """Questions of every kind, by turns: which rung answers them differs."""
+    """Questions of every kind, in turns; they are answered at different levels."""
     rng = random.Random(1)
     end_us = triples[-1][4]
     made: list[tuple[str, Query]] = []
@@ -118,7 +118,7 @@ def queries(names: list[tuple[str, str]], triples: list[Triple], count: int) -> 
 
 
 def peer_ladder(connection: sqlite3.Connection, query: Query, limit: int) -> int:
-    """EGAgent's rungs as SQL, to the first with a row; number of rows."""
+    """EGAgent's levels as SQL, up to the first with a row; returns the number of rows."""
     source, target, kind, from_us, to_us = query
     exact = [(column, value) for column, value in (("source_id", source), ("target_id", target)) if value is not None]
     same = [f"{column} = ?" for column, _ in exact]
@@ -128,7 +128,7 @@ def peer_ladder(connection: sqlite3.Connection, query: Query, limit: int) -> int
     parts: list[object] = [f"%{max(str(value).split(), key=len)}%" for _, value in exact]
     day = 86_400 * US
     timed = ([], []) if from_us is None or to_us is None else (["day = ?", "start_t BETWEEN ? AND ?"], [from_us // day, from_us % day, day])
-    rungs: list[tuple[list[str], list[object]]] = [
+    levels: list[tuple[list[str], list[object]]] = [
         ([*same, *of_kind[0], *timed[0]], [*named, *of_kind[1], *timed[1]]),
         ([*same, *of_kind[0], *timed[0][:1]], [*named, *of_kind[1], *timed[1][:1]]),
         ([*same, *of_kind[0]], [*named, *of_kind[1]]),
@@ -136,7 +136,7 @@ def peer_ladder(connection: sqlite3.Connection, query: Query, limit: int) -> int
         (like, parts),
         (like[-1:] if target is not None else [], parts[-1:] if target is not None else []),
     ]
-    for conditions, values in rungs:
+    for conditions, values in levels:
         if not conditions:
             continue
         sql = f"SELECT * FROM entity_graph_table WHERE {' AND '.join(conditions)} ORDER BY day DESC, start_t DESC LIMIT {limit}"
@@ -166,13 +166,13 @@ def measure(count: int, asked: int, directory: Path) -> None:
             steps.setdefault(what, set()).add(found.step or "-")
     size = (directory / "memory" / "memory.db").stat().st_size
     print(f"\n{count:,} relations, {len(names):,} entities; written in {fill_s:.1f} s; {size / 2**20:.1f} MiB")
-    print(f"{'':<30}{'ladder p50 ms':>14}{'p95':>8}{'raw SQL p50':>13}{'p95':>9}  rungs")
+    print(f"{'':<30}{'ladder p50 ms':>14}{'p95':>8}{'raw SQL p50':>13}{'p95':>9}  levels")
     for what in [*ours, "all"]:
         mine = ours.get(what) or [ms for times in ours.values() for ms in times]
         other = theirs.get(what) or [ms for times in theirs.values() for ms in times]
         columns = (statistics.median(mine), _p95(mine), statistics.median(other), _p95(other))
-        rungs = ", ".join(sorted(steps.get(what, ())))
-        print(f"{what:<30}{columns[0]:>14.2f}{columns[1]:>8.2f}{columns[2]:>13.2f}{columns[3]:>9.2f}  {rungs}")
+        levels = ", ".join(sorted(steps.get(what, ())))
+        print(f"{what:<30}{columns[0]:>14.2f}{columns[1]:>8.2f}{columns[2]:>13.2f}{columns[3]:>9.2f}  {levels}")
     limit = LIMITS_MS.get(count)
     if limit is not None:
         p50 = statistics.median(ms for times in ours.values() for ms in times)
@@ -187,7 +187,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--relations", type=int, nargs="+", default=[14_000, 1_000_000])
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--memory", type=Path, help="keep what is written in this new directory")
+    parser.add_argument("--memory", type=Path, help="keep the memory in this new directory")
     given = parser.parse_args()
     for count in given.relations:
         with tempfile.TemporaryDirectory() as name:

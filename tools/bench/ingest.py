@@ -1,10 +1,10 @@
-"""How fast and in how much memory a 1080p file is remembered.
+"""Speed and memory of ingesting a 1080p file.
 
     .venv/bin/python tools/bench/ingest.py [CLIP...] [--seconds 300] [--recipe vam]
 
-Builds a 1080p25 H.264 file (a key frame every 2 s) from the clips, each enlarged and shown for 12 s, every other time with a sign burnt
-in. Runs `edgemem ingest` on it as a user would, with and without reading text, and watches the process: times real time, memory over the
-run, what was dropped. Beside it, as the limit: decoding every frame of the same file, and decoding key frames only.
+Builds a 1080p25 H.264 file (a key frame every 2 s) from the clips, each enlarged and shown for 12 s, every second time with a sign drawn
+into it. It runs `edgemem ingest` on the file as a user would, with and without reading text, and measures: speed relative to real time,
+memory during the run, dropped frames. The limit is decoding every frame of the same file, and decoding key frames only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PLACES = ("PLATFORM 7", "ROOM 214", "EXIT C", "GATE B12", "CAFE OPEN", "NO ENTRY
 
 
 def shots(clips: Sequence[str], seconds: int) -> Iterator[Image]:
-    """`seconds` of pictures at 25 fps: the clips in turn, each from a later place every time; every other one carries a sign."""
+    """`seconds` of pictures at 25 fps: the clips in turn, each from a later position every time; every second one has a sign."""
     loaded = [[frame.image for frame in itertools.islice(open_source(clip, rate_fps=FPS).frames(), 250)] for clip in clips]
     rng = np.random.default_rng(0)
     for shot in range(-(-seconds // SHOT_S)):
@@ -65,7 +65,7 @@ def build(path: Path, clips: Sequence[str], seconds: int) -> None:
 
 
 def limits(path: Path, seconds: int) -> None:
-    """Print what decoding alone costs."""
+    """Print the time of decoding alone."""
     for name, skip in (("decoding every frame", "DEFAULT"), ("decoding key frames only", "NONKEY")):
         started = time.perf_counter()
         with av.open(str(path)) as container:

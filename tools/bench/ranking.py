@@ -1,10 +1,10 @@
-"""How many of each query's own best pictures are among the 50 that are shown, when three queries rank together.
+"""How many of the best pictures of each query are among the 50 that are shown, when three queries are ranked together.
 
     python tools/bench/ranking.py [--rows 50000] [--dim 256] [--rounds 40]
 
-"votes" is what EGAgent's released code does: 100 best per query, ordered by how many queries hit, ties in index order. "rank sum"
-is plain reciprocal rank fusion, "best rank" what the tool `visual_search` does: the best reciprocal rank, ties by the sum. Queries are
-of three kinds: unrelated ones, paraphrases (a common direction and 30 % of another), and two alike beside a third. Vectors are those of
+"votes" is what EGAgent's released code does: 100 best per query, ordered by how many queries hit, ties in index order. "rank sum" is plain
+reciprocal rank fusion; "best rank" is the rule of the tool `visual_search`: the best reciprocal rank, ties by the sum. Queries are of three
+kinds: unrelated ones, paraphrases (a common direction and 30 % of another), and two similar ones with a third. Vectors are those of
 tools/bench/vectors.py.
 """
 

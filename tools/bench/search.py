@@ -1,10 +1,10 @@
-"""The whole `search` call and questions in a warm process, and a cold `edgemem ask`, on a memory of many moments, beside their limits.
+"""Time of a `search` call and of questions in a warm process, and of a cold `edgemem ask`, with a memory of many moments, and their limits.
 
     python tools/bench/search.py [--rows 100000] [--rounds 9] [--memory DIR]
 
-The memory is synthetic (labels drawn by a power law, a sign in every twentieth picture, an event document for every tenth
-moment); the engines are the real ones, as fetched. `--memory` keeps it for another run. What counts is the ratio to the limit:
-50 ms a search, 0.3 s for 95 of 100 questions in a warm process, 1.5 s a cold ask.
+The memory is synthetic (labels from a power law, a sign in every twentieth picture, an event document for every tenth moment); the engines
+are the real, fetched ones. `--memory` keeps it for another run. Result: the ratio to the limit of 50 ms per search, 0.3 s for 95 of 100
+questions in a warm process, and 1.5 s for a question in a new process.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _document(kind: str, text: str, first: int, last: int, moment_id: int) -> Ne
 
 
 def fill(directory: Path, rows: int, session: CommandContext) -> float:
-    """Store the synthetic moments and documents; seconds it took."""
+    """Store the synthetic moments and documents; returns the seconds."""
     rng = np.random.default_rng(0)
     joint: Space = session.engines.role("embed_joint").space
     names = [label.name for label in describe(session.engines.role("classify").labels, "imagenet")]
@@ -112,7 +112,7 @@ def warm_ms(view: View, kit: AnswerKit, rounds: int) -> list[float]:
 
 
 def cold_ask_ms(memory: Path) -> float:
-    """One `edgemem ask` as a process of its own, best of three."""
+    """One `edgemem ask` in a separate process, best of three."""
     command = [sys.executable, "-m", "edgemem.cli.main", "ask", "When did I see the tabby cat?", "--memory", str(memory), "--json"]
     times = []
     for _ in range(3):

@@ -1,11 +1,11 @@
-"""What a question costs: steps, model calls, tokens and milliseconds, for the local planner and for `vam` with a scripted server.
+"""Cost of a question: steps, model calls, tokens and milliseconds, for the local planner and for `vam` with a scripted server.
 
     .venv/bin/python tools/bench/steps.py [--memory DIR] [--delay-ms 300] [QUESTION...]
 
-Without a memory it makes one of the demo's clips. The server is real HTTP on this machine and plays a sensible conversation: a router, a
-search with a look at the best hit, an answer. It waits `--delay-ms` before each reply, as a model would think. What is left of a question's
-time after the model's own is the overhead of the loop. Tokens are counted as characters / 4 of what was really sent and said; pictures are
-not counted.
+Without a memory it makes one from the demo's clips. The server is real HTTP on this machine with a typical conversation: a router, a search
+with an inspection of the best hit, an answer. It waits `--delay-ms` before each reply, like a model that thinks. The time of a question
+minus the time of the model is the overhead of the loop. Tokens are counted as characters / 4 of the texts that were sent and received;
+pictures are not counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ QUESTIONS = (
 
 
 def player(delay_ms: float) -> Any:
-    """A model that routes, searches for the question's words, looks at one hit and answers."""
+    """A model that routes, searches for the question's words, inspects one hit and answers."""
 
     def say(asked: ScriptedCall) -> Any:
         task = asked.messages[0][1].splitlines()[0]

@@ -1,9 +1,9 @@
-"""Writing moments with their pictures, beside a raw append of the same bytes.
+"""Writing moments with their pictures, compared with a raw append of the same bytes.
 
     python tools/bench/store.py [--rows 600] [--rounds 5] [--dir DIR]
 
-A row is a picture of 30 to 60 KB, a 512-d vector, and in the last cases 25 observations and a document per ten rows. Cases are
-interleaved in every round; the quiet quarter of the rounds is printed, because other load only ever adds time.
+A row is a picture of 30 to 60 KB, a 512-d vector, and in the last cases 25 observations and one document per ten rows. The cases alternate
+in every round; the lower quartile of the rounds is printed, because other load only adds time.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def raw(directory: Path, given: Sequence[NewMoment], batch: int) -> float:
 
 
 def stored(directory: Path, given: Sequence[NewMoment], batch: int, *, synchronous: str, documents: bool) -> float:
-    """Seconds to store them in transactions of `batch`, opening and the closing checkpoint left out as for the raw file."""
+    """Seconds to store them in transactions of `batch`, without opening and the last checkpoint, as for the raw file."""
     with Store.open(directory / "memory") as store:
         store.ensure_space(Space(name="bench", dim=DIM))
         store._connection.execute(f"PRAGMA synchronous={synchronous}")  # noqa: SLF001  # measured beside the shipped NORMAL
@@ -78,7 +78,7 @@ def stored(directory: Path, given: Sequence[NewMoment], batch: int, *, synchrono
 
 
 def growth(directory: Path, budget: int | None, small: int, large: int) -> tuple[list[list[float]], list[float]]:
-    """(seconds of rounds at `small` stored moments and at `large`, in turns; seconds of every upkeep)."""
+    """(seconds of rounds at `small` stored moments and at `large`, in turns; seconds of every maintenance step)."""
     given = moments(256, 0, observations=10)
     stores, numbers, steps = [], [], list[float]()
     for i, count in enumerate((small, large)):
@@ -156,7 +156,7 @@ def main() -> None:
         (few, many), steps = growth(Path(name), None, 1_000, options.stored)
     ratio = float(np.quantile(few, 0.25) / np.quantile(many, 0.25))
     print(f"\nrate at {options.stored} stored moments / at 1,000: {ratio:.2f}")
-    print(f"upkeep between two frames: median {np.median(steps) * 1e3:.1f} ms, worst of {len(steps)} {max(steps) * 1e3:.1f} ms")
+    print(f"maintenance between two frames: median {np.median(steps) * 1e3:.1f} ms, worst of {len(steps)} {max(steps) * 1e3:.1f} ms")
 
 
 def report(spent: dict[str, list[float]], rows: int) -> None:

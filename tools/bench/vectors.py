@@ -1,15 +1,14 @@
-"""Vector search in a stored memory, beside the time to read its int8 matrix once.
+"""Vector search in a stored memory, compared with the time to read its int8 matrix once.
 
     python tools/bench/vectors.py [--rows 100000] [--dim 512] [--rounds 31]
 
-Where sqlite-vec and apsw are importable (`pip install sqlite-vec apsw`) they search the same vectors in the same rounds.
+If sqlite-vec and apsw can be imported (`pip install sqlite-vec apsw`) they search the same vectors in the same rounds.
 
-Synthetic vectors with cluster structure (2000 centres in 64 latent dimensions, noise), not the embeddings of a real model. Queries
-are of two kinds: "near" ones come from the same centres, "far" ones from others, as a text's vector comes from elsewhere than those
-of pictures; far ones are the harder to rank from few bits, and they are the ones that are timed. Every
-round times every row once, so that a noisy machine hurts all of them alike. Printed are the median of the wall time and the quiet
-quarter of the CPU time of the one thread that each case uses: other load stretches wall times of long cases more than of short ones,
-so on a machine that is not idle only the ratio of CPU times means anything.
+Synthetic vectors with cluster structure (2000 centres in 64 latent dimensions, noise), not the embeddings of a real model. Queries are of
+two kinds: "near" ones come from the same centres, "far" ones from others, as vectors of texts are far from those of pictures. Far ones are
+harder to rank from few bits; these are timed. Every round times every row once, so that other load affects all of them equally. It prints
+the median of the wall time and the lower quartile of the CPU time of the one thread of each case. Other load increases long wall times more
+than short ones, so on a machine that is not idle only the ratio of CPU times is meaningful.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the limit is one thread's, as the kernel is
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the limit is for one thread, like the kernel
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +37,7 @@ from edgemem.remember.view import View
 SPACE = "bench"
 BATCH = 1000
 PEER_CANDIDATES = 1000
-"""Of the peer's bit column, so that its recall comes near ours."""
+"""Candidates from the peer's bit column, so that its recall is near ours."""
 Cases = dict[str, Callable[[int], object]]
 
 
@@ -56,7 +55,7 @@ def vectors(rows: int, dim: int, seed: int = 0, centres_seed: int | None = None)
 
 
 def fill(directory: Path, matrix: npt.NDArray[np.float32]) -> float:
-    """Store every vector as a moment with a picture of 64 bytes; seconds it took."""
+    """Store every vector as a moment with a picture of 64 bytes; returns the seconds."""
     start = time.perf_counter()
     with Store.open(directory) as store:
         store.ensure_space(Space(name=SPACE, dim=matrix.shape[1]))
@@ -130,7 +129,7 @@ def main() -> None:
 
 
 def anonymous_mb(directory: Path, queries: npt.NDArray[np.float32]) -> tuple[float, float]:
-    """RssAnon before opening and after searching, in MB: mapped files are the page cache's, which gives them up when others ask."""
+    """RssAnon before opening and after searching, in MB: mapped files are in the page cache, which can be freed for other processes."""
 
     def resident() -> float:
         fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
@@ -181,7 +180,7 @@ def peers_of(scratch: Path, matrix: npt.NDArray[np.float32], queries: npt.NDArra
     sql = "SELECT rowid FROM bit_rows WHERE embedding MATCH vec_bit(?) AND k = ?"
 
     def rescored(i: int) -> object:
-        """As sqlite-vec's manual has it: more of the coarse column, then the ten best of those by the float one."""
+        """As in sqlite-vec's manual: more candidates from the coarse column, then the ten best of those by the float column."""
         query = queries[i]
         near = [row[0] for row in connection.execute(sql, (np.packbits(query > 0).tobytes(), PEER_CANDIDATES))]
         marks = ",".join("?" * len(near))

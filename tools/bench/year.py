@@ -1,20 +1,20 @@
-"""A year of 365 days of 16 hours, through the real store, its age tiers and its byte budget, in minutes.
+"""A simulated year of 365 days of 16 hours, with the real store, its age tiers and its byte budget, in minutes.
 
     python tools/bench/year.py [--cap 4] [--scale 100] [--days 365] [--retainer age_tiers|none]
 
-Scale: of each day only 16 h / scale are lived through, at full density (moments a minute, bytes a picture, gaps of the tiers are those
-of a real day), and the cap is that of the disk divided by the scale. So bytes per moment against the cap are those of a real year,
+Scale: only 16 h / scale of each day are simulated, at full density (moments per minute, bytes per picture and gaps of the tiers are those
+of a real day), and the cap is that of the disk divided by the scale. So bytes per moment relative to the cap are those of a real year,
 while counts of moments, segments and documents are `scale` times smaller: latencies and ranking are those of a memory of that size
-(tools/bench/vectors.py measures a million vectors), and the log, whose share does not shrink, weighs more than on a real disk.
+(tools/bench/vectors.py measures a million vectors), and the log, whose share does not shrink, takes a larger part than on a real disk.
 
-Synthetic: pictures are of coloured blocks, 12 of them in turn, with another patch each time, so that no two are stored as one; vectors
-are places (24, of which repeated days see 3), activities and noise; texts are drawn from small vocabularies, so that ordinary documents
-share every word with the planted ones.
+Synthetic: pictures are of coloured blocks, 12 of them in turn, with another patch each time, so that no two are stored as one; vectors are
+places (24, of which repeated days see 3), activities and noise; texts come from small vocabularies, so that ordinary documents have all
+words of the planted ones.
 
-Planted each day, and asked for at each age:
+Planted each day, and searched at each age:
 - an event of 25 s with a document: found if its document is among ten of a text search for five of its words (document level), or a
   moment of it among ten of a vector search for it (event, frame level);
-- a glimpse: one moment amid an ordinary segment, neither representative nor written about: what frames alone tell.
+- a glimpse: one moment within an ordinary segment, neither representative nor in a document: it can be found only by its frame.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ DAY_S, AWAKE_S = 86_400, 16 * 3600
 START_S = 1_735_718_400  # 2025-01-01 08:00 UTC
 SPACE = Space(name="year/384", dim=384)
 KINDS = {"static": (60.0, 600), "busy": (5.0, 150), "repeated": (10.0, 300)}
-"""Kind of day: seconds from one kept moment to the next, seconds a segment lasts."""
+"""Kind of day: seconds from one kept moment to the next, length of a segment in seconds."""
 SHARES = (0.25, 0.35, 0.4)
 WORDS = {
     "colour": ["red", "blue", "green", "white", "black", "yellow", "brown", "grey", "orange", "violet", "pink", "silver"],
@@ -99,7 +99,7 @@ ASK_EVERY_DAYS = 5
 
 @dataclass(frozen=True)
 class Fact:
-    """Something planted: what to ask for, and what counts as found."""
+    """Something planted: what to search for, and what counts as found."""
 
     day: int
     vector: Vector
@@ -133,7 +133,7 @@ class World:
         return np.clip(image + 128, 0, 255).astype(np.uint8)
 
     def jpeg(self, seq: int) -> bytes:
-        """A picture that no other moment has, not even once it has shrunk."""
+        """A picture that no other moment has, even after it was shrunk."""
         picture = self.pictures[seq % len(self.pictures)]
         top, left = (int(self.rng.integers(end // 96)) * 96 for end in picture.shape[:2])
         picture[top : top + 96, left : left + 96] = self.rng.integers(0, 256, (4, 4, 3), np.uint8).repeat(24, 0).repeat(24, 1)
@@ -169,7 +169,7 @@ class World:
 
 
 class Year:
-    """Lives day after day into a store and remembers what it planted."""
+    """Writes day after day to a store and records what it planted."""
 
     def __init__(self, store: Store, world: World, awake_s: float, retain: Callable[[], bool]) -> None:
         self.store, self.world, self.awake_s, self.retain = store, world, awake_s, retain
@@ -178,7 +178,8 @@ class Year:
         self.glimpses: list[Fact] = []
 
     def live(self, day: int) -> None:
-        """One day: segments of ordinary moments, one of them with the glimpse, and the event in between; then the night's upkeep."""
+        """One day: segments of ordinary moments, one of them with the glimpse, and the event in between; then the maintenance of the
+        night."""
         rng = self.world.rng
         kind = str(rng.choice(list(KINDS), p=SHARES))
         gap_s, segment_s = KINDS[kind]
@@ -205,7 +206,7 @@ class Year:
             pass
 
     def _segment(self, times: npt.NDArray[np.float64], vectors: list[Vector], middle: int | None = None) -> tuple[list[int], str, int]:
-        """Moments in pairs, then their segment with its document; gives the ids, words to ask with and the document."""
+        """Moments in pairs, then their segment with its document; returns the ids, words for a query and the document."""
         ids: list[int] = []
         for first in range(0, len(times), 2):
             with self.store.transaction() as tx:
@@ -267,7 +268,7 @@ Tally = defaultdict[str, list[tuple[bool, bool, bool, bool]]]
 
 
 def ask(year: Year, view: View, day: int, tally: Tally, spent: defaultdict[str, list[float]]) -> None:
-    """Ask for what was planted at each age."""
+    """Search for what was planted at each age."""
     for age, days in AGES_DAYS.items():
         if day < days:
             continue
@@ -291,7 +292,7 @@ def resident_mb() -> float:
 
 
 def table(year: Year, days: int, tally: Tally) -> Iterator[str]:
-    """A row a month while the year goes by."""
+    """A row per month of the year."""
     yield "| day | lived s | disk MB | RAM MB | recent | mid | long | stub | documents | vectors p50/p95 ms | text p50/p95 ms |"
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
     start, spent = time.perf_counter(), defaultdict[str, list[float]](list)
@@ -312,7 +313,7 @@ def table(year: Year, days: int, tally: Tally) -> Iterator[str]:
 
 
 def age_tiers(recipe: str, keep: str | None) -> AgeTiersSettings:
-    """Those of the recipe; VAM's are the ones that hold without a word."""
+    """Age tiers of the recipe; the defaults are those of VAM."""
     given: dict[str, Any] = {}
     if recipe == "default":
         found = tomllib.loads(resources.files("edgemem.recipes").joinpath("default.toml").read_text())["retain"]
@@ -323,9 +324,11 @@ def age_tiers(recipe: str, keep: str | None) -> AgeTiersSettings:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cap", type=float, default=4, help="GB of the real disk")
-    parser.add_argument("--scale", type=float, default=100, help="of each day 16 h / scale are lived; the cap is divided by it")
+    parser.add_argument("--scale", type=float, default=100, help="16 h / scale of each day are simulated; the cap is divided by the scale")
     parser.add_argument("--days", type=int, default=365)
-    parser.add_argument("--keep", choices=("last", "best"), help="which of a stretch the age tiers keep, in place of the recipe's")
+    parser.add_argument(
+        "--keep", choices=("last", "best"), help="which moment of an interval the age tiers keep, instead of the recipe's setting"
+    )
     parser.add_argument("--recipe", choices=("default", "vam"), default="default", help="whose age tiers")
     parser.add_argument("--retainer", choices=("age_tiers", "none"), default="age_tiers")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,8 +1,8 @@
 """Every figure that is stated, in one table: `all.py --lifelogs DIR --work DIR [--seeds 1,2,3] [--composed 100,101]`.
 
 `--lifelogs` holds `make_lifelog.py`, `natural-N.json`, `questions-to-parse.json` and `score.py`. Streams and memories are made below
-`--work` where they are missing, with the recipe that edgemem takes by itself. Composed streams (`run.py`) are asked and scored the same
-way. Then come the parser's figures on the half of the labelled questions that is not looked at, and words that nothing answers to.
+`--work` where they are missing, with edgemem's default recipe. Composed streams (`run.py`) are asked and scored the same way. Then come the
+parser's figures on the half of the labelled questions that is not looked at, and words that nothing answers to.
 """
 
 import argparse

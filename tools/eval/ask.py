@@ -1,7 +1,7 @@
 """Ask many questions in one process: `ask.py --memory DIR --qa qa.json [--seconds S] [--out answers.jsonl]`.
 
-The memory is opened once; every question is asked an hour after the end of the stream, as `run.py` of the life logs does. Writes one line
-of JSON per question, as `edgemem ask --json` prints it, with the wall time.
+The memory is opened once; the time of every question is an hour after the end of the stream, as in `run.py` of the life logs. Writes one
+line of JSON per question, as `edgemem ask --json` prints it, with the wall time.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from edgemem.remember.view import View
 
 
 def make_kit() -> AnswerKit:
-    """What the command line answers with."""
+    """The kit of the command line."""
     from edgemem.extend.assembly import make_kit as assembled
 
     session = CommandContext(None, ())
@@ -25,7 +25,7 @@ def make_kit() -> AnswerKit:
 
 
 def plain(answer: Answer) -> dict[str, Any]:
-    """What the scorer reads of an answer, in the names of `edgemem ask --json`; times are seconds."""
+    """The fields of an answer for the scorer, with the names of `edgemem ask --json`; times are seconds."""
     return {
         "status": answer.status, "answer": answer.answer, "option": answer.option, "confidence": answer.confidence,
         "evidence": [_plain(e) for e in answer.evidence], "alternatives": [_plain(e) for e in answer.alternatives],

@@ -1,8 +1,8 @@
-"""How much of what captions name is right: `captions.py TRUTH.json=MEMORY...` prints precision and recall of event documents.
+"""How many names in captions are right: `captions.py TRUTH.json=MEMORY...` prints precision and recall of event documents.
 
-Every closed segment of the default segmenter is described again, from what the memory holds, by the writer as it is now. A name is right
-when it is that of something in view between the segment's ends, or of a kind that WordNet places above or below it. Recall: of all
-showings, those of which some name was right in a segment that overlaps them.
+Every closed segment of the default segmenter is described again by the present writer, from the data in the memory. A name is right if
+something with this name, or with a name above or below it in WordNet, was in view during the segment. Recall: the share of showings for
+which some name was right in a segment that overlaps them.
 """
 
 import argparse
@@ -23,13 +23,13 @@ SAME = {
     "mandarin": "orange", "tangerine": "orange", "fighter jet": "warplane", "lake": "lakeside", "man talking in a car": "person",
     "animated couple": "person",
 }  # fmt: skip
-"""Names of things for which WordNet has the nearest label as a sister word."""
+"""Names of things whose nearest label is a sister term in WordNet."""
 LEAST_CONTENT = 0.25
-"""A name as wide as "device" is not right of everything below it."""
+"""A general name such as "device" is not right for everything below it."""
 
 
 class Rightness:
-    """Whether a name is true of something with one of these other names."""
+    """Whether a name is true for something with one of these other names."""
 
     def __init__(self) -> None:
         self._nouns = Nouns()
@@ -67,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("streams", nargs="+", metavar="TRUTH.json=MEMORY")
     parser.add_argument("--segmenter", default="otsu_events")
-    parser.add_argument("--each", action="store_true", help="print every document with what is wrong in it")
+    parser.add_argument("--each", action="store_true", help="print every document with its errors")
     args = parser.parse_args()
     right, writer = Rightness(), EventDocument()
     said: dict[str, list[bool]] = {"Scene": [], "Objects": []}

@@ -1,11 +1,11 @@
 """Compose one H.264 stream with exact truth: `compose.py --seed N --minutes M --out DIR`.
 
-A stream is a seeded sequence of segments: real clips, photographs under a moving camera, cut-out objects and signs over
-real backgrounds, the same object again at another place, blurred, black and frozen stretches. `truth.json` says what is
-in view when, and holds questions with their exact answers.
+A stream is a seeded sequence of segments: real clips, photographs with a moving camera, cut-out objects and signs over real backgrounds,
+the same object again at another place, blurred, black and frozen parts. `truth.json` states what is in view when, and has questions with
+their exact answers.
 
-Seeds 100-109 are for development. Seeds 900-999 are for reporting only: nobody looks at their streams, questions or
-single results, and nothing is tuned on them.
+Seeds 100-109 are for development. Seeds 900-999 are for reporting only: their streams, questions and single results are never inspected,
+and nothing is tuned on them.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from world import Truth
 FPS = 10
 SEGMENT_S = (4.0, 25.0)
 WEIGHTS = {"scene": 50, "photo": 20, "clip": 9, "sign": 13, "black": 2, "blurred": 3, "frozen": 3}
-REPEAT = 0.24  # share of scenes and photographs that show something again
+REPEAT = 0.24  # share of scenes and photographs that show a thing again
 
 
 def plan(rng: random.Random, catalog: list[Item], seconds: float) -> list[Segment]:
@@ -53,7 +53,7 @@ class Planner:
         self._fresh = {role: rng.sample(items, len(items)) for role, items in self._items.items()}
 
     def segment(self, what: str, t0: float, t1: float) -> Segment:
-        """The next segment; a freeze with nothing before it to freeze is black instead."""
+        """The next segment; a freeze at the beginning is black instead."""
         last = self.past[-1] if self.past else None
         if what == "frozen" and last and last.what not in ("black", "blurred", "frozen"):
             return Segment(t0, t1, what, last.things, last.background, last.sign)
@@ -81,7 +81,7 @@ class Planner:
 
 
 def frames(segment: Segment, size: Size, previous: Image, rng: random.Random) -> Iterator[Image]:
-    """The segment's pictures before sensor noise; `previous` is the last frame as it was written."""
+    """The segment's pictures before sensor noise; `previous` is the last written frame."""
     count = round((segment.t1 - segment.t0) * FPS)
     if segment.what in ("black", "frozen"):
         yield from (previous if segment.what == "frozen" else np.zeros_like(previous) for _ in range(count))

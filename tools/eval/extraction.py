@@ -1,9 +1,8 @@
 """Precision and recall of the local graph extractor, by relation type: `graph.py [--wrong]`.
 
-`graph_set/first.json` was looked at while the rules were written; `graph_set/second.json` was labelled before they were run on it and is
-printed as totals only, whatever `--wrong` asks for. An edge counts as right when source, type and target are
-those a person labelled; times are checked by the plugin's own tests. Lines are [t0_s, t1_s, speaker, text];
-pictures are [t_s, [[kind, name, score, box or null], ...]].
+`graph_set/first.json` was inspected while the rules were written; `graph_set/second.json` was labelled before the rules were run on it and
+is printed as totals only, even with `--wrong`. An edge counts as right when source, type and target are those a person labelled; times are
+checked by the plugin's own tests. Lines are [t0_s, t1_s, speaker, text]; pictures are [t_s, [[kind, name, score, box or null], ...]].
 """
 
 import argparse
@@ -22,7 +21,7 @@ SETS = Path(__file__).parent / "graph_set"
 
 
 class Scene(msgspec.Struct):
-    """A dialogue or a few pictures, and the edges that a person would draw."""
+    """A dialogue or a few pictures, and the relations that a person labelled."""
 
     name: str
     truth: list[Triple]
@@ -32,7 +31,7 @@ class Scene(msgspec.Struct):
 
 
 def edges(scene: Scene) -> set[Triple]:
-    """What the extractor draws."""
+    """The relations that the extractor finds."""
     lines = [Line(speaker=s, text=text, t0_us=round(t0 * US), t1_us=round(t1 * US)) for t0, t1, s, text in scene.lines]
     moments, observations = [], {}
     for number, (t_s, seen) in enumerate(scene.seen, 1):

@@ -1,10 +1,10 @@
-"""Fit how evidence is weighed: `fit.py --on facts,composed --report lifelogs --work DIR [--write]`.
+"""Fit the weights of evidence: `fit.py --on facts,composed --report lifelogs --work DIR [--write]`.
 
-Material: stated facts with questions that they answer and questions that nothing answers (`facts.tsv`, answered from random small
-memories made of them), composed streams and life logs. Features of the likeliest candidates of every question are collected, monotone
-logistic models fitted on some kinds of material and judged on the others: area under the curve and Brier score. Pictures have no model of
-their own: the confidence of the matcher is judged as it is, and the thresholds on it follow from what an answer must be worth (`WORTH`)
-and from how often the thing that is asked about was there at all (`PRIORS`). Nothing is fitted on what it is reported for.
+Material: stated facts with questions that they answer and questions without an answer (`facts.tsv`, answered from small random memories
+made of them), composed streams and life logs. Features of the most probable candidates of every question are collected. Monotone logistic
+models are fitted on some kinds of material and evaluated on the others: area under the curve and Brier score. Pictures have no model: the
+confidence of the matcher is evaluated directly. Its thresholds follow from the probability at which an answer is worth giving (`WORTH`)
+and from how often the thing in question was there (`PRIORS`). Nothing is fitted on the material for which it is reported.
 """
 
 import argparse
@@ -35,15 +35,15 @@ from edgemem.remember.view import View
 Array = npt.NDArray[np.float64]
 NEAR_S = 5.0
 LEAST = {"words": 0.06, "letters": 0.3}
-"""Probabilities from which on words are an answer; chosen on composed streams."""
+"""Least probabilities at which words are an answer; chosen on composed streams."""
 WORTH = 0.4
-"""Probability of being right from which on an answer is better than none: a wrong one costs two thirds of what a right one brings."""
+"""Least probability of being right at which an answer is better than none: a wrong one costs two thirds of what a right one brings."""
 PRIORS = {"granted": 9 / 10, "surely": 2 / 3}
-"""How often the thing was there, of questions that take it for granted ("when did I see it") and of others ("did I see it")."""
+"""How often the thing was there, for questions that take it for granted ("when did I see it") and for others ("did I see it")."""
 SHOWN = 2
-"""Appearances among which the right one counts as found."""
+"""Number of first appearances; the right one counts as found if it is among them."""
 TOP = 4
-"""Candidates of one question that are taken as examples: those that could be answered with."""
+"""Candidates of one question that are used as examples: those that could be the answer."""
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Example(msgspec.Struct, frozen=True):
 
     source: str
     group: str
-    """Of examples of one kind of fact or thing: cross-validation leaves out whole groups."""
+    """Group of examples of one kind of fact or thing: cross-validation leaves out whole groups."""
     kind: str
     features: dict[str, float]
     right: bool
@@ -61,7 +61,7 @@ class Example(msgspec.Struct, frozen=True):
 
 
 def facts(path: Path, meaning: Meaning, rounds: int = 4, size: int = 14) -> Iterator[Example]:
-    """Every question asked of random memories that hold its fact, and of such that do not."""
+    """Every question, asked of random memories that contain its fact, and of others that do not."""
     rows = [row for row in csv.reader(path.open(encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE) if row]
     rng = random.Random(7)
     for number, (channel, text, asks, never) in enumerate(rows):
@@ -91,7 +91,7 @@ def _candidate(row: Sequence[str]) -> Candidate:
 
 
 def of_words(source: str, group: str, question: str, held: list[Candidate], meaning: Meaning, right: set[str]) -> Iterator[Example]:
-    """Examples of the likeliest of some candidates."""
+    """Examples of the most probable of some candidates."""
     parsed = understand(question)
     wanted = tuple(dict.fromkeys(numbered(" ".join(parsed.words or content_words(question)))))
     cosines, above = meaning.near((question.lower(), " ".join(wanted)), [one.text for one in held])
@@ -152,7 +152,7 @@ def _near(evidence: Evidence, spans: Sequence[Sequence[float]]) -> bool:
 
 
 def fit(examples: Sequence[Example], names: Sequence[str], least: float, l2: float = 0.02) -> weigh.Model:
-    """Logistic regression with the signs that the features must have, by projected gradient; both classes weigh the same in all."""
+    """Logistic regression with the signs that the features must have, by projected gradient; both classes have the same total weight."""
     x = np.array([[one.features[name] for name in names] for one in examples])
     y = np.array([one.right for one in examples], float)
     sign = np.array([-1.0 if name in weigh.AGAINST else 1.0 for name in names])
@@ -183,7 +183,7 @@ def threshold(examples: Sequence[Example], prior: float) -> float:
 
 
 def judged(probability: Callable[[Mapping[str, float]], float], examples: Sequence[Example]) -> dict[str, float]:
-    """Area under the curve, Brier score, and how many there are."""
+    """Area under the curve, Brier score, and the number of examples."""
     p = np.array([probability(one.features) for one in examples])
     y = np.array([one.right for one in examples])
     pos, neg = p[y], p[~y]
@@ -204,7 +204,7 @@ def lifelog_questions(folder: Path, natural: Path | None) -> list[dict[str, Any]
 
 
 def composed_questions(folder: Path) -> list[dict[str, Any]]:
-    """Questions of a composed stream in the form of a life log's, and one for every thing that was shown or never was."""
+    """Questions of a composed stream in the form of a life log's, and one for every thing that was shown or never shown."""
     truth = json.loads((folder / "truth.json").read_text())
     asked = [
         {
@@ -227,7 +227,7 @@ def composed_questions(folder: Path) -> list[dict[str, Any]]:
 
 
 def seen_questions(shown: dict[str, list[list[float]]], never: Sequence[str]) -> list[dict[str, Any]]:
-    """When a thing was seen, of things that were shown and of such that never were."""
+    """Questions when a thing was seen, for things that were shown and for others that were not."""
     made = [
         {"question": f"When did I see the {name}?", "spans": spans, "channel": "frame", "unanswerable": False}
         for name, spans in shown.items()
@@ -236,7 +236,7 @@ def seen_questions(shown: dict[str, list[list[float]]], never: Sequence[str]) ->
 
 
 def collected(material: Path, cache: Path | None) -> list[Example]:
-    """Examples of all material, from the cache where it is there."""
+    """Examples of all material, from the cache if it exists."""
     if cache and cache.exists():
         return msgspec.json.decode(cache.read_bytes(), type=list[Example])
     kit = make_kit()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How well and how dearly edgemem hears: word error rate, real-time factor, memory, speakers, and the share of CPU beside seeing.
+"""Quality and cost of hearing: word error rate, real-time factor, memory, speakers, and the share of CPU time next to seeing.
 
     tools/eval/hearing.py [--beside] [--speak] [--json FILE]
 
-Ten clips of two readers with their transcripts (pocketsphinx-testdata: LibriVox and playing cards) are laid end to end with a second of
-silence between them and heard as a recording. `--speak` adds twelve sentences in three synthetic voices (see speak.py). `--beside`
-remembers a film of 40 s with speech, with and without its sound. Real-time factor = seconds of work per second of sound, silence
-included: by the clock, and in processor seconds, which do not depend on what else the machine does.
+Ten clips of two readers with their transcripts (pocketsphinx-testdata: LibriVox and playing cards) are joined with a second of silence
+between them and heard as one recording. `--speak` adds twelve sentences in three synthetic voices (see speak.py). `--beside` ingests a film
+of 40 s with speech, with and without its sound. Real-time factor = seconds of work per second of sound, including silence: in wall time,
+and in processor time, which does not depend on other load of the machine.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 
 
 class Clip(NamedTuple):
-    """A piece of speech and what is said in it."""
+    """A piece of speech and its words."""
 
     name: str
     speaker: str
@@ -80,7 +80,7 @@ def word_errors(reference: Sequence[str], heard: Sequence[str]) -> int:
 
 
 def normal(text: str) -> list[str]:
-    """Words as they are compared: lower case, without punctuation and hyphens, figures and "Mr." spelt out."""
+    """Words in the form for comparison: lower case, without punctuation and hyphens, figures and "Mr." spelt out."""
     text = re.sub(r"\bmr\b\.?", "mister", text.lower())
     text = re.sub(r"\d+", lambda match: f" {_spelt(match[0])} ", text)
     return re.findall(r"[a-z']+", text)
@@ -96,7 +96,7 @@ def _spelt(figures: str) -> str:
 
 
 def load_clips(session: CommandContext, *, synthetic: bool) -> list[Clip]:
-    """Every clip, in the order in which they are heard."""
+    """Every clip, in the order of hearing."""
     folder = session.home / "media" / CLIPS.package
     files = extract(CLIPS, fetch_archive(CLIPS, session.home / "archives"), folder)
     lines = files.pop("transcription").read_text() + files.pop("cards").read_text()
@@ -112,7 +112,7 @@ def _samples(path: Path) -> Samples:
 
 
 def hear(session: CommandContext, clips: Sequence[Clip]) -> dict[str, Any]:
-    """Hear the clips as one recording; errors are counted clip by clip, utterances belonging to the clip in which they begin."""
+    """Hear the clips as one recording; errors are counted per clip; an utterance belongs to the clip in which it begins."""
     context = session.context
     ear = session.plugins.make("ears", "whisper", {}, context, "evaluation")
     list(_give(ear, np.concatenate([clips[0].samples, PAUSE]), 0))  # loads the models
@@ -158,7 +158,7 @@ def _give(ear: Any, samples: Samples, began_us: int) -> Any:
 
 
 def _purity(owners: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Utterances given to a voice that is mostly somebody else's, those given to none, and how many voices were made."""
+    """Utterances with a voice that mostly belongs to another person, utterances without a voice, and the number of voices."""
     votes: dict[str, list[str]] = {}
     for owner, name in owners:
         votes.setdefault(name, []).append(owner)
@@ -177,7 +177,7 @@ def silence(session: CommandContext) -> float:
 
 
 def beside(clips: Sequence[Clip]) -> dict[str, float]:
-    """Processor seconds of remembering a film of 40 s, with its sound and without."""
+    """Processor seconds for ingesting a film of 40 s, with and without its sound."""
     with tempfile.TemporaryDirectory() as scratch:
         film = _film(clips, Path(scratch) / "film.mp4")
         spent = {}
@@ -202,7 +202,7 @@ def beside(clips: Sequence[Clip]) -> dict[str, float]:
 
 
 def _empty(folder: Path) -> Path:
-    """Subtitles of one word: nothing is listened to."""
+    """Subtitles of one word, so that no speech recognition runs."""
     path = folder / "none.srt"
     path.write_text("1\n00:00:00,000 --> 00:00:01,000\nbegin\n")
     return path

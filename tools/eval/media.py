@@ -1,9 +1,8 @@
-"""Real media for composed streams, taken from packages: which files, what they show, where they are cached.
+"""Real media for composed streams, from packages: the files, what they show, where they are cached.
 
-The catalogue (`catalog.csv`) names every picture and clip with the phrases that are true of it. `ask` are names a
-person would use (exact name first, then synonyms), `kinds` are hypernyms and other things visible in it: together they
-decide the truth, so a question for "a bird" is answered by every bird shown. Everything stays in the cache directory;
-nothing of it belongs into the repository.
+The catalogue (`catalog.csv`) names every picture and clip with the phrases that are true of it. `ask` are names that a person would use
+(exact name first, then synonyms), `kinds` are hypernyms and other visible things. Both define the truth, so that every shown bird answers a
+question about "a bird". Everything is in the cache directory; nothing of it is in the repository.
 """
 
 import csv
@@ -22,7 +21,7 @@ HERE = Path(__file__).parent
 
 
 class Package(msgspec.Struct, frozen=True):
-    """A package that carries media: `tool` is pip or apt, `root` the folder inside it that catalogue paths start from."""
+    """A package with media: `tool` is pip or apt, `root` the folder in it from which catalogue paths start."""
 
     tool: str
     name: str
@@ -55,7 +54,7 @@ FONTS = (
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One picture or clip. `tags` is every phrase that is true of it, lower case; `ask` the ones a person would use."""
+    """One picture or clip. `tags` is every phrase that is true of it, lower case; `ask` those that a person would use."""
 
     role: str
     source: str
@@ -77,7 +76,7 @@ class Item(msgspec.Struct, frozen=True):
 
 
 def load_catalog(path: Path = HERE / "catalog.csv") -> list[Item]:
-    """All items in file order (the order is part of what a seed means)."""
+    """All items in file order (a seed depends on the order)."""
     with path.open(newline="") as lines:
         return [
             Item(
@@ -123,7 +122,7 @@ def _unpack(package: Package, scratch: Path) -> Path:
         subprocess.run(["apt-get", "download", "-q", package.name], cwd=scratch, check=True, stdout=sys.stderr)
         subprocess.run(["dpkg-deb", "-x", str(next(scratch.glob("*.deb"))), str(scratch)], check=True)
     else:
-        # Only data is taken out of these wheels, so the interpreter they were built for does not matter.
+        # Only data is read from these wheels, so the Python version for which they were built does not matter.
         target = ["--only-binary", ":all:", "--python-version", "3.12", "--platform", "manylinux_2_28_x86_64"]
         pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *target, "-d", str(scratch), package.name]
         subprocess.run(pip, check=True, stdout=sys.stderr)

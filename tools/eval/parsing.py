@@ -1,7 +1,7 @@
 """How well questions are understood: `parsing.py questions-to-parse.json [--half even|odd] [--show]`.
 
-The file holds labelled questions (question, kind, things, person, place, time, predicate, negated, channel_hint, language, category).
-Those with an even number are for looking at; figures are stated of the odd ones.
+The file holds labelled questions (question, kind, things, person, place, time, predicate, negated, channel_hint, language, category). Those
+with an even number may be inspected; figures are reported for the odd ones.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def wanted(label: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure(labels: list[dict[str, Any]], *, show: bool = False) -> dict[str, float]:
-    """Shares right of the English ones per slot and of all slots, of the languages recognised, and milliseconds per question."""
+    """Shares of right slots and of right questions (English ones), share of recognised languages, and milliseconds per question."""
     right: defaultdict[str, list[bool]] = defaultdict(list)
     begun = time.perf_counter()
     for label in labels:
@@ -70,7 +70,7 @@ def measure(labels: list[dict[str, Any]], *, show: bool = False) -> dict[str, fl
 
 
 def placed(parsed: Parsed) -> bool:
-    """Every content word of the question stands in a slot."""
+    """Whether every content word of the question is in a slot."""
     time = parsed.time.said if parsed.time else ""
     slots = (
         *parsed.things,
@@ -97,8 +97,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("labels", type=Path)
     parser.add_argument("--half", choices=("even", "odd"), default="odd")
-    parser.add_argument("--show", action="store_true", help="print what is wrong; only for the half that may be looked at")
-    parser.add_argument("--wordings", action="store_true", help="the file has no labels: print how much of its questions finds a place")
+    parser.add_argument("--show", action="store_true", help="print errors; only for the half that may be inspected")
+    parser.add_argument("--wordings", action="store_true", help="the file has no labels: print the share of words that are in slots")
     args = parser.parse_args()
     if args.wordings:
         questions = [row["question"] for row in json.loads(args.labels.read_text())]

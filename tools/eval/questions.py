@@ -1,7 +1,7 @@
-"""Questions about a composed stream with exact answers, in the wordings different people would use.
+"""Questions about a composed stream with exact answers, in wordings of different people.
 
-A phrase is true of every segment that carries it as a tag, hypernyms included, so "a bird" has as many answers as birds
-were shown. What is asked as never shown carries no tag of anything in the whole stream.
+A phrase is true of every segment that has it as a tag, including hypernyms, so "a bird" has as many answers as birds were shown. Things
+that are asked as never shown have no tag of anything in the whole stream.
 """
 
 import random
@@ -16,7 +16,7 @@ from signs import make_sign
 from world import Question, Span, World, words_of
 
 SHARE_UNANSWERABLE = 0.15
-AS_OF_AFTER_S = 90.0  # questions are asked this long after the end unless they say otherwise
+AS_OF_AFTER_S = 90.0  # questions are asked this long after the end by default
 
 Draft = dict[str, object]
 Maker = Callable[[random.Random, World], "Draft | None"]
@@ -175,7 +175,7 @@ def _option_sign(rng: random.Random, world: World) -> Draft | None:
     draft = _sign(rng, world)
     if not draft or len(accept := msgspec.convert(draft["accept"], tuple[str, ...])) != 1:
         return None
-    # The wrong options are what the same question answers on other signs of the same wording.
+    # The wrong options are the answers to the same question about other signs with the same wording.
     stem = re.sub(r"[^a-z]+", " ", str(draft["text"]).lower()).split()[:3]
     wrong = [answer for _ in range(300) for text, answer in make_sign(rng, place=rng.random() < 0.5).asks
              if re.sub(r"[^a-z]+", " ", text.lower()).split()[:3] == stem]  # fmt: skip
@@ -278,7 +278,7 @@ def _never_text(rng: random.Random, world: World) -> Draft | None:
 
 
 def _never_yet(rng: random.Random, world: World) -> Draft | None:
-    """Asked before the thing was shown: an answer would be a leak from the future."""
+    """Asked before the thing was shown: an answer would use data from the future."""
     once = world.once(rng)
     if once is None or once[1][0] < 60:
         return None

@@ -1,10 +1,11 @@
-"""recall@W: how near the moments that each search tool selects are to the truth: `recall.py --seeds 101 --recipes egagent,default`.
+"""recall@W: the distance between the moments that each search tool selects and the truth: `recall.py --seeds 101 --recipes
+egagent,default`.
 
 EGAgent, appendix D.3: a true moment is hit when a selected timestamp lies in the window of W seconds centred on it; the recall of one
-question is the share of its true moments that are hit, and recall@W the mean over the questions. A true moment that lasts is hit when the
-selected one lies within W/2 of it. "Selected" is what stands in the working memory after the analyzer (recipe egagent) or what a tool
-gave the local planner (other recipes); "cited" is the evidence of the answer.
-Streams are composed as by `run.py`, with a script of `script.py` as subtitles; seeds 900 to 999 are for reporting only.
+question is the share of its true moments that are hit, and recall@W the mean over the questions. A longer true moment is hit if the
+selected one is within W/2 of it. "Selected" are the moments in the working memory after the analyzer (recipe egagent) or the results of a
+tool for the local planner (other recipes); "cited" is the evidence of the answer. Streams are composed as by `run.py`, with a script of
+`script.py` as subtitles; seeds 900 to 999 are for reporting only.
 """
 
 import argparse
@@ -32,7 +33,7 @@ Selected = dict[str, list[Span]]
 
 
 def hits(true: Sequence[Span], selected: Iterable[Span], window_s: float) -> int:
-    """How many true moments have a selected one within half the window."""
+    """Number of true moments with a selected one within half the window."""
     half, chosen = window_s / 2, list(selected)
     return sum(any(s1 >= t0 - half and s0 <= t1 + half for s0, s1 in chosen) for t0, t1 in true)
 
@@ -92,7 +93,7 @@ def table(asked: Sequence[tuple[Sequence[Span], Mapping[str, Sequence[Span]]]]) 
 
 
 def prepare(home: Path, seed: int, minutes: float, recipe: str, reuse: bool) -> tuple[Path, Truth, list[Question]]:
-    """Stream, script and memory; composed and ingested where they are not there yet."""
+    """Stream, script and memory; composed and ingested if they do not exist yet."""
     from edgemem.cli.main import main as edgemem
 
     folder, memory = home / f"s{seed}-{minutes:g}m", home / f"s{seed}-{minutes:g}m-{recipe}"

@@ -1,11 +1,11 @@
-"""What each part of the label bridge is worth: `retrieval.py STREAM_DIR...` prints recall, first answers and abstention per variant.
+"""Contribution of each part of the label bridge: `retrieval.py STREAM_DIR...` prints recall, first answers and abstention per variant.
 
-A stream directory holds `stream.mp4` and `truth.json` (compose.py). One picture every four seconds is looked at once; the probabilities of
-all its crops and its objects are kept in `retrieval.npz` beside the stream, so that another run takes seconds. Asked are all names,
-synonyms and kinds of the things in a stream; names of the catalogue's things that are true of nothing in it count as never shown.
+A stream directory holds `stream.mp4` and `truth.json` (compose.py). One picture every four seconds is analysed once; the probabilities of
+all its crops and its objects are stored in `retrieval.npz` beside the stream, so that another run takes seconds. The queries are all names,
+synonyms and kinds of the things in a stream; names from the catalogue that are true of nothing in it count as never shown.
 
-Columns: evidence within 10 s among the first five, the first within 10 s, area under the curve shown/never shown, and F1 of abstention when
-one question in ten is about something never shown, the threshold being the best one of the OTHER streams.
+Columns: evidence within 10 s among the first five, the first within 10 s, area under the curve shown/never shown, and F1 of abstention if
+one question in ten is about something never shown, with the best threshold of the OTHER streams.
 """
 
 import argparse
@@ -33,7 +33,7 @@ Score = tuple[list[int], float]  # rows of moments, best first, and how sure tha
 
 
 class Stream:
-    """What was seen in one stream, and what is true of it."""
+    """The observations of one stream, and its truth."""
 
     def __init__(self, folder: Path, session: CommandContext) -> None:
         self.truth = msgspec.json.decode((folder / "truth.json").read_bytes(), type=Truth)
@@ -86,7 +86,7 @@ def look(video: Path, session: CommandContext) -> tuple[Array, Array, Array]:
 
 
 class Variant:
-    """A way from crops and a phrase to moments."""
+    """A method to find moments from crops and a phrase."""
 
     def __init__(self, name: str, rank: "Callable[[Array, Array, LabelQuery, Array], Score]", crops: slice | None = None) -> None:
         self.name, self.rank, self.crops = name, rank, crops or slice(None)
@@ -136,7 +136,7 @@ def abstention(sure: list[tuple[int, bool, float]]) -> tuple[float, float]:
 
 
 def f1(shown: Array, certain: Array, threshold: float) -> float:
-    """Of abstaining below the threshold, never-shown things weighing `NEVER_SHARE`."""
+    """F1 of abstaining below the threshold; never-shown things have the weight `NEVER_SHARE`."""
     hit = NEVER_SHARE * float((certain[~shown] < threshold).mean())
     false = (1 - NEVER_SHARE) * float((certain[shown] < threshold).mean())
     return 2 * hit / max(hit + false + NEVER_SHARE, 1e-9)

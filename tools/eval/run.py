@@ -1,10 +1,10 @@
 """Measure answers on composed streams through the command line: `run.py --seeds 100,101 --minutes 12`.
 
-Composes each stream (kept in the work directory), runs `edgemem ingest` and `edgemem ask` on it and prints per kind how
-near the evidence is to the truth, how many answers are right, and how well it knows when to stay silent.
+Composes each stream (kept in the work directory), runs `edgemem ingest` and `edgemem ask` on it and prints per kind how near the evidence
+is to the truth, how many answers are right, and how well it abstains.
 
-Seeds 100-109 are for development. Seeds 900-999 are for reporting: run them to state a figure, never look at their
-streams or single results, and tune nothing on them.
+Seeds 100-109 are for development. Seeds 900-999 are for reporting: run them to report a figure, never inspect their streams or single
+results, and tune nothing on them.
 """
 
 import argparse
@@ -31,7 +31,7 @@ Runner = Callable[[list[str]], tuple[int, str]]  # arguments after `edgemem` -> 
 
 
 def by_subprocess(args: list[str]) -> tuple[int, str]:
-    """As a user runs it: one process per call."""
+    """Like a user: one process per call."""
     beside = Path(sys.executable).parent / "edgemem"
     command = str(beside) if beside.exists() else "edgemem"
     done = subprocess.run([command, *args], capture_output=True, text=True, check=False)
@@ -41,7 +41,7 @@ def by_subprocess(args: list[str]) -> tuple[int, str]:
 
 
 def in_process(args: list[str]) -> tuple[int, str]:
-    """The same commands without a process each; quicker, but hides start-up costs and leaks between questions."""
+    """The same commands in one process; faster, but start-up costs and state shared between questions are not visible."""
     main = next(iter(entry_points(group="console_scripts", name="edgemem"))).load()
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
@@ -54,7 +54,7 @@ def in_process(args: list[str]) -> tuple[int, str]:
 
 
 def ask(run: Runner, memory: Path, truth: Truth, question: Question, recipe: list[str]) -> Result:
-    """Put one question to a memory and judge the reply."""
+    """Ask one question and evaluate the reply."""
     options = [word for option in question.options for word in ("--option", option)]
     begun = time.perf_counter()
     code, out = run(["ask", question.text, "--memory", str(memory), "--as-of", question.as_of, "--json", *options, *recipe])
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--seeds", required=True, help="comma-separated, e.g. 100,101")
     parser.add_argument("--minutes", type=float, default=12.0)
     parser.add_argument("--questions", type=int, default=60, help="per stream")
-    parser.add_argument("--recipe", help="default: the recipe that edgemem takes by itself")
+    parser.add_argument("--recipe", help="default: edgemem's default recipe")
     parser.add_argument("--work", type=Path, help="where streams and memories are kept (default: a temporary directory)")
     parser.add_argument("--reuse", action="store_true", help="ask memories that are already there instead of ingesting again")
     parser.add_argument("--in-process", action="store_true", help="call the commands without a process each")

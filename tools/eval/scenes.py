@@ -10,9 +10,9 @@ import numpy as np
 from media import Item, path_of
 from signs import Image
 
-MARGIN = 1.25  # a canvas is this much larger than the frame, so that the camera has room to move
+MARGIN = 1.25  # a canvas is larger than the frame by this factor, so that the camera can move
 SAFE = 0.80  # the part of a frame, around the canvas centre, that every camera path keeps in view
-MAX_ENLARGED = 3.0  # small stamps are never enlarged more than this; beyond it they are mush
+MAX_ENLARGED = 3.0  # small stamps are never enlarged more than this; larger ones would be unclear
 CLIP_SPAN_S = {"bikes.mp4": (5.0, 10.0), "Megamind.avi": (1.6, 9.0), "cup.mp4": (0.0, 7.0), "tree.avi": (0.0, 4.0)}
 
 Size = tuple[int, int]  # width, height in pixels
@@ -46,7 +46,7 @@ def cover(picture: Image, size: Size) -> Image:
 
 
 def fit(picture: Image, size: Size) -> Image:
-    """The whole picture inside `size`, over a blurred enlargement of itself; nearly fitting ones are cropped instead."""
+    """The whole picture inside `size`, over a blurred enlargement of itself; pictures of nearly the right shape are cropped instead."""
     import cv2
 
     if picture.shape[1] / picture.shape[0] > 0.8 * size[0] / size[1]:
@@ -71,7 +71,7 @@ def paste(canvas: Image, stamp: Image, x: int, y: int) -> None:
 
 
 def enlarge(stamp: Image, width_px: int, height_px: int) -> Image:
-    """A cut-out scaled to fit the box, premultiplied so that hidden colours do not bleed into the edge."""
+    """A cut-out scaled to fit the box, with premultiplied alpha, so that hidden colours do not appear at the edge."""
     import cv2
 
     if stamp.shape[2] == 3:
@@ -99,7 +99,7 @@ def place_stamps(canvas: Image, stamps: list[Image], frame: Size, rng: random.Ra
 
 
 def camera(canvas: Image, frame: Size, count: int, rng: random.Random) -> Iterator[Image]:
-    """`count` frames of a slow pan and zoom over the canvas with a hand's tremor; some begin with a motion blur."""
+    """`count` frames of a slow pan and zoom over the canvas with the movement of a hand; some begin with a motion blur."""
     import cv2
 
     (wide, high), (canvas_w, canvas_h) = frame, (canvas.shape[1], canvas.shape[0])
@@ -121,7 +121,7 @@ def camera(canvas: Image, frame: Size, count: int, rng: random.Random) -> Iterat
 
 
 def clip_frames(item: Item, frame: Size, count: int, fps: int, rng: random.Random) -> Iterator[Image]:
-    """`count` frames of a clip at its own speed from a random start; one that is too short runs back and forth."""
+    """`count` frames of a clip at its own speed from a random start; one that is too short is played forwards and backwards."""
     import av
 
     path = path_of(item.source, item.file)
@@ -144,7 +144,7 @@ def clip_frames(item: Item, frame: Size, count: int, fps: int, rng: random.Rando
 
 
 class Sensor:
-    """Additive sensor noise from a small pool of seeded patterns (drawing fresh noise per frame costs 60 ms at 720p)."""
+    """Additive sensor noise from a small pool of seeded patterns (new noise for every frame takes 60 ms at 720p)."""
 
     def __init__(self, frame: Size, seed: int) -> None:
         noise = np.random.default_rng(seed)

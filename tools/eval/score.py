@@ -1,4 +1,4 @@
-"""Is an answer right, and is its evidence near the truth? Rules for one question, and sums per kind."""
+"""Rules that decide whether an answer is right and its evidence near the truth, and sums per kind."""
 
 import re
 from datetime import datetime
@@ -16,7 +16,7 @@ SPELT = re.compile(r"(?:(\d+)\s*min\w*)(?:\s*(?:and|,)?\s*(\d+)\s*s\w*)?", re.IG
 
 
 class Result(msgspec.Struct, frozen=True):
-    """One question as it was answered. `near` says for each of `WITHIN_S` whether the evidence was that near the truth."""
+    """The result of one question. `near`: for each of `WITHIN_S`, whether the evidence was that near the truth."""
 
     seed: int
     id: str
@@ -43,7 +43,7 @@ def normalise(text: str) -> str:
 
 
 def contains(answer: str, wanted: str) -> bool:
-    """Whether the words stand in the answer; text with lost spaces (as OCR gives) counts from 5 letters on."""
+    """Whether the words are in the answer; text with lost spaces (from OCR) counts from 5 letters on."""
     said, word = normalise(answer), normalise(wanted)
     squeezed = word.replace(" ", "")
     return f" {word} " in f" {said} " or (len(squeezed) >= 5 and squeezed in said.replace(" ", ""))
@@ -66,12 +66,12 @@ def seconds_in(answer: str, start: datetime) -> list[Span]:
 
 
 def gap(a: Span, b: Span) -> float:
-    """Seconds between two intervals, 0 where they touch."""
+    """Seconds between two intervals, 0 if they touch."""
     return max(0.0, a[0] - b[1], b[0] - a[1])
 
 
 def number_in(answer: str) -> int | None:
-    """The first count in an answer, times of day left out."""
+    """The first number in an answer that is no time of day."""
     bare = TIME.sub(" ", answer).lower()
     for word in re.findall(r"[a-z]+|\d+", bare):
         if word.isdigit():
@@ -84,13 +84,13 @@ def number_in(answer: str) -> int | None:
 
 
 def yes_in(answer: str) -> bool | None:
-    """True for yes, False for no, None where the answer commits to neither."""
+    """True for yes, False for no, None for neither."""
     found = re.search(r"\b(yes|yeah|no|not|never)\b", answer.lower())
     return found.group(1) in ("yes", "yeah") if found else None
 
 
 def is_right(question: Question, reply: dict[str, Any], start: datetime, evidence: tuple[Span, ...]) -> bool:
-    """Whether this reply answers the question; silence is right only where nothing could be said, or a plain no."""
+    """Whether this reply answers the question; abstaining is right only if there is no answer, or the answer is no."""
     if reply["status"] == "abstained":
         return not question.answerable or question.yes is False
     if reply["status"] != "answered" or not question.answerable:
@@ -128,7 +128,7 @@ def _seconds(iso: str, start: datetime) -> float:
 
 
 def summary(results: list[Result]) -> dict[str, dict[str, float]]:
-    """Per kind and over all, in percent where nothing else is said; kinds of unanswerable questions form one row."""
+    """Per kind and in total, in percent unless stated otherwise; kinds of unanswerable questions form one row."""
     kinds: dict[str, list[Result]] = {}
     for result in results:
         kinds.setdefault(result.kind if result.answerable else "unanswerable", []).append(result)
@@ -139,7 +139,7 @@ def summary(results: list[Result]) -> dict[str, dict[str, float]]:
 
 
 def abstention_f1(results: list[Result]) -> float:
-    """F1 of abstaining as a detector of unanswerable questions; silence instead of a right "no" is not counted."""
+    """F1 of abstaining as a detector of unanswerable questions; abstaining instead of a right "no" is not counted."""
     clear = [r for r in results if not r.silent_ok]
     hits = sum(r.status == "abstained" and not r.answerable for r in clear)
     silent = sum(r.status == "abstained" for r in clear)

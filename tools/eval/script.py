@@ -1,7 +1,7 @@
-"""Who says what while a composed stream runs: a seeded dialogue as subtitles, and questions about people with exact truth.
+"""Speech for a composed stream: a seeded dialogue as subtitles, and questions about people with exact truth.
 
-`script.py --truth DIR/truth.json` writes `stream.srt` beside the stream (edgemem reads subtitles beside a recording by itself) and
-`people.json`: questions in the form of `world.Question` whose spans are the seconds in which the proof was said or shown.
+`script.py --truth DIR/truth.json` writes `stream.srt` beside the stream (edgemem reads subtitles beside a recording automatically) and
+`people.json`: questions in the form of `world.Question` whose spans are the seconds in which the evidence was said or shown.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from world import Question, Span, Truth, World
 PEOPLE = ("Anna", "Ben", "Clara", "Tomas", "Irene")
 TOOLS = ("drill", "printer", "kettle", "wrench", "guitar", "scanner", "hammer", "toaster", "stapler", "ladder")
 TOPICS = ("the wifi password", "the broken heating", "a trip to Lisbon", "the new garage", "the missing passport", "lunch on Friday")
-SPOKEN_SHARE = 0.45  # of the stretches with something to see have somebody talking in them
+SPOKEN_SHARE = 0.45  # share of the segments with something to see in which somebody talks
 SAY_S = 2.5
 
 
@@ -34,7 +34,7 @@ class Spoken(msgspec.Struct, frozen=True):
 
 
 def dialogue(rng: random.Random, segments: Sequence[Segment]) -> list[Spoken]:
-    """Short talks in some of the stretches: a greeting and an answer, a tool in use, a topic."""
+    """Short conversations in some of the segments: a greeting and an answer, a tool in use, a topic."""
     said: list[Spoken] = []
     for segment in segments:
         if segment.what not in ("scene", "photo", "clip", "sign") or segment.t1 - segment.t0 < 8 or rng.random() > SPOKEN_SHARE:
@@ -63,7 +63,7 @@ def _talk(rng: random.Random, other: str) -> Iterator[tuple[str, str, str, str, 
 
 
 def questions(truth: Truth, world: World, said: Sequence[Spoken]) -> list[Question]:
-    """Questions about everybody and everything that was said to be used or spoken of."""
+    """Questions about all people, used tools and topics in the dialogue."""
     made: list[Question] = []
     as_of = world.iso(truth.seconds)
 

@@ -1,4 +1,4 @@
-"""One stretch of a composed stream: what is in view from when to when."""
+"""One segment of a composed stream: what is in view from when to when."""
 
 import msgspec
 from media import Item
@@ -8,7 +8,7 @@ from signs import Sign
 class Segment(msgspec.Struct, frozen=True):
     """What is in view from `t0` to `t1` (seconds from the start, end exclusive).
 
-    `things` are objects, photographs or the clip; `background` is what lies behind them.
+    `things` are objects, photographs or the clip; `background` is the picture behind them.
     """
 
     t0: float
@@ -20,7 +20,7 @@ class Segment(msgspec.Struct, frozen=True):
 
     @property
     def tags(self) -> frozenset[str]:
-        """Every phrase that is true of something in view; nothing can be made out in a blurred stretch."""
+        """Every phrase that is true of something in view; nothing can be recognised in a blurred segment."""
         if self.what == "blurred":
             return frozenset()
         items = (*self.things, *((self.background,) if self.background else ()))

@@ -1,4 +1,4 @@
-"""What a stream shows when, as phrases: read from `truth.json` of either generator, with phrases that are true of nothing in it."""
+"""What a stream shows and when, as phrases from `truth.json` of either generator, with phrases that are true of nothing in it."""
 
 import json
 import random
@@ -21,18 +21,18 @@ class Showing(msgspec.Struct, frozen=True):
     kinds: tuple[str, ...]
     colour: str = ""
     alone: bool = True
-    """Nothing else was shown beside it."""
+    """Whether nothing else was shown at the same time."""
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """All that is true of it, lower case."""
+        """All phrases that are true of it, in lower case."""
         plain = tuple(dict.fromkeys(phrase.lower() for phrase in (*self.names, *self.kinds)))
         coloured = tuple(f"{self.colour} {phrase}" for phrase in plain if self.colour and self.colour not in phrase)
         return plain + coloured
 
 
 class Behind(msgspec.Struct, frozen=True):
-    """Phrases true of what else is in view from `t0` to `t1`: the background, a sign, a street."""
+    """Phrases that are true of other things in view from `t0` to `t1`: the background, a sign, a street."""
 
     t0: float
     t1: float
@@ -40,7 +40,7 @@ class Behind(msgspec.Struct, frozen=True):
 
 
 class Shown:
-    """All showings of one stream, and what is behind them."""
+    """All showings of one stream, and their backgrounds."""
 
     def __init__(self, showings: Iterable[Showing], behind: Iterable[Behind], never: Iterable[str]) -> None:
         self.showings = sorted(showings, key=lambda showing: showing.t0)
@@ -49,7 +49,7 @@ class Shown:
         self._never = {phrase.lower() for phrase in never}
 
     def names(self, t0: float, t1: float) -> set[str]:
-        """Names of all things in view at some time between `t0` and `t1`, and what can be said of what is behind them."""
+        """Names of all things in view at some time between `t0` and `t1`, and phrases for their backgrounds."""
         things = {name.lower() for s in self.showings if s.t0 <= t1 and s.t1 >= t0 for name in s.names}
         return things | {phrase.lower() for b in self.behind if b.t0 <= t1 and b.t1 >= t0 for phrase in b.phrases}
 
@@ -58,7 +58,7 @@ class Shown:
         return tuple((s.t0, s.t1) for s in self.showings if phrase in s.phrases)
 
     def asked(self) -> dict[str, str]:
-        """Phrases of what was shown -> exact, synonym, kind or colour; what is also true of a background is left out."""
+        """Phrases of what was shown -> exact, synonym, kind or colour; phrases that are also true of a background are left out."""
         found: dict[str, str] = {}
         for showing in self.showings:
             for phrase in showing.phrases:
@@ -105,7 +105,7 @@ BACKGROUNDS = {
     "Harris": "building|house|window|window frame", "box_in_scene": "box|book|packet|carton|book jacket|bag",
     "fusion_mertens": "building|arch|dome|government building|city|night|fountain|palace", "tree.avi": "tree|window|curtain|leaf",
 }  # fmt: skip
-"""What lies behind the things of the lifelogs, by a part of the file's name: looked at and written down by hand."""
+"""Backgrounds of the things in the lifelogs, by a part of the file's name; labelled by hand."""
 BEHIND = {
     "street": "person|people|pedestrian|car|van|street|pavement|bicycle", "sign": "sign|street sign|board|signboard",
     "realsign": "sign|street sign|parking sign|pole",
@@ -127,7 +127,7 @@ def _composed(truth: Truth) -> Shown:
 
 
 def nonsense(count: int = NONSENSE) -> list[str]:
-    """Words that mean nothing, such as "plorbit"; always the same ones."""
+    """Words without a meaning, such as "plorbit"; always the same ones."""
     rng = random.Random(NONSENSE_SEED)
     start, vowel = ["bl", "fr", "gl", "pl", "sn", "tw", "v", "z", "k", "d", "m", "qu"], "aeiou"
     middle, end = ["rb", "mp", "x", "zz", "ndl", "gg", "v", "rk"], ["it", "ax", "ol", "um", "ee", "ank", "oid", "ish", "er", "le"]

@@ -1,4 +1,4 @@
-"""Signs with text: what stands on them (seeded), how they look, and what can be asked about them."""
+"""Signs with text: their words (seeded), their look, and questions about them."""
 
 import random
 from typing import Any
@@ -57,9 +57,9 @@ MONTHS = ["January", "February", "March", "April", "May", "June", "July", "Septe
 
 
 class Sign(msgspec.Struct, frozen=True):
-    """A rendered sign: its lines, its board colour, and questions whose answer stands on it.
+    """A rendered sign: its lines, its board colour, and questions whose answer is on it.
 
-    `place` says that the sign names where one is. `asks` pairs a question with the words that answer it.
+    `place`: whether the sign names the place. `asks` pairs a question with the words that answer it.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class Sign(msgspec.Struct, frozen=True):
 
 
 def make_sign(rng: random.Random, place: bool) -> Sign:
-    """A sign with fresh text; with `place`, one that names a room or a shop."""
+    """A sign with new text; with `place`, one that names a room or a shop."""
     kind = rng.choice(["room", "shop", "numbered"] if place else ["price", "bus", "badge", "notice", "event", "rent", "parcel", "wifi"])
     lines, asks = _TEXTS[kind](rng)
     return Sign(kind, lines, rng.choice(list(BOARDS)), place, asks)

@@ -3,8 +3,8 @@
 
     tools/eval/speak.py "Where is my red mug?" out.wav [--voice joe|low|high|en-gb+f3] [--speed 1.0]
 
-`low` and `high` are joe resampled by a fifth down or up, which also moves the formants: other people to a speaker encoder. eSpeak NG is
-called as a program (apt-get install espeak-ng); the voice is fetched once from its package, like the engines.
+`low` and `high` are joe resampled by a fifth down or up, which also moves the formants: a speaker encoder hears different people. eSpeak NG
+is called as a program (apt-get install espeak-ng); the voice is fetched once from its package, like the engines.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _piper(text: str, pitch: float, speed: float, seed: int) -> Samples:
             if phoneme in ids:
                 sequence += [*ids[phoneme], *ids["_"]]
         sequence += ids["$"]
-        # The network draws its noise itself; without noise the same text always sounds the same, a little flat.
+        # The network draws its noise itself; without noise the same text always sounds the same.
         noise = (0.0, 0.0) if seed == 0 else (0.667, 0.8)
         scales = np.array([noise[0], pitch / speed, noise[1]], np.float32)
         sound = session.run(None, {"input": np.array([sequence]), "input_lengths": np.array([len(sequence)]), "scales": scales})[0]
@@ -101,14 +101,14 @@ def _phonemes(text: str) -> list[str]:
 def _espeak(text: str, voice: str, speed: float) -> Samples:
     command = ["espeak-ng", "-v", voice, "-s", str(round(160 * speed)), "--stdout", text]
     data = subprocess.run(command, capture_output=True, check=True).stdout
-    at = data.index(b"data") + 8  # the length that stands before it is a guess when writing to a pipe
+    at = data.index(b"data") + 8  # the length in the header is only a guess when writing to a pipe
     rate = int.from_bytes(data[24:28], "little")
     samples: Samples = np.frombuffer(data[at : at + (len(data) - at) // 2 * 2], "<i2").astype(np.float32) / np.float32(32768)
     return resampled(samples, rate)
 
 
 def resampled(samples: Samples, rate: float) -> Samples:
-    """From any rate to 16 kHz by interpolation behind a moving average where it goes down."""
+    """Resample from any rate to 16 kHz by interpolation, after a moving average if the rate gets lower."""
     width = max(1, round(rate / RATE_HZ))
     smooth = np.convolve(samples, np.ones(width, np.float32) / width, "same") if width > 1 else samples
     at = np.arange(int(len(samples) * RATE_HZ / rate)) * (rate / RATE_HZ)

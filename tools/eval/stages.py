@@ -1,12 +1,10 @@
-"""Where shown things are lost: `stages.py TRUTH.json=MEMORY...` prints a table of the way from a picture to an answer.
+"""Where shown things are lost: `stages.py TRUTH.json=MEMORY...` prints a table of the stages from a picture to an answer.
 
-Every phrase that is true of a thing in the stream is asked. It is lost at the first stage that it does not pass:
-kept     a moment lies within the time when the thing was in view
-known    the vocabulary has a word for it: a label is the thing, a kind of it or its kind (likeness of `KNOWN` or more)
-labelled one of the labels that fire for it (at least half as likely as the likeliest) was seen in such a moment at `SEEN` or more
-found    one of the first five pictures lies within 10 s of it
-sure     the confidence in the phrase reaches what an answer needs
-`first` is the share whose very first picture is right. Affirmed are phrases true of nothing in the stream.
+Every phrase that is true of a thing in the stream is asked. It is lost at the first stage that it does not pass: kept     a moment is
+within the time when the thing was in view known    the vocabulary has a word for it: a label is the thing, a kind of it or its kind
+(likeness of `KNOWN` or more) labelled one of its labels (at least half as probable as the most probable one) was seen in such a moment at
+`SEEN` or more found    one of the first five pictures is within 10 s of it sure     the confidence in the phrase is high enough for an
+answer `first` is the share whose very first picture is right. Affirmed are phrases true of nothing in the stream.
 """
 
 import argparse
@@ -30,7 +28,8 @@ STAGES = ("kept", "known", "labelled", "found", "sure")
 
 
 class Passed(NamedTuple):
-    """The stage at which a phrase is lost or "answered", whether the first picture is right, confidence, and what every stage says."""
+    """The stage at which a phrase is lost or "answered", whether the first picture is right, the confidence, and the result of every
+    stage."""
 
     where: str
     first: bool
@@ -39,7 +38,7 @@ class Passed(NamedTuple):
 
 
 def passed(phrase: str, spans: tuple[Span, ...], matcher: LabelMatcher, joint: Any, view: View, start_us: int) -> Passed:
-    """One phrase on its way."""
+    """The stages of one phrase."""
     ranges = [(start_us + int(a * US), start_us + int(b * US)) for a, b in spans]
     within = int(WITHIN_S * US)
     kept = any(view.moments(from_us=a, to_us=b, limit=1) for a, b in ranges)
@@ -58,7 +57,7 @@ def passed(phrase: str, spans: tuple[Span, ...], matcher: LabelMatcher, joint: A
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("streams", nargs="+", metavar="TRUTH.json=MEMORY")
-    parser.add_argument("--each", action="store_true", help="print every phrase; not for streams that only report")
+    parser.add_argument("--each", action="store_true", help="print every phrase; not for streams that are for reporting")
     args = parser.parse_args()
     session = CommandContext(None, ("engines.threads=1",))
     joint = session.engines.role("embed_joint")
@@ -87,7 +86,7 @@ def main() -> None:
 
 
 def print_table(lost: dict[str, Counter[str]], affirmed: dict[str, list[bool]]) -> None:
-    """Percent of the phrases asked, by how hard they are."""
+    """Percent of the asked phrases, by difficulty."""
     print(f"{'':10s} asked | lost at: {' '.join(f'{s:>8s}' for s in STAGES)} | answered | found  first")
     for group in ("exact", "synonym", "colour", "kind", "all"):
         if count := lost[group]["asked"]:

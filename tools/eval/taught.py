@@ -1,12 +1,12 @@
-"""Things shown once and met again: `taught.py --cache DIR` composes pictures, looks at them and prints what each method finds.
+"""Things shown once and seen again: `taught.py --cache DIR` composes pictures, analyses them and prints what each method finds.
 
-A thing (a cut-out of the catalogue) is shown once, large, with the same place just before and after without it. It is met again in a
-picture of another place, smaller, turned, in other light, often beside other things; every fourth is never met again. Ranked are all
-pictures of the second part. The halves A and B share no thing and no background.
+A thing (a cut-out of the catalogue) is shown once, large, with the same place just before and after without it. It is shown again in a
+picture of another place, smaller, rotated, in other light, often with other things; every fourth thing is not shown again. All pictures of
+the second part are ranked. The halves A and B have no thing and no background in common.
 
 Columns: the first picture shows the thing; one of the first five does; found first and affirmed; false finds. Affirmed is a score above
-what 19 of 20 other lessons reach on pictures that do not show their thing: lessons of the same memory ("own": this is how a memory can
-calibrate itself), or of the other half ("other").
+that of 19 of 20 other lessons on pictures that do not show their thing: lessons of the same memory ("own": so a memory can calibrate
+itself), or of the other half ("other").
 """
 
 import argparse
@@ -30,14 +30,16 @@ SIZE = (960, 540)
 THINGS, NEVER_EVERY = 44, 4
 CROPS, BOX_SCALES = 11, (1.0, 1.3, 1.7)
 NOVEL, BEHIND = 3, 0.5
-"""Crops of the shown picture that are least like those just before and after; share of the background's likeness that is taken off."""
+"""Number of crops of the shown picture that differ most from those just before and after; share of the background's similarity that is
+subtracted."""
 CHECKED, LEAST_INLIERS, MOST_INLIERS, INLIER_WORTH = 6, 5, 15, 0.05
-"""Pictures whose geometry is checked; matching points that prove a thing (of pictures without it 99 in 100 have at most 3)."""
+"""Pictures whose geometry is checked; least number of matching points for a thing (of pictures without it, 99 in 100 have at most 3)."""
 SURE = 0.95
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """What one picture of a half shows: the taught thing (-1: none), its part in the story, where it is (x0, y0, x1, y1 as fractions)."""
+    """What one picture of a half shows: the taught thing (-1: none), its part in the sequence, where it is (x0, y0, x1, y1 as
+    fractions)."""
 
     thing: int
     part: str
@@ -58,7 +60,8 @@ def halves(half: str) -> tuple[list[Item], list[Item]]:
 
 
 def compose(half: str) -> Iterator[tuple[Picture, Array]]:
-    """All pictures of one half in the order of time: lessons first (before, shown, shown, after), then meetings and other scenes."""
+    """All pictures of one half in time order: lessons first (before, shown, shown, after), then later pictures of the things and other
+    scenes."""
     rng = random.Random(f"taught {half}")
     things, places = halves(half)
     taught, others = things[:THINGS], things[THINGS:]
@@ -83,13 +86,13 @@ def compose(half: str) -> Iterator[tuple[Picture, Array]]:
 
 
 class _Place:
-    """A background under one light, seen by a hand-held camera."""
+    """A background in one light, seen by a hand-held camera."""
 
     def __init__(self, canvas: Array, gamma: float, warm: float) -> None:
         self._canvas, self._gamma, self._gain = canvas, gamma, np.array([1 / warm, 1.0, warm], np.float32)
 
     def add(self, other: Item, rng: random.Random) -> None:
-        """Something that was not taught and stays."""
+        """Add a thing that was not taught and is in all pictures of this place."""
         self._canvas, _ = _pasted(self._canvas, other, (rng.uniform(0.2, 0.8), 0.6, rng.uniform(0.2, 0.4), 0.0))
 
     def shot(self, rng: random.Random) -> Array:
@@ -145,7 +148,7 @@ class Lesson(msgspec.Struct, frozen=True):
 
 
 class Half:
-    """One half as it was seen: its pictures and their crops' features, of unit length."""
+    """One half: its pictures and the features of their crops, of unit length."""
 
     def __init__(self, name: str, cache: Path, session: CommandContext) -> None:
         seen = list(compose(name))
@@ -195,7 +198,7 @@ def _unit(rows: Array) -> Array:
 
 
 def by_features(half: Half, thing: int, *, novel: int, behind: float, boxed: bool = False) -> Array:
-    """Per picture of the memory the best cosine of a crop with a prototype, less `behind` times its best cosine with the background's."""
+    """Per picture of the memory the best cosine of a crop with a prototype, minus `behind` times its best cosine with the background."""
     shown, around = half.of(thing, "shown"), half.of(thing, "before", "after")
     background = half.crops[around][half.there[around]]
     prototypes = half.boxed[shown].reshape(-1, half.boxed.shape[-1]) if boxed else half.crops[shown][half.there[shown]]
@@ -206,7 +209,8 @@ def by_features(half: Half, thing: int, *, novel: int, behind: float, boxed: boo
 
 
 class Points:
-    """SIFT keypoints (Lowe 2004) as RootSIFT (Arandjelovic & Zisserman 2012), and how many of them two pictures share as one object."""
+    """SIFT keypoints (Lowe 2004) as RootSIFT (Arandjelovic & Zisserman 2012), and the number of them that two pictures have in common as
+    one object."""
 
     def __init__(self, half: Half) -> None:
         import cv2
@@ -247,7 +251,7 @@ class Points:
 
 
 def lessons(half: Half, scores: Callable[[Half, int], Array], points: Points | None = None) -> list[Lesson]:
-    """Every taught thing by one method; with `points` the geometry of the first pictures is worth something too."""
+    """Every taught thing by one method; with `points` the geometry of the first pictures counts too."""
     found = []
     for thing in half.things():
         ranked = scores(half, thing)

@@ -1,14 +1,14 @@
-"""How little VAM keeps of a long stream, and what it misses by that: `nice vam_storage.py --minutes 130 --seeds 100`.
+"""How much VAM keeps of a long stream, and what it misses: `nice vam_storage.py --minutes 130 --seeds 100`.
 
-Composes a stream from the media of `compose.py` (not encoded: the pictures go straight into the recipe `vam`) and counts the
-moments that are kept beside uniform sampling at 1 and at 0.5 frames a second, and at as many frames as VAM kept. Recall: of the
-things that were shown for at least 4 s, how many have a kept picture from the time when they were in view.
+Composes a stream from the media of `compose.py` (not encoded: the pictures go straight into the recipe `vam`) and counts the kept moments,
+compared with uniform sampling at 1 and at 0.5 frames per second, and with as many frames as VAM kept. Recall: the share of things shown for
+at least 4 s that have a kept picture from the time when they were in view.
 
-Of things that come into a still picture and leave again ("visits", 15 to 30 % of its width) it is told apart: a gate that measures the
+Things that come into a still picture and leave again ("visits", 15 to 30 % of its width) are counted separately: a gate that measures the
 whole picture may not see them.
 
-Two rhythms. "busy" is that of the question streams: something new every 4 to 25 s, all the time. "everyday" is a device that somebody wears
-or that stands somewhere: most of the time is long stretches, still or nearly so, with short things in between.
+There are two rhythms. "busy" is that of the question streams: something new every 4 to 25 s. "everyday" is a device that somebody wears or
+that has a fixed place: mostly long, nearly still scenes with short events in between.
 """
 
 import argparse
@@ -40,21 +40,21 @@ from edgemem.see.sources.base import BaseSource
 RATE_FPS = 0.5
 SIZE: Size = (640, 360)
 STILL_S = 1.0
-"""After so long a camera that is put down has come to rest; then it gives one and the same picture, but for the sensor's noise."""
+"""After this time a camera that was put down does not move any more; then its pictures differ only by sensor noise."""
 SHOWN_S = 4.0
-"""Things that were in view for less than two samples are not asked for."""
+"""Things that were in view for less than two samples are not counted."""
 CONTENT = ("scene", "photo", "clip", "sign")
 VISIT_S = (6.0, 20.0)
 VISIT_EVERY_S = 90.0
 VISIT_WIDE = (0.15, 0.3)
-"""Something small comes before a camera that stands still: how long it stays, how often it happens, its share of the picture's width."""
+"""A small thing in front of a still camera: how long it stays, how often this happens, its share of the picture's width."""
 T0_US = 1_777_881_600 * US
-# Share, shortest and longest stretch in seconds, whether the camera stands still.
+# Share, shortest and longest segment in seconds, whether the camera is still.
 EVERYDAY = ((0.50, 4.0, 25.0, False), (0.30, 60.0, 300.0, True), (0.20, 300.0, 1200.0, True))
 
 
 def everyday(rng: random.Random, planner: Planner, seconds: float) -> tuple[list[Segment], set[int]]:
-    """Segments, and which of them are seen by a camera that stands still."""
+    """Segments, and those that a still camera sees."""
     t, still = 0.0, set[int]()
     while t < seconds - SHOWN_S:
         _, low, high, stands = rng.choices(EVERYDAY, [share for share, *_ in EVERYDAY])[0]
@@ -79,7 +79,7 @@ class Visit(NamedTuple):
 
 
 def visits(rng: random.Random, segments: list[Segment], still: set[int], catalog: list[Item]) -> list[Visit]:
-    """In stretches before a still camera, one about every `VISIT_EVERY_S`, none at the stretch's ends."""
+    """Visits in segments of a still camera, about one every `VISIT_EVERY_S`, none at the ends of a segment."""
     objects, found = [item for item in catalog if item.role == "object"], list[Visit]()
     for index in sorted(still):
         t = segments[index].t0 + 20
@@ -128,7 +128,7 @@ class Composed(BaseSource):
 
 
 class GlanceOnly(BasePerceiver):
-    """A perceiver without its expensive second look, which names what is kept and does not decide what is."""
+    """A perceiver without its slow analysis of kept pictures, which does not affect what is kept."""
 
     name, glances = "glance", True
 
@@ -142,7 +142,7 @@ class GlanceOnly(BasePerceiver):
 
 
 def recall(spans: list[tuple[float, float]], times_s: list[float]) -> float | None:
-    """Share of the spans in which one of the times lies; None where there is no span."""
+    """Share of the spans that contain one of the times; None if there is no span."""
     times = np.sort(np.asarray(times_s))
     held = [bool(np.searchsorted(times, t0) < np.searchsorted(times, t1)) for t0, t1 in spans]
     return round(sum(held) / len(held), 4) if held else None

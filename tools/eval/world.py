@@ -1,4 +1,4 @@
-"""What can be said about a composed stream: the records of `truth.json`, phrases for things, and when they were in view."""
+"""The truth of a composed stream: the records of `truth.json`, phrases for things, and when they were in view."""
 
 import random
 import re
@@ -40,10 +40,10 @@ NEVER = """accordion|harp|saxophone|grand piano|submarine|helicopter|excavator|s
 
 
 class Question(msgspec.Struct, frozen=True):
-    """One question and all that decides whether an answer to it is right.
+    """One question, and the rule that decides whether an answer is right.
 
-    `check` names the rule: text (one of `accept` is in the answer), place (as text, or the first evidence is right),
-    time (a time in the answer lies in `spans`), count, yesno, option. `spans` are acceptable evidence in seconds.
+    `check` names the rule: text (one of `accept` is in the answer), place (as text, or the first evidence is right), time (a time in the
+    answer lies in `spans`), count, yesno, option. `spans` are acceptable evidence in seconds.
     """
 
     id: str
@@ -74,7 +74,7 @@ class Truth(msgspec.Struct, frozen=True):
 
 
 class Phrase(msgspec.Struct, frozen=True):
-    """Words for a thing and how hard they are: exact, synonym, colour or kind."""
+    """Words for a thing and their difficulty: exact, synonym, colour or kind."""
 
     words: str
     difficulty: str
@@ -94,7 +94,7 @@ class Phrase(msgspec.Struct, frozen=True):
 
 
 class World:
-    """A stream as its questions see it."""
+    """A stream, for making questions."""
 
     def __init__(self, segments: list[Segment], start: datetime, catalog: list[Item]) -> None:
         self.segments, self.start, self.catalog = segments, start, catalog
@@ -106,7 +106,7 @@ class World:
         self.signs = [segment for segment in segments if segment.sign and segment.what in CONTENT]
 
     def spans(self, words: str) -> tuple[Span, ...]:
-        """When something of that name was in view; showings that touch are one."""
+        """When something of that name was in view; adjacent showings are merged."""
         return _merge([(s.t0, s.t1) for s in self.segments if words.lower() in s.tags])
 
     def clock(self, at_s: float) -> str:
@@ -116,7 +116,7 @@ class World:
         return (self.start + timedelta(seconds=at_s)).isoformat(timespec="seconds").replace("+00:00", "Z")
 
     def phrase(self, rng: random.Random, item: Item, *, plain: bool = False) -> Phrase:
-        """Words for an item that was shown; `plain` leaves out hypernyms, which fit too many things."""
+        """Words for an item that was shown; `plain` leaves out hypernyms, which are true of too many things."""
         ways = [Phrase(item.name, "exact")] * 4 + [Phrase(word, "synonym") for word in item.ask[1:]] * 2
         if item.colour:
             ways.append(Phrase(f"{item.colour} {item.name.removeprefix(item.colour + ' ')}", "colour"))
@@ -129,7 +129,7 @@ class World:
         return self.phrase(rng, rng.choice(self.shown), plain=plain)
 
     def once(self, rng: random.Random) -> tuple[Phrase, Span] | None:
-        """A phrase true of one showing only, and when that was."""
+        """A phrase that is true of one showing only, and its time."""
         for _ in range(20):
             phrase = self.thing(rng, plain=True)
             spans = self.spans(phrase.words)
@@ -138,7 +138,7 @@ class World:
         return None
 
     def never(self, rng: random.Random) -> Phrase:
-        """Words true of nothing in the stream: from a list of unrelated things, or of a catalogue item not shown."""
+        """Words that are true of nothing in the stream: from a list of unrelated things, or of a catalogue item not shown."""
         absent = [name.strip() for name in NEVER.split("|")]
         unseen = [item.name for item in self.catalog if item.role in ("object", "photo")]
         words = {word for tag in self.tags for word in tag.split()}

@@ -1,4 +1,4 @@
-"""For plugin authors: fakes that are honest about being fakes, and one conformance check for every place of a component.
+"""For plugin authors: fakes for tests, and one conformance check for every kind of component.
 
 A plugin's test file is three lines: import the plugin, import `check_plugin`, call it.
 """

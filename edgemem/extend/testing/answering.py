@@ -1,4 +1,4 @@
-"""Conformance of what answers questions."""
+"""Conformance checks for retrievers, tools, planners and checks."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from edgemem.records import US, Answer, Question, Status
 
 
 def check_retriever(make: Callable[[], Any], who: str) -> None:
-    """A retriever gives at most as many hits as wanted, best first, all within the stretch of time and known at the cut-off."""
+    """A retriever returns at most as many hits as requested, best first, all within the time range and known at the cut-off."""
     retriever = make()
     from_us, to_us = T0_US + 20 * US, T0_US + 40 * US
     with small_memory() as store:
         for as_of_us in (None, T0_US + 30 * US):
             with store.view(as_of_us) as view:
                 hits = retriever.retrieve(Query(text="coffee mug", from_us=from_us, to_us=to_us), view, 3)
-            assert len(hits.evidence) <= 3, f"{who}: gave {len(hits.evidence)} hits, 3 were wanted"
+            assert len(hits.evidence) <= 3, f"{who}: returned {len(hits.evidence)} hits, 3 were requested"
             scores = [evidence.score for evidence in hits.evidence]
             assert scores == sorted(scores, reverse=True), f"{who}: hits must be best first: {scores}"
             assert 0 <= hits.confidence <= 1, f"{who}: confidence must be 0..1"
             for evidence in hits.evidence:
                 inside = evidence.t0_us <= to_us and evidence.t1_us >= from_us
-                assert inside, f"{who}: {evidence.id} lies outside of the stretch of time"
+                assert inside, f"{who}: {evidence.id} is outside the time range"
                 assert as_of_us is None or evidence.t0_us <= as_of_us, f"{who}: {evidence.id} is later than the cut-off"
 
 
@@ -49,7 +49,7 @@ def check_planner(make: Callable[[], Any], who: str) -> None:
 
 
 def check_check(make: Callable[[], Any], who: str) -> None:
-    """A check ends no question with an error, and lets an answer through that the memory supports."""
+    """A check ends no question with an error, and accepts an answer that the memory supports."""
     from edgemem.answer.local import LocalPlanner
     from edgemem.answer.retrieve import EventRetriever
 

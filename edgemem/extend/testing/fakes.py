@@ -1,4 +1,4 @@
-"""Fakes that are honest about being fakes, for the tests of plugins."""
+"""Fakes for the tests of plugins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgemem.infer.roles import Sight, Space
+from edgemem.infer.roles import ImageAnalysis, Space
 from edgemem.records import US, Frame, Image, Matrix, Observation, Vector
 from edgemem.see.sources.base import BaseSource
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from edgemem.infer.roles import Arrays
 
 T0_US = 1_777_881_600 * US
-"""2026-05-04T08:00:00Z, when the synthetic camera was switched on."""
+"""2026-05-04T08:00:00Z, the first frame of the synthetic camera."""
 
 
 class SyntheticCamera(BaseSource):
@@ -77,12 +77,12 @@ class SyntheticCamera(BaseSource):
 
 
 class FakeClock:
-    """The clocks of a board, set by a test: `wall`, `mono` and `kernel` are what `clock.SteadyClock` asks for."""
+    """The clocks of a board, set by a test: `wall`, `mono` and `kernel` are arguments of `clock.SteadyClock`."""
 
     def __init__(self, wall_us: int, mono_us: int = 0) -> None:
         self._wall_us, self._mono_us = wall_us, mono_us
         self.error_us: int | None = None
-        """What a time server vouches for; None = nothing."""
+        """Error bound of a time server; None = not synchronised."""
 
     def wall(self) -> int:
         """Wall time in microseconds."""
@@ -93,21 +93,21 @@ class FakeClock:
         return self._mono_us
 
     def kernel(self) -> int | None:
-        """The kernel's bound on the error."""
+        """The kernel's error bound."""
         return self.error_us
 
     def tick(self, seconds: float) -> None:
-        """Time passes."""
+        """Let time pass."""
         self._wall_us += round(seconds * US)
         self._mono_us += round(seconds * US)
 
     def jump(self, seconds: float) -> None:
-        """Somebody sets the wall clock."""
+        """Set the wall clock forward or back."""
         self._wall_us += round(seconds * US)
 
 
 class FakeEngine:
-    """An engine that computes nothing: `answer(arrays)` gives the outputs. For decoders' tests; says nothing about a model."""
+    """An engine without a model: `answer(arrays)` returns the outputs. For tests of decoders."""
 
     def __init__(self, answer: Callable[[Arrays], dict[str, Any]]) -> None:
         self._answer = answer
@@ -115,7 +115,7 @@ class FakeEngine:
         self.closed = False
 
     def infer(self, arrays: Arrays) -> dict[str, Any]:
-        """Count the call and give the scripted outputs."""
+        """Count the call and return the scripted outputs."""
         assert not self.closed, "infer after close"
         self.calls += 1
         return self._answer(arrays)
@@ -126,7 +126,7 @@ class FakeEngine:
 
 
 class FakeJointEmbedder:
-    """Pictures by their colours, texts by their words: a real, useless joint space of 64 dimensions that needs no weights."""
+    """Embeds pictures by their colours and texts by their letters: a joint space of 64 dimensions without weights, for tests only."""
 
     space = Space(name="fake-colours", dim=64)
 
@@ -134,10 +134,10 @@ class FakeJointEmbedder:
         """Colour histograms of 4 x 4 x 4 bins, unit length."""
         return np.stack([_unit(np.histogramdd(image.reshape(-1, 3), bins=(4, 4, 4), range=[(0, 256)] * 3)[0].ravel()) for image in images])
 
-    def look(self, image: Image) -> Sight:
+    def look(self, image: Image) -> ImageAnalysis:
         """The same vector, and the picture's brightness as its only label."""
         name = "bright" if float(image.mean()) > 127 else "dark"
-        return Sight(vector=self.glance([image])[0], observations=(Observation(kind="label", name=name, score=0.9),))
+        return ImageAnalysis(vector=self.glance([image])[0], observations=(Observation(kind="label", name=name, score=0.9),))
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         """Bags of letters, unit length."""

@@ -1,4 +1,4 @@
-"""Conformance of what executes models and gives their arrays a meaning, and of language models."""
+"""Conformance checks for runtimes, converters, decoders and language models."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from edgemem.infer.chat import ChatMessage, Completion, Prompt
 ROLES = (
     "embed_text", "classify", "detect", "detect_faces", "embed_face", "read", "look", "speech", "transcribe", "embed_voice", "complete",
 )  # fmt: skip
-"""What the objects of decoders do; see `infer.roles`."""
+"""The methods of decoder objects; see `infer.roles`."""
 
 
 def check_runtime(make: Callable[[], Any], who: str) -> None:
-    """A runtime says in one line what it runs on, and refuses a file that is no model with an EngineError."""
+    """A runtime describes itself in one line, and refuses a file that is no model with an EngineError."""
     runtime = make()
     described = runtime.describe()
     assert len(described.strip().splitlines()) == 1, f"{who}: describe() must be one line"
@@ -34,7 +34,7 @@ def check_runtime(make: Callable[[], Any], who: str) -> None:
 
 
 def check_converter(make: Callable[[], Any], who: str) -> None:
-    """A converter refuses members that it does not know, and leaves no file behind then."""
+    """A converter refuses unknown members, and then leaves no file."""
     with tempfile.TemporaryDirectory() as folder:
         member, out = Path(folder) / "member", Path(folder) / "out.onnx"
         member.write_bytes(b"nothing that could be converted")
@@ -47,14 +47,14 @@ def check_converter(make: Callable[[], Any], who: str) -> None:
 
 
 def check_decoder(make: Callable[[], Any], who: str) -> None:
-    """A decoder's object plays a role of `infer.roles`."""
+    """A decoder's object has a role of `infer.roles`."""
     decoder = make()
     played = [role for role in ROLES if callable(getattr(decoder, role, None))]
-    assert played, f"{who}: plays none of the roles of infer.roles ({', '.join(ROLES)})"
+    assert played, f"{who}: has none of the roles of infer.roles ({', '.join(ROLES)})"
 
 
 def check_chat(make: Callable[[], Any], who: str) -> None:
-    """A language model has a name, says whether it sees pictures, and gives a completion or raises ChatError."""
+    """A language model has a name, states whether it accepts pictures, and returns a completion or raises ChatError."""
     chat = make()
     assert chat.name.strip(), f"{who}: needs a name"
     assert isinstance(chat.vision, bool), f"{who}: vision must be True or False"

@@ -18,7 +18,7 @@ from edgemem.infer.card import cards_dir, load_card
 from edgemem.infer.runtime import RuntimeContext
 
 Make = Callable[[], Any]
-"""Makes the component anew."""
+"""Makes a new object of the component."""
 
 CHECKS: dict[str, Callable[[Make, str], None]] = {
     "sources": seeing.check_source,
@@ -40,14 +40,14 @@ CHECKS: dict[str, Callable[[Make, str], None]] = {
     "services": running.check_service,
     "transports": running.check_transport,
 }
-"""By place: (makes the component anew, what to call it in a message) -> raises AssertionError where it breaks its protocol."""
+"""By place: (maker of the component, its name in messages) -> raises AssertionError if it violates its protocol."""
 
 _NEED_CONTEXT = frozenset({"sources", "decoders"})
-"""Places whose factories need something to work on: an address, or the engines of a card."""
+"""Places whose factories need an address or the engines of a card."""
 
 
 def load_file(path: str | Path) -> ModuleType:
-    """A plugin that is one file, as `--plugins-dir` would load it."""
+    """Load a plugin of one file, as `--plugins-dir` does."""
     return import_file(Path(path).stem, Path(path))
 
 
@@ -56,12 +56,11 @@ def check_plugin(
     parameters: Mapping[tuple[str, str], Mapping[str, Any]] | None = None,
     contexts: Mapping[tuple[str, str], object] | None = None,
 ) -> list[str]:
-    """Make everything that `module` registers and check that it keeps its protocol; returns what was checked, as "gates/night".
+    """Make everything that `module` registers and check its protocol; returns the checked components, such as "gates/night".
 
-    `parameters` gives settings by (place, name) to components whose defaults are not enough. `contexts` gives what a factory gets beside
-    them: sources are checked where it has a `SourceContext` for them, decoders where it has `DecoderParts`. What needs a model that is
-    not installed is left out. Raises AssertionError naming the component and what it broke, or PluginError when the plugin would be
-    refused at the start.
+    `parameters`: settings by (place, name) for components whose defaults are not enough. `contexts`: contexts of factories by (place,
+    name); sources are checked only with a `SourceContext`, decoders only with `DecoderParts`. Components that need a missing model are left
+    out. Raises AssertionError, which names the component and the violated rule, or PluginError if the plugin would be refused at the start.
     """
     plugins = Plugins.of(module)
     with tempfile.TemporaryDirectory() as home:
@@ -81,7 +80,7 @@ def _checked(plugins: Plugins, place: str, name: str, parameters: Mapping[str, A
         made = make()
     except EngineError:
         return False
-    if made is None:  # such as a language model that is not configured
+    if made is None:  # for example a language model that is not configured
         return False
     CHECKS[place](make, f"{place[:-1]} {name}")
     return True

@@ -1,4 +1,4 @@
-"""A small memory for checks, and conformance of what fades."""
+"""A small memory for checks, and the conformance check for retainers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.store import Store
 
 _STEPS = 1000
-"""A retainer that is not done after so many steps never is."""
+"""A retainer that is not done after this number of steps fails."""
 _DAY_US = 86_400 * US
 
 
 @contextmanager
 def small_memory(seconds: float = 60.0) -> Iterator[Store]:
-    """A memory of the synthetic camera: a moment a second, a segment of ten moments, a document for each."""
+    """A memory of the synthetic camera: one moment per second, segments of ten moments, one document per segment."""
     from edgemem.see import pixels
 
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "memory") as store:
@@ -62,7 +62,7 @@ def _segment(tx: Any, ids: list[int], start: int) -> None:
 
 
 def check_retainer(make: Callable[[], Any], who: str) -> None:
-    """A retainer comes to an end and keeps what is pinned, what represents a segment, and both ends of a stream."""
+    """A retainer ends, and keeps pinned moments, representatives of segments, and the first and last moment of a stream."""
     with small_memory() as store:
         with store.view() as view:
             moments = view.moments()
@@ -74,7 +74,9 @@ def check_retainer(make: Callable[[], Any], who: str) -> None:
         assert any(retainer.apply(store, later_us).done for _ in range(_STEPS)), f"{who}: is not done after {_STEPS} steps"
         with store.view() as view:
             left = {moment.id for moment in view.moments()}
-        assert kept <= left, f"{who}: let go of what is pinned, represents a segment, or is at an end of its stream: {sorted(kept - left)}"
+        assert kept <= left, (
+            f"{who}: deleted a moment that is pinned, represents a segment, or is the first or last of its stream: {sorted(kept - left)}"
+        )
         retainer.apply(store, later_us)
         with store.view() as view:
-            assert {moment.id for moment in view.moments()} == left, f"{who}: is done and still lets moments go"
+            assert {moment.id for moment in view.moments()} == left, f"{who}: is done, but still deletes moments"

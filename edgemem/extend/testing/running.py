@@ -20,19 +20,19 @@ T0_US = 1_777_881_600 * US
 
 
 class FakeAgent:
-    """An agent without streams: a real feed, answers that abstain. For tests of services."""
+    """An agent without streams: it has a real feed, and its answers abstain. For tests of services."""
 
     def __init__(self) -> None:
         self.feed = Feed()
 
-    def ask(self, question: str, *, options: Sequence[str] = (), as_of_us: int | None = None) -> Answer:  # noqa: ARG002 - it knows nothing
+    def ask(self, question: str, *, options: Sequence[str] = (), as_of_us: int | None = None) -> Answer:  # noqa: ARG002 - it has no memory
         """Abstains."""
         return Answer(
             question=question, status="abstained", answer="I remember nothing.", option=None, confidence=0.0, evidence=(), steps=1,
             usage=Usage(),
         )  # fmt: skip
 
-    def search(self, query: str, **_: Any) -> tuple[Evidence, ...]:  # noqa: ARG002 - it knows nothing
+    def search(self, query: str, **_: Any) -> tuple[Evidence, ...]:  # noqa: ARG002 - it has no memory
         """Finds nothing."""
         return ()
 
@@ -54,7 +54,7 @@ def example_events() -> tuple[Event, ...]:
 
 
 def check_service(make: Make, who: str) -> None:
-    """A service copes with every event and with too many of them, ends soon when it is stopped, and leaves nothing behind."""
+    """A service handles every event and too many events, ends soon when it is stopped, and leaves no subscription."""
     idle = make()
     idle.stop()
     agent, service, errors = FakeAgent(), make(), list[Exception]()
@@ -77,13 +77,15 @@ def check_service(make: Make, who: str) -> None:
 
 
 def check_transport(make: Make, who: str) -> None:
-    """A transport delivers a batch once however often it is sent, and after a restart it knows where to go on. All have one target."""
+    """A transport delivers a batch once even if it is sent several times, and after a restart it knows where to continue. All have one
+    target.
+    """
     batches = [OutboxBatch(id=f"check-{number}", made_us=T0_US + number, entries=(b"entry", bytes(range(256)))) for number in range(3)]
     first = make()
     assert first.resume() == "", f"{who}: knows a batch before one was sent"
     for batch in batches[:2]:
         delivery = first.send(batch)
-        assert delivery.batch_id == batch.id, f"{who}: speaks of another batch"
+        assert delivery.batch_id == batch.id, f"{who}: returned the id of another batch"
         assert delivery.delivered, f"{who}: did not deliver ({delivery.why})"
         assert not delivery.repeated, f"{who}: says that a new batch was there already"
     again = first.send(batches[1])
@@ -93,7 +95,7 @@ def check_transport(make: Make, who: str) -> None:
     second = make()
     assert second.resume() == batches[1].id, f"{who}: does not know after a restart which batch was the last"
     assert second.send(batches[0]).repeated, f"{who}: stores an old batch a second time after a restart"
-    assert second.resume() == batches[1].id, f"{who}: a repeated batch must not move the point to go on from"
+    assert second.resume() == batches[1].id, f"{who}: a repeated batch must not change the point from which it continues"
     assert not second.send(batches[2]).repeated, f"{who}: says that a new batch was there already"
     assert second.resume() == batches[2].id, f"{who}: does not know the batch that was just delivered"
     second.close()

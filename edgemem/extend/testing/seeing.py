@@ -1,4 +1,4 @@
-"""Conformance of sources, hearing, gates and perceivers."""
+"""Conformance checks for sources, speech recognisers, gates and perceivers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from edgemem.records import SOUND_RATE_HZ, US, Sound
 
 
 def check_source(make: Callable[[], Any], who: str) -> None:
-    """A recorded source gives frames and sound in time order, gives the same after `skip_to`, and can be closed twice."""
+    """A recorded source yields frames and sound in time order, yields the same after `skip_to`, and can be closed twice."""
     source = make()
     assert source.name.strip(), f"{who}: needs the name of its stream"
     assert isinstance(source.has_sound, bool), f"{who}: has_sound must be True or False"
@@ -29,7 +29,9 @@ def check_source(make: Callable[[], Any], who: str) -> None:
         again.skip_to(frames[1].offset_us)
         rest = [frame.offset_us for frame in again.frames()]
         again.close()
-        assert rest == [frame.offset_us for frame in frames[2:]], f"{who}: skip_to({frames[1].offset_us}) does not give the frames after it"
+        assert rest == [frame.offset_us for frame in frames[2:]], (
+            f"{who}: skip_to({frames[1].offset_us}) does not yield the frames after it"
+        )
     slower = make()
     slower.set_rate(0.001)
     assert len(list(slower.frames())) <= max(1, len(frames)), f"{who}: set_rate lets more frames through"
@@ -37,7 +39,7 @@ def check_source(make: Callable[[], Any], who: str) -> None:
 
 
 def check_recogniser(make: Callable[[], Any], who: str) -> None:
-    """A recogniser hears nothing in silence, says how far it came, and goes on from its own state."""
+    """A recogniser hears nothing in silence, reports its progress, and continues from its own state."""
     recogniser = make()
     silence = [
         Sound(stream="check", t_us=T0_US + i * US, offset_us=i * US, samples=np.zeros(SOUND_RATE_HZ, np.float32)) for i in range(4)
@@ -53,7 +55,7 @@ def check_recogniser(make: Callable[[], Any], who: str) -> None:
 
 
 def check_gate(make: Callable[[], Any], who: str) -> None:
-    """A gate judges the same frame alike, leaves the picture alone, and names a reason when it drops."""
+    """A gate gives the same verdict for the same frame, does not change the picture, and has a reason when it drops a frame."""
     from edgemem.see.gate import Look
 
     first, second = make(), make()
@@ -71,7 +73,7 @@ def check_gate(make: Callable[[], Any], who: str) -> None:
 
 
 def check_perceiver(make: Callable[[], Any], who: str) -> None:
-    """A perceiver leaves the picture alone, and fills only the spaces that it names, with unit vectors of their dimension."""
+    """A perceiver does not change the picture, and fills only the spaces that it names, with unit vectors of their dimension."""
     perceiver = make()
     dims = {held.space.name: held.space.dim for held in perceiver.spaces}
     holds = {held.space.name: held.holds for held in perceiver.spaces}

@@ -1,4 +1,4 @@
-"""Conformance of selectors and segmenters."""
+"""Conformance checks for selectors and segmenters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from edgemem.see.segment import Cut, Mark
 from edgemem.see.select import Candidate, Decision, Evict, Keep, Replace
 
 _STATE_BYTES = 512 << 10
-"""A state is saved with every commit; one full picture would be larger."""
+"""Largest state: it is saved with every commit. A full picture would be larger."""
 
 
 def check_selector(make: Callable[[], Any], who: str) -> None:
@@ -33,7 +33,7 @@ def check_selector(make: Callable[[], Any], who: str) -> None:
         for candidate in before.held:
             after.give_back(candidate)
         seen += [decision for candidate in candidates[at:] for decision in after.observe(candidate)] + after.flush()
-        assert _in_short(seen) == _in_short(expected), f"{who}: a restart after {at} frames changes what is decided"
+        assert _in_short(seen) == _in_short(expected), f"{who}: a restart after {at} frames changes its decisions"
 
 
 def _in_short(decisions: Sequence[Decision]) -> list[tuple[str, ...]]:
@@ -58,8 +58,8 @@ def _check_slots(decisions: Sequence[Decision], who: str) -> None:
 
 
 def check_segmenter(make: Callable[[], Any], who: str) -> None:
-    """On its lowest level a segmenter puts every moment in exactly one segment, in order; higher levels contain whole ones of the level
-    below; a restart changes nothing.
+    """On its lowest level a segmenter puts every moment in exactly one segment, in order. Segments of higher levels contain complete ones
+    of the level below. A restart changes nothing.
     """
     marks = check_marks()
     whole = make()

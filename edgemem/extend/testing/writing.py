@@ -1,4 +1,4 @@
-"""Conformance of writers."""
+"""Conformance check for writers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from edgemem.see.operations import (
 
 
 def check_writer(make: Callable[[], Any], who: str) -> None:
-    """A writer names its triggers, stays within the time of the occasion, says where its words come from, copes with an occasion of which
-    nothing is known, continues from its own state, and understands what it postponed.
+    """A writer names its triggers, writes nothing later than the occasion, sets correct origins, handles an occasion without data,
+    continues from its own state, and understands its postponed payloads.
     """
     writer = make()
     known = set(get_args(Trigger))
@@ -45,7 +45,7 @@ def _check_postponed(make: Callable[[], Any], payloads: list[bytes], who: str) -
     """Another object of the writer, as after a restart, understands each payload."""
     for payload in payloads:
         writer = make()
-        assert "idle" in writer.triggers, f'{who}: postpones, and needs the trigger "idle" to be asked again'
+        assert "idle" in writer.triggers, f'{who}: it postpones work and therefore needs the trigger "idle"'
         occasion = BoardIdle(payload=payload, stream="synthetic", now_us=T0_US + 60 * US, shown=frozenset({"ocr"}))
         for operation in writer.write(occasion):
             _check_operation(operation, occasion, who)

@@ -1,19 +1,19 @@
-"""The byte budget: what fades so that the directory never outgrows its cap.
+"""The byte budget: eviction, so that the directory never becomes larger than its cap.
 
-Before each write enough pages are made free, by these stages in this order. Each stage has a position that moves from the oldest arrival
-to the newest and never passes the position of the stage before it. So moments come in the order of their age, and each stage works once
-per moment, however much the memory holds. Order is that of arrival, not of the clock: no wrong clock can make a memory fade.
+Before each write enough pages are made free, by these stages in this order. Each stage has a position that moves from the oldest arrival to
+the newest and never passes the position of the stage before it. So moments are handled in order of age, and each stage handles a moment
+once, whatever the size of the memory. The order is that of arrival, not of the clock: a wrong clock causes no eviction.
 
-0. answers: the oldest sessions go, all but the latest few; these go when nothing else is left that may fade.
-1. recompress: recent pictures become mid ones, once the recent ones take more than a quarter of the place; mid ones long ones likewise.
-2. thin: of each stretch of a stream one moment stays, the one of most value (value.py); the stretch doubles from 2 s to an hour as often
-   as need be.
-3. summarise: unprotected moments become stubs (no picture; observations, vectors and documents stay), oldest first.
-4. drop: unprotected stubs go, oldest first. Their documents stay.
-5. last resort: pictures of representatives shrink to 256 px, then become stubs, then go; at last segments and entities of
-   which nothing is left, the oldest documents without a moment, relations without evidence, and work that writers put off.
+0. answers: the oldest sessions are deleted, except the latest few, which are deleted only when nothing else is left to evict.
+1. recompress: recent pictures become mid ones when the recent ones take more than a quarter of the space; in the same way mid become long.
+2. thin: one moment per interval of a stream is kept, the one with the highest value (value.py); the interval doubles from 2 s up to an hour
+   as needed.
+3. summarise: unprotected moments become stubs (no picture; observations, vectors and documents are kept), oldest first.
+4. drop: unprotected stubs are deleted, oldest first. Their documents are kept.
+5. last resort: representatives: pictures shrink to 256 px, then stubs, then deletion; at last segments and entities of
+   which nothing is left, the oldest documents without a moment, relations without evidence, and work that writers postponed.
 
-Never touched: pinned moments. The first and the latest moment of each stream stay; their pictures shrink when nothing else is left.
+Pinned moments are never changed. The first and the latest moment of each stream are kept; their pictures shrink when nothing else is left.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from edgemem.remember.rows.transaction import Transaction
 
 _KEY = "budget"
 _WINDOW = 64
-"""Moments that one step looks at."""
+"""Moments in one step."""
 _FIRST_GAP_S, _LAST_GAP_S = 2, 4096
 _PICTURES: dict[str, tuple[Tier, int, int, int]] = {
     "recent": ("mid", 768, 70, 1),
@@ -48,10 +48,11 @@ _PICTURES: dict[str, tuple[Tier, int, int, int]] = {
 
 _TIERS: tuple[Tier, ...] = ("recent", "mid", "long", "stub")
 _SAME = "m.blob_id = (SELECT blob_id FROM moment WHERE id = {})"
-"""Moments that show the picture of this one."""
+"""Moments that have the same picture as this one."""
 
 _LATEST_SESSIONS = 8
-"""Else a full memory could never tell why it gave an answer: something fades there before each write."""
+"""Sessions that are kept longest. Without this a full memory could never explain an answer, because it evicts something before each
+write."""
 _EMPTY = (
     "NOT EXISTS (SELECT 1 FROM segment_moment WHERE segment_id = d.id) AND NOT EXISTS (SELECT 1 FROM document WHERE segment_id = d.id)"
     " AND NOT EXISTS (SELECT 1 FROM segment WHERE parent_id = d.id)"
@@ -65,7 +66,7 @@ _UNKNOWN = (
 
 
 class EvictionProgress(msgspec.Struct):
-    """How far each stage has come: the last id it met. Kept with the memory."""
+    """Position of each stage: the last id that it handled. Stored in the memory."""
 
     cap_bytes: int = 0
     at: dict[str, int] = {}
@@ -73,7 +74,7 @@ class EvictionProgress(msgspec.Struct):
 
 
 class EvictionStore(Protocol):
-    """What the store offers to what makes room in it."""
+    """The part of the store that eviction uses."""
 
     ledger: Counter[str]
 
@@ -81,12 +82,12 @@ class EvictionStore(Protocol):
     def arrivals(self, after_id: int, upto_id: int, limit: int, which: str = "1") -> list[Retainable]: ...
     def picture(self, moment_id: int) -> bytes | None: ...
     def state(self, key: str) -> bytes | None: ...
-    def has_room(self, halves: int = 2) -> bool: ...
+    def has_space(self, halves: int = 2) -> bool: ...
     def unbounded(self) -> AbstractContextManager[Transaction]: ...
 
 
 class Eviction:
-    """Makes room in one store, a bounded step at a time."""
+    """Frees space in one store, one bounded step at a time."""
 
     def __init__(self, store: EvictionStore, connection: sqlite3.Connection, division: BudgetShares) -> None:
         self._store = store
@@ -96,13 +97,13 @@ class Eviction:
         kept = store.state(_KEY)
         self._progress = msgspec.msgpack.decode(kept, type=EvictionProgress) if kept else EvictionProgress()
         if self._progress.cap_bytes != division.cap_bytes:
-            self._progress = EvictionProgress(cap_bytes=division.cap_bytes)  # a larger cap thins less
+            self._progress = EvictionProgress(cap_bytes=division.cap_bytes)  # with a larger cap, thin less
         self._ends: frozenset[int] = frozenset()
 
     def step(self, *, hard: bool) -> bool:
-        """One transaction of the first stage that has something before it. False when none has.
+        """One transaction of the first stage that has work left. False if none has.
 
-        `hard` ignores the quarters and looks at everything, the first and latest pictures included.
+        `hard` ignores the quarters and includes everything, also the first and latest pictures.
         """
         self._ends = self._store.stream_ends()
         if self._forget_session(0 if hard else _LATEST_SESSIONS):
@@ -124,7 +125,9 @@ class Eviction:
         return hard and (self._forget_terms() or self._shrink_ends())
 
     def _passed(self, tier: str) -> int:
-        """All moments up to this id have left the tier, be it by age: then the position of its stage may still be the beginning."""
+        """Id up to which no moment is in the tier any more. If they left it by age, the position of its stage may still be the
+        beginning.
+        """
         query = "SELECT min(id) FROM moment INDEXED BY moment_tier WHERE tier = ? AND NOT pinned"
         oldest = self._connection.execute(query, (tier,)).fetchone()[0]
         return self._newest_id() if oldest is None else oldest - 1
@@ -138,7 +141,9 @@ class Eviction:
         return newest
 
     def _advance(self, stage: str, upto: int, act: Callable[[Transaction, Sequence[Retainable]], int]) -> bool:
-        """Let `act` deal with the moments after the position of the stage; it returns how far it came. False when the stage is through."""
+        """Let `act` handle the moments after the position of the stage; it returns the last id that it handled. False if the stage has no
+        work left.
+        """
         window = self._window(self._progress.at.get(stage, 0), upto)
         if not window:
             return False
@@ -153,11 +158,13 @@ class Eviction:
         return self._store.arrivals(after, upto, _WINDOW)
 
     def _each(self, tx: Transaction, window: Sequence[Retainable], act: Callable[[Retainable], bool | None]) -> int:
-        """Act on the moments until the transaction is as large as it may be, or enough is free; False: not done with this one."""
+        """Call `act` for the moments until the transaction is full or enough is free. `act` returns False if it could not handle the
+        moment.
+        """
         for moment in window:
             if act(moment) is False:
                 return moment.id - 1
-            if tx.full or self._store.has_room(3):
+            if tx.full or self._store.has_space(3):
                 return moment.id
         return window[-1].id
 
@@ -165,7 +172,7 @@ class Eviction:
         return not (moment.protected or moment.pinned or moment.id in self._ends)
 
     def _recode(self, tier: str, tx: Transaction, window: Sequence[Retainable]) -> int:
-        """Until the tier is back within its share: what need not shrink yet does not."""
+        """Shrink pictures only until the tier is within its share again."""
         for moment in window:
             if moment.tier == tier and not self._smaller(tx, moment, tier):
                 return moment.id - 1
@@ -177,9 +184,9 @@ class Eviction:
         return self._each(tx, window, lambda moment: None if moment.id in self._ends else self._smaller(tx, moment, "smallest"))
 
     def _smaller(self, tx: Transaction, moment: Retainable, step: str) -> bool:
-        """Shrink its picture, for all moments that show it; False when they are more than one transaction takes.
+        """Shrink its picture, for all moments that have it; False if they are too many for one transaction.
 
-        What a later arrival or a pinned moment shows as well stays as it is, and costs nothing: a smaller one beside it would.
+        A picture that a later arrival or a pinned moment also has is not changed: a second, smaller copy would need more space.
         """
         if moment.pinned or step not in _PICTURES or moment.tier == "stub":
             return True
@@ -199,7 +206,7 @@ class Eviction:
         return True
 
     def _kept(self, moment_id: int) -> bool:
-        """Whether a later arrival or a pinned moment shows its picture too."""
+        """Whether a later arrival or a pinned moment has the same picture."""
         which = "SELECT 1 FROM moment m WHERE " + _SAME.format(moment_id)  # noqa: S608 - integers
         later = f"EXISTS ({which} AND m.id > {moment_id})"
         pinned = f"EXISTS ({which} AND m.pinned)" if self._store.ledger[PINNED] else "0"
@@ -219,7 +226,7 @@ class Eviction:
         return self._each(tx, window, lambda m: None if m.pinned or m.id in self._ends else tx.drop_moment(m.id))
 
     def _thin(self, upto: int) -> bool:
-        """Thin further; when all moments are met, double the gap and begin again, up to an hour."""
+        """Thin further; after the last moment, double the interval and begin again, up to an hour."""
         progress = self._progress
         while not self._advance("thin", upto, self._thin_window):
             if progress.gap_s >= _LAST_GAP_S or not upto:
@@ -244,12 +251,12 @@ class Eviction:
         return found
 
     def _most_valuable(self, bucket: Sequence[Retainable], values: Mapping[int, float]) -> int:
-        """What may not fade represents its stretch; else the one of most value."""
+        """A moment that may not fade represents its interval; else the one with the highest value."""
         kept = next((moment for moment in bucket if not self._may_fade(moment)), None)
         return max(bucket, key=lambda moment: values[moment.id]).id if kept is None else kept.id
 
     def _forget_session(self, keep: int) -> bool:
-        """The oldest session, where more than `keep` are there."""
+        """Delete the oldest session if there are more than `keep`."""
         found = self._connection.execute("SELECT id FROM session ORDER BY id DESC LIMIT -1 OFFSET ?", (keep,)).fetchall()
         if not found:
             return False
@@ -258,7 +265,9 @@ class Eviction:
         return True
 
     def _forget_documents(self) -> bool:
-        """Segments and entities of which nothing is left; then the oldest documents without a moment, relations without evidence, jobs."""
+        """Delete segments and entities of which nothing is left; then the oldest documents without a moment, relations without evidence,
+        jobs.
+        """
         oldest = (("segment", _EMPTY), ("entity", _UNKNOWN), ("document", "d.moment_id IS NULL"), ("relation", _UNPROVEN), ("job", "1"))
         found = [
             (kind, row[0])
@@ -278,14 +287,14 @@ class Eviction:
         return True
 
     def _forget_terms(self) -> bool:
-        """Names that nothing carries, as earlier versions left them."""
+        """Delete names that no observation has; earlier versions left such names."""
         with self._store.unbounded() as tx:
             before = tx.connection.total_changes
             tx.drop_unused_terms()
             return tx.connection.total_changes > before
 
     def _shrink_ends(self) -> bool:
-        """When nothing else is left, first and latest pictures shrink too, once."""
+        """When nothing else is left, shrink the first and latest pictures too, once."""
         ids = ",".join(map(str, self._ends))
         window = [
             m for m in self._store.arrivals(0, 2**62, -1, f"m.id IN ({ids})") if m.generation < _PICTURES["smallest"][3] and not m.pinned
@@ -298,6 +307,6 @@ class Eviction:
                 found = shrink(data, 256, 35) if data else None
                 if found:
                     tx.recode_moment(moment.id, found[0], "long", width_px=found[1], height_px=found[2], generation=3)
-                if tx.full:  # what did not fit is met again
+                if tx.full:  # what did not fit is handled again
                     break
         return True

@@ -1,4 +1,4 @@
-"""Maintenance by the writer: room before every transaction, the log, free pages, vector files, each in bounded steps."""
+"""Maintenance by the writer: free space before every transaction, the log, free pages, vector files; each in bounded steps."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from edgemem.remember.budget.eviction import Eviction
 
 _VACUUM_PAGES = 256
-"""Pages given back per step: 1 MiB, worst step measured 11.5 ms."""
+"""Pages returned per step: 1 MiB; the slowest measured step took 11.5 ms."""
 _CHECKPOINT_BYTES = 1 << 20
-"""What waits in the log when `maintain` checkpoints: half the time of 2 MiB and a cut of the log (29 against 56 ms on a busy disk)."""
+"""Size of the log at which `maintain` makes a checkpoint: half the time of 2 MiB with a cut of the log (29 against 56 ms on a busy
+disk)."""
 _CHECKPOINT_S = 30.0
-"""At the latest so long after the last one: a checkpoint syncs the log, so a power cut takes no more than this."""
+"""Longest time between checkpoints. A checkpoint syncs the log, so a power failure loses at most this."""
 _READER_PATIENCE_S = 5.0
-"""How long a write waits for a reader that keeps the log from being cut; our own views hold it for one statement."""
+"""How long a write waits for a reader that prevents a cut of the log; our own views do so for one statement."""
 
 
 class Maintenance:
-    """Base of `Store`, which opens what stands here and fills it."""
+    """Base of `Store`, which sets these attributes."""
 
     directory: Path
     _connection: sqlite3.Connection
@@ -39,10 +40,11 @@ class Maintenance:
     _granted_pages = 0
     _synced_s = 0.0
 
-    def make_room(self) -> None:
-        """Let old things fade until a whole transaction fits under the cap. Every transaction begins with this; nothing without a budget.
+    def free_space(self) -> None:
+        """Evict old data until a whole transaction fits under the cap. Every transaction begins with this. It does nothing without a
+        budget.
 
-        Raises BudgetError when nothing is left that may fade, or when a reader keeps the log from being cut.
+        Raises BudgetError if nothing is left to evict, or if a reader prevents a cut of the log.
         """
         division, eviction = self._division, self._eviction
         if division is None or eviction is None or self._making_room:
@@ -52,11 +54,11 @@ class Maintenance:
             with translated_errors(self.directory):
                 hard = False
                 self._cut_log()
-                while not self.has_room():
+                while not self.has_space():
                     if not eviction.step(hard=hard):
                         if hard:
                             raise BudgetError(
-                                f"memory {self.directory}: nothing is left that may fade; raise budget.disk or unpin pictures"
+                                f"memory {self.directory}: nothing is left that may be evicted; raise budget.disk or unpin pictures"
                             )
                         hard = True
                         eviction.restart()
@@ -65,8 +67,8 @@ class Maintenance:
         finally:
             self._making_room = False
 
-    def has_room(self, halves: int = 2) -> bool:
-        """Whether as many pages are free as so many halves of a transaction may take."""
+    def has_space(self, halves: int = 2) -> bool:
+        """Whether enough pages are free for `halves` halves of a transaction."""
         if self._division is None:
             return True
         used = self._pragma("page_count") - self._pragma("freelist_count")
@@ -77,7 +79,7 @@ class Maintenance:
         return division.database_pages(sidecars, sum(space.row_bytes for space in self._spaces.values()))
 
     def _give_back(self, division: page_budget.BudgetShares) -> None:
-        """Shrink a database that the vector files left no place for, and have SQLite itself refuse to grow beyond its share."""
+        """Shrink the database if the vector files leave too little space for it, and let SQLite itself refuse to exceed its share."""
         most = self._most_pages(division)
         while self._pragma("page_count") > most and self._pragma("freelist_count"):
             self._vacuum(min(_VACUUM_PAGES, division.transaction_pages // 4))
@@ -89,16 +91,18 @@ class Maintenance:
             self._granted_pages = most
 
     def _cut_log(self) -> None:
-        """Cut the log back when a transaction more could take it over its share. Raises BudgetError when a reader holds it for long."""
+        """Cut the log if one more transaction could exceed its share. Raises BudgetError if a reader holds it for long."""
         deadline = time.monotonic() + _READER_PATIENCE_S
         while self._log_is_long():
             if not self._checkpoint(wait_ms=100) and time.monotonic() > deadline:
-                raise BudgetError(f"memory {self.directory}: a reader keeps the log from being cut for {_READER_PATIENCE_S:.0f} s; end it")
+                raise BudgetError(
+                    f"memory {self.directory}: a reader has prevented a cut of the log for {_READER_PATIENCE_S:.0f} s; end it"
+                )
 
     def _checkpoint(self, *, wait_ms: int = 0, cut: bool = True) -> bool:
-        """Move the log into the database, as far as no reader still needs it after `wait_ms`; False if one does.
+        """Move the log into the database. Pages that a reader still needs after `wait_ms` are left; then False.
 
-        `cut` makes its file empty, else the next transaction writes it from its beginning again.
+        `cut` makes the file empty; otherwise the next transaction writes it from its beginning again.
         """
         self._synced_s = time.monotonic()
         self._connection.execute(f"PRAGMA busy_timeout={wait_ms}")
@@ -119,9 +123,9 @@ class Maintenance:
         return page_budget.PageBudget(self._division.transaction_pages, self._division.cap_bytes // 2 - self._division.log_bytes)
 
     def maintain(self, *, vacuum_steps: int = 1) -> bool:
-        """Do a bounded step of maintenance: a checkpoint, a few steps of vacuum, sorting of a sidecar. True if more is to be done.
+        """Do a bounded step of maintenance: a checkpoint, a few steps of vacuum, or sorting of a sidecar. True if there is more to do.
 
-        Meant for the pauses of the frame path: a step takes some milliseconds.
+        Meant for the time between frames: a step takes some milliseconds.
         """
         with translated_errors(self.directory):
             division = self._division
@@ -140,11 +144,11 @@ class Maintenance:
             return self._pragma("freelist_count") > keep
 
     def _log_is_long(self) -> bool:
-        """A transaction more could take it over its share of the budget."""
+        """Whether one more transaction could exceed the log's share of the budget."""
         return self._division is not None and self._wal.size_bytes() > self._division.log_bytes // 2
 
     def _vacuum(self, pages: int) -> None:
-        # Not `execute`: without result columns the standard library steps such a statement once, which frees one page.
+        # Not `execute`: the standard library runs only one step of a statement without result columns, which frees one page.
         self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
 
     def _pragma(self, name: str) -> int:

@@ -1,4 +1,4 @@
-"""What retention asks the memory: which moments may fade, in which order, and the value of each."""
+"""The queries of retention: which moments may fade, in which order, and the value of each."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from edgemem.remember.entries import Retainable
 
 
 class RetentionReading:
-    """Base of `Store`, which opens what stands here."""
+    """Base of `Store`, which sets these attributes."""
 
     directory: Path
     _connection: sqlite3.Connection
 
     def newest_us(self) -> int | None:
-        """Time of the newest moment; None when there is none."""
+        """Time of the newest moment; None if there is none."""
         with translated_errors(self.directory):
             newest: int | None = self._connection.execute("SELECT max(t_us) FROM moment").fetchone()[0]
         return newest
@@ -35,7 +35,7 @@ class RetentionReading:
     def retainable(
         self, *, tiers: Sequence[Tier] | None = None, from_us: int, to_us: int, limit: int = -1, unprotected: bool = False
     ) -> list[Retainable]:
-        """Moments of these tiers (default: all) in an inclusive time range, in the order of time; `unprotected`: only those."""
+        """Moments of these tiers (default: all) in an inclusive time range, in time order. `unprotected`: only unprotected ones."""
         index = "INDEXED BY " + ("moment_time" if tiers is None else "moment_tier")
         of_tier = "" if tiers is None else f" AND m.tier IN ({','.join('?' * len(tiers))})"
         if unprotected:
@@ -50,7 +50,7 @@ class RetentionReading:
             return [_retainable(row) for row in found]
 
     def arrivals(self, after_id: int, upto_id: int, limit: int, which: str = "1") -> list[Retainable]:
-        """Moments in the order in which they arrived, `after_id` left out. `which` is a condition on `m`."""
+        """Moments after `after_id` in the order of arrival. `which` is an SQL condition on `m`."""
         with translated_errors(self.directory):
             found = self._connection.execute(
                 "SELECT m.id, m.stream_id, m.t_us, m.tier, m.protected, m.pinned, ifnull(b.generation, 0)"  # noqa: S608
@@ -60,7 +60,7 @@ class RetentionReading:
         return [_retainable(row) for row in found]
 
     def values_of(self, moment_ids: Sequence[int]) -> Values:
-        """The value of each of these moments, which are neighbours in the order of time."""
+        """The value of each of these moments, which are neighbours in time order."""
         with translated_errors(self.directory):
             return values_of(self._connection, moment_ids)
 

@@ -1,4 +1,4 @@
-"""Smaller JPEGs from JPEGs."""
+"""Makes smaller JPEGs from JPEGs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from edgemem.records import Image
 def shrink(jpeg: bytes, side_px: int, quality: int) -> tuple[bytes, int, int] | None:
     """A smaller JPEG with its width and height; None if `jpeg` cannot be decoded.
 
-    The decoder scales by eighths inside the DCT, 2.5 times faster than decoding, resizing and encoding: the result is the largest
-    of the eight sizes whose longest side is at most `side_px`.
+    The decoder scales by eighths within the DCT, which is 2.5 times faster than decoding, resizing and encoding. The result is the largest
+    of the eight sizes with a longest side of at most `side_px`.
     """
     import simplejpeg
 

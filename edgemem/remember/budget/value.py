@@ -1,9 +1,9 @@
-"""The value of a moment beside its neighbours, when only one of them may stay.
+"""The value of a moment relative to its neighbours, used when only one of them can be kept.
 
-Value = sum over the names seen in it of 1 / (moments that show this name) + novelty + a tenth of its sharpness. What was seen once
-counts 1, what is always there next to nothing. Novelty is 1 - the cosine to the nearer of its two neighbours in time: what was
-shown briefly is unlike both, the moment after it is like the one that follows. Sharpness, as a share of the sharpest, decides between
-near-duplicates.
+Value = sum over the names seen in it of 1 / (moments that show this name) + novelty + a tenth of its sharpness. A name that was seen once
+counts 1, a name in all moments almost 0. Novelty is 1 - the cosine to the more similar of its two neighbours in time: a moment that shows
+something brief differs from both, while the moment after it is similar to the next one. Sharpness, as a share of the sharpest, decides
+between near-duplicates.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from edgemem.remember.rows.reading import ids_list
 from edgemem.remember.vectors.search import fetch
 
 _SHARPNESS = 0.1
-"""Below the novelty of a change that matters, above that of noise: two frames of one still scene differ by some hundredths."""
+"""Smaller than the novelty of a relevant change, larger than that of noise: two frames of one still scene differ by some hundredths."""
 
 Values = npt.NDArray[np.float64]
 
 
 def values_of(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
-    """The value of each of these moments, which are neighbours in the order of time."""
+    """The value of each of these moments, which are neighbours in time order."""
     return _rarity(connection, ids) + _novelty(connection, ids) + _SHARPNESS * _sharpness(connection, ids)
 
 
@@ -40,7 +40,7 @@ def _rarity(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
 
 
 def _novelty(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
-    """In the space of moments with the most vectors; 0 without vectors and for a moment alone."""
+    """Novelty in the space of moments with the most vectors; 0 without vectors and for a single moment."""
     sql = "SELECT id, dim FROM vec_space WHERE holds = 'moment' ORDER BY rows DESC LIMIT 1"
     space = connection.execute(sql).fetchone()
     values = np.zeros(len(ids))
@@ -48,7 +48,7 @@ def _novelty(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
     if len(present) > 1:
         at = {moment_id: i for i, moment_id in enumerate(ids)}
         beside, next_but_one = _cosines(vectors, 1), _cosines(vectors, 2)
-        # The first and the last have neighbours on one side only: two of them.
+        # The first and the last moment have neighbours on one side only: use two of them.
         before = np.concatenate([next_but_one[:1] if len(next_but_one) else beside, beside])
         behind = np.concatenate([beside, next_but_one[-1:] if len(next_but_one) else beside])
         nearer = np.maximum(before, behind)
@@ -57,7 +57,7 @@ def _novelty(connection: sqlite3.Connection, ids: Sequence[int]) -> Values:
 
 
 def _cosines(vectors: Matrix, apart: int) -> npt.NDArray[np.floating[Any]]:
-    """Of each vector and the one so many places after it."""
+    """Cosine of each vector and the vector `apart` places after it."""
     cosines: npt.NDArray[np.floating[Any]] = np.einsum("ij,ij->i", vectors[apart:], vectors[:-apart])
     return cosines
 

@@ -1,1 +1,1 @@
-"""What lies on the disk: one SQLite file with its log and its key, and how much of either there may be."""
+"""The files on disk: one SQLite file with its log and its key, and the limits of their sizes."""

@@ -1,7 +1,7 @@
-"""The one door to a database file: plain SQLite without a key, SQLCipher (sqlcipher3) with one.
+"""Opens database files: plain SQLite without a key, SQLCipher (sqlcipher3) with one. No other module opens them.
 
-Both speak the same DB-API and the same SQL, so nothing behind this door knows which it is. Only their exceptions are not related:
-`errors` names both. SQLCipher encrypts every page with AES-256 and signs it with HMAC-SHA512, in the database, its log and its journals.
+Both have the same DB-API and the same SQL, so other modules need not know which one is in use. Only their exceptions differ: `errors`
+returns both. SQLCipher encrypts every page with AES-256 and signs it with HMAC-SHA512, in the database, its log and its journals.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 
 _PLAIN = b"SQLite format 3\0"
 _NO_DATABASE = "not a database"
-"""What both say when the first page makes no sense."""
+"""Message of both libraries if the first page is not that of a database."""
 _PAGE_BYTES = 4096
 _FEWEST_VALUES = 128
-"""A page of random bytes has all but a few of the 256 values; text and zeros have less than half."""
+"""A page of random bytes has nearly all of the 256 byte values; text and zeros have less than half."""
 _MODULE = "sqlcipher3.dbapi2"
 
 
 def errors(*names: str) -> tuple[type[Exception], ...]:
-    """Exception classes of these DB-API names (default: "Error", all of them), of SQLite and, where it is in use, of SQLCipher."""
+    """Exception classes with these DB-API names (default: "Error", the base of all), of SQLite and, if it is in use, of SQLCipher."""
     modules = [sqlite3, *([sys.modules[_MODULE]] if _MODULE in sys.modules else [])]
     return tuple(getattr(module, name) for module in modules for name in names or ("Error",))
 
 
 def is_cipher(connection: sqlite3.Connection) -> bool:
-    """Whether this connection goes through SQLCipher."""
+    """Whether this connection uses SQLCipher."""
     return not isinstance(connection, sqlite3.Connection)
 
 
 def connect(file: Path, key: Key | None, *, mode: Mode = "rwc") -> sqlite3.Connection:
-    """Open `file` with `key`, or without one; an empty or missing one becomes what `key` says.
+    """Open `file` with `key`, or without one. An empty or missing file becomes an encrypted or plain database accordingly.
 
-    Statements commit by themselves, and any one thread at a time may use it. Raises MemoryKeyError when the key is missing, wrong, or one
-    too many, so that no wrong key ever makes or changes anything.
+    Statements commit automatically, and one thread at a time may use it. Raises MemoryKeyError if the key is missing, wrong or not needed,
+    so that nothing is created or changed with a wrong key.
     """
     if key is not None:
         return _keyed(file, key, mode)
@@ -61,20 +61,20 @@ def connect(file: Path, key: Key | None, *, mode: Mode = "rwc") -> sqlite3.Conne
 
 
 def connect_any(file: Path, key: Key | None) -> sqlite3.Connection:
-    """Like `connect`, but through SQLCipher also without a key: what can attach a database with another key. The file must exist.
+    """Like `connect`, but with SQLCipher also without a key, so that databases with another key can be attached. The file must exist.
 
     Two libraries on one file drop each other's locks: no other connection of this process may be open to it.
     """
     if key is not None:
         return connect(file, key)
-    connect(file, None).close()  # says what is wrong
+    connect(file, None).close()  # raises a clear error
     return _open(file, "rwc")
 
 
 def is_noise(file: Path) -> bool:
-    """Whether `file` begins with a page of noise, as an encrypted database does.
+    """Whether `file` begins with a page of random bytes, as an encrypted database does.
 
-    Another process reads it: closing the file in this one would drop every lock that this one holds on it, SQLite's included.
+    A separate process reads it: closing the file in this process would release all locks that this process has on it, including SQLite's.
     """
     done = subprocess.run(["head", "-c", str(_PAGE_BYTES), str(file)], capture_output=True, check=False)
     return len(done.stdout) == _PAGE_BYTES and len(set(done.stdout)) >= _FEWEST_VALUES
@@ -108,7 +108,7 @@ def _misfit(file: Path, key: Key) -> MemoryKeyError:
 
 
 def _first_bytes(file: Path) -> bytes:
-    """The salt, or how a plain database begins: read by SQLCipher itself, which minds its locks."""
+    """The salt, or the beginning of a plain database: read by SQLCipher itself, which keeps its locks."""
     with closing(_open(file, "ro")) as connection:
         connection.execute(f"PRAGMA key=\"x'{bytes(32).hex()}'\"")
         return bytes.fromhex(connection.execute("PRAGMA cipher_salt").fetchone()[0])
@@ -117,7 +117,7 @@ def _first_bytes(file: Path) -> bytes:
 def _open(file: Path, mode: Mode) -> sqlite3.Connection:
     opened = _sqlcipher().connect(_uri(file, mode), uri=True, isolation_level=None, check_same_thread=False)
     connection = cast("sqlite3.Connection", opened)
-    connection.execute("PRAGMA cipher_log_level=NONE")  # it would write to stderr whatever we say in one line
+    connection.execute("PRAGMA cipher_log_level=NONE")  # it would also write our one-line message to stderr
     return connection
 
 

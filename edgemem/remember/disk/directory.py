@@ -1,4 +1,4 @@
-"""The directory that is a memory: what belongs in it, what it weighs, and the lock of its one writer."""
+"""The directory of a memory: its files, its size, and the lock of its only writer."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from edgemem.errors import MemoryDirError
 from edgemem.remember.disk import schema
 
 PAUSE = "pause"
-"""While this file is there nothing is seen: a file, so that it holds for every process at once and needs no writer."""
+"""While this file exists, nothing is seen. It is a file so that it applies to all processes at once and needs no writer."""
 
 
 PATIENCE_S = 1.0
-"""A question that was just answered holds the lock for a moment, to keep its session: a writer that starts then waits so long."""
+"""How long a new writer waits: a question that was just answered holds the lock for a short time to store its session."""
 
 
 class WriterLock:
-    """A lock of the operating system, so that no crash leaves it behind.
+    """A lock of the operating system, so that it does not remain after a crash.
 
-    Held from construction to `close`. The file names the holder's process, for the error of the second comer.
+    Held from construction to `close`. The file contains the id of the holder's process, for the error message of a second writer.
     """
 
     def __init__(self, directory: Path, patience_s: float = PATIENCE_S) -> None:
@@ -63,7 +63,7 @@ def disk_bytes(directory: Path) -> int:
 
 
 def remove_vectors(directory: Path) -> None:
-    """Remove the vector files: a plain memory's writer makes them anew, an encrypted memory has none."""
+    """Remove the vector files: the writer of a plain memory creates them again; an encrypted memory has none."""
     for path in (directory / "vectors").glob("*"):
         path.unlink()
     with suppress(FileNotFoundError):
@@ -71,7 +71,7 @@ def remove_vectors(directory: Path) -> None:
 
 
 def remove_part(part: Path) -> None:
-    """Remove a database that was not completed, and whatever belongs to it."""
+    """Remove a database that was not completed, and its other files."""
     for kind in ("", "-journal", "-wal", "-shm"):
         part.with_name(part.name + kind).unlink(missing_ok=True)
 
@@ -82,7 +82,7 @@ def is_paused(directory: Path) -> bool:
 
 
 def set_paused(directory: Path, *, paused: bool) -> None:
-    """Pause or resume a memory; it survives restarts. Raises MemoryDirError when there is no memory."""
+    """Pause or resume a memory; it survives restarts. Raises MemoryDirError if there is no memory."""
     prepare(directory, create=False)
     if paused:
         (directory / PAUSE).touch()
@@ -91,7 +91,7 @@ def set_paused(directory: Path, *, paused: bool) -> None:
 
 
 def prepare(directory: Path, *, create: bool) -> None:
-    """Refuse what is no memory before a byte is written into it."""
+    """Raise MemoryDirError if the directory is no memory, before anything is written to it."""
     if (directory / schema.DATABASE).exists():
         return
     if directory.exists() and not directory.is_dir():

@@ -1,4 +1,4 @@
-"""What SQLite and the file system say when something is wrong, as one line that says what to do."""
+"""Translates errors of SQLite and of the file system to one line that says what to do."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from edgemem.errors import MemoryDirError
 from edgemem.remember.disk.database import errors
 
-_AGAIN = "take a backup in as a new memory with `edgemem memory import BACKUP --memory DIR`"
+_AGAIN = "restore a backup as a new memory with `edgemem memory import BACKUP --memory DIR`"
 _SQLITE = (
-    ("disk is full", "the disk is full: free some space or lower budget.disk; what was acknowledged is safe"),
+    ("disk is full", "the disk is full: free some space or lower budget.disk; everything that was committed is safe"),
     ("readonly", "is read-only: mount it writable or fix its permissions"),
     ("locked", "is busy: another process holds it; try again when that is done"),
     ("not a database", f"is damaged: memory.db is not an SQLite database; {_AGAIN}"),
@@ -21,8 +21,8 @@ _SQLITE = (
     ("disk i/o error", "cannot be read or written: the disk reports an I/O error"),
 )
 _ERRNO = {
-    errno.ENOSPC: "the disk is full: free some space or lower budget.disk; what was acknowledged is safe",
-    errno.EDQUOT: "the disk quota is used up: free some space or lower budget.disk; what was acknowledged is safe",
+    errno.ENOSPC: "the disk is full: free some space or lower budget.disk; everything that was committed is safe",
+    errno.EDQUOT: "the disk quota is used up: free some space or lower budget.disk; everything that was committed is safe",
     errno.EROFS: "is on a read-only file system: mount it writable",
     errno.EACCES: "may not be accessed by this user: fix its permissions",
     errno.EPERM: "may not be accessed by this user: fix its permissions",
@@ -31,7 +31,7 @@ _ERRNO = {
 
 
 def explain(directory: Path, error: Exception) -> MemoryDirError:
-    """The user's one line for `error`, of SQLite, SQLCipher or the file system, met in the memory at `directory`."""
+    """The error for the user, in one line, for an `error` of SQLite, SQLCipher or the file system in the memory at `directory`."""
     if isinstance(error, OSError):
         said = _ERRNO.get(error.errno or 0, error.strerror or str(error))
     else:
@@ -42,7 +42,7 @@ def explain(directory: Path, error: Exception) -> MemoryDirError:
 
 @contextmanager
 def translated_errors(directory: Path) -> Iterator[None]:
-    """Turn errors of SQLite, encrypted or not, and of the file system into `MemoryDirError`. Programming errors pass through."""
+    """Convert errors of SQLite, encrypted or not, and of the file system to `MemoryDirError`. Programming errors are not changed."""
     try:
         yield
     except errors("ProgrammingError", "IntegrityError", "InterfaceError"):

@@ -1,8 +1,8 @@
-"""Where the key of an encrypted memory comes from: a file, the environment, or a TPM that gives it out on this board alone.
+"""Finds the key of an encrypted memory: in a file, in the environment, or in a TPM, which releases it only on this board.
 
-A key is 64 hexadecimal digits (256 random bits, used as they are: opening costs nothing) or a passphrase, from which
-PBKDF2-HMAC-SHA512 with 256,000 rounds makes the bits. That is SQLCipher 4's own derivation, so its tools read a memory too; it is done
-once a process for each file, not once a connection (0.4 s on the machine it was measured on).
+A key is 64 hexadecimal digits (256 random bits, used directly, which needs no time) or a passphrase, from which PBKDF2-HMAC-SHA512 with
+256,000 rounds derives the bits. That is SQLCipher 4's own derivation, so its tools can read a memory too. It is done once per process and
+file, not once per connection (measured: 0.4 s).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _KEY_BYTES = 32
 _KDF_ROUNDS = 256_000
 _TPM_PATIENCE_S = 30.0
 _FEWEST_CHARS = 8
-"""Whoever has the file may try passphrases as fast as the machine allows; shorter ones protect nothing."""
+"""Least length of a passphrase. Someone who has the file can try many passphrases per second, so shorter ones give no protection."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """A secret, and the words that tell the user where it came from. Its text form never shows it."""
+    """A secret, and a text that says where it came from. Its text form never shows the secret."""
 
     secret: str = field(repr=False)
     source: str = ""
@@ -47,27 +47,29 @@ class Key:
     def pragma(self, salt: bytes) -> str:
         """The value of SQLCipher's `key` for a database that begins with `salt`: key and salt as one blob literal.
 
-        Without a salt, which only a raw key can do, SQLCipher takes that of the file or makes one.
+        Without a salt, which is possible only for a raw key, SQLCipher uses that of the file or makes one.
         """
         bits = self.secret if self.is_raw else _derive(self.secret, salt)
         return f"x'{bits}{salt.hex()}'"
 
 
 _settings: Callable[[], StoreSettings] = StoreSettings
-"""What the command line was told; asked only when a memory is opened."""
+"""The settings; read only when a memory is opened."""
 _given: list[Key | None] = []
-"""Keys of `using`, the last one counts."""
+"""Keys of `using`; the last one is in use."""
 
 
 def follow(settings: Callable[[], StoreSettings]) -> None:
-    """From now on the key of this process is the one that these settings name, besides the environment."""
+    """From now on this process uses the key that these settings name, or that of the environment."""
     global _settings  # noqa: PLW0603 - one process has one key: every reader and writer in it must agree
     _settings = settings
 
 
 @contextmanager
 def using(key: Key | None) -> Iterator[None]:
-    """Within the block every memory is opened with this key, whatever is configured; None: with no key. For the whole process."""
+    """Within the block every memory is opened with this key, whatever is configured; None: without a key. It applies to the whole
+    process.
+    """
     _given.append(key)
     try:
         yield
@@ -76,9 +78,9 @@ def using(key: Key | None) -> Iterator[None]:
 
 
 def configured() -> Key | None:
-    """The key to open memories with; None when none is configured.
+    """The key for opening memories; None if none is configured.
 
-    Raises MemoryKeyError when it cannot be had, or when it is configured in two places.
+    Raises MemoryKeyError if it cannot be read, or if it is configured in two places.
     """
     if _given:
         return _given[-1]
@@ -100,7 +102,7 @@ def configured() -> Key | None:
 
 
 def read(name: str | Path) -> Key:
-    """The key in a file that nobody else may read. Raises MemoryKeyError when it is missing, open to others, or holds no key."""
+    """The key in a file that only its owner may read. Raises MemoryKeyError if it is missing, readable by others, or contains no key."""
     file = Path(name).expanduser()
     try:
         status = file.stat()
@@ -112,16 +114,16 @@ def read(name: str | Path) -> Key:
             f"key file {file} does not exist: make one with `edgemem memory keygen {file}`, or name the right one"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise MemoryKeyError(f"key file {file} cannot be read ({error}): it holds 64 hexadecimal digits or a passphrase") from None
+        raise MemoryKeyError(f"key file {file} cannot be read ({error}): it must contain 64 hexadecimal digits or a passphrase") from None
     return _parse(text, f"key file {file}")
 
 
 def generate(file: Path) -> None:
-    """Write a new random key into a new file that only its owner may read. Raises UsageError when it is there already."""
+    """Write a new random key to a new file that only its owner may read. Raises UsageError if the file exists already."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        raise UsageError(f"{file} exists: a key that is overwritten opens nothing any more; name a new file") from None
+        raise UsageError(f"{file} exists: an overwritten key would be lost; name a new file") from None
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from None
     with os.fdopen(descriptor, "w", encoding="ascii") as out:
@@ -132,10 +134,10 @@ def generate(file: Path) -> None:
 
 @lru_cache(maxsize=4)
 def unseal(name: str, auth: str = "") -> Key:
-    """What the TPM gives out for `name`, a sealed object's context file or persistent handle such as 0x81010001.
+    """The key that the TPM releases for `name`: the context file of a sealed object, or a persistent handle such as 0x81010001.
 
-    `auth` is what `tpm2_unseal -p` takes: a password, or a policy such as pcr:sha256:0,7. Once a process: a TPM takes its time.
-    Raises MemoryKeyError when tpm2-tools are missing or the TPM refuses, for instance because the board was started in another way.
+    `auth` is the value for `tpm2_unseal -p`: a password, or a policy such as pcr:sha256:0,7. Called once per process, because a TPM is
+    slow. Raises MemoryKeyError if tpm2-tools are missing or the TPM refuses, for example because the board was started in another way.
     """
     command = ["tpm2_unseal", "-c", name, *(["-p", auth] if auth else [])]
     try:
@@ -147,19 +149,19 @@ def unseal(name: str, auth: str = "") -> Key:
     if done.returncode:
         lines = [line for line in done.stderr.decode(errors="replace").splitlines() if "ERROR" in line]
         reason = lines[0].removeprefix("ERROR: ") if lines else f"exit code {done.returncode}"
-        raise MemoryKeyError(f"store.key_tpm {name}: the TPM does not give out the key ({reason}); try `{' '.join(command)}`")
+        raise MemoryKeyError(f"store.key_tpm {name}: the TPM does not release the key ({reason}); try `{' '.join(command)}`")
     return _parse(done.stdout.decode(errors="replace"), f"store.key_tpm {name}")
 
 
 def new_salt() -> bytes:
-    """A salt for a database that is about to be made."""
+    """A salt for a new database."""
     return secrets.token_bytes(_SALT_BYTES)
 
 
 def _parse(text: str, source: str) -> Key:
     secret = text.strip()
     if len(secret) < _FEWEST_CHARS:
-        raise MemoryKeyError(f"{source} holds no key: it takes 64 hexadecimal digits or a passphrase of {_FEWEST_CHARS} characters")
+        raise MemoryKeyError(f"{source} contains no key: it needs 64 hexadecimal digits or a passphrase of {_FEWEST_CHARS} characters")
     return Key(secret, source)
 
 

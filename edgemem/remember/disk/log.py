@@ -1,8 +1,9 @@
-"""How much of the write-ahead log waits to be moved into the database.
+"""Measures how much of the write-ahead log is not yet moved into the database.
 
-A log that stays as large as it is and is written from its beginning again spares the file system new blocks: writes take half the time,
-checkpoints three quarters of it, against cutting it to nothing each time. Its size then says nothing; its frames do. Those of the
-current round have the salt of the log's header and come first (SQLite's "WAL File Format"; SQLCipher encrypts only the pages in them).
+A log that keeps its size and is written from its beginning again needs no new blocks of the file system. Compared with cutting it to zero
+each time, writes take half the time, checkpoints three quarters. So the file size does not show how much waits; its frames do. The frames
+of the current round have the salt of the log's header and come first (SQLite's "WAL File Format"; SQLCipher encrypts only the pages in
+them).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from edgemem.remember.disk.page_budget import FRAME_BYTES
 _HEADER_BYTES = 32
 _SALT_BYTES = 8
 _SALT_AT, _FRAME_SALT_AT = 16, 8
-"""Where the salt stands in the header of the log and in that of a frame."""
+"""Position of the salt in the header of the log and in that of a frame."""
 
 
 class Log:
@@ -26,7 +27,7 @@ class Log:
         self._moved = (b"", 0)
 
     def waiting_bytes(self) -> int:
-        """Bytes of frames that no checkpoint has moved yet; 0 without a log."""
+        """Bytes of frames that no checkpoint has moved; 0 without a log."""
         salt, frames = self._written()
         return FRAME_BYTES * (frames - self._moved[1] if salt == self._moved[0] else frames)
 
@@ -44,7 +45,7 @@ class Log:
     def _written(self) -> tuple[bytes, int]:
         """Salt and number of frames of the current round, found by bisection: a dozen small reads."""
         try:
-            # Closing it drops no lock: SQLite locks the database and the shared memory, never the log.
+            # Closing it releases no lock: SQLite locks the database and the shared memory, never the log.
             file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return b"", 0

@@ -1,9 +1,9 @@
-"""How the byte budget is divided, and what a write costs at most: arithmetic only.
+"""Divides the byte budget, and estimates the most pages that a write needs. Arithmetic only.
 
     cap = database file + write-ahead log + shared memory + vector files + the copy made while one of them is rewritten
 
-The log gets a fifth of the cap (at most 16 MiB), a transaction half of the log. So a transaction always finds room in the log once
-that is cut back, and in the database once that many pages are kept free.
+The log gets a fifth of the cap (at most 16 MiB), a transaction half of the log. So a transaction always fits into the log after a cut, and
+into the database if that many pages are kept free.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from edgemem.errors import BudgetError
 from edgemem.records import Record
 
 MINIMUM_BYTES = 64 << 20
-"""Smallest cap. A transaction may then take 6.4 MiB: a second of stream with its pictures, their observations and texts."""
+"""Smallest cap. A transaction then has at most 6.4 MiB: enough for a second of stream with its pictures, observations and texts."""
 
 PAGE_BYTES = 4096
 FRAME_BYTES = PAGE_BYTES + 24
@@ -22,28 +22,28 @@ FRAME_BYTES = PAGE_BYTES + 24
 _LEAF_BYTES = 4060
 _MOST_LOG_BYTES = 16 << 20
 _LEAST_SLACK_BYTES = 256 << 10
-"""Shared memory of the log (32 KiB for each 16 MiB), the lock, and what a full-text merge writes beyond its estimate."""
+"""Shared memory of the log (32 KiB for each 16 MiB), the lock, and the pages that a full-text merge writes beyond its estimate."""
 _MOMENT_PAGES = 16
-"""Tables and indexes that one moment touches."""
+"""Pages of tables and indexes that one moment changes."""
 _DOCUMENT_PAGES = 12
 _PASSAGE_PAGES = 8
-"""Tables and indexes that one passage touches: a row of vector files comes with no less."""
+"""Pages of tables and indexes that one passage changes; a row of the vector files never comes with fewer."""
 _RELATION_PAGES = 16
-"""A relation with its two ends: five indexes, their tables, and the names that are new."""
+"""Pages for a relation with its two entities: five indexes, their tables, and new names."""
 MERGE_PAGES = 8
-"""Full text that is merged, in each of two indexes, with every transaction that writes documents; two more per document."""
+"""Pages of full text that are merged, in each of two indexes, with every transaction that writes documents; two more per document."""
 _STATE_PAGES = 12
 BASE_PAGES = 12 + _STATE_PAGES + 2 * MERGE_PAGES
-"""What every transaction may touch: counters, a small state, allocation maps, merged full text."""
+"""Pages that every transaction may change: counters, a small state, allocation maps, merged full text."""
 
 
 def log_bytes(cap_bytes: int | None) -> int:
-    """The log's share of a cap; without one its most."""
+    """The log's share of a cap; without a cap its largest size."""
     return _MOST_LOG_BYTES if cap_bytes is None else min(_MOST_LOG_BYTES, cap_bytes // 5)
 
 
 class BudgetShares(Record, frozen=True, kw_only=True):
-    """A cap, divided. All are upper bounds that hold at every instant."""
+    """A cap and its shares. All are upper bounds at every instant."""
 
     cap_bytes: int
     log_bytes: int
@@ -58,18 +58,18 @@ class BudgetShares(Record, frozen=True, kw_only=True):
 
     @property
     def transaction_pages(self) -> int:
-        """Pages that one transaction may touch."""
+        """Most pages that one transaction may change."""
         return self.log_bytes // 2 // FRAME_BYTES
 
     @property
     def share_bytes(self) -> int:
-        """A quarter of what is left for memories."""
+        """A quarter of the space that is left for data."""
         return (self.cap_bytes - self.slack_bytes - self.log_bytes * 3 // 2) // 4
 
     def database_pages(self, sidecars: Sequence[int], row_bytes: int) -> int:
-        """Pages the database may have beside vector files of these sizes, each with rows of `row_bytes` in sum.
+        """Most pages of the database together with vector files of these sizes, each with rows of `row_bytes` in total.
 
-        The largest counts twice, for its copy; so do the rows that the next transaction adds.
+        The largest file counts twice, because of its copy; so do the rows that the next transaction adds.
         """
         growth = 2 * row_bytes * (self.transaction_pages // _PASSAGE_PAGES)
         beside = self.log_bytes + self.slack_bytes + sum(sidecars) + max(sidecars, default=0) + growth
@@ -82,7 +82,7 @@ def picture_pages(jpeg_bytes: int) -> int:
 
 
 def seen_pages(names: Iterable[str]) -> int:
-    """Observations: each touches a page of the postings, or of the index of names where it has a new one, which is stored twice."""
+    """Pages for observations: each changes a page of the postings, or of the index of names if its name is new, which is stored twice."""
     return sum(1 + 2 * len(name) // _LEAF_BYTES for name in names)
 
 
@@ -122,49 +122,49 @@ def relation_pages(text_bytes: int) -> int:
 
 
 def session_pages(text_bytes: int, evidence: int) -> int:
-    """Adding or removing a session: its steps follow one another; what came up may touch a page each in an index."""
+    """Adding or removing a session: its steps are in consecutive pages; each piece of evidence may change a page of an index."""
     return _DOCUMENT_PAGES + text_bytes // 2000 + evidence // 4
 
 
 def state_pages(value_bytes: int) -> int:
-    """Replacing a state, beyond what every transaction may touch anyway."""
+    """Replacing a state, in addition to `BASE_PAGES`."""
     return max(0, picture_pages(value_bytes) - _STATE_PAGES)
 
 
 def segment_pages(moments: int) -> int:
-    """Adding a segment: its moments are neighbours, dozens to a page."""
+    """Adding a segment: its moments are neighbours, dozens per page."""
     return 8 + moments // 8
 
 
 class PageBudget:
-    """What one transaction may still touch. Without a budget (`pages` None) everything."""
+    """The pages that one transaction may still change; without a budget (`pages` None) there is no limit."""
 
     def __init__(self, pages: int | None = None, pinned_bytes: int | None = None) -> None:
         self._pages = pages
         self.pinned_bytes = pinned_bytes
-        """Bytes of pictures that may be pinned in all."""
+        """Most bytes of pinned pictures."""
         self.claimed = BASE_PAGES
         self._refused = False
         self._reserved = 0
 
     @property
     def fresh(self) -> bool:
-        """Nothing is claimed yet."""
+        """Whether nothing is claimed yet."""
         return self.claimed == BASE_PAGES
 
     @property
     def full(self) -> bool:
-        """Half of it is claimed, or what was to be claimed did not fit: commit, and go on in another transaction."""
+        """Whether half of it is claimed, or a claim did not fit: commit, and continue in another transaction."""
         return self._refused or (self._pages is not None and self.claimed > self._pages // 2)
 
     def reserve(self, pages: int) -> None:
-        """Keep so many pages for what is claimed last, with `claim_reserved`."""
+        """Reserve pages for a later `claim_reserved`."""
         self._reserved += pages
         if self._pages is not None:
             self._pages -= pages
 
     def claim_reserved(self, pages: int) -> None:
-        """As `claim`, from what was reserved as far as that goes."""
+        """As `claim`, but first from the reserved pages."""
         kept = min(pages, self._reserved)
         self._reserved -= kept
         if self._pages is not None:
@@ -172,11 +172,13 @@ class PageBudget:
         self.claim(pages)
 
     def fits(self, pages: int) -> bool:
-        """Whether so many more could be claimed, and are so few that they fit into any transaction that is not full."""
+        """Whether so many more pages can be claimed, or are few enough to fit into any transaction that is not full."""
         return self._pages is None or (self.claimed + pages <= self._pages and pages <= self._pages // 2)
 
     def take(self, pages: int) -> bool:
-        """Claim so many pages if they still fit; else this transaction is full, and the next takes them, be they more than its own."""
+        """Claim so many pages if they still fit; else this transaction is full, and the next one takes them, even if they exceed its
+        limit.
+        """
         if self._pages is not None and self.claimed + pages > self._pages and not self.fresh:
             self._refused = True
             return False
@@ -184,7 +186,7 @@ class PageBudget:
         return True
 
     def claim(self, pages: int) -> None:
-        """Raises BudgetError when the transaction grows too large for the budget; it is as before then."""
+        """Claim pages. Raises BudgetError if the transaction would be too large for the budget; then nothing is claimed."""
         if self._pages is not None and pages and self.claimed + pages > self._pages:
             self._refused = True
             raise BudgetError(

@@ -1,1 +1,1 @@
-"""Forgetting: what belongs to a thing, out of the tables, out of the bytes."""
+"""Forgetting: selects what belongs to a thing, deletes it from the tables, and wipes its bytes from the files."""

@@ -1,6 +1,6 @@
-"""Takes out of every table what a receipt vouches for, in steps, so that a capped memory forgets without outgrowing its cap.
+"""Deletes from every table what a receipt covers, in steps, so that a memory with a cap never exceeds it while it forgets.
 
-The receipt and its tombstones are written before anything goes: what a crash interrupts is found again by them.
+The receipt and its tombstones are written before anything is deleted: after a crash they show what is left to delete.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from edgemem.remember.rows.transaction import Transaction
 _WINDOW = 64
 _MERGE_PAGES = 16
 _Drop = Callable[[Transaction, int], bool | None]
-"""False: it does not fit into this transaction."""
+"""Deletes one row; False if it does not fit into this transaction."""
 
 
 def erasing(receipt_id: str) -> Iterator[Step]:
-    """Steps that erase everything this receipt vouches for and that is still there; running them again changes nothing.
+    """Steps that delete everything that this receipt covers and that still exists; running them again changes nothing.
 
-    Edges go before their ends, so that nothing is left that points to nothing.
+    Relations are deleted before their entities, so that no reference is left without its target.
     """
     for kind, drop in _DROPS.items():
         yield partial(_drop_some, receipt_id, kind, drop)
@@ -32,9 +32,9 @@ def erasing(receipt_id: str) -> Iterator[Step]:
 
 
 def merging() -> list[Step]:
-    """Bring each full text together into one segment: then no word is left of what was deleted from it.
+    """Merge each full-text index into one segment: then it contains no deleted word any more.
 
-    FTS5 keeps deleted words until then, and its `secure-delete` makes files that SQLite before 3.42, which boards ship, cannot read.
+    FTS5 keeps deleted words until a merge. Its `secure-delete` makes files that SQLite before 3.42, which boards ship, cannot read.
     """
     return [partial(_merge, table) for table in ("document_fts", "document_squeezed_fts")]
 
@@ -44,7 +44,7 @@ def _done(tx: Transaction) -> None:
 
 
 def _drop_some(receipt_id: str, kind: str, drop: _Drop, tx: Transaction) -> bool:
-    """As many as the transaction may take; True while more are there."""
+    """Delete as many rows as fit into the transaction; True while there are more."""
     found = tx.connection.execute(
         f"SELECT k.id FROM tombstone t JOIN {kind} k ON k.id BETWEEN t.first_id AND t.last_id"  # noqa: S608 - our own names
         " WHERE t.receipt_id = ? AND t.kind = ? ORDER BY t.first_id, k.id LIMIT ?",
@@ -57,7 +57,7 @@ def _drop_some(receipt_id: str, kind: str, drop: _Drop, tx: Transaction) -> bool
 
 
 def _drop_vectors_of_shown(column: str, tx: Transaction, row_id: int) -> None:
-    """Drop the vectors of entities that were seen here and stay: a vector may come from any of the sightings."""
+    """Delete the vectors of entities that were seen here and are kept: a vector may come from any place where the entity was seen."""
     shown = f"SELECT entity_id FROM mention WHERE {column} = :id UNION SELECT entity_id FROM part WHERE {column} = :id"  # noqa: S608
     for (entity_id,) in tx.connection.execute(shown, {"id": row_id}).fetchall():
         if entity_id is not None:
@@ -65,7 +65,7 @@ def _drop_vectors_of_shown(column: str, tx: Transaction, row_id: int) -> None:
 
 
 def _unmention(column: str, tx: Transaction, row_id: int) -> None:
-    """What a relation that stays rests on, and where an entity that stays was met."""
+    """Delete quotes of relations that are kept, and mentions of entities that are kept."""
     for table in ("relation_evidence", "mention"):
         tx.claim(tx.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (row_id,)).rowcount)  # noqa: S608 - our own names
 
@@ -93,7 +93,7 @@ _DROPS: dict[str, _Drop] = {
 
 
 def _drop_empty_streams(receipt_id: str, tx: Transaction) -> None:
-    """The name of a stream goes with the stream."""
+    """Delete the name of a stream together with the stream."""
     if not tx.connection.execute("SELECT 1 FROM receipt WHERE id = ? AND what = 'stream'", (receipt_id,)).fetchone():
         return
     used = " UNION ".join(f"SELECT stream_id FROM {table}" for table in ("moment", "segment", "document", "relation"))  # noqa: S608
@@ -101,7 +101,7 @@ def _drop_empty_streams(receipt_id: str, tx: Transaction) -> None:
 
 
 def _merge(table: str, tx: Transaction) -> bool:
-    """A few pages of it."""
+    """Merge a few pages."""
     tx.claim(2 * _MERGE_PAGES)
     before = tx.connection.total_changes
     tx.connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-_MERGE_PAGES,))  # noqa: S608 - our own names

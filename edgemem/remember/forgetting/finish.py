@@ -1,7 +1,7 @@
-"""The end of a forgetting: after the rows, the bytes that they leave behind in the files.
+"""The end of a forgetting: after the rows are deleted, their bytes are wiped from the files.
 
-A plain database is wiped in place (`wipe.py`). Of an encrypted one those bytes can only be read with the key, and not be changed from
-outside; it is written anew into a new file, which holds nothing but its rows.
+A plain database is wiped in place (`wipe.py`). In an encrypted database these bytes can be read only with the key and cannot be changed
+from outside; it is rewritten to a new file, which contains only its rows.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from edgemem.remember.disk.rewrite import rewrite
 from edgemem.remember.forgetting.wipe import wipe
 
 WIPE_DUE = "wipe_due"
-"""Key in `meta`: something was forgotten, and the files still have to be wiped. Its value is the receipt."""
+"""Key in `meta`: something was forgotten, and the files must still be wiped. Its value is the id of the receipt."""
 ERASE_DUE = "erase_due"
-"""Key in `meta`: rows still have to be taken out, before anything is wiped. Its value is the receipt."""
+"""Key in `meta`: rows must still be deleted, before anything is wiped. Its value is the id of the receipt."""
 READER_PATIENCE_S = 5.0
-"""How long the wiping waits for a reader that keeps the log from being cut."""
+"""How long the wipe waits for a reader that prevents a cut of the log."""
 _DONE = "DELETE FROM {}meta WHERE key = ?"
 
 
 def is_due(connection: sqlite3.Connection) -> bool:
-    """Whether nothing but the wiping of a forgetting is left to be done."""
+    """Whether only the wipe of a forgetting is left to do."""
     found = connection.execute("SELECT key FROM meta WHERE key IN (?, ?)", (WIPE_DUE, ERASE_DUE)).fetchall()
     return found == [(WIPE_DUE,)]
 
 
 def erasing_due(connection: sqlite3.Connection) -> str | None:
-    """The receipt of a forgetting that was interrupted before all of it was out of the tables."""
+    """Id of the receipt of a forgetting that was interrupted before all rows were deleted; None if there is none."""
     found = connection.execute("SELECT value FROM meta WHERE key = ?", (ERASE_DUE,)).fetchone()
     return found[0] if found else None
 
 
 def wipe_files(directory: Path, cap_bytes: int | None, *, patience_s: float | None = None) -> None:
-    """Wipe what was forgotten out of the files, and note that it is done. For a caller that holds the writer's lock and no connection.
+    """Wipe forgotten data from the files, and note that this is done. For a caller that holds the writer's lock and no connection.
 
-    Vector files go: the next writer makes them anew. An encrypted memory needs room for a second copy of its database, under `cap_bytes`
-    if there is a cap. Raises MemoryDirError while a reader is in the way, or when there is no room.
+    Vector files are deleted: the next writer creates them again. An encrypted memory needs space for a second copy of its database, under
+    `cap_bytes` if there is a cap. Raises MemoryDirError while a reader has the memory open, or if there is no space.
     """
     key = keys.configured()
     database = directory / schema.DATABASE
@@ -61,7 +61,7 @@ def wipe_files(directory: Path, cap_bytes: int | None, *, patience_s: float | No
 
 
 def _empty(connection: sqlite3.Connection, directory: Path, log_bytes: int, patience_s: float) -> None:
-    """Give every free page back to the disk and cut the log to nothing; until then it stays below `log_bytes`."""
+    """Return every free page to the disk and cut the log to zero; until then the log stays below `log_bytes`."""
     connection.execute(f"PRAGMA busy_timeout={round(patience_s * 1000)}")
     free, before = 1, None
     while free and free != before:
@@ -70,7 +70,7 @@ def _empty(connection: sqlite3.Connection, directory: Path, log_bytes: int, pati
         busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if busy:
             raise MemoryDirError(
-                f"memory {directory}: it is forgotten, but a reader still holds old pages: end it, then run `edgemem memory compact`",
+                f"memory {directory}: the data is forgotten, but a reader still holds old pages: end it, then run `edgemem memory compact`",
             )
         free = connection.execute("PRAGMA freelist_count").fetchone()[0]
 
@@ -79,6 +79,6 @@ def _require_budget(directory: Path, cap_bytes: int | None) -> None:
     needed = disk_bytes(directory) + (directory / schema.DATABASE).stat().st_size
     if cap_bytes is not None and needed > cap_bytes:
         raise MemoryDirError(
-            f"memory {directory}: it is forgotten, but words of it may be left in unused parts of the encrypted file, and writing that anew"
-            f" takes {needed >> 20} MiB, more than budget.disk: `edgemem memory compact` does it nevertheless",
+            f"memory {directory}: the data is forgotten, but words of it may be in unused parts of the encrypted file, and rewriting it"
+            f" needs {needed >> 20} MiB, more than budget.disk: `edgemem memory compact` does it anyway",
         )

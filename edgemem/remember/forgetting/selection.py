@@ -1,7 +1,7 @@
-"""What belongs to a thing that is to be forgotten: every row that shows it, tells of it or quotes it. Reads only.
+"""Finds what belongs to a thing that is to be forgotten: every row that shows it, mentions it or quotes it. It only reads.
 
-A moment takes along what it proves: its segment's documents in every version, documents about a span of time that holds it, relations
-that rest on nothing else, and entities that nothing else mentions. What is left of a segment stays, and may be described anew.
+With a moment, everything that it proves is forgotten: all versions of its segment's documents, documents about an interval that contains
+it, relations without other evidence, and entities without other mentions. The rest of a segment is kept and may be described again.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _SESSION_TEXTS = (
     " SELECT session_id, action || char(10) || result FROM step UNION ALL SELECT session_id, reply || char(10) || error FROM call"
 )
 _STREAMS = "SELECT substr(key, 5) AS name FROM state WHERE key LIKE 'see/%' UNION SELECT stream FROM job"
-"""Those with a saved state or work put off."""
+"""Streams with a saved state or postponed work."""
 _AMONG = re.compile(r"@(\w)")
-"""`id @m` stands for: the id is one of those bound to `m`."""
+"""`id @m` means: the id is one of those bound to `m`."""
 
 
 class Wanted(Record, frozen=True, kw_only=True):
@@ -48,12 +48,12 @@ class Wanted(Record, frozen=True, kw_only=True):
 
     @property
     def what(self) -> str:
-        """For the receipt: the way, without a word of what was forgotten."""
+        """The kind of request for the receipt, without any forgotten word."""
         return "time range" if self.from_us is not None else "entity" if self.entity else "stream" if self.stream else "evidence"
 
 
 class Receipt(Record, frozen=True, kw_only=True):
-    """What was forgotten, or would be: `id` is "" for a dry run. `bytes` are of pictures, vectors, observations and texts."""
+    """What was forgotten, or would be; `id` is "" for a dry run. `bytes`: of pictures, vectors, observations and texts."""
 
     id: str
     moments: int
@@ -64,7 +64,7 @@ class Receipt(Record, frozen=True, kw_only=True):
 
 @dataclass
 class Selection:
-    """Ids of everything that goes, and the segments of which something stays."""
+    """Ids of everything to delete, and the segments of which a part is kept."""
 
     moments: set[int] = field(default_factory=set)
     documents: set[int] = field(default_factory=set)
@@ -72,19 +72,19 @@ class Selection:
     relations: set[int] = field(default_factory=set)
     entities: set[int] = field(default_factory=set)
     sessions: set[int] = field(default_factory=set)
-    """Answers in which some of it came up."""
+    """Answers that used some of it as evidence."""
     jobs: set[int] = field(default_factory=set)
-    """Work put off that may quote some of it. Nobody cites a job, so there are no tombstones for them."""
+    """Postponed work that may quote some of it. Nothing refers to a job, so there are no tombstones for jobs."""
     trimmed: list[Segment] = field(default_factory=list)
-    """As they will be: what is left of them."""
+    """Segments that lose a part, as they will be afterwards."""
     streams: list[str] = field(default_factory=list)
-    """Whose components may hold a picture of it in their state."""
+    """Streams whose components may have a picture of it in their state."""
     gone_stream: str = ""
     bytes: int = 0
-    """Pictures, vectors, observations and texts."""
+    """Size of pictures, vectors, observations and texts."""
 
     def ids(self) -> list[tuple[str, list[int]]]:
-        """By kind, in order; what the tombstones say."""
+        """Ids by kind, in order, as for the tombstones."""
         kinds = ("document", "entity", "moment", "relation", "segment", "session")
         return [(kind, sorted(getattr(self, f"{'entitie' if kind == 'entity' else kind}s"))) for kind in kinds]
 
@@ -101,7 +101,7 @@ class _Selecting:
         self._touched: set[int] = set()
         """Segments that lose a moment or a document."""
         self._all_texts = False
-        """Documents about the whole time are found already."""
+        """Whether the documents about the whole time were found already."""
 
     def select(self, wanted: Wanted) -> Selection:
         if wanted.from_us is not None and wanted.to_us is not None:
@@ -139,7 +139,7 @@ class _Selecting:
             ids.update(self._ids(f"SELECT id FROM {kind} WHERE t0_us <= :t1 AND t1_us >= :t0", **span))  # noqa: S608
         asked = "SELECT id FROM session WHERE asked_us BETWEEN :t0 AND :t1 UNION SELECT session_id FROM session_evidence"
         found.sessions |= self._ids(f"{asked} WHERE t0_us <= :t1 AND t1_us >= :t0", **span)
-        # A selector may keep a picture of that time of a stream that has no moment yet.
+        # A selector may hold a picture of that time from a stream that has no moment yet.
         found.streams = [row[0] for row in self._rows(f"SELECT name FROM ({_STREAMS}) ORDER BY name")]  # noqa: S608
 
     def _stream(self, name: str) -> None:
@@ -158,7 +158,9 @@ class _Selecting:
         self._found.sessions |= self._ids("SELECT session_id FROM session_evidence WHERE stream_id = :stream", stream=stream_id)
 
     def _entity(self, name: str) -> None:
-        """Who is called so, by all names: where they are mentioned, pictures in which they were seen or read, documents that say a name."""
+        """Entities with this name, by all their names: where they are mentioned, pictures in which they were seen or their name was read,
+        documents that contain a name.
+        """
         if not words(name):
             raise UsageError("--entity: give a name that has a letter or a digit")
         found = self._found
@@ -194,10 +196,10 @@ class _Selecting:
             known = {
                 row[0] for row in self._rows("SELECT name FROM entity UNION SELECT name FROM term WHERE moments > 0 AND kind <> 'text'")
             }
-            raise UsageError(f'this memory knows nothing called "{name}"{nearest(name, known) if known else ""}')
+            raise UsageError(f'this memory has nothing called "{name}"{nearest(name, known) if known else ""}')
 
     def _evidence(self, evidence: str) -> None:
-        """An id and what proves it: the picture of a text, the moments of an event."""
+        """An id and its evidence: the picture of a text, the moments of an event."""
         kind = {"m": "moment", "d": "document", "s": "segment", "r": "relation", "q": "session"}.get(evidence[:1])
         if kind is None or not evidence[1:].isdecimal():
             raise UsageError(f'"{evidence[:40]}" is not an evidence id; take one from ask or search, such as m12 or d3')
@@ -234,12 +236,12 @@ class _Selecting:
         self._touched |= self._ids("SELECT segment_id FROM segment_moment WHERE moment_id @m", m=found.moments)
         self._touched |= self._ids("SELECT segment_id FROM document WHERE segment_id IS NOT NULL AND id @d", d=found.documents)
         of_touched = "SELECT parent_id FROM segment WHERE parent_id IS NOT NULL AND id @s"
-        while more := self._ids(of_touched, s=self._touched) - self._touched:  # what is written of a scene tells of its clips
+        while more := self._ids(of_touched, s=self._touched) - self._touched:  # the text about a scene describes its clips
             self._touched |= more
         found.documents |= self._ids("SELECT id FROM document WHERE moment_id @m", m=found.moments)
         found.documents |= self._ids("SELECT id FROM document WHERE segment_id @s", s=self._touched)
         if not self._all_texts:
-            # Text read in another picture of the same instant is no summary of this one. The plus keeps SQLite on the index of times.
+            # Text read in another picture of the same instant is no summary of this one. The plus makes SQLite use the index on times.
             found.documents |= self._ids(
                 "SELECT d.id FROM document d WHERE (d.moment_id IS NULL OR d.t1_us > d.t0_us) AND EXISTS (SELECT 1 FROM moment m"
                 " WHERE m.stream_id = d.stream_id AND m.t_us BETWEEN d.t0_us AND d.t1_us AND +m.id @m)",
@@ -254,7 +256,7 @@ class _Selecting:
         )
 
     def _trim(self) -> None:
-        """Segments of which nothing is left go; the others end where what is left of them ends, unless they hold other segments."""
+        """Delete segments of which nothing is left. The others end where the rest of them ends, unless they contain other segments."""
         found = self._found
         rows = self._rows(
             "SELECT g.id, s.name, g.segmenter, g.t0_us, g.t1_us, g.offset_us, g.representative_id, g.level, g.parent_id FROM segment g"
@@ -273,7 +275,7 @@ class _Selecting:
                 found.segments.add(row[0])
 
     def _trimmed(self, row: tuple[Any, ...], left: Sequence[tuple[Any, ...]], span_us: tuple[int, int]) -> Segment:
-        """A segment within a span; where its representative goes, the moment left nearest to its middle takes its place."""
+        """A segment within a span; if its representative is deleted, the remaining moment nearest to its middle replaces it."""
         t0_us, t1_us, representative_id = max(row[3], span_us[0]), min(row[4], span_us[1]), row[6]
         if representative_id in self._found.moments:
             representative_id = min(left, key=lambda member: abs(2 * member[1] - t0_us - t1_us), default=(None,))[0]
@@ -290,7 +292,7 @@ class _Selecting:
         )
 
     def _orphans(self) -> None:
-        """Entities that are known only from what goes: their names are words of it."""
+        """Find entities that are known only from deleted data: their names are part of it."""
         found = self._found
         gone = {"m": found.moments, "d": found.documents, "r": found.relations, "g": found.segments}
         candidates = self._ids(
@@ -324,21 +326,21 @@ class _Selecting:
             ]
 
     def _sessions(self) -> None:
-        """Answers may quote all that came up while they were found."""
+        """Find answers: they may quote everything that was found for them."""
         found = self._found
         gone = {"m": found.moments, "d": found.documents, "r": found.relations, "s": self._touched | found.segments}
         for kind, ids in gone.items():
             found.sessions |= self._ids("SELECT session_id FROM session_evidence WHERE kind = :kind AND ref_id @i", kind=kind, i=ids)
 
     def _jobs(self) -> None:
-        """Only its writer knows what a payload quotes: those of every stream that loses something go."""
+        """Find jobs: only the writer knows what a payload quotes, so all jobs of streams that lose something are deleted."""
         streams = {*self._found.streams, self._found.gone_stream}
         self._found.jobs |= self._ids("SELECT id FROM job WHERE stream @s", s=streams)
 
     def _weigh(self) -> None:
         found = self._found
         parts = (
-            # A picture that another moment shows as well stays.
+            # A picture that another moment also has is kept.
             (
                 "SELECT sum(length(b.data)) FROM blob b JOIN (SELECT blob_id, count(*) AS users FROM moment WHERE id @m GROUP BY blob_id) u"
                 " ON u.blob_id = b.id WHERE u.users = b.refs"
@@ -358,20 +360,20 @@ class _Selecting:
 
 
 def _saying(names: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a text says one of these names, as whole words, whatever stands between the words."""
+    """Whether a text contains one of these names, as whole words, with anything between the words."""
     spelt = ("[\\W_]+".join(map(re.escape, spoken)) for name in names if (spoken := words(name)))
     pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(spelt, key=len, reverse=True))})(?![^\W_])")
     return lambda text: pattern.search(text.casefold()) is not None
 
 
 def _holds(texts: Iterable[bytes | str], names: Iterable[str]) -> bool:
-    """Whether one of these names stands anywhere in one of the texts, or in bytes of an unknown form."""
+    """Whether one of these names is anywhere in one of the texts, or in bytes of an unknown format."""
     plain = [(text.decode(errors="replace") if isinstance(text, bytes) else text).casefold() for text in texts]
     return any(name in text for text in plain for name in names)
 
 
 def runs(ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Sorted ids as runs of neighbours, first and last."""
+    """Sorted ids as ranges of consecutive ids: (first, last)."""
     found: list[tuple[int, int]] = []
     for key in ids:
         if found and found[-1][1] == key - 1:

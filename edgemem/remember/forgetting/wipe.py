@@ -1,11 +1,11 @@
-"""Overwrites with zeros what SQLite leaves in the unused parts of its pages.
+"""Overwrites with zeros the data that SQLite leaves in the unused parts of its pages.
 
-`secure_delete` zeroes deleted rows and freed pages, but not the copies of rows that stay behind when a page is split or merged and the
-row moves to a neighbour. These lie in the gap between a page's cell pointers and its cells (file format, section 1.6), which nobody
-reads; only such bytes are changed, so a write that a power cut tears does no harm. Measured with SQLite 3.40: of 10,000 words deleted
-from two indexes of 20,000, eight stood in the file before the wipe, none after it.
+`secure_delete` zeroes deleted rows and freed pages, but not the copies of rows that remain when a page is split or merged and the row moves
+to another page. They are in the gap between a page's cell pointers and its cells (file format, section 1.6), which is never read. Only such
+bytes are changed, so a write that a power failure interrupts does no harm. Measured with SQLite 3.40: of 10,000 words deleted from two
+indexes of 20,000, eight were in the file before the wipe, none after it.
 
-It runs in a process of its own: closing a file drops every POSIX lock that the process holds on it, SQLite's included.
+It runs in a separate process: closing a file releases all POSIX locks that the process has on it, including SQLite's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HEADER = _INTERIOR | _LEAF
 
 
 def wipe(database: Path) -> None:
-    """Wipe a database that no other process writes and whose WAL is empty. Raises MemoryDirError when it could not be done."""
+    """Wipe a database that no other process writes and whose WAL is empty. Raises MemoryDirError if it fails."""
     done = subprocess.run([sys.executable, "-m", __name__, str(database)], capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["it was stopped"])[-1]

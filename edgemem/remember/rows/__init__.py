@@ -1,1 +1,1 @@
-"""What a transaction writes and a view reads, table by table."""
+"""The parts of a transaction and of a view, table by table."""

@@ -1,19 +1,19 @@
-"""When a clock is known to have been wrong, what it dated is dated anew: by how much, and what a view sees meanwhile.
+"""Corrects dates after a clock was found to be wrong: by how much each row moves, and what a view sees until that is done.
 
-Moments carry the monotonic time and the boot they were seen in, so their true wall time is `mono_us + ahead_us` once the distance between
-the two clocks is known. Neighbours that are off by the same distance are a run, and move as one. All else has no monotonic time and moves
-with the run it lies in: segments, documents (and so utterances and passages), relations and what of them came up in answers by where they
-begin; the times at which these, and names and answers about them, became known or were replaced, each by itself.
+Moments have the monotonic time and the boot in which they were seen, so their true wall time is `mono_us + ahead_us` as soon as the
+difference between the two clocks is known. Neighbours that are wrong by the same amount are a run, and move together. All other rows have
+no monotonic time and move with the run in which they are. Segments, documents (with utterances and passages), relations, and evidence of
+answers move by their beginning. The times at which they, or names and answers about them, became known or were replaced move one by one.
 
-A long boot does not fit into one transaction under a byte budget. The transaction that learns the right time only notes what is to move;
-steps follow (redate.py), each of which says in the note how far it came. No other write comes in between, nothing fades by age while the
-note is there, and whoever opens the memory next for writing ends what a crash interrupted.
+Under a byte budget a long boot does not fit into one transaction. The transaction that gets the right time only writes a note of what must
+move. Steps follow (redate.py), and each stores its progress in the note. No other write comes in between, nothing fades by age while the
+note exists, and after a crash the next writer finishes the work.
 
-What a view sees meanwhile: what is seen, written or heard moves in the order of time, the latest first where times grow, the earliest first
-where they shrink. So at every commit each stream is in order, right on one side of a gap and still wrong on the other; only a segment or
-document that reaches across it keeps its length until the rest has followed. Names and versions come first: a view whose cut-off lies
-within the distance may not know a name yet, or see two versions of a document or none. One without a cut-off never does. Vectors are read
-from SQLite, slower and as right, until their files are written anew at the end.
+What a view sees in between: rows move in time order, the latest first if times get larger, the earliest first if they get smaller. So at
+every commit each stream is in order: correct on one side of a gap and still wrong on the other. Only a segment or document that spans the
+gap keeps its length until the rest has moved. Names and versions move first: a view whose cut-off is within the moved interval may not know
+a name yet, or may see two versions of a document or none. A view without a cut-off is not affected. Vectors are read from SQLite, slower
+but correct, until their files are rewritten at the end.
 """
 
 from __future__ import annotations
@@ -27,44 +27,45 @@ import msgspec
 from edgemem.records import US
 
 REDATE_DUE = "redate_due"
-"""Key in `meta`: the note of what has to be dated anew."""
+"""Key in `meta`: the note of the dates that must be corrected."""
 JITTER_US = 100_000
-"""Two clocks read one after the other differ by microseconds, on a busy board by so much: this near is the same distance, and right."""
+"""Differences between the two clocks that are closer than this count as equal: they are read one after the other, which takes microseconds,
+on a busy board up to this."""
 STILL_US = 300 * US
-"""So long a still scene may go without a moment, and what is said in it is dated all the same."""
+"""Longest time without a moment in a still scene during which speech is still corrected with the last moment."""
 
 
 class Run(msgspec.Struct, array_like=True):
-    """Moments of one boot that are off by the same distance, and what lies among them."""
+    """Moments of one boot that are wrong by the same amount, and the rows between them."""
 
     low_us: int
     high_us: int
     by_us: int
     moments: int = 0
     latest_us: int = 2**63 - 1
-    """The right time of what follows: nothing that became known before comes to stand after it."""
+    """The correct time of what follows: nothing that became known before it gets a later date."""
 
 
 class Note(msgspec.Struct):
-    """What has to be dated anew, and how far that has come."""
+    """The dates that must be corrected, and the progress."""
 
     stream_id: int
     begun_us: int
-    """When the stream began."""
+    """Time of the beginning of the stream."""
     runs: list[Run]
-    """In the order in which they move, so that none ever stands among another."""
+    """In the order in which they move, so that runs never overlap."""
     turn: int = 0
-    """How many of its turns are done."""
+    """How many of its rounds are done."""
     after: tuple[int, ...] = ()
-    """What the last row of this turn that is done is found by; nothing yet when empty."""
+    """Key of the last row that is done in this round; empty = none."""
 
     def right(self, us: int | None) -> int | None:
-        """The right time for one that may come from the wrong clock."""
+        """The correct time for a time that may come from the wrong clock."""
         run = next((run for run in self.runs if us is not None and run.low_us <= us <= run.high_us), None)
         return us if us is None or run is None else min(us + run.by_us, run.latest_us)
 
     def span(self) -> dict[str, int]:
-        """The span of all runs, for a statement."""
+        """The span of all runs, as values of an SQL statement."""
         return {
             "stream": self.stream_id,
             "low": min(run.low_us for run in self.runs),
@@ -73,10 +74,10 @@ class Note(msgspec.Struct):
 
 
 def note(connection: sqlite3.Connection, stream: str, boot_id: str, ahead_us: int) -> int:
-    """Note that moments of this stream and boot are to be dated `mono_us + ahead_us`; returns how many are not.
+    """Note that moments of this stream and boot must have the time `mono_us + ahead_us`; returns how many have another time now.
 
-    What was dated after the last moment (speech before a scene that does not change) moves too, for `STILL_US` or as long as it lies
-    closer to the wrong time than to the right one; so does what was before the stream's first. Once all is done, nothing is left to note.
+    Rows after the last moment (speech during a still scene) move too, within `STILL_US` or while they are closer to the wrong time than to
+    the correct one; so do rows before the stream's first moment. When all is correct, nothing is noted.
     """
     sql = "SELECT s.id, b.id, s.t0_us FROM stream s, boot b WHERE s.name = ? AND b.name = ?"
     found = connection.execute(sql, (stream, boot_id)).fetchone()
@@ -97,23 +98,23 @@ def note(connection: sqlite3.Connection, stream: str, boot_id: str, ahead_us: in
 
 
 def is_due(connection: sqlite3.Connection) -> bool:
-    """Whether something that was noted is not dated anew yet."""
+    """Whether noted dates are not corrected yet."""
     return noted(connection) is not None
 
 
 def noted(connection: sqlite3.Connection) -> Note | None:
-    """What has to be dated anew."""
+    """The note; None if there is none."""
     found = connection.execute("SELECT value FROM meta WHERE key = ?", (REDATE_DUE,)).fetchone()
     return msgspec.json.decode(found[0], type=Note) if found else None
 
 
 def write(connection: sqlite3.Connection, due: Note) -> None:
-    """Keep the note, or how far it has come, with what the open transaction does."""
+    """Write the note, or its progress, in the open transaction."""
     connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (REDATE_DUE, msgspec.json.encode(due).decode()))
 
 
 def _runs(moments: Iterable[tuple[int, int]]) -> list[Run]:
-    """Times in order, and by how much each is off, into runs."""
+    """Group moments (time, error), which are in time order, to runs."""
     runs: list[Run] = []
     for t_us, by_us in moments:
         if not runs or abs(by_us - runs[-1].by_us) > JITTER_US:
@@ -123,7 +124,7 @@ def _runs(moments: Iterable[tuple[int, int]]) -> list[Run]:
 
 
 def _widen(runs: Sequence[Run]) -> None:
-    """Take in what lies beside each run with no other moment between."""
+    """Extend each run by the rows next to it, up to the next moment."""
     for run, later in zip_longest(runs, runs[1:]):
         beside_us = max(abs(run.by_us) // 2, STILL_US)
         run.low_us -= beside_us if run is runs[0] else 0

@@ -1,4 +1,4 @@
-"""Vectors that a transaction adds or takes away, and what the sidecars must follow once it is committed."""
+"""The vectors that a transaction adds or deletes, and the changes that the sidecars must get after the commit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from edgemem.remember.vectors.search import Holds, vec_id
 
 @dataclass
 class AppendedRows:
-    """Vectors of one space added in this transaction. An owner is what a vector belongs to: `vec_space.holds` says of which kind."""
+    """Vectors of one space added in this transaction. An owner is the row that a vector belongs to; `vec_space.holds` is its kind."""
 
     space_id: int
     dim: int
@@ -28,11 +28,11 @@ class AppendedRows:
     data: list[bytes] = field(default_factory=list)
 
     def matrix(self) -> Matrix:
-        """float32 [n, dim] of what was stored as f16, so that a rebuilt sidecar has the same bytes."""
+        """float32 [n, dim], from the stored f16 values, so that a rebuilt sidecar has the same bytes."""
         return np.frombuffer(b"".join(self.data), np.float16).reshape(-1, self.dim).astype(np.float32)
 
     def forget(self, owner_id: int) -> bool:
-        """Take back what was added and dropped in one transaction."""
+        """Remove an owner that was added and deleted in the same transaction; False if it is not here."""
         if owner_id not in self.owner_ids:
             return False
         at = self.owner_ids.index(owner_id)
@@ -42,13 +42,13 @@ class AppendedRows:
 
 
 class Appending(Writing):
-    """The part of `Transaction` that writes vectors. Their rows in SQLite go by trigger with their owner."""
+    """The part of `Transaction` that writes vectors. Their rows in SQLite are deleted by trigger with their owner."""
 
     def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: PageBudget) -> None:
         super().__init__(connection, known, allowance)
         self.appended: dict[str, AppendedRows] = {}
         self.erased: dict[str, tuple[list[int], int]] = {}
-        """Per space: owners whose rows are gone, and the space's epoch after it."""
+        """Per space: owners whose rows were deleted, and the space's epoch after that."""
         self._erased: dict[int, list[int]] = {}
 
     def _add_vector(self, holds: Holds, space: str, vector: Vector, owner_id: int, t_us: int, stream_id: int) -> None:
@@ -61,7 +61,9 @@ class Appending(Writing):
         rows.data.append(data)
 
     def _replace_vector(self, holds: Holds, space: str, vector: Vector, owner_id: int) -> None:
-        """Of an owner without time and stream. An old one may get its first vector late: that counts as a change, not as growth."""
+        """Set the vector of an owner without time and stream. An old owner may get its first vector late: this counts as a change, not as
+        an addition.
+        """
         rows = self._rows_for(holds, space, vector)
         gone = self.connection.execute("DELETE FROM vec WHERE id = ?", (vec_id(owner_id, rows.space_id),)).rowcount
         erased = self._erased.setdefault(rows.space_id, [])
@@ -70,13 +72,13 @@ class Appending(Writing):
         self._add_vector(holds, space, vector, owner_id, 0, 0)
 
     def _drop_vectors(self, holds: Holds, owner_id: int) -> None:
-        """All vectors of an owner that stays."""
+        """Delete all vectors of an owner that is kept."""
         self._note_erased(holds, owner_id)
         keys = [(vec_id(owner_id, space_id),) for space_id, _ in self._spaces_of(holds, owner_id)]
         self.connection.executemany("DELETE FROM vec WHERE id = ?", keys)
 
     def _rows_for(self, holds: Holds, space: str, vector: Vector) -> AppendedRows:
-        """Raises EngineError for a space that is unknown, of another dimension, or holds something else."""
+        """The added rows of a space. Raises EngineError for a space that is unknown, has another dimension, or has other owners."""
         rows = self.appended.get(space)
         if rows is None:
             known = self.connection.execute("SELECT id, dim, holds FROM vec_space WHERE name = ?", (space,)).fetchone()
@@ -86,11 +88,11 @@ class Appending(Writing):
         if rows.holds != holds:
             raise EngineError(f'vector space "{space}" has {rows.holds} vectors, no {holds} vectors: name another space')
         if vector.shape != (rows.dim,):
-            raise EngineError(f'vector space "{space}" has {rows.dim} dimensions, the engine gave {vector.shape}')
+            raise EngineError(f'vector space "{space}" has {rows.dim} dimensions, the engine returned {vector.shape}')
         return rows
 
     def _spaces_of(self, holds: Holds, owner_id: int) -> list[tuple[int, str]]:
-        """Id and name of each space in which it has a vector."""
+        """Id and name of each space in which the owner has a vector."""
         return self.connection.execute(
             "SELECT s.id, s.name FROM vec v JOIN vec_space s ON s.id = v.id & 255 AND s.holds = ? WHERE v.id BETWEEN ? AND ?",
             (holds, vec_id(owner_id, 0), vec_id(owner_id + 1, 0) - 1),

@@ -1,4 +1,4 @@
-"""Documents with their passages and who said them: written by a transaction, read through a view as they were known at its cut-off."""
+"""Documents with their passages and speakers: written by a transaction, read through a view as they were known at its cut-off."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from edgemem.remember.rows.parts import PartReading, PartWriting
 from edgemem.remember.rows.reading import FOREVER_US, KNOWN, SOONEST_US, ids_list
 
 UTTERANCE = "utterance"
-"""Kind of a document that was said."""
-_GENEROUS = (4, 64)
-"""Passages looked at for each that is asked for, before the filters are asked which ones they leave at all."""
+"""Kind of documents that were said."""
+_OVERSAMPLING = (4, 64)
+"""How many passages per requested one are read first; only if too few pass the filters, the filters are evaluated first."""
 
 
 class DocumentWriting(PartWriting):
@@ -28,12 +28,12 @@ class DocumentWriting(PartWriting):
     def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: page_budget.PageBudget) -> None:
         super().__init__(connection, known, allowance)
         self._written = 0
-        """Documents written or removed: the full text has so much more to merge."""
+        """Number of documents written or removed: more of them need more merging of the full-text index."""
 
     def add_document(self, new: NewDocument) -> int:
         """Store a document; the full-text index follows by trigger.
 
-        Raises EngineError for a space that does not hold passages, BudgetError where it is too much for the budget; nothing is stored then.
+        Raises EngineError for a space that is not for passages, BudgetError if it does not fit into the budget; then nothing is stored.
         """
         passages = (
             page_budget.passage_pages(_own_chars(new, passage), sum(2 * vector.size for vector in passage.vectors.values()))
@@ -76,12 +76,14 @@ class DocumentWriting(PartWriting):
                 self._add_vector("passage", space, vector, passage_id, new.t0_us, stream_id)
 
     def replace_document(self, document_id: int, new: NewDocument) -> int:
-        """Store a new version; views before `new.known_us` go on seeing the old one."""
+        """Store a new version; views before `new.known_us` still show the old one."""
         self.retire_document(document_id, new.known_us)
         return self.add_document(new)
 
     def retire_document(self, document_id: int, until_us: int) -> None:
-        """The text no longer holds; views before `until_us` go on seeing it. Raises MemoryDirError if it was retired or replaced before."""
+        """The text is no longer valid; views before `until_us` still show it. Raises MemoryDirError if it was retired or replaced
+        before.
+        """
         sql = "UPDATE document SET until_us = max(?, known_us) WHERE id = ? AND until_us IS NULL"
         if not self.connection.execute(sql, (until_us, document_id)).rowcount:
             raise MemoryDirError(f"document d{document_id} does not exist, or it was retired or replaced already")
@@ -89,7 +91,7 @@ class DocumentWriting(PartWriting):
     def drop_document(self, document_id: int) -> bool:
         """Remove a document with its full text, its passages and their vectors.
 
-        False, and nothing is removed, where that does not fit into this transaction, which is full then.
+        False, and nothing is removed, if that does not fit into this transaction, which is then full.
         """
         found = self.connection.execute("SELECT length(text) FROM document WHERE id = ?", (document_id,)).fetchone()
         if not found:
@@ -117,7 +119,7 @@ class DocumentWriting(PartWriting):
 
 
 def _own_chars(new: NewDocument, passage: NewPassage) -> int:
-    """Characters of a passage that its document does not hold."""
+    """Number of characters of a passage that are not in its document."""
     return 0 if passage.text in new.text else len(passage.text)
 
 
@@ -134,7 +136,7 @@ class DocumentReading(GraphTableReading, PartReading):
         to_us: int | None = None,
         stream: str | None = None,
     ) -> list[TextHit]:
-        """Documents that share word stems, word beginnings or squeezed text with the free question `query`, best first."""
+        """Documents that have word stems, word beginnings or text without spaces in common with the question `query`, best first."""
         where, values = self._documents_where(kinds, from_us, to_us, stream)
         with translated_errors(self.directory):
             ranks = text.ranked(self._connection, query, k, f"{KNOWN} AND {where}", {"as_of": self.as_of_us, **values})
@@ -156,7 +158,7 @@ class DocumentReading(GraphTableReading, PartReading):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Document]:
-        """Documents in the order of their beginning."""
+        """Documents in order of their beginning."""
         where, values = self._documents_where(kinds, from_us, to_us, stream)
         way = "DESC" if newest_first else "ASC"
         return self._documents(f"{where} ORDER BY d.t0_us {way}, d.id {way} LIMIT :limit", limit=-1 if limit is None else limit, **values)
@@ -177,9 +179,9 @@ class DocumentReading(GraphTableReading, PartReading):
         to_us: int | None = None,
         stream: str | None = None,
     ) -> list[PassageHit]:
-        """The `k` passages closest to `query`, a unit vector of that space, best first; `kinds` are those of documents.
+        """The `k` passages nearest to `query`, a unit vector of that space, best first; `kinds` are kinds of documents.
 
-        A document may come more than once, by several passages. Empty for a space that is unknown or holds no passages.
+        A document may be returned more than once, with several passages. Empty for a space that is unknown or not for passages.
         """
         reader = self._space(space)
         if reader is None or reader.space.holds != "passage" or k <= 0:
@@ -187,8 +189,8 @@ class DocumentReading(GraphTableReading, PartReading):
         where, values = self._documents_where(kinds, from_us, to_us, stream)
         stream_id = None if stream is None else self._stream_id(stream)
         latest_us = FOREVER_US if to_us is None else to_us
-        for wanted in (*(k * times for times in _GENEROUS), None):
-            # A passage begins with its document; when that was known and when it ends only SQLite can tell.
+        for wanted in (*(k * times for times in _OVERSAMPLING), None):
+            # A passage begins with its document. When that was known and when it ends is only in SQLite.
             among = self._passage_ids(where, values) if wanted is None else None
             limit = k if wanted is None else wanted
             with translated_errors(self.directory):
@@ -203,7 +205,7 @@ class DocumentReading(GraphTableReading, PartReading):
         return [row[0] for row in self._all(sql, **values)]
 
     def _passages(self, found: Sequence[tuple[int, float]], where: str, values: Mapping[str, object]) -> list[PassageHit]:
-        """Those of the passages that the condition leaves, in the order given."""
+        """The passages that satisfy the condition, in the given order."""
         sql = "SELECT id, document_id, kind, start, length, text FROM passage WHERE id IN "
         rows = {row[0]: row[1:] for row in self._all(sql + ids_list([passage_id for passage_id, _ in found]))}
         condition = f"{where} AND d.id IN {ids_list([row[0] for row in rows.values()])}"
@@ -227,7 +229,7 @@ class DocumentReading(GraphTableReading, PartReading):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Spoken]:
-        """What was said, in the order of its beginning."""
+        """Utterances, in order of their beginning."""
         where, values = self._documents_where(None, from_us, to_us, stream)
         way = "DESC" if newest_first else "ASC"
         speakers = "" if speaker_id is None else ids_list(self._cluster(speaker_id))
@@ -240,7 +242,7 @@ class DocumentReading(GraphTableReading, PartReading):
         return self._spoken(documents)
 
     def spoken(self, document_ids: Sequence[int]) -> list[Spoken]:
-        """Those of these documents that were said, in the order given."""
+        """Those of these documents that are utterances, in the given order."""
         found = {document.id: document for document in self._documents(f"d.id IN {ids_list(document_ids)}")}
         return self._spoken([found[key] for key in document_ids if key in found])
 

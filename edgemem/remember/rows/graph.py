@@ -1,7 +1,7 @@
 """Entities and the relations between them: written by a transaction, read through a view as they were known at its cut-off.
 
-A relation is a timed, sourced, versioned edge. Every kind of edge that the published systems draw (who did what to whom, what came
-before or caused what, what a summary rests on) is a row of one table, told apart by its type.
+A relation is an edge with a time, sources and versions. All edges of the published systems (who did what to whom, what came before or
+caused what, the evidence of a summary) are rows of one table; the type distinguishes them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from edgemem.remember.entries import NewEntity, NewMention, NewRelation
 from edgemem.remember.rows.appending import Appending
 from edgemem.remember.rows.reading import FOREVER_US, RowReader, ids_list, in_stream
 
-# As for documents, a view never says that a relation will be replaced. Both ends must be known, or their names would leak.
+# As for documents, a view does not show that a relation will be replaced later. Both ends must be known, else their names would be visible.
 RELATION_KNOWN = (
     "r.known_us <= :as_of AND (r.until_us IS NULL OR r.until_us > :as_of)"
     " AND EXISTS (SELECT 1 FROM entity e WHERE e.id = r.source_id AND e.known_us <= :as_of)"
@@ -32,7 +32,7 @@ class GraphWriting(Appending):
     """The part of `Transaction` that writes entities and relations."""
 
     def add_entity(self, new: NewEntity) -> int:
-        """Id of the entity of this kind and name, made when new."""
+        """Id of the entity of this kind and name, which is created if it is new."""
         self._allowance.claim(page_budget.relation_pages(len(new.name)) // 2)
         return self._insert(
             "INSERT INTO entity (kind, name, folded, known_us, segment_id) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, name) DO UPDATE SET"
@@ -41,21 +41,20 @@ class GraphWriting(Appending):
         )
 
     def add_alias(self, entity_id: int, name: str, known_us: int) -> int:
-        """Another name of an entity; the id takes it back."""
+        """Add another name of an entity; returns an id for `retract_alias`."""
         self._allowance.claim(page_budget.relation_pages(len(name)) // 4)
         return self._insert(
             "INSERT INTO alias (entity_id, name, folded, known_us) VALUES (?, ?, ?, ?)", (entity_id, name, name.casefold(), known_us)
         )
 
     def retract_alias(self, alias_id: int, until_us: int) -> None:
-        """The alias was wrong; views before `until_us` go on seeing it."""
+        """The alias was wrong; views before `until_us` still show it."""
         self.connection.execute("UPDATE alias SET until_us = ? WHERE id = ?", (until_us, alias_id))
 
     def merge_entity(self, from_id: int, into_id: int, known_us: int) -> int:
-        """`from_id` turned out to be `into_id`, which stands for both from then on; the id that comes back takes it back.
+        """`from_id` is the same as `into_id`, which represents both from now on; returns an id for `unmerge`.
 
-        An entity is part of one other at a time: a later merge takes the place of an earlier one. Merging what is merged already
-        changes nothing.
+        An entity is merged into at most one other: a later merge replaces an earlier one. Merging what is already merged changes nothing.
         """
         self._allowance.claim(page_budget.relation_pages(0) // 2)
         into = {row[0]: row[1:] for row in self.connection.execute("SELECT from_id, into_id, id FROM entity_merge WHERE until_us IS NULL")}
@@ -70,18 +69,20 @@ class GraphWriting(Appending):
         return self._insert("INSERT INTO entity_merge (from_id, into_id, known_us) VALUES (?, ?, ?)", (from_id, into_id, known_us))
 
     def merge_of(self, from_id: int) -> int | None:
-        """The merge that makes this entity part of another, None where there is none."""
+        """Id of the merge of this entity into another; None if there is none."""
         row = self.connection.execute("SELECT id FROM entity_merge WHERE from_id = ? AND until_us IS NULL", (from_id,)).fetchone()
         return row[0] if row else None
 
     def unmerge(self, merge_id: int, until_us: int) -> None:
-        """They are two after all; views before `until_us` go on seeing one. Raises MemoryDirError if that was taken back before."""
+        """They are two entities after all; views before `until_us` still show one. Raises MemoryDirError if the merge was reversed
+        before.
+        """
         sql = "UPDATE entity_merge SET until_us = ? WHERE id = ? AND until_us IS NULL"
         if not self.connection.execute(sql, (until_us, merge_id)).rowcount:
-            raise MemoryDirError(f"merge {merge_id} does not exist or was taken back already")
+            raise MemoryDirError(f"merge {merge_id} does not exist or was reversed already")
 
     def add_mention(self, new: NewMention) -> int:
-        """Note where an entity was seen or spoken of."""
+        """Store where an entity was seen or mentioned."""
         self._allowance.claim(page_budget.relation_pages(0) // 2)
         return self._insert(
             "INSERT INTO mention (entity_id, document_id, moment_id, score, known_us) VALUES (?, ?, ?, ?, ?)",
@@ -89,7 +90,7 @@ class GraphWriting(Appending):
         )
 
     def add_relation(self, new: NewRelation) -> int:
-        """Store an edge with the quotes that it rests on."""
+        """Store a relation with the quotes that are its evidence."""
         self._allowance.claim(page_budget.relation_pages(sum(len(quote.text) for quote in new.quotes)))
         relation_id = self._insert(
             "INSERT INTO relation (type, source_id, target_id, stream_id, t0_us, t1_us, confidence, known_us)"
@@ -112,24 +113,24 @@ class GraphWriting(Appending):
         return relation_id
 
     def end_relation(self, relation_id: int, until_us: int) -> None:
-        """The edge no longer holds; views before `until_us` go on seeing it. Raises MemoryDirError if it ended before."""
+        """The relation is no longer valid; views before `until_us` still show it. Raises MemoryDirError if it ended before."""
         sql = "UPDATE relation SET until_us = max(?, known_us) WHERE id = ? AND until_us IS NULL"
         if not self.connection.execute(sql, (until_us, relation_id)).rowcount:
             raise MemoryDirError(f"relation r{relation_id} does not exist, or it ended or was replaced already")
 
     def drop_relation(self, relation_id: int) -> None:
-        """Remove an edge with its quotes; its ends stay."""
+        """Remove a relation with its quotes; its entities are kept."""
         self._allowance.claim(page_budget.relation_pages(0))
         self.connection.execute("DELETE FROM relation WHERE id = ?", (relation_id,))
 
     def drop_entity(self, entity_id: int) -> None:
-        """Remove an entity with its aliases, merges, mentions, relations and vectors; parts that show it stay."""
+        """Remove an entity with its aliases, merges, mentions, relations and vectors; parts that show it are kept."""
         self._allowance.claim(page_budget.relation_pages(0))
         self._note_erased("entity", entity_id)
         self.connection.execute("DELETE FROM entity WHERE id = ?", (entity_id,))
 
     def replace_relation(self, relation_id: int, new: NewRelation) -> int:
-        """Store a new version; views before `new.known_us` go on seeing the old one."""
+        """Store a new version; views before `new.known_us` still show the old one."""
         self.end_relation(relation_id, new.known_us)
         return self.add_relation(new)
 
@@ -142,7 +143,7 @@ class GraphReading(RowReader):
     def entities(self, *, kind: str | None = None, name: str | None = None, limit: int | None = None) -> list[Entity]:
         """Entities known at the cut-off in the order of their id; `name` also finds an alias, in upper or lower case.
 
-        Of several that were merged it is the surviving one.
+        Merged entities are returned as the one that represents them.
         """
         if name is None:
             of_kind = "" if kind is None else "AND kind = :kind"
@@ -168,7 +169,7 @@ class GraphReading(RowReader):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Relation]:
-        """Relations known at the cut-off that overlap the range, in the order of their beginning; `entity_id` may be either end."""
+        """Relations known at the cut-off that overlap the range, in order of their beginning; `entity_id` may be either end."""
         way = "DESC" if newest_first else "ASC"
         ends = "" if entity_id is None else ids_list(self._cluster(entity_id))
         where = (
@@ -193,12 +194,12 @@ class GraphReading(RowReader):
         return number
 
     def count_entities(self) -> int:
-        """How many entities are known at the cut-off, those that were merged counted as one."""
+        """How many entities are known at the cut-off; merged ones count as one."""
         number: int = self._all("SELECT count(*) FROM entity WHERE known_us <= :as_of")[0][0]
         return number - len(self._survivors())
 
     def _survivors(self) -> dict[int, int]:
-        """Of each entity that was merged as far as is known: the one that stands for it. Read anew when somebody wrote."""
+        """Per merged entity that is known: the entity that represents it. Read again after every write."""
         version: int = self._all("PRAGMA data_version")[0][0]
         if self._merged[0] != version:
             into = dict(
@@ -213,7 +214,7 @@ class GraphReading(RowReader):
         return self._merged[1]
 
     def _cluster(self, entity_id: int) -> list[int]:
-        """All that were merged with it, itself included."""
+        """All entities that were merged with this one, and itself."""
         survivors = self._survivors()
         end = survivors.get(entity_id, entity_id)
         return [end, *(key for key, survivor in survivors.items() if survivor == end)]
@@ -227,7 +228,7 @@ class GraphReading(RowReader):
         return [row[0] for row in self._all(sql, folded=name.casefold())]
 
     def _entities(self, ids: Iterable[int]) -> dict[int, Entity]:
-        """By each of these ids the entity that stands for it; left out where it is not known at the cut-off."""
+        """By id: the entity that represents it, without those that are not known at the cut-off."""
         survivors = self._survivors()
         ends = {key: survivors.get(key, key) for key in ids}
         members: defaultdict[int, list[int]] = defaultdict(list)
@@ -257,7 +258,7 @@ class GraphReading(RowReader):
         )
         ends = self._entities({end for row in rows for end in row[2:4]})
         quotes = defaultdict(list)
-        # A picture or document that is not known yet may not be named, even by a relation that claims to be.
+        # A picture or document that is not known yet must not be named, even by a relation that is known.
         sql = (
             "SELECT v.relation_id, v.quote, v.origin, d.id, m.id FROM relation_evidence v"  # noqa: S608
             " LEFT JOIN document d ON d.id = v.document_id AND d.known_us <= :as_of LEFT JOIN moment m ON m.id = v.moment_id"
@@ -283,7 +284,7 @@ class GraphReading(RowReader):
 
 
 def _end(into: Mapping[int, int], key: int) -> int:
-    """Where the merges lead. Histories of several writers may form a circle: then the entity that was met first stands for it."""
+    """The entity at the end of the merges. Merges of several writers may form a cycle: then the first entity of the cycle represents it."""
     path = [key]
     while (following := into.get(path[-1])) is not None:
         if following in path:
@@ -293,7 +294,7 @@ def _end(into: Mapping[int, int], key: int) -> int:
 
 
 def _one(rows: Sequence[tuple[Any, ...]], aliases: Mapping[int, Sequence[str]]) -> Entity:
-    """Merged entities as one: id and kind of the surviving one, which comes first, and the most complete name."""
+    """Merged entities as one: id and kind of the representing one, which comes first, and the most complete name."""
     key, kind, *_ = rows[0]
     names = [row[2] for row in rows]
     name = max((row[2] for row in rows if row[1] == kind), key=_completeness)
@@ -303,5 +304,5 @@ def _one(rows: Sequence[tuple[Any, ...]], aliases: Mapping[int, Sequence[str]]) 
 
 
 def _completeness(name: str) -> tuple[bool, int, int]:
-    """A name beats a number ("speaker 3"), a full name a first name."""
+    """Sort key: a name is better than a number ("speaker 3"), a full name better than a first name."""
     return not any(letter.isdigit() for letter in name), len(name.split()), len(name)

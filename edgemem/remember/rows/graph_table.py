@@ -1,7 +1,8 @@
-"""The entity graph as one table for SQL that a language model wrote: read-only, bounded, and never past the cut-off.
+"""The entity graph as one table for SQL that a language model wrote: read-only, bounded, and nothing later than the cut-off.
 
-`entity_graph_table` has EGAgent's columns (create_db_entity_graph.py): one row per relation and interval, ends by name. Its day is
-YYYY-MM-DD in UTC where EGAgent writes DAY1; times are its HHMMSScc integers. An interval that goes on after midnight ends at 23595999.
+`entity_graph_table` has EGAgent's columns (create_db_entity_graph.py): one row per relation and interval, with the names of both ends. The
+day is YYYY-MM-DD in UTC, where EGAgent writes DAY1; times are EGAgent's integers HHMMSScc. An interval that continues after midnight ends
+at 23595999.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ _CHECK_STEPS = 1000
 _MOST_CHARS = 4000
 _MOST_VALUE_BYTES = 1 << 20
 _LENGTH = 0
-"""SQLITE_LIMIT_LENGTH: text can be joined to itself again and again until it takes all memory, in few steps."""
+"""SQLITE_LIMIT_LENGTH: a statement could concatenate text with itself until it uses all memory, in few steps."""
 _MOST_JOINS = 8
-"""Signs `||` in a statement where that limit cannot be set, which Python can since 3.11; there is no group_concat then."""
+"""Most `||` in a statement if that limit cannot be set (Python before 3.11); group_concat is then not allowed."""
 _FUNCTION_NAMES = (
     "count sum avg min max total group_concat lower upper length substr substring instr like glob trim ltrim rtrim abs round coalesce"
     " ifnull nullif iif date time datetime strftime julianday row_number rank dense_rank lag lead first_value last_value"
@@ -33,16 +34,16 @@ _DAY_US = 86_400_000_000
 
 
 class Rows(Record, frozen=True):
-    """What a statement brought."""
+    """The result of a statement."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | int | float | None, ...], ...]
     more: bool
-    """There are more rows than were asked for."""
+    """Whether there are more rows than requested."""
 
 
 def _time(column: str) -> str:
-    """HHMMSScc of a time in microseconds, before 1970 too."""
+    """HHMMSScc of a time in microseconds, also before 1970."""
     of_day = f"((({column}) % {_DAY_US} + {_DAY_US}) % {_DAY_US} / 10000)"
     return f"({of_day} / 360000 * 1000000 + {of_day} / 6000 % 60 * 10000 + {of_day} % 6000)"
 
@@ -71,24 +72,24 @@ WHERE r.known_us <= :as_of AND (r.until_us IS NULL OR r.until_us > :as_of) AND s
 
 
 class GraphTableReading(LadderReading):
-    """The part of `View` that runs written SQL."""
+    """The part of `View` that runs SQL statements."""
 
     _secret = ""
-    """Name of the view behind the table. SQLite tells the authorizer through which view a column is read, but a WITH clause may take any
-    name that the statement's author knows; this one changes with every view that is opened."""
+    """Name of the SQL view behind the table. SQLite reports to the authorizer the view through which a column is read, but a WITH clause
+    may use any name that the author of the statement knows. So this name is different for every opened view."""
     _table_version = -1
 
     def select(self, sql: str, *, max_steps: int = 20_000_000, limit: int = 200) -> Rows:
         """Run one SELECT over `entity_graph_table` as it was known at the cut-off; nothing else can be read, and nothing written.
 
-        `max_steps` bounds the work (steps of SQLite's machine: 20 million took 2.5 s on a busy laptop; reading 14,000 relations takes less
-        than half a million). Raises UsageError with what SQLite has to say, for the author to mend it.
+        `max_steps` limits the work (steps of SQLite's virtual machine: 20 million took 2.5 s on a busy laptop; reading 14,000 relations
+        takes less than half a million). Raises UsageError with SQLite's message, so that the author can correct the statement.
         """
         if len(sql) > _MOST_CHARS:
             raise UsageError(f"the statement has {len(sql)} characters: write one with at most {_MOST_CHARS}")
         bound: Callable[[int, int], int] | None = getattr(self._connection, "setlimit", None)
         if bound is None and sql.count("||") > _MOST_JOINS:
-            raise UsageError(f"the statement joins text {sql.count('||')} times: write one that does it at most {_MOST_JOINS} times")
+            raise UsageError(f"the statement has {sql.count('||')} operators ||: write one with at most {_MOST_JOINS}")
         self._make_table()
         before = bound(_LENGTH, _MOST_VALUE_BYTES) if bound else 0
         budget = iter(range(max_steps // _CHECK_STEPS))
@@ -111,7 +112,7 @@ class GraphTableReading(LadderReading):
         return Rows(columns=columns, rows=tuple(rows[:limit]), more=len(rows) > limit)
 
     def _allow(self, action: int, first: str | None, second: str | None, _database: str | None, through: str | None) -> int:
-        """Columns of the table; whatever the view behind it reads; harmless functions."""
+        """Allow columns of the table, everything that the view behind it reads, and harmless functions."""
         inside = through == self._secret
         if action == sqlite3.SQLITE_SELECT:
             allowed = True
@@ -124,7 +125,7 @@ class GraphTableReading(LadderReading):
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     def _make_table(self) -> None:
-        """Views of this connection alone, with the cut-off in them; merged entities by the name they are shown by."""
+        """Create views of this connection only, with the cut-off in them; merged entities have the name of the one that represents them."""
         if not self._secret:
             self._secret = f"graph_{secrets.token_hex(8)}"
             known = _SELECT.replace(":as_of", str(self.as_of_us))
@@ -142,7 +143,7 @@ class GraphTableReading(LadderReading):
 
 
 def _everything(*_: object) -> int:
-    """To take an authorizer away: before Python 3.11 None would forbid all."""
+    """Allows everything; used to remove an authorizer, because before Python 3.11 None forbids everything."""
     return sqlite3.SQLITE_OK
 
 

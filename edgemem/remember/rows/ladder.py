@@ -1,14 +1,15 @@
-"""Relations found from strict to relaxed: the ladder of EGAgent's entity graph search (appendix E), with parameters, not written SQL.
+"""Searches relations with step-by-step relaxed conditions, as EGAgent's entity graph search does (appendix E), with parameters instead of
+SQL text.
 
-    a       source, target and type in the stretch of time
-    b       ... in the whole days (UTC) that it touches
+    a       source, target and type in the time range
+    b       ... in the whole days (UTC) that it overlaps
     c       ... on any day
-    d       names that contain the longest word of the name asked for
-    e       ... whatever the type
-    target  the target alone
+    d       names that contain the longest word of the given name
+    e       ... of any type
+    target  only the target
 
-The first rung with enough relations is taken; none looks past the cut-off of the view. Each rung walks an index from its newest
-relation backwards and stops at the limit, so it costs the same however long the history is.
+The first level with enough relations is used; no level reads past the cut-off of the view. Each level reads an index from its newest
+relation backwards and stops at the limit, so the cost does not depend on the length of the history.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ from edgemem.remember.rows.graph import RELATION_KNOWN, GraphReading
 from edgemem.remember.rows.reading import FOREVER_US, SOONEST_US, ids_list
 from edgemem.remember.rows.text import words
 
-Rung = Literal["a", "b", "c", "d", "e", "target"]
+RelaxationLevel = Literal["a", "b", "c", "d", "e", "target"]
 _DAY_US = 86_400 * US
 _MOST_NAMES = 16
-"""Entities whose names contain a word: those with the shortest names."""
+"""Most entities whose names contain a word: those with the shortest names."""
 _BRANCHES = 200
-"""Walks in one statement; SQLite takes 500."""
+"""Index scans in one statement; SQLite allows 500."""
 _TYPES = (
     "WITH RECURSIVE kinds (type) AS (SELECT min(type) FROM relation UNION ALL"
     " SELECT (SELECT min(r.type) FROM relation r WHERE r.type > kinds.type) FROM kinds WHERE kinds.type IS NOT NULL)"
     " SELECT type FROM kinds WHERE type IS NOT NULL"
 )
-"""Distinct types, one seek of the index each."""
+"""Distinct types, with one index seek each."""
 
 
 class Ladder(Record, frozen=True):
-    """What the ladder found: the rung, and relations in the order of time, the newest ones where there are more than the limit."""
+    """Result of the relaxed search: the level, and relations in time order; the newest ones if there are more than the limit."""
 
-    step: Rung | None
-    """None when no rung has anything."""
+    step: RelaxationLevel | None
+    """None if no level has a relation."""
     relations: tuple[Relation, ...] = ()
 
 
-class _Wanted(NamedTuple):
-    """One rung: ids and types, None = any."""
+class _Conditions(NamedTuple):
+    """The conditions of one level: ids and types, None = any."""
 
     sources: tuple[int, ...] | None
     targets: tuple[int, ...] | None
@@ -67,13 +68,14 @@ class LadderReading(GraphReading):
         min_rows: int = 1,
         limit: int = 50,
     ) -> Ladder:
-        """Relations between entities of these names and aliases, of this type, that overlap the range: from the first rung with `min_rows`.
+        """Relations between entities of these names and aliases, of this type, that overlap the range: from the first level with
+        `min_rows`.
 
-        None for any. Where no rung has so many it is the one that has most. EGAgent's code asks for 4, its paper for any.
+        None = any. If no level has so many, the level with the most is used. EGAgent's code needs 4, its paper any number.
         """
         best = Ladder(step=None)
-        seen: dict[_Wanted, list[int]] = {}
-        for step, wanted in self._rungs(source, target, type, from_us, to_us):
+        seen: dict[_Conditions, list[int]] = {}
+        for step, wanted in self._levels(source, target, type, from_us, to_us):
             if wanted not in seen:
                 seen[wanted] = self._newest(wanted, limit)
                 if len(seen[wanted]) > len(best.relations):
@@ -83,29 +85,29 @@ class LadderReading(GraphReading):
                 break
         return best
 
-    def _rungs(
+    def _levels(
         self, source: str | None, target: str | None, kind: str | None, from_us: int | None, to_us: int | None
-    ) -> Iterator[tuple[Rung, _Wanted]]:
+    ) -> Iterator[tuple[RelaxationLevel, _Conditions]]:
         sources, targets = self._exactly(source), self._exactly(target)
         types = None if kind is None else tuple(row[0] for row in self._all(_TYPES) if row[0].casefold() == kind.casefold())
         low = SOONEST_US if from_us is None else from_us
         high = self.as_of_us if to_us is None else min(to_us, self.as_of_us)
-        yield "a", _Wanted(sources, targets, types, low, high)
+        yield "a", _Conditions(sources, targets, types, low, high)
         low = low if from_us is None else low // _DAY_US * _DAY_US
         high = high if to_us is None else min(high // _DAY_US * _DAY_US + _DAY_US - 1, self.as_of_us)
-        yield "b", _Wanted(sources, targets, types, low, high)
-        yield "c", _Wanted(sources, targets, types, SOONEST_US, self.as_of_us)
+        yield "b", _Conditions(sources, targets, types, low, high)
+        yield "c", _Conditions(sources, targets, types, SOONEST_US, self.as_of_us)
         sources, targets = self._alike(source), self._alike(target)
-        yield "d", _Wanted(sources, targets, types, SOONEST_US, self.as_of_us)
-        yield "e", _Wanted(sources, targets, None, SOONEST_US, self.as_of_us)
+        yield "d", _Conditions(sources, targets, types, SOONEST_US, self.as_of_us)
+        yield "e", _Conditions(sources, targets, None, SOONEST_US, self.as_of_us)
         if target is not None:
-            yield "target", _Wanted(None, targets, None, SOONEST_US, self.as_of_us)
+            yield "target", _Conditions(None, targets, None, SOONEST_US, self.as_of_us)
 
     def _exactly(self, name: str | None) -> tuple[int, ...] | None:
         return None if name is None else self._all_of(self._called(name))
 
     def _alike(self, name: str | None) -> tuple[int, ...] | None:
-        """Entities whose name or alias contains the longest word of this one; of a name without words none."""
+        """Entities whose name or alias contains the longest word of this name; none for a name without words."""
         if name is None:
             return None
         word = max(words(name), key=len, default="")
@@ -119,8 +121,8 @@ class LadderReading(GraphReading):
     def _all_of(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(sorted({member for key in ids for member in self._cluster(key)}))
 
-    def _newest(self, wanted: _Wanted, limit: int) -> list[int]:
-        """Ids of the newest relations that fit."""
+    def _newest(self, wanted: _Conditions, limit: int) -> list[int]:
+        """Ids of the newest relations that satisfy the conditions."""
         if () in (wanted.sources, wanted.targets, wanted.types):
             return []
         longest_us: int = self._all("SELECT dur_us FROM longest WHERE name = 'relation'")[0][0]
@@ -131,7 +133,7 @@ class LadderReading(GraphReading):
             "limit": limit,
         }
         found: list[tuple[int, int]] = []
-        walks = self._walks(wanted)
+        walks = self._scans(wanted)
         for start in range(0, len(walks), _BRANCHES):
             parts = [
                 f"SELECT * FROM (SELECT r.t0_us, r.id FROM relation r INDEXED BY {index} WHERE {where}"  # noqa: S608
@@ -145,8 +147,8 @@ class LadderReading(GraphReading):
     def _types(self) -> tuple[str, ...]:
         return tuple(row[0] for row in self._all(_TYPES))
 
-    def _walks(self, wanted: _Wanted) -> list[tuple[str, str]]:
-        """Index and condition of each walk; within one the index is in the order of time."""
+    def _scans(self, wanted: _Conditions) -> list[tuple[str, str]]:
+        """Index and condition of each index scan; each scan is in time order."""
         typed = [f"r.type = :type{i} AND" for i in range(len(wanted.types or self._types()))]
         if wanted.sources is not None and wanted.targets is not None:
             of_type = "" if wanted.types is None else f"({' OR '.join(kind[:-4] for kind in typed)}) AND"

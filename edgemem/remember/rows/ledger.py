@@ -1,7 +1,7 @@
-"""How many bytes the pictures of each tier take, kept with every change so that all moments never have to be counted.
+"""Bytes of the pictures of each tier. The sums are updated with every change, so that the moments need not be counted.
 
-Equal pictures are stored once and counted once: under the tier of the latest arrival that shows them, and under "pinned" while any
-moment that shows them is pinned. So the sums say what a stage of the eviction can make free.
+Equal pictures are stored and counted once: under the tier of the latest arrival that has them, and under "pinned" while any moment that has
+them is pinned. So the sums show how much a stage of eviction can free.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import msgspec
 PINNED = "pinned"
 _KEY = "ledger/2"
 _LATEST = "(SELECT max(id) FROM moment WHERE blob_id = b.id)"
-"""The index on `blob_id` ends with the id: one seek, however many moments show the picture."""
+"""The index on `blob_id` ends with the id: one seek, even if many moments have the picture."""
 
 
 class Charge(NamedTuple):
-    """What one stored picture counts for."""
+    """How one stored picture is counted."""
 
     tier: str
     size_bytes: int
@@ -29,7 +29,7 @@ class Charge(NamedTuple):
 
 
 class Ledger:
-    """The sums as of one transaction; true for later ones only if it commits."""
+    """The sums within one transaction; valid for later ones only if it commits."""
 
     def __init__(self, connection: sqlite3.Connection, sums: Mapping[str, int]) -> None:
         self._connection = connection
@@ -38,9 +38,9 @@ class Ledger:
 
     @contextmanager
     def changing(self, *blob_ids: int | None, pinned: bool = False) -> Iterator[None]:
-        """Inside, a moment begins or ceases to show these pictures, or its tier or pin changes.
+        """Use it around a change: a moment gets or loses these pictures, or its tier or pin changes.
 
-        `pinned` says that it is pinned or will be: any other moment leaves what is pinned as it is, and pins need not be looked for.
+        `pinned`: whether the moment is or will be pinned. If not, the sum of pinned pictures does not change and is not computed.
         """
         before = [self._charge(blob_id, pinned) for blob_id in blob_ids]
         yield
@@ -49,11 +49,11 @@ class Ledger:
             self._count(self._charge(blob_id, pinned), 1)
 
     def add(self, tier: str, size_bytes: int) -> None:
-        """A picture that no moment showed before."""
+        """Add a picture that no moment had before."""
         self._count(Charge(tier, size_bytes, pinned=False), 1)
 
     def _charge(self, blob_id: int | None, pins: bool) -> Charge | None:
-        """None for a picture that no moment shows."""
+        """How to count a picture; None if no moment has it."""
         if blob_id is None:
             return None
         found = self._connection.execute(
@@ -70,18 +70,18 @@ class Ledger:
                 self.sums[PINNED] += sign * charge.size_bytes
 
     def encoded(self) -> tuple[str, bytes] | None:
-        """The state to keep; None when nothing has changed."""
+        """The state to save; None if nothing has changed."""
         return None if self.sums == self._before else (_KEY, msgspec.msgpack.encode(dict(self.sums)))
 
 
 def load(connection: sqlite3.Connection) -> dict[str, int]:
-    """As the last transaction left the sums; a memory that has none yet is counted once."""
+    """The sums after the last transaction. If a memory has none yet, they are counted once."""
     kept = connection.execute("SELECT value FROM state WHERE key = ?", (_KEY,)).fetchone()
     return msgspec.msgpack.decode(kept[0], type=dict[str, int]) if kept else count(connection)
 
 
 def count(connection: sqlite3.Connection) -> dict[str, int]:
-    """The sums from the pictures themselves."""
+    """Count the sums from the pictures themselves."""
     sums: dict[str, int] = dict(
         connection.execute(f"SELECT m.tier, sum(length(b.data)) FROM blob b JOIN moment m ON m.id = {_LATEST} GROUP BY m.tier")  # noqa: S608
     )

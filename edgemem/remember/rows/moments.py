@@ -1,4 +1,4 @@
-"""Moments: a kept picture with its vectors, its observations and its parts. How it is kept, made smaller, protected, and let go."""
+"""Moments: a kept picture with its vectors, observations and parts. How it is stored, made smaller, protected, and deleted."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from edgemem.remember.rows.parts import PartWriting
 from edgemem.remember.rows.terms import TermWriting
 
 
-class _Shown(NamedTuple):
-    """A moment's picture: what letting it go makes free, which is nothing while another moment shows it too."""
+class _StoredPicture(NamedTuple):
+    """The picture of a moment, and the space that its deletion frees: none while another moment has the same picture."""
 
     blob_id: int | None
     freed_bytes: int
@@ -31,7 +31,7 @@ class MomentWriting(PartWriting, TermWriting):
     _ledger: Ledger
 
     def find_moment(self, new: NewMoment) -> int | None:
-        """Id of this very frame of its stream, if it was kept before."""
+        """Id of the moment of this same frame of its stream, if it was kept before."""
         sql = "SELECT m.id FROM moment m JOIN stream s ON s.id = m.stream_id WHERE s.name = ? AND m.t_us = ? AND m.seq = ?"
         found = self.connection.execute(sql, (new.stream, new.t_us, new.seq)).fetchone()
         return found[0] if found else None
@@ -72,31 +72,31 @@ class MomentWriting(PartWriting, TermWriting):
         return moment_id
 
     def remaining(self, moment_ids: Sequence[int]) -> tuple[int, ...]:
-        """Those of the moments that have not faded, in the order given. An open segment may outlive some of its moments."""
+        """Those of the moments that still exist, in the given order. Moments of an open segment may be deleted before it closes."""
         marks = ",".join(map(str, moment_ids))
         there = {row[0] for row in self.connection.execute(f"SELECT id FROM moment WHERE id IN ({marks})")}  # noqa: S608 - integers
         return tuple(moment_id for moment_id in moment_ids if moment_id in there)
 
     def protect(self, moment_id: int, role: str) -> None:
-        """Keep this moment whatever its age; `role` says why."""
+        """Keep this moment at any age; `role` says why."""
         self._allowance.claim(2)
         self.connection.execute("UPDATE moment SET protected = 1, role = ?, role_us = NULL WHERE id = ?", (role, moment_id))
 
     def unprotect(self, moment_id: int) -> None:
-        """It may fade like others; its role stays. The representative of a segment stays protected."""
+        """It may fade like others; its role is kept. The representative of a segment stays protected."""
         self._allowance.claim(2)
         stands = "EXISTS (SELECT 1 FROM segment WHERE representative_id = moment.id)"
         self.connection.execute(f"UPDATE moment SET protected = 0 WHERE id = ? AND NOT {stands}", (moment_id,))  # noqa: S608
 
     def set_role(self, moment_id: int, role: str, known_us: int | None = None) -> None:
-        """What a moment is to its selector from `known_us` on (default: the newest moment of its stream); views before it see no role."""
+        """Set the role of a moment from `known_us` on (default: the newest moment of its stream); earlier views show no role."""
         self._allowance.claim(2)
         newest = "(SELECT max(t_us) FROM moment n WHERE n.stream_id = moment.stream_id)"
         sql = f"UPDATE moment SET role = ?, role_us = ifnull(?, {newest}) WHERE id = ?"  # noqa: S608 - our own words
         self.connection.execute(sql, (role, known_us, moment_id))
 
     def pin(self, moment_id: int, *, pinned: bool = True) -> None:
-        """The user's own protection, apart from roles. Raises BudgetError when pinned pictures would take more than half of the budget."""
+        """Protection by the user, separate from roles. Raises BudgetError if pinned pictures would take more than half of the budget."""
         found = self._shown(moment_id)
         if found is None or found.pinned == pinned:
             return
@@ -117,7 +117,7 @@ class MomentWriting(PartWriting, TermWriting):
     def drop_moment(self, moment_id: int) -> bool:
         """Remove a moment with its picture (unless another shows the same), vectors and observations.
 
-        False, and nothing is removed, where that does not fit into this transaction, which is full then.
+        False, and nothing is removed, if that does not fit into this transaction, which is then full.
         """
         found = self._shown(moment_id)
         if found is None:
@@ -136,14 +136,14 @@ class MomentWriting(PartWriting, TermWriting):
         return True
 
     def recode_moment(self, moment_id: int, jpeg: bytes, tier: Tier, *, width_px: int, height_px: int, generation: int) -> bool:
-        """Put a smaller picture in place of the old one, and note the tier that it was made for. False as for `drop_moment`."""
+        """Replace the picture by a smaller one, and set the tier that it was made for. False as for `drop_moment`."""
         found = self._shown(moment_id)
         if found is None:
             return True
         if not self._allowance.take(page_budget.dropping_pages(found.freed_bytes, 0) + page_budget.picture_pages(len(jpeg))):
             return False
         blob_id, _ = self._blob(jpeg, generation=generation)
-        if blob_id == found.blob_id:  # the same picture: no trigger takes back the user just counted
+        if blob_id == found.blob_id:  # the same picture: no trigger reduces the number of users that was just increased
             self.connection.execute("UPDATE blob SET refs = refs - 1 WHERE id = ?", (blob_id,))
         with self._ledger.changing(*{found.blob_id, blob_id}, pinned=found.pinned):
             self.connection.execute(
@@ -153,7 +153,7 @@ class MomentWriting(PartWriting, TermWriting):
         return True
 
     def stub_moment(self, moment_id: int) -> bool:
-        """Let the picture go; what was seen in it, its vectors and its documents stay. False as for `drop_moment`."""
+        """Delete the picture; observations, vectors and documents are kept. False as for `drop_moment`."""
         found = self._shown(moment_id)
         if found is None:
             return True
@@ -164,7 +164,7 @@ class MomentWriting(PartWriting, TermWriting):
         return True
 
     def set_tier(self, moment_id: int, tier: Tier) -> None:
-        """Note that a moment reached a tier with its picture as it is."""
+        """Set the tier of a moment without changing its picture."""
         found = self._shown(moment_id)
         if found is None:
             return
@@ -172,8 +172,8 @@ class MomentWriting(PartWriting, TermWriting):
         with self._ledger.changing(found.blob_id, pinned=found.pinned):
             self.connection.execute("UPDATE moment SET tier = ? WHERE id = ?", (tier, moment_id))
 
-    def _shown(self, moment_id: int) -> _Shown | None:
-        """None for a moment that is gone."""
+    def _shown(self, moment_id: int) -> _StoredPicture | None:
+        """The picture of a moment; None if the moment is gone."""
         found = self.connection.execute(
             "SELECT m.blob_id, ifnull(length(b.data), 0), ifnull(b.refs, 0), m.pinned"
             " FROM moment m LEFT JOIN blob b ON b.id = m.blob_id WHERE m.id = ?",
@@ -182,10 +182,10 @@ class MomentWriting(PartWriting, TermWriting):
         if found is None:
             return None
         blob_id, size_bytes, refs, pinned = found
-        return _Shown(blob_id, size_bytes if refs == 1 else 0, pinned == 1)
+        return _StoredPicture(blob_id, size_bytes if refs == 1 else 0, pinned == 1)
 
     def _blob(self, data: bytes, *, generation: int) -> tuple[int, bool]:
-        """Equal pictures are stored once: its id, and whether it is new."""
+        """Store a picture (equal ones once): its id, and whether it is new."""
         blob_id, refs = self.connection.execute(
             "INSERT INTO blob (sha256, refs, generation, data) VALUES (?, 1, ?, ?) ON CONFLICT (sha256) DO UPDATE SET refs = refs + 1"
             " RETURNING id, refs",

@@ -21,7 +21,7 @@ _decoder = msgspec.msgpack.Decoder(list[Packed])
 
 
 def pack(observations: Sequence[Observation], intern: Callable[[str, str], int]) -> list[Packed]:
-    """`intern(kind, name)` gives the id of a term, making it when new."""
+    """Pack observations. `intern(kind, name)` returns the id of a term, which it creates if new."""
     return [
         (
             intern(seen.kind, seen.name),
@@ -34,7 +34,7 @@ def pack(observations: Sequence[Observation], intern: Callable[[str, str], int])
 
 
 def unpack(data: bytes, term: Callable[[int], tuple[str, str]]) -> tuple[Observation, ...]:
-    """`term(id)` gives the kind and the name behind an id."""
+    """Unpack observations. `term(id)` returns the kind and the name of an id."""
     seen = []
     for term_id, score_ppm, colour_id, box in _decoder.decode(data):
         kind, name = term(term_id)

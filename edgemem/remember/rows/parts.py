@@ -1,4 +1,4 @@
-"""Parts of moments and documents (objects, faces, voices) and the vectors by which entities are known again."""
+"""Parts of moments and documents (objects, faces, voices) and the vectors by which entities are recognised."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from edgemem.records import Box, Entity, Vector
 from edgemem.remember.disk import page_budget
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.entries import NewPart
-from edgemem.remember.results import EntityHit, Part, PartHit
+from edgemem.remember.results import EntityHit, PartHit, StoredPart
 from edgemem.remember.rows.appending import Appending
 from edgemem.remember.rows.graph import GraphReading
 from edgemem.remember.rows.reading import FOREVER_US, KNOWN, SOONEST_US, ids_list
@@ -18,13 +18,13 @@ from edgemem.remember.vectors.search import Holds, SpaceReader
 
 _BOX = struct.Struct(">4H")
 _U16 = 65535
-_GENEROUS = (4, 64)
-"""Vectors looked at for each that is asked for, before all that are known at the cut-off are named."""
+_OVERSAMPLING = (4, 64)
+"""How many vectors per requested one are read first; only if too few are known at the cut-off, all known ones are listed first."""
 _STREAM = "ifnull(m.stream_id, d.stream_id)"
 _BEGINS = "ifnull(m.t_us, d.t0_us) + p.start_us"
 _ENDS = "ifnull(m.t_us, d.t0_us) + p.start_us + ifnull(p.dur_us, ifnull(d.t1_us - d.t0_us, 0))"
 _PART_KNOWN = f"CASE WHEN p.moment_id IS NULL THEN {KNOWN} ELSE m.t_us <= :as_of AND {_ENDS} <= :as_of END"
-"""A part is known with its owner; of a moment it must have ended too."""
+"""A part is known when its owner is; a part of a moment must also have ended."""
 _FROM = "FROM part p LEFT JOIN moment m ON m.id = p.moment_id LEFT JOIN document d ON d.id = p.document_id"
 
 
@@ -34,8 +34,8 @@ class PartWriting(Appending):
     def add_part(self, new: NewPart) -> int:
         """Store a part with its vectors.
 
-        Raises UsageError unless it belongs to one moment or one document, MemoryDirError where that is gone, EngineError for a space that
-        does not hold parts, BudgetError where it is too much for the budget.
+        Raises UsageError unless it belongs to one moment or one document, MemoryDirError if that is gone, EngineError for a space that is
+        not for parts, BudgetError if it does not fit into the budget.
         """
         t_us, stream_id = self._owner(new)
         start_us = 0 if new.t0_us is None else new.t0_us - t_us
@@ -52,7 +52,7 @@ class PartWriting(Appending):
         return part_id
 
     def _owner(self, new: NewPart) -> tuple[int, int]:
-        """Beginning and stream of what the part belongs to."""
+        """Beginning and stream of the owner of the part."""
         if (new.moment_id is None) == (new.document_id is None):
             raise UsageError("a part belongs to one moment or to one document")
         sql, key = (
@@ -63,32 +63,32 @@ class PartWriting(Appending):
         found = self.connection.execute(sql, (key,)).fetchone()
         if found is None:
             owner = f"m{new.moment_id}" if new.document_id is None else f"d{new.document_id}"
-            raise MemoryDirError(f"a part cannot be kept: {owner} is not there any more")
+            raise MemoryDirError(f"a part cannot be stored: {owner} does not exist any more")
         return found[0], found[1]
 
     def set_entity_vector(self, entity_id: int, space: str, vector: Vector) -> None:
-        """The vector by which `View.nearest_entities` knows this entity again; it takes the place of an earlier one of that space.
+        """Set the vector by which `View.nearest_entities` finds this entity; it replaces an earlier one of that space.
 
-        It has no time of its own: views that know the entity find it by its latest vector. Raises EngineError for a space that does not
-        hold entities, MemoryDirError for an entity that is gone.
+        The vector has no time: views that know the entity find it by its latest vector. Raises EngineError for a space that is not for
+        entities, MemoryDirError for an entity that is gone.
         """
         if not self.connection.execute("SELECT 1 FROM entity WHERE id = ?", (entity_id,)).fetchone():
-            raise MemoryDirError(f"entity {entity_id} is not there any more")
+            raise MemoryDirError(f"entity {entity_id} does not exist any more")
         self._allowance.claim(page_budget.part_pages(2 * vector.size))
         self._replace_vector("entity", space, vector, entity_id)
 
     def drop_entity_vectors(self, entity_id: int) -> None:
-        """No search by vector finds this entity until it gets another vector."""
+        """Delete the vectors of this entity: no vector search finds it until it gets another one."""
         self._allowance.claim(page_budget.part_pages(0))
         self._drop_vectors("entity", entity_id)
 
     def _note_parts_erased(self, owner: str, owner_id: int) -> None:
-        """Call before a moment or document goes, which takes its parts along; `owner` is the column that names it."""
+        """Call before a moment or document is deleted with its parts; `owner` is the column with its id."""
         for (part_id,) in self.connection.execute(f"SELECT id FROM part WHERE {owner} = ?", (owner_id,)).fetchall():  # noqa: S608
             self._note_erased("part", part_id)
 
     def _parts_pages(self, owner: str, owner_id: int) -> int:
-        """Pages touched when the parts of a moment or document go."""
+        """Pages that change when the parts of a moment or document are deleted."""
         number: int = self.connection.execute(f"SELECT count(*) FROM part WHERE {owner} = ?", (owner_id,)).fetchone()[0]  # noqa: S608
         return number * page_budget.part_pages(0)
 
@@ -107,8 +107,8 @@ class PartReading(GraphReading):
         to_us: int | None = None,
         stream: str | None = None,
         limit: int | None = None,
-    ) -> list[Part]:
-        """Parts known at the cut-off in the order of time: of a moment, of a document, of an entity (all its names), or all."""
+    ) -> list[StoredPart]:
+        """Parts known at the cut-off in time order: of a moment, of a document, of an entity (all its names), or all."""
         where = f"{_BEGINS} <= :to_us AND {_ENDS} >= :from_us"
         where += "" if moment_id is None else " AND p.moment_id = :moment_id"
         where += "" if document_id is None else " AND p.document_id = :document_id"
@@ -135,9 +135,9 @@ class PartReading(GraphReading):
         to_us: int | None = None,
         stream: str | None = None,
     ) -> list[PartHit]:
-        """The `k` parts whose vectors are closest to `vector`, a unit vector of that space, best first.
+        """The `k` parts with the vectors nearest to `vector`, a unit vector of that space, best first.
 
-        Empty for a space that is unknown or holds no parts.
+        Empty for a space that is unknown or not for parts.
         """
         reader = self._space_of("part", space)
         if reader is None or k <= 0:
@@ -147,7 +147,7 @@ class PartReading(GraphReading):
         of_kind = "" if kind is None else "AND p.kind = :kind"
         in_range = f"{_BEGINS} BETWEEN :low AND :high" + ("" if stream is None else f" AND {_STREAM} = :stream_id")
         bound = {"kind": kind, "low": low_us, "high": high_us, "stream_id": stream_id}
-        for wanted in (*(k * times for times in _GENEROUS), None):
+        for wanted in (*(k * times for times in _OVERSAMPLING), None):
             sql = f"SELECT p.id {_FROM} WHERE {_PART_KNOWN} AND {in_range} {of_kind}"
             among = [row[0] for row in self._all(sql, **bound)] if wanted is None else None
             limit = k if wanted is None else wanted
@@ -160,14 +160,14 @@ class PartReading(GraphReading):
         return hits[:k]
 
     def nearest_entities(self, space: str, vector: Vector, k: int) -> list[EntityHit]:
-        """The `k` entities whose vectors are closest to `vector`, a unit vector of that space, best first; merged ones come once.
+        """The `k` entities with the vectors nearest to `vector`, a unit vector of that space, best first; merged ones are returned once.
 
-        Empty for a space that is unknown or holds no entities.
+        Empty for a space that is unknown or not for entities.
         """
         reader = self._space_of("entity", space)
         if reader is None or k <= 0:
             return []
-        for wanted in (*(k * times for times in _GENEROUS), None):
+        for wanted in (*(k * times for times in _OVERSAMPLING), None):
             known = "SELECT id FROM entity WHERE known_us <= :as_of"
             among = [row[0] for row in self._all(known)] if wanted is None else None
             limit = len(among) if among is not None else wanted or k
@@ -182,7 +182,7 @@ class PartReading(GraphReading):
                 break
         return list(hits.values())[:k]
 
-    def _parts(self, where: str, **values: object) -> list[Part]:
+    def _parts(self, where: str, **values: object) -> list[StoredPart]:
         rows = self._all(
             f"SELECT p.id, p.kind, p.moment_id, p.document_id, {_STREAM}, {_BEGINS}, {_ENDS}, p.score, p.box,"
             f" p.entity_id {_FROM} WHERE {_PART_KNOWN} AND {where}",
@@ -196,8 +196,8 @@ class PartReading(GraphReading):
         return reader if reader is not None and reader.space.holds == holds else None
 
 
-def _part(row: tuple[Any, ...], stream: str, entity: Entity | None) -> Part:
-    return Part(
+def _part(row: tuple[Any, ...], stream: str, entity: Entity | None) -> StoredPart:
+    return StoredPart(
         id=row[0],
         kind=row[1],
         moment_id=row[2],

@@ -1,4 +1,4 @@
-"""How a view reads: the read-only connection, the cut-off in every statement, rows into records."""
+"""The base of a view: the read-only connection, the cut-off in every statement, and the conversion of rows to records."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from edgemem.remember.vectors.resident import ResidentReader
 from edgemem.remember.vectors.search import SpaceReader, space_row
 
 FOREVER_US = 2**63 - 1
-"""Cut-off of a view that sees everything."""
+"""Cut-off of a view that shows everything."""
 SOONEST_US = -(2**63)
 
-# A role given later is known from then on; that a moment represents a segment, when the segment is.
+# A role that was set later is known from then on; the role "representative" is known when its segment is.
 _ROLE = (
     "CASE WHEN m.role_us > :as_of OR m.role = 'representative' AND"
     " NOT EXISTS (SELECT 1 FROM segment g WHERE g.representative_id = m.id AND g.t1_us <= :as_of)"
@@ -38,14 +38,14 @@ _DOCUMENT = (
     "SELECT d.id, d.kind, d.text, d.stream_id, d.t0_us, d.t1_us, d.offset_us, d.known_us, d.origin, d.segment_id, d.moment_id"
     " FROM document d"
 )
-# A view never says that a document will be replaced: `until_us` of what it shows lies after the cut-off.
+# A view does not show that a document will be replaced later: `until_us` of what it shows is after the cut-off.
 KNOWN = "d.known_us <= :as_of AND (d.until_us IS NULL OR d.until_us > :as_of)"
 
 
 _MOST_TERMS = 50_000
-"""Names that a view remembers: a few MB."""
+"""Most names that a view caches: a few MB."""
 _FEW = 1000
-"""Moments whose packed observations are read faster (about 10 us each) than the postings of one common name."""
+"""Up to this many moments, their packed observations (about 10 us each) are read faster than the postings of one common name."""
 
 
 class RowReader:
@@ -64,7 +64,7 @@ class RowReader:
 
     @property
     def encrypted(self) -> bool:
-        """Whether the memory is encrypted on the disk."""
+        """Whether the memory is encrypted on disk."""
         return database.is_cipher(self._connection)
 
     def _all(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
@@ -72,7 +72,7 @@ class RowReader:
             return self._connection.execute(sql, {"as_of": self.as_of_us, **values}).fetchall()
 
     def _range(self, from_us: int | None, to_us: int | None, stream: str | None) -> dict[str, int]:
-        """Bound values of a time range cut at the cut-off, and of `in_stream`."""
+        """Values of an SQL statement for a time range, limited by the cut-off, and for `in_stream`."""
         return {
             "from_us": SOONEST_US if from_us is None else from_us,
             "to_us": self.as_of_us if to_us is None else min(to_us, self.as_of_us),
@@ -80,7 +80,7 @@ class RowReader:
         }
 
     def _stream_id(self, name: str | None) -> int:
-        """0, which no stream has, for none and for an unknown one."""
+        """Id of a stream; 0, which no stream has, for None and for an unknown name."""
         if name is None:
             return 0
         found = self._all("SELECT id FROM stream WHERE name = :name", name=name)
@@ -92,7 +92,7 @@ class RowReader:
         return self._stream_names[stream_id]
 
     def _term(self, term_id: int) -> tuple[str, str]:
-        """Kind and name behind an interned id. Raises KeyError where it went with the last moment that carried it."""
+        """Kind and name of an interned id. Raises KeyError if it was deleted with the last moment that had it."""
         if term_id not in self._terms:
             if len(self._terms) >= _MOST_TERMS:
                 self._terms.clear()
@@ -115,9 +115,9 @@ class RowReader:
         in_this_stream: str,
         values: Mapping[str, int],
     ) -> dict[int, list[tuple[int, int, int, int, int]]] | None:
-        """Postings by term, best first, read from the moments themselves when these are few; None when they are many.
+        """Postings by term, best first, read from the moments themselves if these are few; None if they are many.
 
-        The postings of a common name are scanned whole to find those of a short time: 33 ms a name among 100,000 moments.
+        To find the postings of a short time, all postings of a common name must be read: 33 ms per name with 100,000 moments.
         """
         condition = f"m.t_us BETWEEN :from_us AND :to_us {in_this_stream}"
         few = self._all(f"SELECT m.id FROM moment m WHERE {condition} LIMIT {_FEW + 1}", **values)  # noqa: S608
@@ -134,7 +134,7 @@ class RowReader:
         return rows
 
     def _hidden_counts(self) -> Counter[int]:
-        """By term, how many moments after the cut-off carry it. Kept for the view: another one has another cut-off."""
+        """By term: how many moments after the cut-off have it. Cached for this view, because another view has another cut-off."""
         newest = self._all("SELECT max(t_us) FROM moment")[0][0]
         if newest is None or newest <= self.as_of_us:
             return Counter()
@@ -206,7 +206,7 @@ class RowReader:
         to_us: int | None,
         stream: str | None,
     ) -> tuple[str, dict[str, object]]:
-        """A condition on the table `d` and its bound values: documents that overlap the range and are known."""
+        """SQL condition on the table `d`, with its values: documents that overlap the range and are known."""
         values: dict[str, object] = {**self._range(from_us, None, stream), "to_us": FOREVER_US if to_us is None else to_us}
         of_kind = ""
         if kinds is not None:
@@ -216,21 +216,21 @@ class RowReader:
 
 
 def in_stream(table: str, stream: str | None) -> str:
-    """A condition that keeps one stream, where one is asked for."""
+    """SQL condition for one stream, if one is given."""
     return "" if stream is None else f"AND {table}.stream_id = :stream_id"
 
 
 def ids_list(ids: Sequence[int]) -> str:
-    """Ids as SQL; integers by construction."""
+    """Ids as an SQL list; they are always integers."""
     return "(" + ",".join(str(int(i)) for i in ids) + ")"
 
 
 def connect(directory: Path) -> sqlite3.Connection:
-    """A connection that cannot write, with the configured key. In a directory that cannot be written it reads the database as it stands."""
+    """A connection that cannot write, with the configured key. In a read-only directory it reads the database file as it is."""
     try:
         return _probe(directory, "ro")
     except database.errors("OperationalError") as error:
-        # WAL needs its shared-memory file; where that cannot be made, no writer can be at work either.
+        # WAL needs its shared-memory file; if that cannot be created, no writer can be active either.
         if not any(sign in str(error) for sign in ("unable to open", "readonly")):
             raise
         wal = directory / f"{schema.DATABASE}-wal"

@@ -1,4 +1,4 @@
-"""The steps that date anew what `anchor.note` noted, so that a capped memory keeps below its cap while a whole boot moves."""
+"""The steps that correct the dates noted by `anchor.note`, so that a memory stays below its cap while a whole boot moves."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from edgemem.remember.rows.transaction import Transaction
 
 _WINDOW = 64
-"""Rows that one step looks at."""
+"""Rows in one step."""
 _TOGETHER = 2048
-"""Moments whose postings move together: some megabytes of keys."""
+"""Most moments whose postings move together: some megabytes of keys."""
 _MOMENTS = "SELECT id FROM moment WHERE stream_id = ? AND t_us BETWEEN ? AND ? AND id > ? AND id <= ? ORDER BY id LIMIT ?"
 _Key = tuple[int, int, int, int]
-"""Of a posting: term, score (negative, for the best comes first), moment, ordinal."""
+"""Key of a posting: term, score (negative, so that the best comes first), moment, ordinal."""
 _BEGINS = {"moment": "t_us", "segment": "t0_us", "document": "t0_us", "relation": "t0_us"}
-"""What lies on a stream, and when it begins."""
+"""Tables with rows of a stream, and their column for the beginning."""
 
 _LIES = "{0}.stream_id = :stream AND {0}.{1} BETWEEN :low AND :high"
 _WRITTEN, _SEEN = _LIES.format("o", "t0_us"), _LIES.format("o", "t_us")
@@ -53,7 +53,8 @@ _CLOCK_TIMES = {
     "document": (("known_us", "until_us"), _VERSION.format("document")),
     "relation": (("known_us", "until_us"), _VERSION.format("relation")),
 }
-"""When something was asked, became known or was replaced, and of which rows: those in the runs, and those about them."""
+"""Columns with the time at which something was asked, became known or was replaced, and the rows to correct: those in the runs, and those
+about them."""
 
 _PAGES = {
     "moment": "4",
@@ -61,16 +62,16 @@ _PAGES = {
     "document": "6 + (length(CAST(text AS BLOB)) + length(CAST(squeezed AS BLOB))) / 4000",
     "relation": "12",
 }
-"""Pages that change with a row: its own, and those of its indexes at the old and the new place."""
+"""Pages that change with a row: its own, and those of its indexes at the old and the new position."""
 
 
 class Redating:
-    """The steps of what is noted (`Step`): True while more is left. Where one was interrupted the next goes on."""
+    """The steps of the noted work (`Step`): True while there is more. After an interruption the next step continues."""
 
     def __init__(self) -> None:
         self._keys: list[_Key] = []
         self._of: tuple[int, int] = (0, 0)
-        """The postings of the moments from after the first of these ids up to the second."""
+        """The range of moment ids (after the first, up to the second) whose postings are loaded."""
 
     def __call__(self, tx: Transaction) -> bool:
         due = anchor.noted(tx.connection)
@@ -89,9 +90,9 @@ class Redating:
         return False
 
     def _move_postings(self, run: Run, tx: Transaction, due: Note) -> bool:
-        """Some postings, which carry the time of their moment.
+        """Move some postings, which contain the time of their moment.
 
-        Those of many moments in the order of their key: each page is then written once for all of them instead of once with each.
+        The postings of many moments are moved in order of their key: each page is then written once instead of once per moment.
         """
         tx.redated = True
         here, upto, *done = due.after or (0, 0)
@@ -111,7 +112,7 @@ class Redating:
 
 
 def _put_table_right(table: str, tx: Transaction, due: Note) -> bool:
-    """Times from the wrong clock, of some rows, by their ids."""
+    """Correct times from the wrong clock in some rows, in order of their ids."""
     columns, which = _CLOCK_TIMES[table]
     wrong = " OR ".join(f"x.{column} BETWEEN :low AND :high" for column in columns)
     found = tx.connection.execute(
@@ -128,7 +129,7 @@ def _put_table_right(table: str, tx: Transaction, due: Note) -> bool:
 
 
 def _move_run(run: Run, tx: Transaction, due: Note) -> bool:
-    """Some of what begins in the run, from its far end, with when it came up in answers."""
+    """Move some rows that begin in the run, from its end, together with their times in the evidence of answers."""
     tx.redated = True
     found = _next(tx.connection, due, run)
     for at_us, place, row_id in found:
@@ -141,7 +142,7 @@ def _move_run(run: Run, tx: Transaction, due: Note) -> bool:
 
 
 def _next(connection: sqlite3.Connection, due: Note, run: Run) -> list[tuple[int, int, int]]:
-    """Time, place in `_BEGINS` and id of what comes next. What moved stands beyond it, so none is met twice."""
+    """Time, position in `_BEGINS` and id of the next rows. Rows that moved are beyond the current position, so none is moved twice."""
     grows = run.by_us > 0
     way, beyond = ("DESC", "<") if grows else ("ASC", ">")
     at_us, place, row_id = due.after or ((run.high_us + 1, 0, 0) if grows else (run.low_us - 1, 0, 0))
@@ -172,7 +173,7 @@ def _pages(connection: sqlite3.Connection, table: str, row_id: int) -> int:
 
 
 def _move(connection: sqlite3.Connection, by_us: int, table: str, row_id: int) -> None:
-    """One row, and what stands beside it."""
+    """Move one row, and the rows that belong to it."""
     columns = (_BEGINS[table],) if table == "moment" else ("t0_us", "t1_us")
     changed = ", ".join(f"{column} = {column} + :by" for column in columns)
     connection.execute(f"UPDATE {table} SET {changed} WHERE id = :id", {"by": by_us, "id": row_id})  # noqa: S608 - our own names
@@ -181,7 +182,7 @@ def _move(connection: sqlite3.Connection, by_us: int, table: str, row_id: int) -
 
 
 def _postings(connection: sqlite3.Connection, moments: tuple[int, ...]) -> list[_Key]:
-    """What names the postings of these moments, in the order in which they lie."""
+    """Keys of the postings of these moments, in the order of storage."""
     seen = connection.execute(f"SELECT moment_id, data FROM observation WHERE moment_id IN ({_MOMENTS})", (*moments, _TOGETHER))  # noqa: S608
     return sorted(
         (term_id, -score_ppm, moment_id, ordinal)

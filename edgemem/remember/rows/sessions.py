@@ -1,6 +1,6 @@
-"""Questions as they were answered, step by step: written when an answer is given, read to tell why it was given.
+"""Sessions: questions with their answers, step by step. Written when an answer is given, read to explain it.
 
-A session quotes what the memory holds, so it lives no longer than that: whatever of it is forgotten takes the session along.
+A session quotes data of the memory: when any of that data is forgotten, the session is deleted too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from edgemem.remember.rows.reading import RowReader, ids_list
 from edgemem.remember.rows.writing import Writing
 
 _CALL_BYTES = 200
-"""Of a call beside its request, its reply and its log-probabilities."""
+"""Estimated bytes of a call without its request, reply and log-probabilities."""
 _ID = re.compile(r"([mdsru])(\d{1,18})")
 _QUOTED_ID = re.compile(r'"([mdsru]\d{1,18})"')
 _PLACES = {
@@ -35,18 +35,18 @@ _HEAD = (
     " FROM session WHERE asked_us <= :as_of AND "
 )
 _CALL = ("step", "task", "model", "request", "reply", "finish", "tokens_in", "tokens_out", "ms", "usd", "error", "logprobs")
-"""Columns of `call`, named as the fields of `NewCall`."""
-TOO_LARGE = "not every step of this answer was kept: the budget has no room for them"
+"""Columns of `call`, with the names of the fields of `NewCall`."""
+TOO_LARGE = "not every step of this answer was stored: the budget has no space for them"
 
 
 class SessionWriting(Writing):
     """The part of `Transaction` that writes sessions."""
 
     def add_session(self, new: NewSession) -> int:
-        """Store how a question was answered. `evidence` is all that came up; ids in the results of steps are noted as well.
+        """Store a question with its answer and steps. `evidence` is everything that was found; ids in the results of steps are stored too.
 
-        Prompts are left out, then steps, and a note says so, where the budget has no room for them. Raises MemoryDirError when something
-        that came up was forgotten meanwhile, for the answer may quote it.
+        If the budget has no space, prompts are left out, then steps, and a note says so. Raises MemoryDirError if some of the evidence was
+        forgotten in the meantime, because the answer may quote it.
         """
         came_up = _came_up(new)
         self._refuse_forgotten(came_up)
@@ -93,7 +93,7 @@ class SessionWriting(Writing):
         return session_id
 
     def drop_session(self, session_id: int) -> bool:
-        """Remove a session with all its steps. False where that does not fit into this transaction, which is full then."""
+        """Remove a session with all its steps. False if that does not fit into this transaction, which is then full."""
         found = self.connection.execute("SELECT bytes FROM session WHERE id = ?", (session_id,)).fetchone()
         if found:
             if not self._allowance.take(page_budget.session_pages(found[0], 0)):
@@ -102,29 +102,29 @@ class SessionWriting(Writing):
         return True
 
     def drop_sessions_about(self, kind: str, ids: Iterable[int]) -> bool:
-        """Remove the sessions in which one of these moments ("m"), documents ("d"), segments ("s") or relations ("r") came up.
+        """Remove the sessions that have one of these moments ("m"), documents ("d"), segments ("s") or relations ("r") as evidence.
 
-        False where not all of them fit into this transaction, which is full then.
+        False if not all of them fit into this transaction, which is then full.
         """
         sql = f"SELECT DISTINCT session_id FROM session_evidence WHERE kind = ? AND ref_id IN {ids_list(list(ids))}"  # noqa: S608 - integers
         return all(self.drop_session(session_id) for (session_id,) in self.connection.execute(sql, (kind,)).fetchall())
 
     def _place(self, kind: str, ref_id: int) -> tuple[Any, ...]:
-        """Stream and time of what came up, kept because it may fade before it is forgotten."""
+        """Stream and time of a piece of evidence; stored because the evidence may be evicted before it is forgotten."""
         return self.connection.execute(_PLACES[kind], (ref_id,)).fetchone() or (None, None, None)
 
     def _refuse_forgotten(self, came_up: Iterable[tuple[str, int]]) -> None:
         for kind, ref_id in came_up:
             sql = "SELECT 1 FROM tombstone WHERE kind = ? AND ? BETWEEN first_id AND last_id"
             if self.connection.execute(sql, (_KINDS[kind], ref_id)).fetchone():
-                raise MemoryDirError(f"this answer is not kept: {kind}{ref_id}, which came up in it, was forgotten meanwhile")
+                raise MemoryDirError(f"this answer is not stored: {kind}{ref_id}, a part of its evidence, was forgotten in the meantime")
 
 
 class SessionReading(RowReader):
     """The part of `View` that reads sessions."""
 
     def sessions(self, limit: int | None = None) -> list[SessionHead]:
-        """What was asked until the cut-off and what was answered, newest first."""
+        """Questions up to the cut-off with their answers, newest first."""
         rows = self._all(f"{_HEAD} 1 ORDER BY id DESC LIMIT :limit", limit=-1 if limit is None else limit)
         return [SessionHead(id=row[0], **_fields(row)) for row in rows]
 
@@ -152,12 +152,12 @@ def _fields(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def renumbered(text: str, ids: Mapping[str, Mapping[int, int]]) -> str:
-    """JSON of a step with other ids in the place of those it quotes; 0 for what has none."""
+    """JSON of a step with new ids instead of those that it quotes; 0 for ids without a new one."""
     return _QUOTED_ID.sub(lambda found: f'"{found[1][0]}{ids[found[1][0]].get(int(found[1][1:]), 0)}"', text)
 
 
 def renumbered_request(request: bytes, ids: Mapping[str, Mapping[int, int]]) -> bytes:
-    """A request of a call with other ids, likewise; as it is where it is no MessagePack."""
+    """The same for the request of a call; unchanged if it is no MessagePack."""
 
     def changed(item: object) -> object:
         if isinstance(item, str):
@@ -173,7 +173,7 @@ def renumbered_request(request: bytes, ids: Mapping[str, Mapping[int, int]]) -> 
 
 
 def _came_up(new: NewSession) -> list[tuple[str, int]]:
-    """Kinds and ids, each once; an utterance is a document."""
+    """Kinds and ids of the evidence, each once; an utterance is a document."""
     named = [*new.evidence, *(found for step in new.steps for found in _QUOTED_ID.findall(step.result_json))]
     named += [found for call in new.calls for text in strings(call.request) for found in (text, *_QUOTED_ID.findall(text))]
     parts = [match.groups() for name in named if (match := _ID.fullmatch(name))]
@@ -188,7 +188,7 @@ def _weight(new: NewSession) -> int:
 
 
 def strings(request: bytes) -> list[str]:
-    """Every string in a request, keys left out; what is no MessagePack counts as one text."""
+    """Every string in a request, without keys; a request that is no MessagePack counts as one text."""
     try:
         pending = [msgspec.msgpack.decode(request)] if request else []
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""Names of what was seen: each stored once, with how many moments carry it. What none carries any more goes."""
+"""Names of observations: each is stored once, with the number of moments that have it. Names that no moment has any more are deleted."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from edgemem.remember.rows.appending import Appending
 from edgemem.remember.rows.reading import ids_list
 
 _TERMS = 256
-"""Words looked up and deleted at a time; each may lie on a page of its own in the table and in its index."""
+"""Names that are looked up and deleted together; each may be on a separate page of the table and of its index."""
 _NO_KIND = "gone"
-"""Kind of the newest term once no moment carries it."""
+"""Kind of the newest term when no moment has it any more."""
 _UNUSED = f"moments = 0 AND kind NOT IN ('{packing.COLOUR_WORD}', '{_NO_KIND}')"
 
 
@@ -46,7 +46,7 @@ class TermWriting(Appending):
         )
 
     def settle_terms(self) -> None:
-        """Write how many moments carry each term. What none carries any more goes: words read off signs would fill the smallest disk."""
+        """Write how many moments have each term, and delete terms that none has: otherwise text in pictures would fill a small disk."""
         changed = [(count, term_id) for term_id, count in self._counts.items() if count]
         if changed:
             self.connection.executemany("UPDATE term SET moments = moments + ? WHERE id = ?", changed)
@@ -56,14 +56,14 @@ class TermWriting(Appending):
         self._counts.clear()
 
     def drop_unused_terms(self) -> bool:
-        """Some terms that no moment carries, as earlier versions left them; True while more may be there."""
+        """Delete some terms that no moment has; earlier versions left such terms. True while there may be more."""
         if not self._allowance.take(_TERMS // 2):
             return True
         some = f"id IN (SELECT id FROM term WHERE {_UNUSED} LIMIT {_TERMS})"  # noqa: S608 - our own words
         return self._drop_terms(some) == _TERMS
 
     def _drop_terms(self, which: str) -> int:
-        """Those of them that no moment carries. The newest only loses its name: its id would be given again, and views remember ids."""
+        """Delete those that no moment has. The newest only loses its name: its id would be used again, and views cache ids."""
         found = self.connection.execute(f"SELECT id, kind, name FROM term WHERE {which} AND {_UNUSED}").fetchall()  # noqa: S608
         if not found:
             return 0

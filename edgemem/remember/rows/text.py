@@ -1,4 +1,4 @@
-"""Full-text search: a free question becomes FTS5 expressions, never the other way round."""
+"""Full-text search: converts a question to FTS5 expressions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 _MOST_WORDS = 24
-"""Of a very long question the first distinct words count."""
+"""Most words of a question; of a longer one only the first distinct words are used."""
 _LEAST_LETTERS = 4
-"""Shorter beginnings and runs match too much by chance."""
+"""Least length of a beginning or of joined words; shorter ones match too much by chance."""
 _LONGEST_RUN = 4
 _RUN_WEIGHT = 3.0
-"""A run is two words and their neighbourhood: at 2 one stem in a small memory still outweighed it."""
+"""Weight of joined words: they match two words and that they are neighbours. With 2, one stem in a small memory had a larger weight."""
 _SNIPPET_WORDS = 24
 
 _STOP_WORDS = (
@@ -26,30 +26,30 @@ _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words in order."""
+    """The words of a text in order, in lower case."""
     return _WORD.findall(text.casefold())
 
 
 def squeeze(text: str) -> str:
-    """Letters and digits only, lower case, line by line: "EXIT C" and "EXITC" become the same."""
+    """Letters and digits only, in lower case, line by line: "EXIT C" and "EXITC" become equal."""
     return "\n".join(filter(None, ("".join(words(line)) for line in text.splitlines())))
 
 
 class TextReader(NamedTuple):
-    """One way to read a query: an FTS5 expression over a table, and the weight of a match."""
+    """One form of a query: an FTS5 expression over a table, and the weight of a match."""
 
     table: str
     expression: str
     weight: float
     adds: bool
-    """Whether it also counts for documents that an earlier reading found."""
+    """Whether it also counts for documents that an earlier form found."""
 
 
-def readings(query: str) -> list[TextReader]:
-    """By word stems; by neighbouring words run together, which are rarely there by chance; by squeezed words; by word beginnings."""
+def query_forms(query: str) -> list[TextReader]:
+    """The forms of a query: word stems; neighbouring words joined, which rarely match by chance; words without spaces; word beginnings."""
     spoken = words(query)
     content = (list(dict.fromkeys(word for word in spoken if word not in _STOP)) or list(dict.fromkeys(spoken)))[:_MOST_WORDS]
-    # "Gate A": a letter alone may be a name, though "a" is a stop word.
+    # "Gate A": a single letter may be a name, though "a" is a stop word.
     neighbours = [word for word in spoken if word not in _STOP or len(word) == 1][:_MOST_WORDS]
     long = [word for word in content if len(word) >= _LEAST_LETTERS]
     return [
@@ -65,18 +65,18 @@ def readings(query: str) -> list[TextReader]:
 
 
 def _any(terms: Sequence[str], suffix: str = "") -> str:
-    """Quoted, so that nothing in a question is FTS5 syntax."""
+    """Any of these terms, quoted, so that nothing in a question is FTS5 syntax."""
     return " OR ".join(f'"{term}"{suffix}' for term in terms)
 
 
 def _runs(neighbours: Sequence[str]) -> list[str]:
-    """Two to four neighbouring words without the space between them, as OCR reads them."""
+    """Two to four neighbouring words without spaces, as OCR may read them."""
     runs = ("".join(neighbours[start : start + size]) for size in range(2, _LONGEST_RUN + 1) for start in range(len(neighbours) - size + 1))
     return list(dict.fromkeys(run for run in runs if len(run) >= _LEAST_LETTERS))
 
 
 def bound_merges(connection: sqlite3.Connection) -> None:
-    """Switch off FTS5's own merging, which may rewrite the whole index within one transaction; `merge` does it in bounded pieces."""
+    """Switch off FTS5's automatic merge, which may rewrite the whole index within one transaction; `merge` does it in bounded pieces."""
     for table in ("document_fts", "document_squeezed_fts"):
         kept = dict(connection.execute(f"SELECT k, v FROM {table}_config"))  # noqa: S608
         for key, value in (("automerge", 0), ("crisismerge", 1000)):
@@ -85,7 +85,7 @@ def bound_merges(connection: sqlite3.Connection) -> None:
 
 
 def merge(connection: sqlite3.Connection, pages: int) -> None:
-    """Merge full-text segments until about so many pages are written, as FTS5 would by itself now and then without bound."""
+    """Merge full-text segments until about `pages` pages are written, instead of FTS5's automatic merge, which has no limit."""
     for table in ("document_fts", "document_squeezed_fts"):
         connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
 
@@ -93,12 +93,12 @@ def merge(connection: sqlite3.Connection, pages: int) -> None:
 def ranked(connection: sqlite3.Connection, query: str, k: int, where: str, values: Mapping[str, object]) -> list[tuple[int, float]]:
     """Document ids and ranks, best first.
 
-    The rank is the weighted sum of BM25 over the readings of the query. `where` restricts the table `d` (document). Inverse document
-    frequencies are those of the whole memory: a later document can shift a rank but is never returned. A word that more than half
-    of the documents have weighs next to nothing.
+    The rank is the weighted sum of BM25 over the forms of the query. `where` restricts the table `d` (document). Inverse document
+    frequencies are those of the whole memory: a later document can shift a rank but is never returned. A word that more than half of the
+    documents have gets almost no weight.
     """
     ranks: dict[int, float] = {}
-    for table, expression, weight, adds in readings(query):
+    for table, expression, weight, adds in query_forms(query):
         if not adds and len(ranks) >= k:
             break
         found = connection.execute(
@@ -114,7 +114,7 @@ def ranked(connection: sqlite3.Connection, query: str, k: int, where: str, value
 
 
 def snippet(text: str, query: str) -> str:
-    """The part of `text` around the first word of the query; the beginning when only a stem matched."""
+    """The part of `text` around the first word of the query; its beginning if only a stem matched."""
     parts = text.split()
     if len(parts) <= _SNIPPET_WORDS:
         return " ".join(parts)

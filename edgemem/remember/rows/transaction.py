@@ -1,4 +1,4 @@
-"""One transaction of the writer: rows in, ids out, and what the sidecars must follow once it is committed."""
+"""One transaction of the writer: it writes rows and returns ids, and collects the changes for the sidecars after the commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from edgemem.remember.rows.sessions import SessionWriting
 
 
 class Transaction(MomentWriting, DocumentWriting, GraphWriting, SessionWriting, JobWriting):
-    """Made by `Store.transaction`."""
+    """One transaction; `Store.transaction` creates it."""
 
     def __init__(
         self,
@@ -32,32 +32,32 @@ class Transaction(MomentWriting, DocumentWriting, GraphWriting, SessionWriting, 
         super().__init__(connection, known, allowance)
         self._ledger = Ledger(connection, sums)
         self.redated = False
-        """Times change, so the vector files, which are in the order of time, do not fit until they are written anew."""
+        """Whether times changed: the vector files, which are in time order, are then invalid until they are rewritten."""
 
     @property
     def ledger(self) -> Counter[str]:
-        """Bytes of pictures by tier and under "pinned"; true for later transactions only if this one commits."""
+        """Bytes of pictures by tier and under "pinned"; valid for later transactions only if this one commits."""
         return self._ledger.sums
 
     @property
     def full(self) -> bool:
-        """True once this transaction is as large as one should be under the budget; never without one."""
+        """Whether this transaction has the largest size that the budget allows; never without a budget."""
         return self._allowance.full
 
     def claim(self, pages: int) -> None:
-        """Pages that are about to be touched through `connection`. Raises BudgetError when they are more than the budget allows."""
+        """Claim pages that will be changed through `connection`. Raises BudgetError if the budget does not allow so many."""
         self._allowance.claim(pages)
 
     def take(self, pages: int) -> bool:
-        """As `claim`, for work that may be left to the next transaction: False where they do not fit into this one, which is full then."""
+        """As `claim`, for work that may wait for the next transaction: False if the pages do not fit into this one, which is then full."""
         return self._allowance.take(pages)
 
     def reserve_state(self, value_bytes: int) -> None:
-        """Keep room for a state that `set_state` sets at the end, when it can no longer be refused."""
+        """Reserve space for a state that `set_state` sets at the end, when it can no longer be refused."""
         self._allowance.reserve(page_budget.state_pages(value_bytes))
 
     def add_segment(self, new: NewSegment) -> int:
-        """Store a segment. Its moments point to it unless another segmenter was first; its representative is protected."""
+        """Store a segment. Its moments refer to it, unless they refer to one of another segmenter; its representative is protected."""
         self._allowance.claim(page_budget.segment_pages(len(new.moment_ids)))
         stream_id = self._stream(new.stream, new.t0_us - new.offset_us)
         segment_id = self._insert(
@@ -79,39 +79,44 @@ class Transaction(MomentWriting, DocumentWriting, GraphWriting, SessionWriting, 
         return segment_id
 
     def set_parent(self, segment_ids: Sequence[int], parent_id: int) -> None:
-        """These segments lie in that one, which views see once it is closed. Raises UsageError unless its level is above theirs."""
+        """Set the parent of these segments; views show it when the parent is closed. Raises UsageError unless its level is higher than
+        theirs.
+        """
         self._allowance.claim(2 * len(segment_ids))
         among = ids_list(segment_ids)
         sql = f"SELECT 1 FROM segment WHERE id IN {among} AND level >= ifnull((SELECT level FROM segment WHERE id = ?), level)"  # noqa: S608
         if self.connection.execute(sql, (parent_id,)).fetchone():
-            raise UsageError(f"segment s{parent_id} holds none of {among}: it is not there, or it is not of a higher level")
+            raise UsageError(
+                f"segment s{parent_id} cannot be the parent of any of {among}: it does not exist, or it is not of a higher level"
+            )
         self.connection.execute(f"UPDATE segment SET parent_id = ? WHERE id IN {among}", (parent_id,))  # noqa: S608 - integers
 
     def drop_segment(self, segment_id: int) -> None:
-        """Remove a segment; its moments and documents stay."""
+        """Remove a segment; its moments and documents are kept."""
         self._allowance.claim(page_budget.segment_pages(0))
         self.connection.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
 
     def reanchor(self, stream: str, boot_id: str, ahead_us: int) -> int:
-        """Date what was seen in this boot by `mono_us + ahead_us`, now that the clocks' distance is known; how many moments move.
+        """Set the dates of this boot to `mono_us + ahead_us`, because the difference of the clocks is now known; returns how many moments
+        move.
 
-        They do in steps of their own, once this transaction is committed; the store ends them before it writes anything else.
+        They move in separate steps after this transaction is committed; the store finishes them before any other write.
         """
         moved = anchor.note(self.connection, stream, boot_id, ahead_us)
         self.redated = self.redated or moved > 0
         return moved
 
     def trust_time(self, *, trusted: bool) -> None:
-        """Note whether the clock can be trusted; `Store.time_trusted` tells."""
+        """Store whether the clock can be trusted; see `Store.time_trusted`."""
         self.set_state("clock/untrusted", b"" if trusted else b"1")
 
     def set_state(self, key: str, value: bytes) -> None:
-        """Keep a component's state; it survives a restart together with what was written in this transaction. Raises BudgetError."""
+        """Save a component's state, in the same transaction as its results. Raises BudgetError."""
         self._allowance.claim_reserved(page_budget.state_pages(len(value)))
         self.connection.execute("INSERT INTO state VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
 
     def settle(self) -> None:
-        """Write the counters that were gathered; called by the store just before COMMIT."""
+        """Write the collected counters; called by the store just before COMMIT."""
         self.settle_terms()
         self._settle_vectors()
         self._settle_text()

@@ -1,4 +1,4 @@
-"""How a transaction writes: the writer's connection, names turned into ids, rows turned into ids."""
+"""The base of a transaction: the writer's connection, ids of names, and ids of rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Writing:
 
     def __init__(self, connection: sqlite3.Connection, known: Mapping[tuple[object, ...], int], allowance: PageBudget) -> None:
         self.connection = connection
-        """The writer's own, inside its open transaction; for this room only."""
+        """The writer's connection, within its open transaction; only for this package."""
         self._known = known
         self._allowance = allowance
         self.added_names: dict[tuple[object, ...], int] = {}
-        """Ids of names that were met; true for later transactions only if this one commits."""
+        """Ids of names that were used; valid for later transactions only if this one commits."""
         self.dropped_names: set[tuple[object, ...]] = set()
-        """Names that went, likewise."""
+        """Names that were deleted; valid under the same condition."""
 
     def _stream(self, name: str, t0_us: int) -> int:
         return self._interned("stream", "name = ?", "name, t0_us", (name, t0_us))
@@ -28,7 +28,7 @@ class Writing:
         return self._interned("term", "kind = ? AND name = ?", "kind, name", (kind, name))
 
     def _interned(self, table: str, key: str, columns: str, values: tuple[object, ...]) -> int:
-        """Id of a name, made when new. What earlier transactions met need not be looked up."""
+        """Id of a name, which is created if new. Names of earlier transactions are cached."""
         cached = (table, *values[: 1 + key.count("AND")])
         found = self.added_names.get(cached) or (None if cached in self.dropped_names else self._known.get(cached))
         if found is None:

@@ -1,1 +1,1 @@
-"""Vectors beside the database, and the search in them."""
+"""Vector files beside the database, and the search in them."""

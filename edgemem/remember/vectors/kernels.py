@@ -1,8 +1,7 @@
-"""The arithmetic of vector search: int8 rows and their sign bits, scans at memory speed, exact selection of the best.
+"""The arithmetic of vector search: int8 rows and their sign bits, fast scans, exact selection of the best.
 
-Each row is quantised with a scale of its own (127 / largest absolute component): rows that come later can never leave the range,
-and sharp or flat vectors use all eight bits. numkong scans at memory speed; numpy in blocks is the fallback (about three times
-slower, equal to the last bit).
+Each row is quantised with its own scale (127 / largest absolute component): so no later row can exceed the range, and every vector uses all
+eight bits. numkong scans as fast as memory can be read; numpy in blocks is the fallback (about three times slower, bit-identical).
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ Signs = npt.NDArray[np.uint8]
 Scores = npt.NDArray[np.floating[Any]]
 Positions = npt.NDArray[np.intp]
 Scan = Callable[[Int8, Int8], Scores]
-"""int8 [n, dim] and int8 [dim] -> n integer dot products, held as floats."""
+"""int8 [n, dim] and int8 [dim] -> n integer dot products, stored as floats."""
 Count = Callable[[Signs, Signs], npt.NDArray[np.float32]]
-"""uint8 [n, width] and uint8 [width] -> n numbers of differing bits, held as floats."""
+"""uint8 [n, width] and uint8 [width] -> n numbers of different bits, stored as floats."""
 
 _BLOCK_ROWS = 2048
-"""2 MiB of float32 at 256 dimensions: the converted block stays in the second-level cache."""
+"""2 MiB of float32 at 256 dimensions: the converted block fits into the second-level cache."""
 _SAMPLE = 16
 _EXACT_F32_DIM = 2**24 // (128 * 128)
-"""Up to here float32 holds every partial sum of int8 products exactly."""
+"""Up to this dimension float32 represents every partial sum of int8 products exactly."""
 
 
 def _exact_float(dim: int) -> np.dtype[np.floating[Any]]:
@@ -37,7 +36,7 @@ def _exact_float(dim: int) -> np.dtype[np.floating[Any]]:
 
 
 def scan_numpy(rows: Int8, query: Int8) -> Scores:
-    """Dot products in blocks that stay in the cache: numpy has no integer matrix product at speed."""
+    """Dot products in blocks that fit into the cache: numpy has no fast integer matrix product."""
     dtype = _exact_float(rows.shape[1])
     wide = query.astype(dtype)
     scores = np.empty(len(rows), dtype)
@@ -69,7 +68,7 @@ scan: Scan = scan_numkong or scan_numpy
 
 
 def signs(rows: Int8) -> Signs:
-    """One bit a component, 1 where it is above zero: int8 [n, dim] -> uint8 [n, ceil(dim / 8)]."""
+    """One bit per component, 1 if it is above zero: int8 [n, dim] -> uint8 [n, ceil(dim / 8)]."""
     packed = np.empty((len(rows), -(-rows.shape[1] // 8)), np.uint8)
     for start in range(0, len(rows), _BLOCK_ROWS):
         packed[start : start + _BLOCK_ROWS] = np.packbits(rows[start : start + _BLOCK_ROWS] > 0, axis=1)
@@ -81,7 +80,7 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=
 
 
 def hamming_numpy(rows: Signs, query: Signs) -> npt.NDArray[np.float32]:
-    """Differing bits, counted by table."""
+    """Number of different bits, counted with a table."""
     counts = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), _BLOCK_ROWS):
         counts[start : start + _BLOCK_ROWS] = _BITS[rows[start : start + _BLOCK_ROWS] ^ query].sum(axis=1)
@@ -117,14 +116,14 @@ def quantise(vectors: Matrix) -> tuple[Int8, npt.NDArray[np.float32]]:
 
 
 def quantise_query(query: Vector) -> tuple[Int8, float]:
-    """Int8 [dim] and its scale, as `quantise` does it for a row (in a third of the time)."""
+    """Int8 [dim] and its scale, as `quantise` computes them for a row (in a third of the time)."""
     given = np.asarray(query, np.float32)
     scale = np.abs(given).max() / np.float32(127)
     return np.rint(given / (scale if scale > 0 else np.float32(1))).astype(np.int8), float(scale)
 
 
 def scan_some(rows: Int8, positions: Positions, query: Int8) -> Scores:
-    """Dot products of these rows only, gathered in blocks: the copy of all of them would be private memory without bound."""
+    """Dot products of these rows only, copied in blocks: a copy of all of them at once could use unlimited memory."""
     scores = np.empty(len(positions), _exact_float(rows.shape[1]))
     for start in range(0, len(positions), _BLOCK_ROWS):
         block = positions[start : start + _BLOCK_ROWS]
@@ -133,9 +132,9 @@ def scan_some(rows: Int8, positions: Positions, query: Int8) -> Scores:
 
 
 def nearest(distances: npt.NDArray[np.float32], k: int) -> Positions:
-    """Positions of about k smallest distances (half of that to four times), in no order: no row outside is nearer than one inside.
+    """Positions of about k smallest distances (half of that to four times), in no order: every other row is at least as far.
 
-    The bound is read off every sixteenth distance (0.7 ms against 4 ms for a million); where that misleads, as among many equal
+    The limit is estimated from every sixteenth distance (0.7 ms instead of 4 ms for a million). If the estimate is bad, as with many equal
     rows, the selection is exact.
     """
     sample = distances[::_SAMPLE]
@@ -150,8 +149,7 @@ def nearest(distances: npt.NDArray[np.float32], k: int) -> Positions:
 def best(scores: Scores, k: int) -> Positions:
     """Positions of the k largest, in no order.
 
-    The k largest lie in the k blocks with the largest maxima; so only those are partitioned (0.1 ms against 0.9 ms for
-    100,000 scores).
+    The k largest are in the k blocks with the largest maxima, so only those are partitioned (0.1 ms instead of 0.9 ms for 100,000 scores).
     """
     width = 64
     if k * width * 4 >= len(scores):

@@ -1,8 +1,8 @@
-"""Vector search in an encrypted memory: the int8 matrix is kept in the process's own memory, and in no file.
+"""Vector search in an encrypted memory: the int8 matrix is only in the memory of the process, not in a file.
 
-Files for mapping would have to be plain. So the matrix is read from the database, once a process and space, and followed from there: what
-was added is read after it, and only when rows were taken away all of it is read again. A vector takes its dimension in bytes, an eighth
-of that for its sign bits, and 24: 38 + 5 + 2 MB for 100,000 vectors of 384 dimensions.
+Mapped files would have to be unencrypted. So the matrix is read from the database once per process and space. Later only added rows are
+read; if rows were deleted, everything is read again. A vector takes its dimension in bytes, an eighth of that for its sign bits, and 24
+bytes: 38 + 5 + 2 MB for 100,000 vectors of 384 dimensions.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from edgemem.remember.vectors.search import SpaceReader, SpaceRow, read_all, spa
 from edgemem.remember.vectors.sidecar import Columns
 
 _MOST_SPACES = 8
-"""Spaces held at once; the one that was not searched for longest goes."""
+"""Most spaces in memory; the one that was not searched for the longest time is removed."""
 _TAIL_LEAST = 4096
-"""Rows that may wait beside the others, in no common order; above it, a tenth may."""
+"""Rows that may wait unsorted; with many rows, a tenth of them may."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ _lock = threading.Lock()
 
 
 class ResidentReader(SpaceReader):
-    """A `SpaceReader` that finds the same without a file."""
+    """A `SpaceReader` with the same results, without a file."""
 
     def _parts(self, from_us: int, to_us: int) -> list[Columns]:
         space = space_row(self._connection, self.space.name)
@@ -67,7 +67,7 @@ class ResidentReader(SpaceReader):
 
 
 def _current(connection: sqlite3.Connection, space: SpaceRow, memory_id: bytes) -> _Held:
-    """What this process holds of the space, brought to what the database says."""
+    """The rows of the space in this process, updated from the database."""
     name = memory_id, space.id
     with _lock:
         held = _held.get(name)
@@ -83,7 +83,7 @@ def _current(connection: sqlite3.Connection, space: SpaceRow, memory_id: bytes) 
 
 
 def _merged(first: Columns, second: Columns) -> Columns:
-    """Both in the order of time."""
+    """Both, merged in time order."""
     order = np.argsort(np.concatenate((first.t_us, second.t_us)), kind="stable")
     pairs = ((getattr(first, name), getattr(second, name)) for name in ("t_us", "moment_id", "stream_id", "scale", "matrix", "signs"))
     return Columns(*(np.concatenate(pair)[order] for pair in pairs))

@@ -1,4 +1,4 @@
-"""Vector search over one space: the sidecar kept in step with SQLite by the writer, and read by any number of views."""
+"""Vector search in one space: the writer keeps the sidecar equal to SQLite, and any number of views read it."""
 
 from __future__ import annotations
 
@@ -27,32 +27,33 @@ from edgemem.remember.vectors.kernels import (
     scan_some,
     signs,
 )
-from edgemem.remember.vectors.sidecar import ROW, Columns, Header, Mapped, Rows, Sidecar
+from edgemem.remember.vectors.sidecar import ROW, Columns, Header, Mapped, RowArray, Sidecar
 
 _FETCH_ROWS = 1024
 _FETCH_KEYS = 16
 _FETCH = f"SELECT id >> {SPACE_BITS}, data FROM vec WHERE id IN ({','.join('?' * _FETCH_KEYS)})"  # noqa: S608
-"""Always the same text, so that SQLite compiles it once: 0.2 ms of a cold search."""
+"""Always the same text, so that SQLite compiles it only once: saves 0.2 ms of a first search."""
 _RESCORE_LEAST = 32
 _RESCORE_MOST = 400
-"""Candidates of the int8 scan that are rescored from the f16 originals: three times what is asked for, within these bounds.
-32 brought recall@10 from 0.978 to 0.9975 at 100,000 clustered vectors."""
+"""Candidates of the int8 scan that are rescored with the f16 originals: three times the requested number, within these limits. With 32,
+recall@10 rose from 0.978 to 0.9975 for 100,000 clustered vectors."""
 _SURE = 4
-"""Standard errors within which an estimate is taken to be right. Rounding to int8 errs by scale / sqrt(12) a component, so the product of
-two unit vectors by sqrt((scale_row^2 + scale_query^2) / 12): rows that cannot be among the best by this are not rescored. At 100,000
-clustered vectors that leaves a dozen of the 32, which is most of what a search costs beside the scan."""
+"""Number of standard errors within which an estimate counts as right. Rounding to int8 has an error of scale / sqrt(12) per component, so
+the product of two unit vectors has sqrt((scale_row^2 + scale_query^2) / 12). Rows that cannot be among the best by this are not rescored.
+For 100,000 clustered vectors about 12 of the 32 remain; rescoring them is most of the cost of a search besides the scan."""
 _GATHER_SHARE = 0.2
-"""Below this share of the rows gathering them first beats scanning all of them (5 % gathered: a sixth of the scan)."""
+"""Below this share of the rows, copying them first is faster than scanning all (5 % copied: a sixth of the time of the scan)."""
 _SIGNS_LEAST = 50_000
-"""Rows from which the sign bits are looked at first: there 1.4 ms against 2.1 ms of the int8 scan, at 300,000 rows 6.9 against 11.4."""
+"""From this number of rows, the sign bits are scanned first: 1.4 ms instead of 2.1 ms for the int8 scan, and 6.9 instead of 11.4 at 300,000
+rows."""
 _SIGNS_SHARE = 100
 _SIGNS_FEWEST = 2000
-"""One row in a hundred, but no fewer than this, goes on from the sign bits to the int8 scan: recall@10 of 1.000 at 50,000 to 300,000
-clustered vectors and .99 at a million, for queries that come from other clusters; 400 rows gave .97 at 100,000 and .86 at a million."""
+"""One row in a hundred, but at least this many, is passed from the sign bits to the int8 scan: recall@10 is 1.000 for 50,000 to 300,000
+clustered vectors and .99 for a million, with queries from other clusters. With 400 rows it was .97 for 100,000 and .86 for a million."""
 _TAIL_LEAST = 4096
-"""Rows out of order that may wait before the writer sorts the file; above it, a tenth of the file may."""
+"""Unsorted rows that may wait before the writer sorts the file; in a large file, a tenth of it may."""
 _PATIENCE = 10
-"""How often a reader looks again while the writer is between SQLite's commit and the sidecar's."""
+"""How often a reader tries again while the writer is between SQLite's commit and that of the sidecar."""
 
 
 Holds = Literal["moment", "passage", "entity", "part"]
@@ -65,7 +66,7 @@ _PLACES: dict[Holds, str] = {
         " LEFT JOIN moment m ON m.id = o.moment_id LEFT JOIN document d ON d.id = o.document_id"
     ),
 }
-"""Where and when what a space holds is: a passage begins with its document, an entity has neither place nor time."""
+"""Time and stream of the owners of vectors: a passage begins with its document, an entity has neither time nor stream."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +91,15 @@ def space_row(connection: sqlite3.Connection, name: str) -> SpaceRow | None:
 
 
 def vec_id(owner_id: int, space_id: int) -> int:
-    """Key of a vector by its owner: one seek finds it, one range holds all vectors of that owner.
+    """Key of a vector by its owner: one seek finds it, and one range contains all vectors of that owner.
 
-    In that range also lie those of owners of other kinds with the same id: `vec_space.holds` tells which.
+    The range also contains those of owners of other kinds with the same id: `vec_space.holds` distinguishes them.
     """
     return (owner_id << SPACE_BITS) + space_id
 
 
 def fetch(connection: sqlite3.Connection, space_id: int, dim: int, moment_ids: Sequence[int]) -> tuple[list[int], Matrix]:
-    """The f16 originals as float32 [n, dim], and the ids they belong to: those that exist, in the order asked for."""
+    """The f16 originals as float32 [n, dim], and their ids: those that exist, in the requested order."""
     found: dict[int, bytes] = {}
     for start in range(0, len(moment_ids), _FETCH_KEYS):
         keys = [vec_id(moment_id, space_id) for moment_id in moment_ids[start : start + _FETCH_KEYS]]
@@ -108,16 +109,16 @@ def fetch(connection: sqlite3.Connection, space_id: int, dim: int, moment_ids: S
     return present, np.frombuffer(data, np.float16).reshape(-1, dim).astype(np.float32)
 
 
-def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0) -> tuple[Rows, Int8]:
-    """Rows in the order of time and their int8 matrix, from the truth. `after_id` leaves out the ids up to it."""
-    connection.execute("BEGIN")  # places and vectors of one instant, whatever the writer does in between
+def read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int = 0) -> tuple[RowArray, Int8]:
+    """Rows in time order and their int8 matrix, from SQLite. Ids up to `after_id` are left out."""
+    connection.execute("BEGIN")  # rows and vectors as of one instant, whatever the writer does in between
     try:
         return _read_all(connection, space, after_id)
     finally:
         connection.execute("COMMIT")
 
 
-def _read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int) -> tuple[Rows, Int8]:
+def _read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int) -> tuple[RowArray, Int8]:
     places = connection.execute(
         f"{_PLACES[space.holds]} WHERE o.id > ?"  # noqa: S608
         f" AND EXISTS (SELECT 1 FROM vec v WHERE v.id = (o.id << {SPACE_BITS}) + ?) ORDER BY o.id",
@@ -142,7 +143,7 @@ def _read_all(connection: sqlite3.Connection, space: SpaceRow, after_id: int) ->
 
 
 class SpaceWriter:
-    """Keeps one sidecar in step with SQLite. Belongs to the store; called after each commit."""
+    """Keeps one sidecar equal to SQLite. It belongs to the store and is called after each commit."""
 
     def __init__(self, connection: sqlite3.Connection, directory: Path, space: SpaceRow, memory_id: bytes) -> None:
         self.space = space
@@ -156,7 +157,7 @@ class SpaceWriter:
             self.rebuild()
 
     def append(self, moment_ids: Sequence[int], times_us: Sequence[int], stream_ids: Sequence[int], vectors: Matrix) -> None:
-        """Rows that were just committed."""
+        """Add rows that were just committed."""
         order = np.argsort(np.asarray(times_us), kind="stable")
         rows = np.zeros(len(order), ROW)
         rows["moment_id"], rows["t_us"] = np.asarray(moment_ids)[order], np.asarray(times_us)[order]
@@ -172,7 +173,7 @@ class SpaceWriter:
             raise
 
     def erase(self, moment_ids: Sequence[int], epoch: int) -> None:
-        """Rows whose deletion was just committed; `epoch` is the new one."""
+        """Erase rows whose deletion was just committed; `epoch` is the new epoch."""
         if self._header is None:
             self.rebuild()
             return
@@ -188,7 +189,7 @@ class SpaceWriter:
         return self._files.row_bytes
 
     def compact(self, spare_bytes: int | None = None) -> bool:
-        """Sort in what came out of order and drop erased rows once they are many, or take `spare_bytes`. True if it rewrote the files."""
+        """Sort the unsorted rows and remove erased rows, if they are many or take `spare_bytes`. True if it rewrote the files."""
         header = self._header
         if header is not None:
             allowed = max(_TAIL_LEAST, header.count // 10)
@@ -199,7 +200,7 @@ class SpaceWriter:
         return True
 
     def rebuild(self) -> None:
-        """Write the sidecar anew from SQLite."""
+        """Rewrite the sidecar from SQLite."""
         space = space_row(self._connection, self.space.name)
         assert space is not None
         rows, matrix = read_all(self._connection, space)
@@ -209,12 +210,12 @@ class SpaceWriter:
         return self._files.disk_bytes()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._files.close()
 
 
 class SpaceReader:
-    """Searches one space for a view. It looks whether its mapping is still the newest before every search."""
+    """Searches one space for a view. Before every search it checks that its mapping is still the newest."""
 
     def __init__(self, connection: sqlite3.Connection, directory: Path, space: SpaceRow, memory_id: bytes) -> None:
         self.space = space
@@ -245,7 +246,7 @@ class SpaceReader:
         return [(ids[i], float(cosines[i])) for i in order]
 
     def _parts(self, from_us: int, to_us: int) -> list[Columns]:
-        """What lies in the time range: a slice, the rows out of order, and the committed rows that the sidecar does not have yet."""
+        """The rows in the time range: a slice, the unsorted rows, and the committed rows that the sidecar does not have yet."""
         mapped, extra = self._current()
         parts = []
         if mapped:
@@ -260,7 +261,7 @@ class SpaceReader:
         return [part for part in parts if len(part)]
 
     def _current(self) -> tuple[Mapped | None, Columns | None]:
-        """The newest mapping that fits what SQLite says, and what has to be read from SQLite beside it or in its place."""
+        """The newest mapping that matches SQLite, and the rows that must be read from SQLite in addition or instead."""
         space = None
         for attempt in range(_PATIENCE):
             space = space_row(self._connection, self.space.name)
@@ -278,20 +279,20 @@ class SpaceReader:
             time.sleep(0.002 * attempt)
         if space is None:
             return None, None
-        # The files are lost or damaged and only the writer may repair them: read the truth instead, slower and as right.
+        # The files are lost or damaged and only the writer may repair them: read SQLite instead, which is slower but correct.
         if self._truth is None or self._truth[0] != space:
             self._truth = space, Columns.of(*read_all(self._connection, space))
         return None, self._truth[1]
 
 
 def within(part: Columns, from_us: int, to_us: int) -> Columns:
-    """The rows of that time."""
+    """The rows in that time range."""
     inside = (part.t_us >= from_us) & (part.t_us <= to_us)
     return part if inside.all() else part[inside]
 
 
 def _mask(part: Columns, stream_id: int | None, chosen: npt.NDArray[np.int64] | None) -> npt.NDArray[np.bool_] | None:
-    """Which rows may be found; None = all of them. An erased row has moment 0."""
+    """Mask of the rows that may be found; None = all. An erased row has moment 0."""
     mask = part.moment_id > 0
     if stream_id is not None:
         mask &= part.stream_id == stream_id
@@ -314,7 +315,7 @@ def _candidates(
     inside: npt.NDArray[np.bool_] | None,
     k: int,
 ) -> _Candidates:
-    """The k rows with the best estimates, in no order."""
+    """The k rows with the best estimates, unordered."""
     some = _promising(part, query[0], inside, k)
     if some is not None:
         scores = scan_some(part.matrix, some, query[0])
@@ -332,7 +333,7 @@ def _candidates(
 
 
 def _contenders(found: Sequence[_Candidates], k: int, most: int, query_scale: float) -> list[int]:
-    """The ids among which the k best are, as sure as `_SURE` says; at most so many, best first."""
+    """Ids that contain the k best, with the certainty of `_SURE`; at most `most`, best first."""
     if not found:
         return []
     scores, ids, scales = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -345,7 +346,7 @@ def _contenders(found: Sequence[_Candidates], k: int, most: int, query_scale: fl
 
 
 def _promising(part: Columns, query: Int8, inside: npt.NDArray[np.bool_] | None, k: int) -> Positions | None:
-    """The rows worth an int8 scan; None = all of them, less what is not `inside`."""
+    """The rows to scan with int8; None = all that are `inside`."""
     if inside is not None and inside.mean() < _GATHER_SHARE:
         return np.flatnonzero(inside)
     if len(part) < _SIGNS_LEAST:

@@ -1,13 +1,13 @@
-"""The vectors of one space as three files beside memory.db, in the order of time: a cache that may be lost, never the truth.
+"""The vectors of one space in three files beside memory.db, in time order. They are a cache that may be lost.
 
-`<space>.i8` is nothing but the int8 matrix, one row a vector; `<space>.b1` its sign bits, an eighth of that. `<space>.rows` is a
-header and one record a row (time, moment, stream, scale, checksum). Rows below `ordered` are in time order, so that a time range is a
-slice; later ones came out of order and wait at the end until the writer merges them. Forgotten rows are zeroed in place. Readers map
-the matrix and the bits read-only.
+`<space>.i8` contains only the int8 matrix, one row per vector; `<space>.b1` its sign bits, an eighth of that. `<space>.rows` is a header
+and one record per row (time, moment, stream, scale, checksum). Rows below `ordered` are in time order, so that a time range is a slice; the
+others are unsorted and wait at the end until the writer merges them. Forgotten rows are set to zero in place. Readers map the matrix and
+the bits read-only.
 
-The header names the memory, the count and the epoch (how often rows were taken away): whatever does not fit is rebuilt.
-A row's checksum is its dot product, sign bits included, with a fixed vector without zeros: any single wrong byte shows, and verifying
-the whole matrix costs one scan at memory speed instead of a hash.
+The header contains the memory's id, the count and the epoch (how often rows were deleted): files that do not match are rebuilt. A row's
+checksum is its dot product, sign bits included, with a fixed vector without zeros: any single wrong byte is detected, and verifying the
+whole matrix takes one fast scan instead of a hash.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ import numpy.typing as npt
 from edgemem.remember.vectors.kernels import Int8, Signs, scan, signs
 
 ROW = np.dtype([("t_us", "<i8"), ("moment_id", "<i8"), ("stream_id", "<i4"), ("scale", "<f4"), ("check", "<i4")])
-Rows = npt.NDArray[Any]
+RowArray = npt.NDArray[Any]
 """Structured array of `ROW`. `moment_id` 0 = a row that was erased."""
 _HEADER = struct.Struct("<8s16sIqqqqqI")
 _MAGIC = b"EDGEMEM3"
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD6E8FEB9, 0xA0761D65], np.uint32)
-"""One odd number for each word of a row, of no meaning."""
+"""One arbitrary odd number for each word of a row."""
 _READ_ROWS = 65536
-"""Rows turned into columns at a time: at a million rows the file as a whole would take 36 MB more."""
+"""Rows that are converted to columns together: for a million rows, the whole file at once would need 36 MB more."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What the `.rows` file says about itself."""
+    """Header of the `.rows` file."""
 
     memory_id: bytes
     """16 bytes: the memory it belongs to."""
@@ -73,7 +73,7 @@ class Header:
 
     @classmethod
     def decode(cls, data: bytes) -> Header | None:
-        """None unless every byte is as it was written."""
+        """Decode a header; None if any byte is wrong."""
         body, crc = data[: _HEADER.size], data[_HEADER.size : HEADER_BYTES]
         if len(crc) < 4 or struct.pack("<I", zlib.crc32(body)) != crc:
             return None
@@ -86,7 +86,7 @@ HEADER_BYTES = _HEADER.size + 4
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows for searching, each column contiguous: 0.9 ms a search less at 100,000 rows than as fields of a structured array."""
+    """Rows for searching, each column contiguous: 0.9 ms faster per search at 100,000 rows than fields of a structured array."""
 
     t_us: npt.NDArray[np.int64]
     moment_id: npt.NDArray[np.int64]
@@ -96,7 +96,7 @@ class Columns:
     signs: Signs
 
     @classmethod
-    def of(cls, rows: Rows, matrix: Int8) -> Columns:
+    def of(cls, rows: RowArray, matrix: Int8) -> Columns:
         t_us, moment_id, stream_id, scale = (np.ascontiguousarray(rows[name]) for name in ("t_us", "moment_id", "stream_id", "scale"))
         return cls(t_us, moment_id, stream_id, scale, matrix, signs(matrix))
 
@@ -110,7 +110,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Mapped:
-    """A sidecar as a reader holds it: columns in memory, the matrix and its signs mapped from their files."""
+    """A sidecar in a reader: columns in memory, the matrix and its sign bits mapped from their files."""
 
     header: Header
     columns: Columns
@@ -123,11 +123,11 @@ def checks(matrix: Int8, bits: Signs) -> npt.NDArray[np.int32]:
     return scan(matrix, pattern).astype(np.int32) + scan(bits.view(np.int8), pattern[: bits.shape[1]]).astype(np.int32)
 
 
-def total(rows: Rows, positions: npt.NDArray[np.integer[Any]]) -> int:
-    """Checksum of rows at these positions, so made that a row can change without reading the others.
+def total(rows: RowArray, positions: npt.NDArray[np.integer[Any]]) -> int:
+    """Checksum of rows at these positions. It allows a row to change without reading the others.
 
-    The sum, modulo 2^32, over all 32-bit words, each times an odd factor of its column and one of its row. An odd factor can be
-    divided out modulo 2^32, so any one wrong word shows; and rows that changed places do.
+    The sum, modulo 2^32, over all 32-bit words, each times an odd factor of its column and one of its row. An odd factor has an inverse
+    modulo 2^32, so any single wrong word is detected; so are exchanged rows.
     """
     words = np.ascontiguousarray(rows).view(np.uint32).reshape(len(rows), ROW.itemsize // 4)
     sums = (words * _FACTORS).sum(axis=1, dtype=np.uint32)
@@ -135,7 +135,7 @@ def total(rows: Rows, positions: npt.NDArray[np.integer[Any]]) -> int:
 
 
 class Sidecar:
-    """The three files of one space. Only the store's writer calls `append`, `erase` and `rewrite`."""
+    """The three files of one space. Only the store's `SpaceWriter` calls `append`, `erase` and `rewrite`."""
 
     def __init__(self, directory: Path, space: str, dim: int, memory_id: bytes) -> None:
         stem = quote(space, safe="")
@@ -157,7 +157,7 @@ class Sidecar:
         return -(-self.dim // 8)
 
     def header(self) -> tuple[Header, int] | None:
-        """The header and the file's inode (which changes when the writer rewrote it); None if there is none that fits."""
+        """The header and the file's inode (which changes when the writer rewrites it); None if there is none that matches."""
         try:
             file = os.open(self.rows_path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -175,7 +175,7 @@ class Sidecar:
         return (self._seen[1], inode) if self._seen[1] else None
 
     def map(self) -> Mapped | None:
-        """Map and verify everything; None if a byte is wrong, missing or just being written."""
+        """Map and verify everything; None if a byte is wrong, missing or being written now."""
         try:
             with self.rows_path.open("rb") as file:
                 header = Header.decode(file.read(HEADER_BYTES))
@@ -200,7 +200,9 @@ class Sidecar:
         self._open = ()
 
     def _appending(self) -> tuple[int, ...]:
-        """Matrix, signs and rows, open for writing: to open them costs more than to write a row. Raises OSError when they are not there."""
+        """Matrix, sign bits and rows, open for writing: opening them takes longer than writing a row. Raises OSError if they do not
+        exist.
+        """
         if any(os.fstat(file).st_nlink == 0 for file in self._open):
             self.close()
         if not self._open:
@@ -212,8 +214,8 @@ class Sidecar:
                 raise
         return self._open
 
-    def append(self, rows: Rows, matrix: Int8, header: Header) -> Header:
-        """Add rows behind those that `header` counts. The header is written last: until then no reader sees them."""
+    def append(self, rows: RowArray, matrix: Int8, header: Header) -> Header:
+        """Add rows after those that `header` counts. The header is written last: until then no reader sees them."""
         bits = signs(matrix)
         rows["check"] = checks(matrix, bits)
         of_matrix, of_signs, of_rows = self._appending()
@@ -237,7 +239,7 @@ class Sidecar:
         return header
 
     def erase(self, moment_ids: npt.NDArray[np.int64], header: Header) -> Header:
-        """Zero the rows of these moments in place, in all files; the header is written last."""
+        """Set the rows of these moments to zero in place, in all files; the header is written last."""
         with self.rows_path.open("r+b") as file, self.matrix_path.open("r+b") as matrix, self.signs_path.open("r+b") as bits:
             with mmap.mmap(file.fileno(), HEADER_BYTES + header.count * ROW.itemsize) as mapped:
                 rows = np.frombuffer(mapped, ROW, header.count, HEADER_BYTES)
@@ -246,7 +248,7 @@ class Sidecar:
                 for column in ("moment_id", "scale", "check"):
                     rows[column][dead] = 0
                 changed = total(rows[dead], dead) - before
-                del rows  # or the mapping could not be closed
+                del rows  # else the mapping cannot be closed
             for other, width in ((matrix, self.dim), (bits, self.signs_bytes)):
                 for position in dead.tolist():
                     other.seek(position * width)
@@ -255,8 +257,8 @@ class Sidecar:
             file.write(header.encode())
         return header
 
-    def rewrite(self, rows: Rows, matrix: Int8, epoch: int) -> Header:
-        """Replace all files by these rows, which are in the order of time. Readers keep the old ones until they look again."""
+    def rewrite(self, rows: RowArray, matrix: Int8, epoch: int) -> Header:
+        """Replace all files by these rows, which are in time order. Readers use the old ones until their next check."""
         bits = signs(matrix)
         rows["check"] = checks(matrix, bits)
         data = rows.tobytes()
@@ -264,7 +266,7 @@ class Sidecar:
         header = Header(self.memory_id, self.dim, len(rows), len(rows), 0, epoch, last_id, total(rows, np.arange(len(rows))))
         self.close()
         self.matrix_path.parent.mkdir(exist_ok=True)
-        # A header that names no rows comes first: a crash between the two renames must not pair the new matrix with old rows.
+        # A header without rows comes first: a crash between the two renames must not combine the new matrix with old rows.
         self.rows_path.unlink(missing_ok=True)
         _replace(self.matrix_path, np.ascontiguousarray(matrix).data.cast("B") if len(rows) else b"")
         _replace(self.signs_path, bits.tobytes())
@@ -276,7 +278,7 @@ class Sidecar:
 
 
 def _write(file: int, data: bytes, at: int) -> None:
-    """All of it, or OSError: the system may write less than it is given, and says why only when asked for the rest."""
+    """Write all of it, or raise OSError: the system may write less than requested, and gives the reason only when the rest is written."""
     done = 0
     while done < len(data):
         done += os.pwrite(file, memoryview(data)[done:], at + done)
@@ -289,7 +291,7 @@ def _replace(path: Path, data: bytes | memoryview) -> None:
 
 
 def _read_columns(file: BinaryIO, header: Header) -> dict[str, npt.NDArray[Any]] | None:
-    """The rows of the file as one array a field; None if they are not what was written."""
+    """The rows of the file, one array per field; None if they are damaged."""
     columns = {name: np.empty(header.count, ROW[name]) for name in ROW.names or ()}
     found = 0
     for start in range(0, header.count, _READ_ROWS):

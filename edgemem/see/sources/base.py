@@ -8,26 +8,26 @@ from typing import Protocol
 from edgemem.records import BEFORE_START_US, Frame, Record, Sound
 
 SIDE_PX = 1920
-"""Longest side of a frame. Larger pictures are shrunk while they are decoded, none is ever enlarged."""
+"""Longest side of a frame. Larger pictures are shrunk while they are decoded; none is enlarged."""
 
 
 class SourceContext(Record, frozen=True):
-    """What the factory of a source gets beside its settings."""
+    """Input of the factory of a source, together with its settings."""
 
     spec: str
-    """What the user named: a path, `0`, `rtsp://host/path`, `alsa:default` ..."""
+    """The source as the user wrote it: a path, `0`, `rtsp://host/path`, `alsa:default` ..."""
     stream: str
     """Name of the stream; "" = the source chooses one."""
     rate_fps: float
-    """Most frames per second that it gives."""
+    """Highest number of frames per second."""
     start_us: int | None = None
-    """Wall time of a recording's first frame; None = the source finds out, or takes now minus its length."""
+    """Wall time of a recording's first frame; None = the source finds it, or uses the present time minus its length."""
     side_px: int = SIDE_PX
     """Longest side of its frames."""
 
 
 class Source(Protocol):
-    """Hook `register_sources`. A recording waits for whoever takes its frames; of a live source the newest frame is taken.
+    """Hook `register_sources`. A recording waits until its frames are read; of a live source only the newest frame is read.
 
     `BaseSource` has what most sources have in common.
     """
@@ -38,33 +38,36 @@ class Source(Protocol):
     t0_us: int
     """Wall time of the first frame; for a live source, of its opening."""
     duration_us: int | None
-    """Length of the recording where it is known."""
+    """Length of the recording, if known."""
     identity: str
-    """Equal for equal recordings, so that a killed run is continued and another file of the same name is not taken for it; "" when live."""
+    """Equal for equal recordings. It finds the recording of a killed run, and shows that another file of the same name is not the same. ""
+    when live."""
     dropped: dict[str, int]
-    """Frames that could not be given, by reason: "corrupt", "truncated", "unreadable"."""
+    """Frames that could not be read, by reason: "corrupt", "truncated", "unreadable"."""
     has_sound: bool
     """Whether `sounds` yields anything."""
 
     @property
     def blind(self) -> str:
-        """Why nothing is seen; "" while it sees."""
+        """The reason why nothing is seen; "" while the source works."""
         ...
 
     def skip_to(self, offset_us: int) -> None:
-        """Before `frames`: begin with the first frame later than `offset_us`. A live source has nothing to skip."""
+        """Called before `frames`: begin with the first frame later than `offset_us`. A live source ignores it."""
         ...
 
     def set_rate(self, rate_fps: float) -> None:
-        """Give at most so many frames per second from now on; from any thread, also while `frames` runs. Numbers go on growing."""
+        """Set the highest number of frames per second from now on. Can be called from any thread, also while `frames` runs. Frame numbers
+        still increase.
+        """
         ...
 
     def frames(self) -> Iterator[Frame]:
-        """The frames in time order, once. Raises SourceError when there is none, or when a camera stays away."""
+        """The frames in time order, once. Raises SourceError when there is none, or when a camera does not come back."""
         ...
 
     def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
-        """The sound later than an offset, in time order; called from a thread of its own. A live source yields what comes from now on."""
+        """The sound later than an offset, in time order. It is called in a separate thread. A live source yields the sound from now on."""
         ...
 
     def close(self) -> None:
@@ -73,7 +76,7 @@ class Source(Protocol):
 
 
 class BaseSource:
-    """A recording without sound that sees; sources override what they do otherwise."""
+    """A recording with pictures and without sound. Sources override what is different."""
 
     live = False
     blind = ""

@@ -1,4 +1,4 @@
-"""Live sources: a camera of this machine or a network stream. They reconnect by themselves and say when they see nothing."""
+"""Live sources: a camera of this machine or a network stream. They reconnect on their own and report when they see nothing."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from edgemem.see.sources.sound import Microphone
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
-"""Waits between attempts to reconnect double from the first to the longest."""
+"""The wait between attempts to reconnect doubles from the first value up to the second."""
 _TIMEOUT_S = 10.0
-"""A network stream that is silent for so long is taken for lost."""
+"""A network stream that sends nothing for this time counts as lost."""
 
 
 class _Capture(Protocol):
@@ -33,8 +33,8 @@ class _Capture(Protocol):
 class Camera(BaseSource):
     """A camera (`0`, `/dev/video0`) or network stream (RTSP, HTTP ...) at `rate_fps`.
 
-    One that cannot be opened at first raises SourceError; one that vanishes later is called again for `patience_s` (None = for ever),
-    while `blind` tells why nothing is seen; then SourceError. Offsets count on the monotonic clock from the opening.
+    If it cannot be opened at the start, SourceError is raised. If it is lost later, it is opened again and again for `patience_s` (None =
+    for ever), then SourceError is raised; meanwhile `blind` has the reason. Offsets are monotonic time since the opening.
     """
 
     live = True
@@ -94,7 +94,7 @@ class Camera(BaseSource):
         self._release()
 
     def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
-        """The sound of a network stream, over a connection of its own, on the same clock. A camera of this machine has none."""
+        """The sound of a network stream, over a separate connection, with the same clock. A camera of this machine has none."""
         if self.has_sound:
             from edgemem.see.sources.sound import Microphone
 
@@ -110,7 +110,7 @@ class Camera(BaseSource):
         self._release()
 
     def _reconnect(self) -> _Capture | None:
-        """The camera again, or None when closed meanwhile. Raises SourceError when patience is over."""
+        """The camera, opened again; None if it was closed in the meantime. Raises SourceError after `patience_s`."""
         wait_s, waited_s = _FIRST_WAIT_S, 0.0
         while not self._closed.wait(wait_s):
             waited_s += wait_s
@@ -130,7 +130,7 @@ class Camera(BaseSource):
 
     @property
     def mono0_us(self) -> int:
-        """Monotonic time of its opening, from which offsets count."""
+        """Monotonic time of its opening; offsets count from it."""
         return self._mono0_us
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class _Device:
     def __init__(self, spec: str) -> None:
         import cv2
 
-        cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # it would print its own lines about a missing camera
+        cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # else it prints its own lines about a missing camera
         self._camera = cv2.VideoCapture(int(spec) if spec.isdecimal() else spec)
         if not self._camera.isOpened():
             raise SourceError(f"camera {spec}: cannot be opened; check that it is plugged in and that this user may read it (group video)")
@@ -162,7 +162,7 @@ class _Device:
 
 
 class _Url:
-    """A network stream through FFmpeg; RTSP over TCP, because lost UDP packets smear pictures."""
+    """A network stream through FFmpeg; RTSP over TCP, because lost UDP packets damage pictures."""
 
     def __init__(self, url: str) -> None:
         import av

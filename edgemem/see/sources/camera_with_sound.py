@@ -11,7 +11,7 @@ from edgemem.see.sources.sound import Microphone
 
 
 class CameraWithSound:
-    """A camera together with a microphone, such as `0+alsa:default`: the frames of one, the sound of the other, on one clock."""
+    """A camera together with a microphone, such as `0+alsa:default`: frames of the camera and sound of the microphone, with one clock."""
 
     live = True
     has_sound = True
@@ -30,22 +30,22 @@ class CameraWithSound:
 
     @property
     def blind(self) -> str:
-        """As the camera."""
+        """The reason of the camera."""
         return self._camera.blind
 
     def skip_to(self, offset_us: int) -> None:
         """Nothing to skip."""
 
     def set_rate(self, rate_fps: float) -> None:
-        """Of the camera."""
+        """Set the rate of the camera."""
         self._camera.set_rate(rate_fps)
 
     def frames(self) -> Iterator[Frame]:
-        """The camera's."""
+        """The frames of the camera."""
         return self._camera.frames()
 
     def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
-        """The microphone's, under the camera's name."""
+        """The sound of the microphone, with the name of the camera's stream."""
         return self._microphone.sounds(after_us)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Files with pictures or sound in them: opened, and known again."""
+"""Opens files with pictures or sound, and recognises a file that was seen before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 
 def open_container(url: str, **options: Any) -> Any:
-    """`av.open` that never stumbles over text in a file's metadata: before PyAV 19 that had to be asked for, since then it cannot be."""
+    """`av.open` that does not fail on bad text in the metadata of a file. Before PyAV 19 this needs an argument; since then the argument
+    does not exist.
+    """
     import av
 
     if int(av.__version__.split(".")[0]) < 19:
@@ -17,7 +19,7 @@ def open_container(url: str, **options: Any) -> Any:
 
 
 def identity_of(path: str) -> str:
-    """Size and hash of both ends: enough to know a file again without reading gigabytes."""
+    """Size of the file and hash of its beginning and end: enough to recognise a file without reading all of it."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - may be a URL
             size = os.fstat(file.fileno()).st_size

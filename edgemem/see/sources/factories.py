@@ -1,4 +1,4 @@
-"""Factories of the built-in sources, each for some address schemes or file suffixes (`extend/builtin.py` registers them)."""
+"""Factories of the built-in sources. Each is for some address schemes or file suffixes (`extend/builtin.py` registers them)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from edgemem.see.sources.video import NoPictureTrackError, VideoFile
 
 
 class CameraSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long a camera may be away."""
+    """Settings of cameras."""
 
     patience_s: float = 60.0
-    """A camera that vanishes is called again for so long, then it counts as lost."""
+    """For this time a lost camera is opened again and again; then the source fails."""
 
 
 def camera(settings: CameraSettings, context: SourceContext) -> Source:
@@ -30,7 +30,7 @@ def camera(settings: CameraSettings, context: SourceContext) -> Source:
 
 
 def network(settings: CameraSettings, context: SourceContext) -> Source:
-    """An address: a recording where it ends like a video file, else a live stream."""
+    """An address: a recording if it ends like the name of a video file, else a live stream."""
     if Path(context.spec.partition("?")[0]).suffix.lower() in VIDEOS:
         return _video(context, context.spec, Path(context.spec.partition("?")[0]).stem)
     return _camera(settings, context, context.spec)
@@ -42,7 +42,7 @@ def microphone(settings: CameraSettings, context: SourceContext) -> Source:
     if not plus:
         return Microphone(context.spec, stream=context.stream or "microphone")
     if not (seen.isdecimal() or seen.startswith("/dev/") or "://" in seen):
-        raise SourceError(f"{context.spec}: a microphone goes with a camera, such as 0+alsa:default")
+        raise SourceError(f"{context.spec}: a microphone can only be added to a camera, such as 0+alsa:default")
     return CameraWithSound(_camera(settings, context, seen), f"alsa:{heard}")
 
 
@@ -53,12 +53,12 @@ def pictures(_settings: object, context: SourceContext) -> Source:
 
 
 def sound(_settings: object, context: SourceContext) -> Source:
-    """A recording of sound alone."""
+    """A recording of sound only."""
     return SoundFile(str(Path(context.spec).expanduser()), stream=_name(context), start_us=context.start_us)
 
 
 def video(_settings: object, context: SourceContext) -> Source:
-    """A video file, or any other file that turns out to have pictures or sound."""
+    """A video file, or any other file that has pictures or sound."""
     return _video(context, str(Path(context.spec).expanduser()), _name(context))
 
 

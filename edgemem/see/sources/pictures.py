@@ -17,10 +17,10 @@ from edgemem.see.sources.spec import PICTURES
 
 
 class Pictures(BaseSource):
-    """The pictures of a folder in natural order (`img2` before `img10`), not of its sub-folders.
+    """The pictures of a folder in natural order (`img2` before `img10`), without its sub-folders.
 
-    Time: where every picture carries the moment it was taken (EXIF) and no start is given, that is used and orders them; else each
-    follows the one before by one period of the rate that it was opened with. File dates are never used: copying changes them.
+    Time: if every picture has the time at which it was taken (EXIF) and no start is given, these times are used, also for the order. Else
+    the pictures follow each other with one period of the rate. File dates are never used, because copying changes them.
     """
 
     duration_us: int | None
@@ -56,7 +56,7 @@ class Pictures(BaseSource):
         for seq, (nominal_us, path) in enumerate(self._files):
             if self._closed:
                 return
-            offset_us = max(nominal_us, last_us + 1)  # bursts share one EXIF second: keep the order of names
+            offset_us = max(nominal_us, last_us + 1)  # pictures of a burst have the same EXIF second: keep the order of names
             last_us = offset_us
             if offset_us <= self._after_us:
                 continue
@@ -83,7 +83,7 @@ def _listed(path: Path) -> list[Path]:
         raise SourceError(f"{path}: cannot be listed ({error.strerror})") from None
     paths = [entry for entry in visible if entry.suffix.lower() in PICTURES and entry.is_file()]
     if not paths:
-        raise SourceError(f"{path}: holds no pictures ({', '.join(sorted(PICTURES))})")
+        raise SourceError(f"{path}: contains no pictures ({', '.join(sorted(PICTURES))})")
     return sorted(paths, key=lambda entry: _natural(entry.name))
 
 
@@ -95,7 +95,7 @@ def _natural(name: str) -> list[tuple[int, int | str]]:
 def taken_us(path: Path) -> int | None:
     """When a picture was taken, in microseconds UTC: DateTimeOriginal and OffsetTimeOriginal of EXIF 2.31 (section 4.6.5), else None.
 
-    A camera that writes no offset is taken to run on UTC. Nothing else of EXIF is read, so no place or name enters the memory this way.
+    A time without offset is read as UTC. Nothing else of EXIF is read, so no place or name enters the memory this way.
     """
     from PIL import ExifTags, Image
 

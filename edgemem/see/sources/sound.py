@@ -1,4 +1,4 @@
-"""Where sound comes from: the track of a video, a file of sound alone, a microphone, a network stream.
+"""Sources of sound: the sound track of a video, a sound file, a microphone, a network stream.
 
 All of it becomes mono float32 at 16 kHz in chunks of at most half a second, whatever the length of the recording.
 """
@@ -22,26 +22,27 @@ from edgemem.see.sources.base import BaseSource
 from edgemem.see.sources.container import identity_of, open_container
 
 _SAME_US = 60_000
-"""Containers round times (a tick of MP4 up to a millisecond, an MP3 frame 26 ms): where a stamp is off by less, sound goes on unbroken."""
+"""Containers round times (MP4 up to a millisecond, MP3 to a frame of 26 ms). If a time differs by less than this, the sound is taken as
+continuous."""
 _LIVE_LATE_US, _LIVE_EARLY_US = US, 2 * US
-"""Live sound arrives in bursts and its device has a clock of its own: it is counted on unless it lags so far behind (samples were lost) or
-is so far ahead (its clock is fast: the surplus is cut out)."""
+"""Live sound arrives in bursts, and its device has its own clock. The offset comes from the number of samples, unless it is late by more
+than this (samples were lost) or early by more than this (the device's clock is fast: the surplus is removed)."""
 CHUNK_S = 0.5
 """Longest sound that a source yields at a time."""
 _CHUNK = round(CHUNK_S * SOUND_RATE_HZ)
 _BROKEN_STRETCHES = 1000
-"""Where a container is broken in more places than this, the rest of it is given up."""
+"""If a container is broken in more places than this, the rest of it is not read."""
 _TIMEOUT_S = 10.0
-"""A network stream that is silent for so long is taken for lost."""
+"""A network stream that sends nothing for this time counts as lost."""
 _ALSA_CONFIG = "/usr/share/alsa/alsa.conf"
 _WAIT_S = 5.0
-"""Between attempts to get a microphone or network stream back."""
+"""Time between attempts to open a lost microphone or network stream."""
 
 
-class _Cutter:
-    """Decoded pieces of sound to chunks with true offsets: small errors of the stamps are passed over, gaps and overlaps are not.
+class _Chunker:
+    """Makes chunks with correct offsets from decoded sound. Small errors of the times are ignored; gaps and overlaps are not.
 
-    What overlaps with sound that was given already is cut away, so that offsets never go back.
+    Sound that overlaps with earlier sound is removed, so that offsets never go back.
     """
 
     def __init__(self, late_us: int = _SAME_US, early_us: int = _SAME_US) -> None:
@@ -51,7 +52,7 @@ class _Cutter:
         self._from_us: int | None = None
 
     def add(self, offset_us: int | None, samples: Samples) -> Iterator[tuple[int, Samples]]:
-        """Chunks that are full, and the rest before a gap. A piece without a stamp follows the one before."""
+        """Full chunks, and the rest before a gap. A piece without a time follows the previous one."""
         due_us = self._due_us()
         if offset_us is None:
             offset_us = due_us if due_us is not None else 0
@@ -70,7 +71,7 @@ class _Cutter:
             self._parts, self._held = [whole[_CHUNK:]], self._held - _CHUNK
 
     def rest(self) -> Iterator[tuple[int, Samples]]:
-        """What is left over."""
+        """The last, incomplete chunk."""
         if self._held and self._from_us is not None:
             yield self._from_us, np.concatenate(self._parts)
         self._parts, self._held, self._from_us = [], 0, None
@@ -80,24 +81,24 @@ class _Cutter:
 
 
 class _Resampler:
-    """Any decoded sound as mono float32 at 16 kHz. Formats may change in the middle of a stream."""
+    """Converts any decoded sound to mono float32 at 16 kHz. The format may change in the middle of a stream."""
 
     def __init__(self) -> None:
         self._resampler: Any = None
         self._made_for: tuple[object, ...] = ()
 
     def samples(self, frame: Any) -> Samples:
-        """The samples that one decoded frame gives."""
+        """The samples of one decoded frame."""
         import av
 
         kind = (frame.format.name, frame.layout.name, frame.sample_rate)
         if kind != self._made_for:
             self._resampler, self._made_for = av.AudioResampler(format="flt", layout="mono", rate=SOUND_RATE_HZ), kind
-        frame.pts = None  # gaps are ours to keep: the resampler would refuse or fill them, as its version likes
+        frame.pts = None  # without times: with them, the resampler refuses or fills gaps, depending on its version
         return self._joined(self._resampler.resample(frame))
 
     def rest(self) -> Samples:
-        """What the filter still holds."""
+        """The samples that are still in the filter."""
         return self._joined(self._resampler.resample(None)) if self._resampler is not None else np.empty(0, np.float32)
 
     @staticmethod
@@ -107,10 +108,10 @@ class _Resampler:
 
 
 class SoundTrack:
-    """The first sound track of a recording. `chunks` gives (offset, samples); times count from `base_us` of the container."""
+    """The first sound track of a recording. `chunks` yields (offset, samples). Times count from `base_us` of the container."""
 
     def __init__(self, path: str, *, base_us: int | None = None) -> None:
-        """Raises SourceError. Without `base_us` offsets count from where the track says that it begins."""
+        """Raises SourceError. Without `base_us`, offsets count from the beginning of the track as its container states it."""
         import av
 
         self.lost = 0
@@ -121,7 +122,7 @@ class SoundTrack:
             why = getattr(error, "strerror", None) or str(error)
             raise SourceError(f"{path}: its sound cannot be read ({why}); give another file, or repair it with ffmpeg") from None
         self.track = next(iter(self._container.streams.audio), None)
-        """None where there is no sound track."""
+        """None if there is no sound track."""
         begins = self.track.start_time if self.track is not None else None
         self._base_us = base_us if base_us is not None else round((begins or 0) * self.track.time_base * US) if self.track else 0
 
@@ -136,7 +137,7 @@ class SoundTrack:
         if self.track is None:
             return
         self._skip_to(after_us)
-        cutter, resampler = _Cutter(), _Resampler()
+        cutter, resampler = _Chunker(), _Resampler()
         for frame in self._frames():
             offset_us = self._offset_us(frame)
             yield from self._later(cutter.add(offset_us, resampler.samples(frame)), after_us)
@@ -147,7 +148,7 @@ class SoundTrack:
         import av
 
         if after_us > 0:
-            with contextlib.suppress(av.error.FFmpegError):  # no index: read from the start, giving nothing up to the offset
+            with contextlib.suppress(av.error.FFmpegError):  # no index: read from the start and skip everything up to the offset
                 self._container.seek(max(0, self._base_us + after_us - US), any_frame=True)
 
     @staticmethod
@@ -161,7 +162,7 @@ class SoundTrack:
         return None if frame.pts is None else round(frame.pts * frame.time_base * US) - self._base_us
 
     def _frames(self) -> Iterator[Any]:
-        """Decoded frames; a damaged packet or stretch is counted and passed over."""
+        """Decoded frames; damaged packets and parts are counted and skipped."""
         import av
 
         assert self.track is not None
@@ -183,7 +184,7 @@ class SoundTrack:
 
 
 class SoundFile(BaseSource):
-    """A recording of sound alone: a source without frames."""
+    """A recording of sound only: a source without frames."""
 
     has_sound = True
     blind = "it is a recording of sound: there is nothing to see"
@@ -204,7 +205,7 @@ class SoundFile(BaseSource):
         return iter(())
 
     def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
-        """The sound later than an offset. It goes on after `close`, which ends the (missing) pictures."""
+        """The sound later than an offset. It continues after `close`, which only ends `frames`."""
         track = SoundTrack(self._path)
         for offset_us, samples in track.chunks(after_us):
             yield Sound(stream=self.name, t_us=self.t0_us + offset_us, offset_us=offset_us, samples=samples)
@@ -215,8 +216,8 @@ class SoundFile(BaseSource):
 class Microphone(BaseSource):
     """Live sound: an ALSA device (`alsa:default`, `alsa:hw:1,0`) or the sound of a network stream. A source without frames.
 
-    One that cannot be opened at first raises SourceError; one that vanishes later is tried again every 5 s while `deaf` says why. Offsets
-    count on the monotonic clock from `mono0_us`, so that a camera's pictures and its microphone agree.
+    If it cannot be opened at the start, SourceError is raised. If it is lost later, it is opened again every 5 s, and `deaf` has the
+    reason. Offsets are monotonic time since `mono0_us`, so that pictures of a camera and sound of its microphone match.
     """
 
     live = True
@@ -238,12 +239,12 @@ class Microphone(BaseSource):
         self._container: Any = self._open()
 
     def frames(self) -> Iterator[Frame]:
-        """None, and it ends only when closed: listening goes on until then."""
+        """No frames; it ends only when the source is closed, so that the sound goes on until then."""
         self._closed.wait()
         return iter(())
 
     def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
-        """Sound from now on, until closed; `after_us` has no meaning here."""
+        """Sound from now on until closed; `after_us` is ignored."""
         del after_us
         while not self._closed.is_set():
             if self._container is None:
@@ -257,10 +258,10 @@ class Microphone(BaseSource):
         self._closed.set()
 
     def _connection(self) -> Iterator[Sound]:
-        """Sound until the device or stream fails. Stamped by when it arrives, in step with the number of its samples."""
+        """Sound until the device or stream fails. Its times come from the time of arrival and the number of samples."""
         import av
 
-        cutter, resampler = _Cutter(_LIVE_LATE_US, _LIVE_EARLY_US), _Resampler()
+        cutter, resampler = _Chunker(_LIVE_LATE_US, _LIVE_EARLY_US), _Resampler()
         try:
             for frame in self._container.decode(audio=0):
                 samples = resampler.samples(frame)
@@ -286,7 +287,7 @@ class Microphone(BaseSource):
         except (av.error.FFmpegError, OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise SourceError(
-                f"{self._label}: cannot be listened to ({why}); check the name (arecord -L) and that this user is in group audio"
+                f"{self._label}: cannot be opened ({why}); check the name (arecord -L) and that this user is in group audio"
             ) from None
         if not container.streams.audio:
             container.close()
@@ -309,9 +310,9 @@ class Microphone(BaseSource):
 
 
 def _open_live(spec: str) -> Any:
-    """A microphone through ALSA, or the address of a stream (RTSP over TCP, as for its pictures)."""
+    """Opens a microphone through ALSA, or the address of a stream (RTSP over TCP, as for pictures)."""
     if spec.startswith("alsa:"):
-        # PyAV brings an ALSA library of its own, which looks for the system's devices where it was built.
+        # PyAV contains its own ALSA library, which looks for the device files at the path of its build machine.
         if Path(_ALSA_CONFIG).is_file():
             os.environ.setdefault("ALSA_CONFIG_PATH", _ALSA_CONFIG)
         return open_container(spec.removeprefix("alsa:"), format="alsa", options={"channels": "1"})

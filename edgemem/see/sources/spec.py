@@ -1,4 +1,4 @@
-"""What a source is called on the command line and in the settings, and what that says about it."""
+"""The address of a source, as on the command line and in the settings: its scheme, its suffix, and the name of its stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NETWORK = ("rtsp", "rtsps", "rtmp", "rtmps", "http", "https", "udp", "tcp", "srt
 DEVICE = "device"
 """Scheme of cameras of this machine, which are named `0` or `/dev/video0`."""
 FOLDER, ANY_FILE = "/", ""
-"""Stand for a folder, and for a file with a suffix that nobody claims, where a source states the suffixes that it opens."""
+"""Special suffixes that a source can register for: a folder, and a file whose suffix no other source registered."""
 
 _SCHEME = re.compile(r"([a-z][a-z0-9.-]*):", re.IGNORECASE)
 
@@ -24,7 +24,7 @@ _SCHEME = re.compile(r"([a-z][a-z0-9.-]*):", re.IGNORECASE)
 def scheme_of(spec: str, known: Collection[str]) -> str:
     """The scheme of an address (`rtsp` of `rtsp://host`, `alsa` of `0+alsa:default`); "" for a path.
 
-    What looks like a scheme without "//" counts only where it is `known`: a file may be called `12:30.mp4`.
+    A scheme without "//" counts only if it is `known`: a file may be called `12:30.mp4`.
     """
     if spec.isdecimal() or spec.startswith("/dev/video"):
         return DEVICE
@@ -38,7 +38,7 @@ def scheme_of(spec: str, known: Collection[str]) -> str:
 
 
 def suffix_of(spec: str) -> str:
-    """`.mp4` of a file, `FOLDER` of a folder. Raises SourceError for what is not there."""
+    """`.mp4` of a file, `FOLDER` of a folder. Raises SourceError if it does not exist."""
     path = Path(spec).expanduser()
     if not path.exists():
         raise SourceError(
@@ -48,7 +48,7 @@ def suffix_of(spec: str) -> str:
 
 
 def stream_name(url: str) -> str:
-    """`rtsp://user:secret@host:554/cam` -> `host-cam`: no password enters the memory."""
+    """`rtsp://user:secret@host:554/cam` -> `host-cam`: so that no password enters the memory."""
     rest = url.partition("://")[2].partition("?")[0].rpartition("@")[2]
     host, _, path = rest.partition("/")
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{host.partition(':')[0]}-{path}").strip("-") or "camera"

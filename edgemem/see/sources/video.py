@@ -1,8 +1,8 @@
-"""Video files. Only what the rate needs is decoded, and every frame carries its true presentation time.
+"""Video files. Only the frames that the rate needs are decoded. Every frame has its exact presentation time.
 
-A file is taken as groups of packets that begin with a key frame. A group in which no frame is wanted is not decoded. Where the key frame is
-near enough to the wanted time, it alone is: 8 to 12 times cheaper than decoding all at one key frame in 50. Else the group is decoded up to
-the last wanted frame, leaving out frames that no other refers to.
+A file is read as groups of packets that begin with a key frame. A group in which no frame is wanted is not decoded. If the key frame is
+near enough to the wanted time, only the key frame is decoded: 8 to 12 times faster than decoding everything, with one key frame in 50. Else
+the group is decoded up to the last wanted frame, without frames to which no other refers.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from edgemem.records import Image
 
 _KEY_SLACK = 0.25
-"""A key frame stands for a wanted time that is at most this part of a period away."""
+"""A key frame is used for a wanted time if it is at most this part of a period away."""
 _EARLY_US = 2_000
-"""Containers round times to a millisecond or a tick: a frame that is so little early is on time."""
+"""Containers round times to a millisecond or a tick: a frame that is early by at most this counts as on time."""
 _GROUP_PACKETS = 600
-"""Longest group held in memory; a stream without further key frames is decoded in pieces of this length."""
+"""Longest group held in memory; a stream without key frames is decoded in pieces of this length."""
 _BROKEN_STRETCHES = 1000
-"""Where a container is broken in more places than this, the rest of it is given up."""
+"""If a container is broken in more places than this, the rest of it is not read."""
 
 
 @dataclass
@@ -41,19 +41,19 @@ class _Group:
     end_us: int
     """Start of the next group, or just after the last packet."""
     key: bool
-    """Begins with a key frame, so it can be decoded by itself."""
+    """Whether it begins with a key frame, so that it can be decoded alone."""
     last: bool
-    """Nothing follows."""
+    """Whether it is the last group."""
     cut: bool
-    """The next group needs this one's frames."""
+    """Whether the next group needs frames of this one."""
 
 
 class NoPictureTrackError(SourceError):
-    """A recording without pictures: of sound, perhaps."""
+    """A recording without pictures; it may have sound."""
 
 
 class VideoFile(BaseSource):
-    """A recorded video (or the URL of one) at `rate_fps`. Damaged stretches are passed over and counted in `dropped`."""
+    """A recorded video (or the URL of one) at `rate_fps`. Damaged parts are skipped and counted in `dropped`."""
 
     def __init__(self, path: str, *, rate_fps: float, stream: str, start_us: int | None = None, side_px: int = SIDE_PX) -> None:
         self.name = stream
@@ -80,7 +80,7 @@ class VideoFile(BaseSource):
         return int(self._container.duration) if self._container.duration else None
 
     def set_rate(self, rate_fps: float) -> None:
-        """Holds from the next group of packets on."""
+        """Takes effect with the next group of packets."""
         self._period_us = max(1, round(US / rate_fps))
 
     def skip_to(self, offset_us: int) -> None:
@@ -88,7 +88,7 @@ class VideoFile(BaseSource):
 
         self._after_us = offset_us
         if offset_us > 0:
-            with contextlib.suppress(av.error.FFmpegError):  # no index: read from the start, giving nothing up to the offset
+            with contextlib.suppress(av.error.FFmpegError):  # no index: read from the start and skip everything up to the offset
                 self._container.seek(int((self._base_us + offset_us) / US / self._video.time_base), stream=self._video)
                 self._head = None
 
@@ -112,7 +112,7 @@ class VideoFile(BaseSource):
         self._count_missing()
 
     def _targets(self, group: _Group, due_us: int) -> tuple[list[int], int]:
-        """Wanted times that this group must serve, and the first one left to the next group."""
+        """Wanted times that lie in this group, and the first wanted time after it."""
         targets = []
         while due_us < group.end_us:
             wait_us = group.end_us - due_us
@@ -124,7 +124,7 @@ class VideoFile(BaseSource):
         return targets, due_us
 
     def _decode(self, group: _Group, targets: list[int]) -> Iterator[tuple[int, Any]]:
-        """Frames for the targets, removing each that was served; what is left waits for the next group's first frame."""
+        """Frames for the targets; each target with a frame is removed. Targets that are left get the first frame of the next group."""
         if not targets and not group.cut:
             return
         codec = self._video.codec_context
@@ -176,7 +176,7 @@ class VideoFile(BaseSource):
             yield _Group(packets, start_us, self._end_us + 1, key, last=True, cut=False)
 
     def _timed_packets(self) -> Iterator[tuple[Any, int]]:
-        """Packets with their offset; one without a time (raw streams) follows its predecessor by a frame."""
+        """Packets with their offset. A packet without a time (raw streams) is one frame later than the previous packet."""
         offset_us = -self._frame_us
         for packet in self._packets():
             if packet.size == 0:
@@ -191,7 +191,7 @@ class VideoFile(BaseSource):
         return None if stamp is None else round(stamp * self._video.time_base * US)
 
     def _packets(self) -> Iterator[Any]:
-        """All packets; a broken stretch is counted and passed over."""
+        """All packets; broken parts are counted and skipped."""
         if self._head is not None:
             yield self._head
         for _ in range(_BROKEN_STRETCHES):
@@ -200,7 +200,7 @@ class VideoFile(BaseSource):
             self._count("corrupt")
 
     def _stretch(self) -> Generator[Any, None, bool]:
-        """Packets up to the end (True) or to where the container is broken (False)."""
+        """Packets up to the end of the file (returns True) or to a broken place (returns False)."""
         import av
 
         try:
@@ -233,15 +233,15 @@ class VideoFile(BaseSource):
             self.dropped[reason] = self.dropped.get(reason, 0) + n
 
     def _count_missing(self) -> None:
-        """A file that ends before its declared length lost its end: counted in frames at the rate."""
+        """A file that is shorter than its stated length has lost its end: count the lost frames at the rate."""
         missing_us = (self.duration_us or 0) - self._end_us
         if missing_us > max(2 * self._period_us, 2 * US):
             self._count("truncated", missing_us // self._period_us)
 
     def sounds(self, after_us: int = BEFORE_START_US) -> Iterator[Sound]:
-        """The sound later than an offset; nothing where there is no sound track. Offsets count from the first picture.
+        """The sound later than an offset; nothing if there is no sound track. Offsets count from the first picture.
 
-        It is read over a file handle of its own: `close` ends the pictures, not the sound, which may still be listened to.
+        It is read through a separate file handle: `close` ends the pictures, but not the sound, which may still be in use.
         """
         from edgemem.see.sources.sound import SoundTrack
 

@@ -1,4 +1,4 @@
-"""Converters: fetched weights to the one format that every runtime takes, ONNX. Heavy libraries load when one is used."""
+"""Converters of fetched weights to ONNX, the format of every runtime. Heavy libraries are loaded when a converter is used."""
 
 from __future__ import annotations
 

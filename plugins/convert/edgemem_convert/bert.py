@@ -36,7 +36,7 @@ class BertConverter:
         self.settings = settings
 
     def convert(self, members: dict[str, Path], out: Path) -> None:
-        """Write the ONNX file. Raises EngineError when the quantised model strays from the float one."""
+        """Write the ONNX file. Raises EngineError if the quantised model differs too much from the float one."""
         weights = read_safetensors(members["model"].read_bytes())
         if not self.settings.int8:
             build(weights, self.settings).save(out)
@@ -49,7 +49,7 @@ class BertConverter:
         finally:
             full.unlink(missing_ok=True)
         if cosine < MIN_COSINE:
-            raise EngineError(f"the int8 text model strays from the float one (cosine {cosine:.3f}): set int8 = false")
+            raise EngineError(f"the int8 text model differs too much from the float one (cosine {cosine:.3f}): set int8 = false")
 
 
 def read_safetensors(data: bytes) -> dict[str, Array]:
@@ -99,7 +99,7 @@ class _Encoder:
         return self.graph.op("LayerNormalization", inputs, axis=-1, epsilon=self.settings.epsilon)
 
     def embeddings(self) -> str:
-        """Word, position and (always the first) token-type embedding, summed and normalised."""
+        """Sum of word, position and token-type embedding (always the first type), normalised."""
         op, ints = self.graph.op, self.graph.ints
         words = op("Gather", [self._weight("embeddings.word_embeddings.weight"), self.ids])
         tokens = op("Shape", [self.ids], start=1, end=2)
@@ -147,14 +147,16 @@ class _Encoder:
 
 
 def quantise(full: Path, out: Path) -> None:
-    """Dynamic int8: weights in int8 with a scale per channel (one per tensor falls to cosine 0.945), activations as they come."""
+    """Dynamic int8: weights in int8 with one scale per channel (with one per tensor the cosine falls to 0.945); activations are quantised
+    at run time.
+    """
     import logging
 
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     root = logging.getLogger()
     level = root.level
-    root.setLevel(logging.ERROR)  # it advises a preprocessing step that only matters for convolutions
+    root.setLevel(logging.ERROR)  # it recommends a preprocessing step that is useful only for convolutions
     try:
         quantize_dynamic(full, out, weight_type=QuantType.QInt8, per_channel=True)
     finally:

@@ -12,7 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 18
-"""Oldest opset with everything used here; ONNX Runtime >= 1.14 and TensorRT >= 8.6 read it."""
+"""Oldest opset with all operators used here; ONNX Runtime >= 1.14 and TensorRT >= 8.6 read it."""
 IR_VERSION = 9
 
 Array = npt.NDArray[Any]
@@ -20,7 +20,7 @@ Shape = Sequence[int | str]
 
 
 class Graph:
-    """Collects nodes and constants in order; names are counted, so that the same input always gives the same bytes."""
+    """Collects nodes and constants in order; names have numbers, so that the same input always gives the same bytes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -52,7 +52,7 @@ class Graph:
         return name
 
     def ints(self, *values: int) -> str:
-        """An int64 vector, as axes and shapes want it."""
+        """An int64 vector, for axes and shapes."""
         return self.const(np.array(values, np.int64))
 
     def floats(self, value: float) -> str:
@@ -82,7 +82,7 @@ class Graph:
         group: int = 1,
         padding: str = "SAME",
     ) -> str:
-        """NCHW convolution; `weight` is [out, in / group, height, width], `padding` as TensorFlow names it."""
+        """NCHW convolution; `weight` is [out, in / group, height, width], `padding` is the name in TensorFlow."""
         return self.op(
             "Conv",
             [value, weight, bias] if bias else [value, weight],
@@ -101,5 +101,5 @@ class Graph:
 
 
 AUTO_PAD: dict[str, dict[str, str]] = {"SAME": {"auto_pad": "SAME_UPPER"}, "VALID": {}}
-"""TensorFlow's padding modes in ONNX's words: both put the odd pixel at the end. A VALID that is not written out lets ONNX Runtime
-fold a Pad before the convolution into it."""
+"""TensorFlow's padding modes in ONNX: both put the odd pixel at the end. Without an explicit VALID, ONNX Runtime can fuse a Pad before the
+convolution with it."""

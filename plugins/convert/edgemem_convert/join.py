@@ -1,4 +1,4 @@
-"""Files that were split to fit into packages."""
+"""Joins files that were split to fit into packages."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from edgemem.errors import EngineError
 
 
 class JoinConverter:
-    """The members `part1`, `part2` ... one after the other."""
+    """Joins the members `part1`, `part2` ... in order."""
 
     def convert(self, members: dict[str, Path], out: Path) -> None:
-        """Write the whole file. Raises EngineError when the card names no parts."""
+        """Write the whole file. Raises EngineError if the card names no parts."""
         parts = [members[name] for number in range(1, len(members) + 1) if (name := f"part{number}") in members]
         if not parts:
             raise EngineError("the card names no member part1: correct source.members")

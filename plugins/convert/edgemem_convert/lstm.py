@@ -1,4 +1,4 @@
-"""Speaker encoders made of LSTM layers, from torch to ONNX."""
+"""Converts speaker encoders made of LSTM layers from torch to ONNX."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from edgemem_convert.torch_file import read_tensors
 
 
 class LstmConverter:
-    """LSTM layers over a spectrogram, the last state through a linear layer and ReLU to unit length (GE2E, Wan et al. 2018)."""
+    """LSTM layers over a spectrogram; the last state, after a linear layer and ReLU, is normalised to unit length (GE2E, Wan et al.
+    2018).
+    """
 
     def __init__(self, settings: LstmSettings) -> None:
         self.settings = settings
 
     def convert(self, members: dict[str, Path], out: Path) -> None:
-        """`members["weights"]` to ONNX: mel [batch, frames, bands] -> embedding [batch, dim]. Raises EngineError."""
+        """Convert `members["weights"]` to ONNX: mel [batch, frames, bands] -> embedding [batch, dim]. Raises EngineError."""
         prefix = self.settings.prefix
         tensors = {name.removeprefix(prefix): array for name, array in read_tensors(members["weights"]).items() if name.startswith(prefix)}
         try:
@@ -43,7 +45,7 @@ class LstmConverter:
 
 
 def _layer(graph: Graph, value: str, tensors: dict[str, Array], layer: int) -> str:
-    """One layer over [frames, batch, size]; all its states [frames, batch, hidden]."""
+    """One layer over [frames, batch, size]; returns all its states [frames, batch, hidden]."""
     kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     inward, recurrent, bias_in, bias_back = (_gates(tensors[f"lstm.{kind}_l{layer}"]) for kind in kinds)
     bias = np.concatenate([bias_in, bias_back])[None]
@@ -53,6 +55,6 @@ def _layer(graph: Graph, value: str, tensors: dict[str, Array], layer: int) -> s
 
 
 def _gates(rows: Array) -> Array:
-    """From torch's order of the gates, input, forget, cell, output, to ONNX's: input, output, forget, cell."""
+    """Reorder the gates from torch (input, forget, cell, output) to ONNX (input, output, forget, cell)."""
     enter, forget, cell, leave = np.split(rows, 4)
     return np.concatenate([enter, leave, forget, cell])

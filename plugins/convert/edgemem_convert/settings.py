@@ -1,4 +1,4 @@
-"""Parameters of the converters, as a card's `[convert.parameters]` gives them."""
+"""Parameters of the converters: a card's `[convert.parameters]`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class BertSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Shape of the encoder; the layers are counted in the file. `int8` quantises the weights of every MatMul."""
+    """Shape of the encoder; the number of layers comes from the file. `int8` quantises the weights of every MatMul."""
 
     heads: int = 12
     epsilon: float = 1e-12
@@ -14,7 +14,7 @@ class BertSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LstmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`prefix`: the path in the file under which the layers' tensors lie."""
+    """`prefix`: the path in the file to the tensors of the layers."""
 
     prefix: str = ""
 
@@ -34,10 +34,10 @@ class TfjsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TfliteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`input` and `output` name the ONNX tensors; `features` names the pooled activations, when wanted."""
+    """`input` and `output` name the ONNX tensors; `features` names the pooled activations, if needed."""
 
     input: str = "images"
     output: str = "probabilities"
     features: str = ""
     quantised: bool = False
-    """Keep the original's integers, for a runtime that computes in them; otherwise everything becomes float32."""
+    """Keep the integers of the original, for a runtime that computes with integers; otherwise everything becomes float32."""

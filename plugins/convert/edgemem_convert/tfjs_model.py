@@ -1,8 +1,8 @@
 """TensorFlow.js graph models to ONNX.
 
-TensorFlow.js convolves NHWC, ONNX NCHW. Every value is held as an ONNX value and the permutation that is still due on it;
-operators that do not care pass the permutation on, so that almost no Transpose is ever written (118 of them cost NanoDet
-more time than its convolutions).
+TensorFlow.js convolves in NHWC, ONNX in NCHW. Every value is stored as an ONNX value and the permutation that must still be applied.
+Operators that work on single elements pass the permutation on, so that almost no Transpose is written (118 of them would take NanoDet more
+time than its convolutions).
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 class TfjsConverter:
-    """Turns `members["graph"]` (.json) and `members["weights"]` (.bin) into ONNX with the original's own input layout."""
+    """Turns `members["graph"]` (.json) and `members["weights"]` (.bin) into ONNX with the input layout of the original."""
 
     def __init__(self, settings: TfjsSettings) -> None:
         self.settings = settings
 
     def convert(self, members: dict[str, Path], out: Path) -> None:
-        """Write the ONNX file. Raises EngineError naming an operator or option that is not known here."""
+        """Write the ONNX file. Raises EngineError, which names an unknown operator or option."""
         model = msgspec.json.decode(members["graph"].read_bytes())
         weights = read_weights(model, members["weights"].read_bytes())
         _Conversion(model, weights, self.settings).save(out)
 
 
 def read_weights(model: dict[str, Any], data: bytes) -> dict[str, Array]:
-    """The constants of a graph model: float32, int64 or bool, dequantised where they are stored smaller."""
+    """The constants of a graph model: float32, int64 or bool, dequantised if they are stored quantised."""
     weights: dict[str, Array] = {}
     offset = 0
     for entry in (entry for group in model["weightsManifest"] for entry in group["weights"]):
@@ -83,13 +83,13 @@ class _Node:
 
 
 class _Value(NamedTuple):
-    """`name` in the ONNX graph; what the original means is `name` transposed by `due`."""
+    """A value of the original: `name` in the ONNX graph, transposed by `due`."""
 
     name: str
     due: tuple[int, ...] = ()
 
     def axis(self, logical: int) -> int:
-        """The axis of the ONNX value that is the original's axis `logical`."""
+        """The axis of the ONNX value for the axis `logical` of the original."""
         if not self.due:
             return logical
         return self.due[logical % len(self.due)]
@@ -135,7 +135,7 @@ class _Conversion:
         return self.values[name]
 
     def _plain(self, name: str) -> str:
-        """The value as the original means it: a due transpose is written now."""
+        """The value in the layout of the original: a pending Transpose is written now."""
         value = self._value(name)
         return self.graph.op("Transpose", [value.name], perm=list(value.due)) if value.due else value.name
 
@@ -149,7 +149,7 @@ class _Conversion:
         return self.graph.op("Transpose", [value.name], perm=list(value.due)) if value.due else value.name
 
     def _same(self, kind: str, node: _Node, **attributes: Any) -> _Value:
-        """An operator that treats every element alike."""
+        """An operator that works on every element separately."""
         value = self._value(node.inputs[0])
         return value._replace(name=self.graph.op(kind, [value.name], **attributes))
 
@@ -165,7 +165,7 @@ class _Conversion:
         self.values[node.name] = _Value(self.graph.op(kind, [self._aligned(name, due) for name in node.inputs]), due)
 
     def _aligned(self, name: str, due: tuple[int, ...]) -> str:
-        """An operand in the layout of a value on which `due` is due."""
+        """An operand in the layout of a value with the pending permutation `due`."""
         if name in self.weights and due:
             weight = self.weights[name]
             whole = weight.reshape([1] * (len(due) - weight.ndim) + list(weight.shape))
@@ -286,7 +286,7 @@ class _Conversion:
             self.values[f"{node.name}:{index}" if index else node.name] = value._replace(name=part)
 
     def _op_sparsetodense(self, node: _Node) -> None:
-        """Of constants: the shapes that a PyTorch export computes at run time. Only the empty one is met."""
+        """Of constants: the shapes that a PyTorch export computes at run time. Only the empty one occurs."""
         shape, values, default = (self.weights[name] for name in node.inputs[1:4])
         if values.size:
             raise EngineError("the tfjs converter only knows an empty SparseToDense: use a model without it")

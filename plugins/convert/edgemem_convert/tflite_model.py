@@ -1,8 +1,8 @@
-"""TensorFlow Lite (quantised convolutional classifiers) to ONNX, in float or in the original's own integers.
+"""Converts TensorFlow Lite (quantised convolutional classifiers) to ONNX, in float or with the integers of the original.
 
-What an integer means: real = scale * (q - zero_point), one scale per tensor or per channel (Jacob et al. 2018, eq. 1).
-In float the weights are converted by it and activations stay as they are. Quantised, the graph says so with pairs of
-QuantizeLinear and DequantizeLinear, which ONNX Runtime and TensorRT fuse into integer operators.
+Value of an integer: real = scale * (q - zero_point), with one scale per tensor or per channel (Jacob et al. 2018, eq. 1). In float the
+weights are converted with it and activations are not changed. In the quantised form the graph has pairs of QuantizeLinear and
+DequantizeLinear, which ONNX Runtime and TensorRT fuse to integer operators.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ OPERATORS = {number: name for name, number in vars(tflite.BuiltinOperator).items
 class TfliteConverter:
     """Turns `members["model"]` (.tflite, input uint8 or int8 [1, height, width, 3]) into ONNX.
 
-    The ONNX input is float32 [batch, 3, height, width] holding pixel values 0..255: what the original takes as uint8.
+    The ONNX input is float32 [batch, 3, height, width] with pixel values 0..255, which the original has as uint8.
     """
 
     def __init__(self, settings: TfliteSettings) -> None:
         self.settings = settings
 
     def convert(self, members: dict[str, Path], out: Path) -> None:
-        """Write the ONNX file. Raises EngineError naming an operator or option that is not known here."""
+        """Write the ONNX file. Raises EngineError, which names an unknown operator or option."""
         kind = _QuantisedConversion if self.settings.quantised else _Conversion
         kind(members["model"].read_bytes(), self.settings).save(out)
 
@@ -81,7 +81,7 @@ class _Conversion:
         self.names[operator.Outputs(0)] = self._stored(name, operator.Outputs(0), handler(operator))
 
     def _stored(self, _operator: str, _tensor: int, value: str) -> str:
-        """An activation as the next operators read it."""
+        """An activation in the form for the next operators."""
         return value
 
     def _shape(self, tensor: int) -> Array:
@@ -95,13 +95,13 @@ class _Conversion:
         return parameters.ScaleAsNumpy(), parameters.ZeroPointAsNumpy()
 
     def _levels(self, tensor: int) -> tuple[float, int]:
-        """Scale and zero point of an activation whose integers are, or are shifted to, 0..255."""
+        """Scale and zero point of an activation with integers 0..255 (shifted if necessary)."""
         scale, zero = self._quantisation(tensor)
         shift = 128 if self.subgraph.Tensors(tensor).Type() == tflite.TensorType.INT8 else 0
         return float(scale[0]), int(zero[0]) + shift
 
     def _values(self, tensor: int, axes: Sequence[int]) -> Array:
-        """The integers of a constant, its axes permuted so that channels of the output come first."""
+        """The integers of a constant, with axes permuted so that the output channels come first."""
         described = self.subgraph.Tensors(tensor)
         raw = self.model.Buffers(described.Buffer()).DataAsNumpy().tobytes()
         values: Array = np.frombuffer(raw, DTYPES[described.Type()]).reshape(self._shape(tensor)).transpose(axes)
@@ -177,14 +177,14 @@ class _Conversion:
 
 
 class _QuantisedConversion(_Conversion):
-    """The same graph, each tensor in the integers of the original and followed by what they mean."""
+    """The same graph with the integers of the original; each tensor is followed by its dequantisation."""
 
     def _pixels(self, pixels: str, scale: float, zero: int) -> str:
         integers = self.graph.op("QuantizeLinear", [pixels, self.graph.floats(1), self._byte(0)])
         return self._dequantised(integers, scale, zero)
 
     def _stored(self, operator: str, tensor: int, value: str) -> str:
-        """Rounded as the original rounds it, but for the last step: probabilities in 256ths would only lose the small ones."""
+        """Rounded as in the original, except the last step: probabilities in steps of 1/256 would lose small values."""
         if operator in {"QUANTIZE", "SOFTMAX"}:
             return value
         scale, zero = self._levels(tensor)
@@ -198,7 +198,7 @@ class _QuantisedConversion(_Conversion):
         return self.graph.const(np.array(value, np.uint8))
 
     def _constant(self, tensor: int, axes: Sequence[int]) -> str:
-        """Weights as int8, whose zero points lie at 0 or near, the best that integer hardware takes; biases as int32."""
+        """Weights as int8 with zero points at or near 0, which is best for integer hardware; biases as int32."""
         values = self._values(tensor, axes)
         scale, zero = self._quantisation(tensor)
         if values.dtype == np.uint8:

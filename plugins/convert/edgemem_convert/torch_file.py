@@ -1,8 +1,8 @@
-"""Tensors of a torch file of the old format (before 1.6), without torch and without running anything that the file says.
+"""Reads the tensors of a torch file in the old format (before 1.6), without torch and without executing anything in the file.
 
-Such a file is five pickles (magic, protocol, system, object, keys of the storages) followed by the raw storages. A pickle is a program;
-this reads it with `pickletools`, which only parses, and knows just the instructions that put dicts, tuples and tensors together. Names
-of classes stay names: nothing is imported or called.
+Such a file is five pickles (magic, protocol, system, object, keys of the storages) followed by the raw storages. A pickle is a program. It
+is read with `pickletools`, which only parses, and only the instructions for dicts, tuples and tensors are known here. Classes are only read
+as names: nothing is imported or called.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Tensor(NamedTuple):
 
 
 def read_tensors(path: Path) -> dict[str, Array]:
-    """Every tensor in the file by the path of keys that leads to it, such as `model_state/linear.weight`. Raises EngineError."""
+    """Every tensor in the file by its path of keys, such as `model_state/linear.weight`. Raises EngineError."""
     stream = io.BytesIO(path.read_bytes())
     try:
         if _unpickled(stream) != MAGIC:
@@ -56,7 +56,9 @@ def read_tensors(path: Path) -> dict[str, Array]:
         storages = {key: _storage(stream, dtypes.get(key, "<f4")) for key in keys}
         return {name: _array(tensor, storages) for name, tensor in found.items()}
     except (ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
-        raise EngineError(f"{path.name}: damaged, or holds more than tensors ({type(error).__name__}: {error}); fetch it again") from None
+        raise EngineError(
+            f"{path.name}: damaged, or it contains more than tensors ({type(error).__name__}: {error}); fetch it again"
+        ) from None
 
 
 def _tensors(value: Any, path: str) -> dict[str, _Tensor]:
@@ -76,7 +78,7 @@ def _array(tensor: _Tensor, storages: dict[str, Array]) -> Array:
     storage = storages[tensor.storage.key]
     end = tensor.offset + 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
     if 0 in tensor.shape or tensor.offset < 0 or min(tensor.strides, default=0) < 0 or end > len(storage):
-        raise ValueError("a tensor lies outside its storage")
+        raise ValueError("a tensor is outside its storage")
     strides = tuple(stride * storage.itemsize for stride in tensor.strides)
     placed: Array = np.lib.stride_tricks.as_strided(storage[tensor.offset :], tensor.shape, strides)
     return np.array(placed)
@@ -91,7 +93,7 @@ def _unpickled(stream: io.BytesIO) -> Any:
 
 
 class _Machine:
-    """The stack and memo of the pickle format, for the instructions of plain data and tensors."""
+    """Stack and memo of the pickle format, with the instructions for plain data and tensors."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -118,7 +120,7 @@ class _Machine:
             raise ValueError(f"instruction {name}")
 
     def marked(self) -> list[Any]:
-        """Take what stands above the last mark."""
+        """Remove and return everything above the last mark."""
         at = len(self.stack) - 1 - self.stack[::-1].index(_MARK)
         values = self.stack[at + 1 :]
         del self.stack[at:]
@@ -144,7 +146,7 @@ class _Machine:
         self.stack[-1].extend(values)
 
     def build(self) -> None:
-        """Attributes of an object: of no use here."""
+        """Attributes of an object: not needed here."""
         self.stack.pop()
 
     def persistent(self) -> None:
@@ -153,7 +155,7 @@ class _Machine:
         self.stack.append(_Storage(_DTYPES[kind.text], key))
 
     def reduce(self) -> None:
-        """A call: only of what makes dicts and tensors, and none is made."""
+        """A call: only those for dicts and tensors are known, and none is executed."""
         arguments, function = self.stack.pop(), self.stack.pop()
         if function.text == "torch._utils _rebuild_tensor_v2":
             storage, offset, shape, strides, *_ = arguments

@@ -1,4 +1,4 @@
-"""Slow, plain numpy forms of the networks, written from their definitions and apart from the converters: what those are checked against."""
+"""Slow numpy versions of the networks, written from their definitions without the converters, as a reference for them."""
 
 from __future__ import annotations
 

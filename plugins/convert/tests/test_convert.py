@@ -1,4 +1,4 @@
-"""Each conversion against the original's own output, and each gives the same bytes every time."""
+"""Each conversion is compared with the output of the original, and always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def squares(photographs):
 
 @pytest.fixture(scope="module")
 def expected(originals, squares):
-    """What the original classifier says of them, in 256ths."""
+    """The output of the original classifier for them, in steps of 1/256."""
     from ai_edge_litert.interpreter import Interpreter
 
     original = Interpreter(str(originals("efficientnet-lite3")["model"]), num_threads=2)

@@ -1,4 +1,4 @@
-"""Torch weights without torch: the speaker encoder against the same network in numpy, and files that want to do more than hold tensors."""
+"""Torch weights without torch: the speaker encoder compared with the same network in numpy, and files that contain more than tensors."""
 
 from __future__ import annotations
 

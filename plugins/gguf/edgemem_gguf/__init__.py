@@ -1,4 +1,4 @@
-"""A language model on the board itself: the chat `gguf`, its table of the settings, and the decoder of its engine cards."""
+"""A language model on the board itself: the chat `gguf`, its settings table, and the decoder of its engine cards."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from edgemem.extend.hookspecs import Components
 
 
 class GgufSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Nothing runs unless `model` is set: a language model takes most of a small board."""
+    """Nothing runs unless `model` is set, because a language model needs most of a small board."""
 
     model: str = ""
     """Name of an engine card, such as "smollm2-135m", or the path of a .gguf file."""
     context_tokens: int = 8192
-    """Room for prompt and reply. Its memory is taken when the model is loaded."""
+    """Size of the context for prompt and reply. Its memory is allocated when the model is loaded."""
     threads: int = 0
-    """0 = as many as every engine has."""
+    """0 = the number of threads of engines."""
     call_s: float = 120.0
     """Longest time for one reply."""
 
@@ -31,7 +31,7 @@ class GgufSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _model_file(settings: GgufSettings, context: Any) -> Path:
-    """The weights that `gguf.model` means. Raises UsageError for a name that no card has, ChatError for a card that is not fetched."""
+    """The file of `gguf.model`. Raises UsageError for a name that no card has, ChatError for a card that is not fetched."""
     from edgemem.infer.fetch import installed
 
     if settings.model.endswith(".gguf"):
@@ -71,7 +71,7 @@ def register_chats() -> Components:
 
 @hookimpl
 def register_decoders() -> Components:
-    """What engine cards of the role `chat` name."""
+    """The decoder of engine cards with the role `chat`."""
     return (Component("gguf", _decoder, GgufSettings, "a language model by llama.cpp"),)
 
 

@@ -14,9 +14,9 @@ from edgemem.infer.chat import Completion, Prompt, TokenLogprob
 
 
 class GgufChat:
-    """Loads the model when first asked. Replies keep a prompt's schema: llama.cpp samples only what the schema allows.
+    """Loads the model at its first use. Replies follow the schema of a prompt: llama.cpp samples only what the schema allows.
 
-    The time is looked at with every piece of a reply; a prompt that was begun is read to its end first.
+    The time limit is checked after every piece of a reply; a prompt is always read to its end first.
     """
 
     name = "gguf"
@@ -31,13 +31,13 @@ class GgufChat:
         self._lock = threading.Lock()
 
     def sees(self, _task: str) -> bool:
-        """False: pictures need a projector beside the weights, which is not loaded."""
+        """False: pictures need an additional projector file, which is not loaded."""
         return False
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Answer once. Raises ChatError when the model cannot be loaded, the prompt is too long, or the time is over."""
+        """Answer once. Raises ChatError if the model cannot be loaded, the prompt is too long, or the time is over."""
         if any(message.images for message in prompt.messages):
-            raise ChatError("gguf.model reads words only; ask a model that sees (openai.base_url) about pictures")
+            raise ChatError("gguf.model accepts only text; for pictures use a model that accepts them (openai.base_url)")
         start = time.monotonic()
         with self._lock:
             return self._asked(self._loaded(), prompt, start)
@@ -47,12 +47,12 @@ class GgufChat:
         try:
             server.handle_chat_completions(_request(prompt), reply.add)
         except (ValueError, RuntimeError) as error:
-            raise ChatError(f"gguf: the model cannot be asked this: {' '.join(str(error).split())[-200:]}") from None
+            raise ChatError(f"gguf: the model does not accept this request: {' '.join(str(error).split())[-200:]}") from None
         if reply.error:
             raise ChatError(f"gguf: {reply.error}; raise gguf.context_tokens if the prompt was too long")
         if not reply.finish:
-            late = f"was not whole after gguf.call_s = {self._call_s:g}; raise it, or take a smaller model"
-            raise ChatError(f"gguf: the reply {late if reply.late else 'broke off'}")
+            late = f"was not complete after gguf.call_s = {self._call_s:g}; raise it, or use a smaller model"
+            raise ChatError(f"gguf: the reply {late if reply.late else 'ended early'}")
         return Completion(
             text="".join(reply.pieces).strip(),
             model=self._model,
@@ -83,14 +83,14 @@ class GgufChat:
         wanted.n_ctx, wanted.n_parallel, wanted.warmup, wanted.verbosity = self._context_tokens, 1, False, -1
         for cpu in (wanted.cpuparams, wanted.cpuparams_batch):
             cpu.n_threads, cpu.poll = self._threads, 0
-        # The library listens on a port of this machine: nobody else gets an answer, a prompt or a page there.
+        # The library listens on a port of this machine: no other program may get an answer, a prompt or a page there.
         wanted.hostnames, wanted.api_keys = ["127.0.0.1"], [secrets.token_hex(32)]
         wanted.ui = wanted.endpoint_slots = wanted.endpoint_metrics = wanted.endpoint_props = False
         return wanted
 
 
 class _Reply:
-    """What arrived so far."""
+    """The part of a reply that has arrived."""
 
     def __init__(self, deadline: float) -> None:
         self._deadline = deadline
@@ -102,7 +102,7 @@ class _Reply:
         self.late = False
 
     def add(self, chunk: dict[str, Any]) -> bool:
-        """Take in a piece; True stops the model. It must not raise: what is raised here is lost."""
+        """Add a piece; True stops the model. It must not raise: an error here would be lost."""
         self.usage = chunk.get("usage") or self.usage
         if chunk.get("error"):
             self.error = str(chunk["error"].get("message", "failed"))

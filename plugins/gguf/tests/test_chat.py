@@ -1,4 +1,4 @@
-"""A language model without a network, and every way in which it may be missing."""
+"""A language model without a network, and all cases in which it is missing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_length_and_time_are_limits(models, session):
 
 def test_pictures_are_refused(tmp_path):
     prompt = asking(messages=(ChatMessage(role="user", text="what is this?", images=(b"jpeg",)),))
-    with pytest.raises(ChatError, match="reads words only"):
+    with pytest.raises(ChatError, match="accepts only text"):
         GgufChat(lambda: tmp_path / "none.gguf", 1024, 1, 10).complete(prompt)
 
 

@@ -1,4 +1,4 @@
-"""Hearing: voice activity first, then Whisper on each piece, then whose voice it is."""
+"""Hearing: voice activity detection, then Whisper for each piece, then identification of the voice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class WhisperSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     threads: int = 2
     beam: int = 1
-    """Hypotheses that are followed. On ten clips five took twice as long and gained nothing with the base model."""
+    """Width of the beam search. On ten clips, 5 took twice as long and was not better with the base model."""
     compute_type: str = "int8"
 
 
@@ -22,33 +22,34 @@ class RecogniserSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """Parameters of the recogniser; a recipe's `hear = {use = "whisper", ...}`."""
 
     language: str = "en"
-    """ISO 639-1 code of what is spoken; "" = found out for each utterance, which goes wrong on short ones."""
+    """ISO 639-1 code of the language; "" = detect it for each utterance, which is often wrong for short ones."""
     words: bool = False
-    """Also the time of every word, for about a fifth more work."""
+    """Whether to return the time of every word, for about a fifth more work."""
     speech: float = 0.5
     """Probability above which speech begins; it ends below `silence`."""
     silence: float = 0.35
     pause_s: float = 0.5
-    """Silence that ends an utterance."""
+    """Length of silence that ends an utterance."""
     shortest_s: float = 0.25
-    """What is shorter is a cough or a click."""
+    """Shorter pieces are ignored, such as a cough or a click."""
     longest_s: float = 15.0
-    """What is longer is cut at its deepest pause."""
+    """Longer pieces are cut at their quietest point."""
     margin_s: float = 0.2
-    """Sound kept before and after: voice activity is noticed late."""
+    """Sound that is added before and after a piece, because voice activity is detected late."""
     max_no_speech: float = 0.6
     min_confidence: float = 0.35
     max_compression: float = 2.4
-    """Guards against invented text: with `no_speech` above and `confidence` below, or either alone far out, it is dropped (the
-    thresholds of Whisper's own decoding, section 4.5 of Radford et al. 2022; exp(-1) = 0.37)."""
+    """Limits against invented text: a text is dropped if `no_speech` is above and `confidence` below its limit, or if one of them is far
+    beyond it (the thresholds of Whisper's own decoding, section 4.5 of Radford et al. 2022; exp(-1) = 0.37)."""
     max_rtf: float = 0.7
-    """Live sound: seconds of work per second of sound that hearing may take. Above it a lighter model is taken, then speech is left out."""
+    """Live sound: most seconds of work per second of sound. Above this, a smaller model is used; if that is not enough, speech is left
+    out."""
     max_rtf_recorded: float = 0.0
     """The same for recordings, which can wait: 0 = no limit, nothing of them is left out."""
     same_voice: float = 0.78
-    """Cosine to a known speaker above which it is the same (see `voices.py` for the measurement)."""
+    """An utterance with a larger cosine to a known speaker is from that speaker (measured in `voices.py`)."""
     new_voice: float = 0.72
-    """Cosine to all known speakers below which it is somebody new; between the two it is the nearest."""
+    """An utterance with a smaller cosine to all known speakers is from a new speaker; between the two values it is from the nearest."""
     new_voice_s: float = 1.6
     """Shorter utterances never make a new speaker."""
     max_voices: int = 64
@@ -75,10 +76,10 @@ def _recogniser(settings: RecogniserSettings, context: Any) -> Any:
 @hookimpl
 def register_decoders() -> Components:
     """The decoder `faster_whisper`."""
-    return (Component("faster_whisper", _whisper, WhisperSettings, "what is said, as Whisper understands it"),)
+    return (Component("faster_whisper", _whisper, WhisperSettings, "speech recognition by Whisper"),)
 
 
 @hookimpl
 def register_ears() -> Components:
     """The speech recogniser `whisper`."""
-    return (Component("whisper", _recogniser, RecogniserSettings, "who said what and when: Silero VAD, Whisper, Resemblyzer"),)
+    return (Component("whisper", _recogniser, RecogniserSettings, "utterances with times and speakers: Silero VAD, Whisper, Resemblyzer"),)

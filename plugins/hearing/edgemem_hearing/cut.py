@@ -1,4 +1,4 @@
-"""From the probability of speech to pieces: where an utterance begins and ends. Only the sound of an open utterance is kept."""
+"""Cuts sound into utterances by the probability of speech. Only the sound of an open utterance is kept."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from edgemem_hearing import RecogniserSettings
 
 _SAME_US = 60_000
-"""Sound that begins within this of where the last ended goes on with it."""
-_BREATH_S = 0.1
-"""A pause worth cutting at, where an utterance grows too long."""
+"""Sound that begins within this time of the end of the last sound continues it."""
+_QUIET_S = 0.1
+"""Length of the interval that is compared to find the quietest point of a long utterance."""
 
 
 class Piece(NamedTuple):
@@ -28,9 +28,10 @@ class Piece(NamedTuple):
 
 
 class Cutter:
-    """Silero's hysteresis, on a stream: speech begins above one probability and ends when it stayed below another for a pause.
+    """Silero's hysteresis, on a stream: speech begins above one probability and ends when it stays below another one for the length of a
+    pause.
 
-    Everything is counted in windows of the detector (32 ms) from where unbroken sound began.
+    Everything is counted in windows of the detector (32 ms) from the beginning of continuous sound.
     """
 
     def __init__(self, settings: RecogniserSettings, detector: SpeechDetector) -> None:
@@ -44,16 +45,16 @@ class Cutter:
         self._rest: Samples = np.empty(0, np.float32)
         """Samples that do not fill a window yet."""
         self._windows: list[Samples] = []
-        """Of the open piece with its margin; else what may become the margin of the next."""
+        """Windows of the open piece with its margin; otherwise the possible margin of the next piece."""
         self._speech: list[float] = []
         """Probabilities of the open piece, from its first window of speech."""
         self._at = 0
-        """Windows so far."""
+        """Number of windows so far."""
         self._open = False
 
     @property
     def until_us(self) -> int | None:
-        """No piece that comes later begins before this offset; None before the first sound."""
+        """Later pieces begin at or after this offset; None before the first sound."""
         if self._first is None:
             return None
         return self._offset_us(self._at - (len(self._windows) if self._open else min(self._margin, self._at)))
@@ -95,23 +96,23 @@ class Cutter:
         if quiet >= self._pause:
             yield from self._close(len(self._speech) - quiet)
         elif len(self._speech) >= self._longest:
-            yield from self._close(self._breath())
+            yield from self._close(self._quietest_point())
 
     def _quiet(self) -> int:
         """Windows at the end of the open piece that were all silent."""
         loud = (back for back, probability in enumerate(reversed(self._speech)) if probability >= self._settings.silence)
         return next(loud, len(self._speech))
 
-    def _breath(self) -> int:
-        """Where to cut what is too long: in the quietest tenth of a second of its second half, else at its end."""
-        width = max(1, round(_BREATH_S * SOUND_RATE_HZ / self._size))
+    def _quietest_point(self) -> int:
+        """Where to cut a piece that is too long: in the quietest tenth of a second of its second half, else at its end."""
+        width = max(1, round(_QUIET_S * SOUND_RATE_HZ / self._size))
         half = len(self._speech) // 2
         means = np.convolve(self._speech[half:], np.ones(width) / width, "valid")
         at = int(np.argmin(means))
         return half + at + width // 2 + 1 if means[at] < self._settings.speech else len(self._speech)
 
     def _close(self, count: int) -> Iterator[Piece]:
-        """Give the first `count` windows of the open piece with their margins. Speech after them begins the next."""
+        """Return the first `count` windows of the open piece with their margins. Speech after them begins the next piece."""
         lead = len(self._windows) - len(self._speech)
         begin = self._at - len(self._windows)
         given, rest = self._windows[: lead + count + self._margin], self._windows[lead + count :]

@@ -1,6 +1,6 @@
-"""The speech recogniser `whisper`: cuts sound at silence, transcribes each piece, tells voices apart.
+"""The speech recogniser `whisper`: cuts sound at silence, transcribes each piece, identifies voices.
 
-Silence costs only voice activity detection.
+For silence only voice activity detection runs.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from edgemem_hearing import RecogniserSettings
 
 _NOISES = re.compile(r"\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]+")
-"""What Whisper writes for sounds that are not speech: [Music], (laughs), *sighs*."""
+"""Text of Whisper for sounds that are not speech: [Music], (laughs), *sighs*."""
 _INVENTED = frozenset({"you", "thank you", "thanks for watching", "thank you for watching", "bye", "so", "the end", "okay", "oh"})
-"""What Whisper says of silence and music most often; believed only where the voice is clear."""
+"""Most frequent texts of Whisper for silence and music; accepted only if the speech is clear."""
 _CLEAR_SPEECH = 0.85
-"""Mean probability of speech above which such words are believed."""
+"""Such texts are accepted above this mean probability of speech."""
 _MUSIC_SPEECH = 0.6
-"""Mean probability of speech below which, with doubtful words, it was music or noise."""
+"""Below this mean probability of speech, doubtful words count as music or noise."""
 
 
 class WhisperRecogniser:
-    """A `hear.listen.SpeechRecogniser`. Models load with the first sound or speech, in the thread that recognises."""
+    """A `hear.listen.SpeechRecogniser`. Models are loaded with the first sound or speech, in the thread of the recogniser."""
 
     name = "whisper"
 
     def __init__(self, settings: RecogniserSettings, engines: Engines | None, clock: Callable[[], float] = time.perf_counter) -> None:
-        """Raises EngineError with what to do when a model is missing."""
+        """Raises EngineError if a model is missing; the message says what to do."""
         if engines is None:
             raise EngineError("hearing needs engines")
         for role in ("detect_speech", "transcribe"):
@@ -49,7 +49,7 @@ class WhisperRecogniser:
         self._settings, self._engines, self._clock = settings, engines, clock
         limits = {True: settings.max_rtf, False: settings.max_rtf_recorded}
         self._budgets = {live: WorkBudget(limit or math.inf) for live, limit in limits.items()}
-        """By whether sound is live."""
+        """Key: whether the sound is live."""
         self._until_us = BEFORE_START_US
         self._cutter: Cutter | None = None
         self._transcribers: list[tuple[str, Transcriber | None, float]] = [(name, None, 0.0) for name in engines.ready("transcribe")]
@@ -58,7 +58,7 @@ class WhisperRecogniser:
         self._state = b""
         self._last_text = ""
         if problem := engines.missing("embed_voice"):
-            self._note(f"speakers are not told apart: {problem}")
+            self._note(f"speakers are not distinguished: {problem}")
         else:
             self._voices = Voices(settings, engines.card("embed_voice").name)
 
@@ -100,13 +100,13 @@ class WhisperRecogniser:
         sound, budget = piece.sound, self._budgets[piece.sound.live]
         index = self._affordable(budget)
         if index is None:
-            self._note("an utterance was left out: hearing may not take more time here (max_rtf)")
+            self._note("an utterance was left out: speech recognition is too slow here (max_rtf)")
             return None
         transcriber = self._transcriber(index)
         started = self._clock()
         try:
             phrase = transcriber.transcribe(sound.samples, language=self._settings.language, words=self._settings.words)
-            text = believable(phrase, piece.speech, self._last_text, self._settings)
+            text = accepted_text(phrase, piece.speech, self._last_text, self._settings)
             if not text:
                 return None
             self._last_text = text
@@ -130,18 +130,18 @@ class WhisperRecogniser:
         return self._voices.name(self._embedder.embed_voice(sound.samples), sound.duration_us / US)
 
     def _affordable(self, budget: WorkBudget) -> int | None:
-        """The best recogniser that the budget allows, by what each took of late."""
+        """Index of the best recogniser that the budget allows, by the recent time of each."""
         for index, (name, _, took_s) in enumerate(self._transcribers):
             if budget.afford(took_s):
                 if index:
-                    self._note(f"{name} listened where the budget did not allow a better model (max_rtf)")
+                    self._note(f"{name} was used because the time limit did not allow a better model (max_rtf)")
                 return index
         return None
 
     def _transcriber(self, index: int) -> Transcriber:
         name, transcriber, took_s = self._transcribers[index]
         if transcriber is None:
-            transcriber = self._engines.play(name)
+            transcriber = self._engines.of_card(name)
             self._transcribers[index] = (name, transcriber, took_s)
         return transcriber
 
@@ -154,8 +154,8 @@ class WhisperRecogniser:
         self.notes[line] = self.notes.get(line, 0) + 1
 
 
-def believable(phrase: Phrase, speech: float, before: str, settings: RecogniserSettings) -> str:
-    """The text of a phrase without marks of noises, or "" where it was likely invented. `speech`: mean probability of the piece."""
+def accepted_text(phrase: Phrase, speech: float, before: str, settings: RecogniserSettings) -> str:
+    """The text of a phrase without marks of noises, or "" if it is probably invented. `speech`: mean probability of speech in the piece."""
     text = " ".join(_NOISES.sub(" ", phrase.text).split())
     plain = re.sub(r"[^\w ]", "", text).strip().lower()
     if not plain:
@@ -174,7 +174,7 @@ def believable(phrase: Phrase, speech: float, before: str, settings: RecogniserS
 
 
 def _repeats(words: list[str]) -> bool:
-    """One to four words said five times in a row or more: a decoder that is caught in a loop."""
+    """Whether one to four words are repeated five times or more: the decoder is in a loop."""
     for width in range(1, 5):
         run = 1
         for at in range(width, len(words) - width + 1, width):

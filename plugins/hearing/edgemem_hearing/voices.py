@@ -1,9 +1,10 @@
-"""Who speaks: voices told apart as they come, without knowing how many there are. Names are numbers that are never given twice.
+"""Identifies voices online, without knowing how many there are. Names are numbers that are never used twice.
 
 Measured with Resemblyzer on 27 clips of eight voices (three readers of pocketsphinx-testdata, five synthetic voices), single clips: the
-same voice 0.67 to 0.95, mostly above 0.8; different ones up to 0.75. Hence two thresholds, a grey zone between them that is given to the
-nearest voice without changing it, and no new voice from a short utterance. Over 60 random orders of the 27 clips the thresholds 0.78 and
-0.72 make 7.1 voices of the eight, give 2.2 clips to a wrong one and leave 1.2 without; 0.75 and 0.66 make 5.4 voices and 6.5 wrong clips.
+same voice 0.67 to 0.95, mostly above 0.8; different ones up to 0.75. So there are two thresholds. Between them an utterance gets the
+nearest voice, which is not changed; a short utterance never creates a new voice. Over 60 random orders of the 27 clips, the thresholds 0.78
+and 0.72 find 7.1 of the eight voices, give 2.2 clips a wrong one and leave 1.2 without a voice; 0.75 and 0.66 find 5.4 voices and give 6.5
+wrong clips.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from edgemem_hearing import RecogniserSettings
 
 _SETTLED_S = 60.0
-"""A voice's vector is a mean over at most so much speech: then it slowly follows its owner (a cold, another microphone)."""
+"""A voice's vector is a mean over at most this much speech, so that it slowly follows changes (a cold, another microphone)."""
 
 
 class Voices:
-    """Online clustering by cosine to the mean of each voice. At most `max_voices`: then the one heard longest ago is given up."""
+    """Online clustering by cosine to the mean of each voice. At most `max_voices`; then the voice that was heard longest ago is removed."""
 
     def __init__(self, settings: RecogniserSettings, space: str) -> None:
         self._settings, self._space = settings, space
@@ -34,7 +35,7 @@ class Voices:
         self._lock = threading.Lock()
 
     def name(self, vector: Vector, seconds: float) -> str:
-        """`speaker 3` for an utterance of so many seconds; "" where it is too short to tell."""
+        """The name (`speaker 3`) for an utterance of `seconds` seconds; "" if it is too short."""
         with self._lock:
             self._count += 1
             scores = [float(vector @ _unpacked(voice.vector)) for voice in self._voices]
@@ -61,15 +62,15 @@ class Voices:
         return self._voices[-1].name
 
     def state(self) -> bytes:
-        """About 600 bytes a voice."""
+        """The state: about 600 bytes per voice."""
         with self._lock:
             return msgspec.msgpack.encode(VoicesState(self._space, self._count, self._last, self._voices))
 
     def restore(self, state: bytes) -> None:
-        """Raises ValueError for a state of another embedder: voices of two spaces cannot be compared."""
+        """Restore a state. Raises ValueError for a state of another embedder: voices of two spaces cannot be compared."""
         found = msgspec.msgpack.decode(state, type=VoicesState)
         if found.space != self._space:
-            raise ValueError(f"they were told apart by {found.space}, this is {self._space}")
+            raise ValueError(f"the voices are in the space {found.space}, the embedder has {self._space}")
         with self._lock:
             self._count, self._last, self._voices = found.count, found.last, found.voices
 

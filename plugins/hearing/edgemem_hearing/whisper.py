@@ -1,4 +1,4 @@
-"""Speech recognition: Whisper through faster-whisper, one piece of at most 30 s at a time."""
+"""Speech recognition: Whisper with faster-whisper, for pieces of at most 30 s."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from edgemem_hearing import WhisperSettings
 
 _TOKENS_PER_S, _TOKENS = 10, 12
-"""Most tokens of an utterance: fast speech has six a second. It bounds the time that a decoder caught in a loop takes."""
+"""Most tokens of an utterance, per second and in addition: fast speech has six per second. It limits the time if the decoder is in a
+loop."""
 
 
 class WhisperTranscriber:
-    """Role `transcribe`. Shorter windows than Whisper's 30 s were tried: they save two thirds of the time and make it repeat itself."""
+    """Role `transcribe`. Shorter windows than Whisper's 30 s were tried: they save two thirds of the time, but the text repeats itself."""
 
     def __init__(self, settings: WhisperSettings, parts: DecoderParts) -> None:
-        """Load the model of a card's folder. Raises EngineError when CTranslate2 cannot."""
+        """Load the model in a card's folder. Raises EngineError if CTranslate2 cannot load it."""
         from faster_whisper import WhisperModel
 
         self._settings = settings
@@ -39,7 +40,7 @@ class WhisperTranscriber:
             raise EngineError(f"{name}: cannot be loaded ({error}); run: edgemem engines check {name}") from None
 
     def transcribe(self, samples: Vector, *, language: str = "", words: bool = False) -> Phrase:
-        """See `roles.Transcriber`. A model of English alone takes everything for English."""
+        """See `roles.Transcriber`. A model for English only treats all speech as English."""
         seconds = len(samples) / 16_000
         segments, _ = self._model.transcribe(
             np.ascontiguousarray(samples, np.float32), language=language or None, beam_size=self._settings.beam, temperature=0.0,
@@ -51,7 +52,7 @@ class WhisperTranscriber:
 
 
 def _phrase(segments: list[Any]) -> Phrase:
-    """One piece's segments as one; the weakest of them counts for the guards."""
+    """The segments of one piece as one phrase; the worst values of the segments are compared with the limits."""
     if not segments:
         return Phrase(text="", confidence=0.0, no_speech=1.0)
     tokens = [max(1, len(segment.tokens)) for segment in segments]

@@ -29,7 +29,7 @@ SPEECH = WeightSource(
 
 @pytest.fixture(scope="session")
 def session():
-    """With the light recogniser: the tests are about the recogniser around it, `tools/eval/hearing.py` is about the words."""
+    """With the small model: these tests check the recogniser around it; `tools/eval/hearing.py` measures the words."""
     made = CommandContext(None, ("engines.threads=1", 'engines.roles.transcribe="whisper-tiny-en"'))
     for name in ("silero-vad", "resemblyzer", "whisper-tiny-en"):
         ensure(made.cards[name], made.home, made.converters)

@@ -1,4 +1,4 @@
-"""Where utterances begin and end, and which voice is whose."""
+"""Where utterances begin and end, and which voice belongs to whom."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPAN = st.tuples(st.booleans(), st.integers(1, 60))
 
 
 class Loudness:
-    """A detector that takes loud windows for speech, honest about knowing no better."""
+    """A simple detector: loud windows count as speech."""
 
     window = WINDOW
 
@@ -28,7 +28,7 @@ class Loudness:
 
 
 def signal(spans):
-    """Sound of (loud, windows) spans. Each sample tells its place by its size."""
+    """Sound of (loud, windows) spans. The value of each sample shows its position."""
     return np.concatenate([np.full(count * WINDOW, 1.0 if loud else 0.1, np.float32) for loud, count in spans])
 
 
@@ -106,7 +106,7 @@ def test_a_short_utterance_makes_nobody_new():
 
 def test_voices_of_another_embedder_are_refused():
     voices = Voices(RecogniserSettings(), "s")
-    with pytest.raises(ValueError, match="told apart by s"):
+    with pytest.raises(ValueError, match="in the space s"):
         Voices(RecogniserSettings(), "t").restore(voices.state())
 
 

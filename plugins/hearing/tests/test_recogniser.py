@@ -8,7 +8,7 @@ import edgemem_hearing
 import numpy as np
 import pytest
 from edgemem_hearing import RecogniserSettings
-from edgemem_hearing.recogniser import WhisperRecogniser, believable
+from edgemem_hearing.recogniser import WhisperRecogniser, accepted_text
 
 from edgemem.errors import EngineError
 from edgemem.infer.engines import Engines
@@ -70,7 +70,7 @@ def test_silence_noise_and_music_say_nothing_and_silence_needs_no_recogniser(ses
 
 def _without_transcriber(session):
     class Deaf(Engines):
-        def play(self, name):
+        def of_card(self, name):
             raise AssertionError(f"{name} was loaded")
 
     return Deaf(session.engines.cards, session.plugins.components("runtimes"), session.plugins.components("decoders"), session.home)
@@ -130,7 +130,7 @@ def test_a_missing_model_says_what_to_fetch(session, tmp_path):
 )
 def test_invented_text_is_not_believed(text, confidence, no_speech, compression, speech, believed):
     phrase = Phrase(text=text, confidence=confidence, no_speech=no_speech, compression=compression)
-    assert believable(phrase, speech, "", RecogniserSettings()) == believed
+    assert accepted_text(phrase, speech, "", RecogniserSettings()) == believed
 
 
 def test_the_plugin_keeps_the_contract():

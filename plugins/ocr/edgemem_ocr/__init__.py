@@ -1,4 +1,4 @@
-"""Text in pictures: PP-OCR on whatever runtime its card names, behind a cheap test for text."""
+"""Text in pictures: PP-OCR on any runtime, after a fast test for text."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from edgemem.extend.hookspecs import Component, Components, hookimpl
 
 
 class OcrSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of the reader. The bounds keep a reading from costing ten times another."""
+    """Parameters of the reader. The limits keep the time per picture similar."""
 
     max_side_px: int = 960
-    """The detector sees the picture with its longer side at most this long; lines are then cut from the full picture."""
+    """Longer side of the picture for the detector; lines are then cut from the full picture."""
     min_side_px: int = 320
-    """Smaller pictures are enlarged to this shorter side, within `max_side_px` and `max_enlarge`."""
+    """Smaller pictures are enlarged to this shorter side, limited by `max_side_px` and `max_enlarge`."""
     max_enlarge: float = 2.0
     max_lines: int = 40
-    """Lines read in one picture: the largest."""
+    """Most lines that are read in one picture: the largest."""
     max_line_ratio: float = 25.0
-    """Longer lines (width over height) are squeezed to this."""
+    """Longer lines (width divided by height) are compressed to this ratio."""
     batch: int = 6
     """Lines in one run of the recogniser."""
     min_score: float = 0.6
-    """Mean character probability of a line; below it, what is read in textures is nonsense."""
+    """Least mean character probability of a line; below it, the text comes from textures."""
     min_likelihood: float = 0.3
     """Pictures below this `likelihood` are not read at all; 0 reads every picture."""
     codes: bool = False
-    """Read QR codes too; about 0.1 s a picture of 960 px. What they hold is kept as text after "QR:", and never followed."""
+    """Read QR codes too; about 0.1 s per picture of 960 px. Their content is kept as text after "QR:"; links are never opened."""
     pixel_threshold: float = 0.3
     box_threshold: float = 0.5
     unclip_ratio: float = 1.6
-    """Of the detector's post-processing (DB, Liao et al. 2020); values of PP-OCRv6 in RapidOCR."""
+    """Parameters of the detector's post-processing (DB, Liao et al. 2020); values of PP-OCRv6 in RapidOCR."""
 
 
 def _ppocr(settings: OcrSettings, parts: Any) -> Any:

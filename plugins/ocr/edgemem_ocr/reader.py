@@ -1,4 +1,4 @@
-"""PP-OCR: a detector finds lines, a recogniser reads them. Both are plain engines; RapidOCR gives pre- and post-processing."""
+"""PP-OCR: a detector finds lines, a recogniser reads them. Both are engines; RapidOCR provides pre- and post-processing."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 MULTIPLE_PX = 32
-"""Sides of the detector's input are multiples of its deepest stride."""
+"""Sides of the detector's input are multiples of its largest stride."""
 LINE_PX = 48
-"""Height of a line as the recogniser takes it."""
+"""Height of a line in the recogniser's input."""
 MIN_RATIO = 320 / LINE_PX
 """Lines are padded to at least this width over height, as in training."""
 HALF = (127.5, 127.5, 127.5)
-"""Mean and deviation of both networks: pixels become -1..1."""
+"""Mean and standard deviation for both networks: pixels become -1..1."""
 
 
 CODE_PX = 960
-"""Longer side of the copy that is searched for codes: one that fills a third of the picture still has 5 px a module."""
+"""Longer side of the copy that is searched for codes: a code that fills a third of the picture has 5 px per module."""
 GLANCE_PX = (256, 128)
-"""Longer sides of the copies on which a picture is tested for text: small print and words that fill the picture."""
+"""Longer sides of the copies that are tested for text: one for small text, one for words that fill the picture."""
 GLANCE_AREA_PX = 26
-"""Pixels of the 256 px copy that the surest text in a picture covers at least (a quarter of that on 128 px)."""
+"""Least number of pixels of the most probable text on the 256 px copy (a quarter of that on 128 px)."""
 
 
 class PaddleReader:
@@ -50,11 +50,11 @@ class PaddleReader:
         self._detection, self._recognition = parts.engines["detection"], parts.engines["recognition"]
         alphabet = self._recognition.metadata.get("character")
         if not alphabet:
-            raise EngineError(f"{parts.card.name}: its recogniser carries no alphabet; use the file that its card names")
+            raise EngineError(f"{parts.card.name}: its recogniser has no alphabet; use the file that its card names")
         self._decode: Any = CTCLabelDecode(character=alphabet.splitlines())
         classes = parts.card.models["recognition"].outputs.values()
         if [len(self._decode.character)] != [described.shape[2] for described in classes]:
-            raise EngineError(f"{parts.card.name}: the alphabet does not fit the recogniser; use the file that its card names")
+            raise EngineError(f"{parts.card.name}: the alphabet does not match the recogniser; use the file that its card names")
         self._boxes: Any = DBPostProcess(
             thresh=settings.pixel_threshold, box_thresh=settings.box_threshold, unclip_ratio=settings.unclip_ratio, use_dilation=True
         )
@@ -64,7 +64,7 @@ class PaddleReader:
         )
 
     def read(self, image: Image) -> list[Observation]:
-        """Observations of kind `text`: codes, where they are wanted, then lines from top to bottom; empty for a picture that shows none."""
+        """Observations of kind `text`: codes, if enabled, then lines from top to bottom; empty if there are none."""
         return [*(codes(image) if self._settings.codes else ()), *self._lines(image)]
 
     def _lines(self, image: Image) -> list[Observation]:
@@ -79,10 +79,11 @@ class PaddleReader:
         ]
 
     def likelihood(self, image: Image) -> float:
-        """0 (surely no text) to 1, for about a tenth of the price of `find`: the detector on copies of 256 and 128 px.
+        """Likelihood of text, 0 (certainly none) to 1, in about a tenth of the time of `find`: it runs the detector on copies of 256 and
+        128 px.
 
-        On 181 photographs, film frames and rendered signs 0.3 passes 95 % of those with readable text and 34 % of the
-        others. Rows of letter-like parts in the manner of Epshtein et al. 2010 passed 66 % of them for 90 %.
+        On 181 photographs, film frames and rendered signs, 0.3 accepts 95 % of those with readable text and 34 % of the others. A search
+        for rows of letter-like parts (after Epshtein et al. 2010) accepted 90 % and 66 %.
         """
         best = 0.0
         for side in GLANCE_PX:
@@ -102,7 +103,7 @@ class PaddleReader:
         return list(TextDetector.sorted_boxes(np.asarray(corners, np.float32)[largest]))
 
     def scale(self, width: int, height: int) -> float:
-        """How much a picture is scaled for the detector: its cost is bounded however large, small or odd the picture is."""
+        """Scale of a picture for the detector: it limits the cost for all sizes and shapes."""
         settings = self._settings
         enlarge = min(settings.max_enlarge, settings.min_side_px / min(width, height))
         return min(max(1.0, enlarge), settings.max_side_px / max(width, height))
@@ -116,7 +117,7 @@ class PaddleReader:
         return result
 
     def _recognise(self, lines: list[Image]) -> list[tuple[str, float]]:
-        """Text and mean character probability of each line. Lines of like length run together, so that little is padding."""
+        """Text and mean character probability of each line. Lines of similar length are in one batch, so that there is little padding."""
         results: list[tuple[str, float]] = [("", 0.0)] * len(lines)
         ratios = [min(line.shape[1] / line.shape[0], self._settings.max_line_ratio) for line in lines]
         order = sorted(range(len(lines)), key=lambda index: ratios[index])
@@ -147,7 +148,7 @@ def codes(image: Image) -> list[Observation]:
 
 
 def _line(line: Image, width: int) -> Image:
-    """A line as the recogniser was trained on: bilinear even where it shrinks."""
+    """A line as in the training of the recogniser: bilinear, even when it gets smaller."""
     return np.asarray(cv2.resize(line, (width, LINE_PX), interpolation=cv2.INTER_LINEAR), np.uint8)
 
 

@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU. The library loads with the first model, not before."""
+"""ONNX Runtime on the CPU. The library is loaded with the first model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only place that imports onnxruntime to run models."""
+"""Runs models with onnxruntime; the only module that imports it for this."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ def _is_error(kind: object) -> bool:
 
 PROVIDER = "CPUExecutionProvider"
 LOG_ERRORS = 3
-"""onnxruntime's severity 3: errors only; its warnings are about graph optimisations."""
+"""onnxruntime's severity 3: errors only; its warnings are only about graph optimisations."""
 
 EXACT_INT8 = "session.x64quantprecision"
-"""On x86-64 without VNNI int8 weights become uint8. Their own kernel adds pairs of products in 16 bits (vpmaddubsw), which
-saturates: it is a third faster, and the int8 classifier names 73 of 100 pictures as its original does, instead of 99."""
+"""On x86-64 without VNNI, this option converts int8 weights to uint8. The int8 kernel adds pairs of products in 16 bits (vpmaddubsw), which
+saturates: it is a third faster, but the int8 classifier agrees with its original for 73 of 100 pictures instead of 99."""
 
 
 _DTYPES = {
     "tensor(float)": "float32", "tensor(float16)": "float16", "tensor(uint8)": "uint8", "tensor(int8)": "int8",
     "tensor(int32)": "int32", "tensor(int64)": "int64", "tensor(bool)": "bool",
 }  # fmt: skip
-"""numpy's names of the types that a card can describe; any other type is told as onnxruntime names it."""
+"""numpy's names of the types that a card can describe; other types keep onnxruntime's name."""
 
 
 _ERRORS = (RuntimeError, ValueError, *(kind for kind in vars(onnxruntime_pybind11_state).values() if _is_error(kind)))
-"""The binding has a type for every status (`Fail`, `InvalidProtobuf` ...), without a common base of their own."""
+"""The binding has an exception type for every status (`Fail`, `InvalidProtobuf` ...), without a common base class."""
 
 
 class OnnxRuntime:
-    """Loads ONNX files into sessions of their own; each has its own threads."""
+    """Loads each ONNX file into a separate session with its own threads."""
 
     formats = frozenset({"onnx"})
 
@@ -57,10 +57,10 @@ class OnnxRuntime:
         self.threads = threads
 
     def build(self, card: EngineCard, model: str, path: Path, progress: Progress) -> None:
-        """Nothing: ONNX files are loaded as they are."""
+        """Nothing to build: ONNX files are loaded directly."""
 
     def load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        """Load one model. Raises EngineError when the file is damaged or has not the tensors of the card."""
+        """Load one model. Raises EngineError if the file is damaged or does not have the tensors of the card."""
         name = f"{card.name}.{model}" if len(card.models) > 1 else card.name
         try:
             session = onnxruntime.InferenceSession(str(path), self._options(), providers=[PROVIDER])
@@ -87,7 +87,7 @@ class OnnxRuntime:
 
 
 class OnnxEngine(CheckedEngine):
-    """A session."""
+    """An engine with one session of onnxruntime."""
 
     def __init__(self, name: str, model: Model, session: onnxruntime.InferenceSession) -> None:
         super().__init__(name, model, Signature(_tensors(session.get_inputs()), _tensors(session.get_outputs())))
@@ -114,7 +114,7 @@ class OnnxEngine(CheckedEngine):
 
 
 def _tensors(values: Iterable[Any]) -> dict[str, TensorInfo]:
-    """What a session says of its tensors: a free dimension has a name there, or none."""
+    """Tensors of a session; there a free dimension has a name or None."""
     return {value.name: TensorInfo(_DTYPES.get(value.type, value.type), _shape(value.shape)) for value in values}
 
 

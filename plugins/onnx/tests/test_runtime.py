@@ -1,4 +1,4 @@
-"""The runtime by itself: what it loads, refuses and says."""
+"""The runtime alone: what it loads and refuses, and its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Language models behind any OpenAI-compatible server: the chat `openai` and its table of the settings."""
+"""Language models of any OpenAI-compatible server: the chat `openai` and its settings table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _chat(_settings: Any, context: Any) -> Any:
         return None
     for task in settings.roles:
         if task not in context.tasks:
-            raise UsageError(f'settings: openai.roles: nothing asks a language model for "{task}"{nearest(task, context.tasks)}')
+            raise UsageError(f'settings: openai.roles: no plugin has a task "{task}" for a language model{nearest(task, context.tasks)}')
     from edgemem_openai.chat import OpenAIChat
 
     return OpenAIChat(settings, context.home)

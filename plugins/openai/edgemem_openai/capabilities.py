@@ -1,4 +1,4 @@
-"""Whether a server says that its model sees pictures."""
+"""Finds whether a server reports that its model accepts pictures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import msgspec
 _SIGHT = frozenset({"image", "images", "vision", "multimodal"})
 
 
-def tells_vision(listed: bytes, props: bytes, model: str) -> bool | None:
-    """What a server says of `model` in `/v1/models` (first) and in llama.cpp's `/props`; None where it says nothing.
+def reports_vision(listed: bytes, props: bytes, model: str) -> bool | None:
+    """What a server reports about `model` in `/v1/models` (first) and in llama.cpp's `/props`; None if it reports nothing.
 
     Known forms: `architecture.input_modalities` (OpenRouter), `input_modalities` and `modalities` lists, `capabilities` as a list
     (llama.cpp, Ollama) or as an object with `vision` (Mistral), `type = "vlm"` (LM Studio), `modalities.vision` (`/props`).

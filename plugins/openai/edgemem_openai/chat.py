@@ -1,4 +1,4 @@
-"""The chat `openai`: one prompt, one reply, within a time, a price and a number of tries."""
+"""The chat `openai`: one prompt and one reply, with limits for time, price and number of tries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
 from edgemem_openai import wire
-from edgemem_openai.capabilities import tells_vision
+from edgemem_openai.capabilities import reports_vision
 from edgemem_openai.connection import Connections
 from edgemem_openai.failures import Unsupported
 from edgemem_openai.learnt import LearntDialects
@@ -28,7 +28,9 @@ LISTING_S = 10.0
 
 
 class OpenAIChat:
-    """Asks OpenAI-compatible servers. Safe to call from several threads. Errors leave as ChatError, in one line that says what to do."""
+    """Calls OpenAI-compatible servers. Safe to call from several threads. Errors are raised as ChatError, in one line that says what to
+    do.
+    """
 
     name = "openai"
 
@@ -42,7 +44,7 @@ class OpenAIChat:
         self._vision: dict[tuple[str, str], bool | None] = {}
 
     def sees(self, task: str) -> bool:
-        """As the settings say, else as a refusal has shown, else as the server tells; True where it does not tell."""
+        """From the settings, else from an earlier refusal, else from the server; True if the server does not report it."""
         try:
             server = server_for(task, self._settings, self._environment)
             if server.vision is not None:
@@ -53,15 +55,15 @@ class OpenAIChat:
             if key not in self._vision:
                 self._vision[key] = self._listed_vision(server, key[1])
         except ChatError:
-            return True  # whatever is wrong is said when it is asked
+            return True  # errors are raised by `complete`
         return self._vision[key] is not False
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Answer once. A reply that ended by its length before it began is empty, with `finish = "length"`."""
+        """Answer once. A reply that reached its length limit before its first token is empty, with `finish = "length"`."""
         start = time.monotonic()
         server = server_for(prompt.task, self._settings, self._environment)
         if any(message.images for message in prompt.messages) and server.vision is False:
-            raise ChatError(f"{prompt.task} wants to show pictures; set {server.where}.vision = true, or choose a model that sees")
+            raise ChatError(f"{prompt.task} needs to send pictures; set {server.where}.vision = true, or choose a model that accepts them")
         try:
             return self._counted(server, prompt, start)
         except ChatError as error:
@@ -69,13 +71,13 @@ class OpenAIChat:
             raise ChatError(text.replace(server.api_key, "***") if server.api_key else text) from None
 
     def close(self) -> None:
-        """Let connections go."""
+        """Close the connections."""
         self._connections.close()
 
     def _counted(self, server: Server, prompt: Prompt, start: float) -> Completion:
-        """Ask within the day's caps, and count what came even when it broke off."""
+        """Ask within the limits of the day, and count the tokens even if the reply was incomplete."""
         deadline = start + self._settings.call_s
-        self._connections.refuse_resting(server)
+        self._connections.raise_while_paused(server)
         model = self._model(server, deadline)
         expected, most = _prompt_tokens(prompt), prompt.max_tokens + prompt.thinking_tokens
         worst = UsageLine(
@@ -88,12 +90,12 @@ class OpenAIChat:
             self._ask(server, model, prompt, reply, deadline)
         finally:
             tokens = reply.tokens(expected)
-            with suppress(ChatError):  # the worst case stays written down
+            with suppress(ChatError):  # the worst case stays in the ledger
                 self._ledger.settle(claim, *tokens, server.usd(*tokens))
         return _completion(server, model, reply, tokens, 1000 * (time.monotonic() - start))
 
     def _ask(self, server: Server, model: str, prompt: Prompt, reply: Reply, deadline: float) -> None:
-        """Ask until an answer is whole, without the parameters that the server turns out not to know."""
+        """Ask until an answer is complete, without parameters that the server does not know."""
         import httpx2
         import openai
 
@@ -104,7 +106,7 @@ class OpenAIChat:
             wanted = wire.parameters(prompt, model, dialect, self._settings.image_side_px, self._settings.image_bytes)
             try:
                 self._once(server, wanted, prompt, reply, deadline)
-            except openai.APITimeoutError as error:  # who was given the request and is not waited for may charge for it
+            except openai.APITimeoutError as error:  # a server that got the request may charge for it, even if we do not wait for the reply
                 reply.charged = not isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout)
                 raise
 
@@ -119,28 +121,28 @@ class OpenAIChat:
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind == "text/html":
                 raise ChatError(
-                    f"{server.place} answers with a web page: {server.where}.base_url must lead to its API (it often ends in /v1)"
+                    f"{server.place} replies with a web page: {server.where}.base_url must be the address of its API (it often ends in /v1)"
                 )
             arriving = self._arriving(response.iter_bytes(), reply, deadline)
             _read([b"".join(arriving)] if kind == "application/json" else wire.events(arriving), reply, server)
         if not reply.finish:
-            raise ChatError(f"{server.place}: the reply broke off after {len(reply.text)} characters; ask again")
+            raise ChatError(f"{server.place}: the reply ended early after {len(reply.text)} characters; ask again")
 
     def _arriving(self, chunks: Iterator[bytes], reply: Reply, deadline: float) -> Iterator[bytes]:
-        """Bytes as they come, within the time and the size of a reply."""
+        """Bytes as they arrive, within the time and size limits of a reply."""
         size = 0
         for chunk in chunks:
             size += len(chunk)
             if size > wire.REPLY_BYTES:
-                raise ChatError("the reply has no end; choose another model")
+                raise ChatError("the reply does not end; choose another model")
             yield chunk
             if time.monotonic() > deadline and not reply.finish:
                 raise ChatError(
-                    f"the reply was not whole after openai.call_s = {self._settings.call_s:g}; raise it, or choose a faster model"
+                    f"the reply was not complete after openai.call_s = {self._settings.call_s:g}; raise it, or choose a faster model"
                 )
 
     def _model(self, server: Server, deadline: float) -> str:
-        """The model that is set, else the only one that the server serves. Raises ChatError with their names when there are more."""
+        """The model in the settings, else the only one of the server. Raises ChatError with their names if there are several."""
         if server.model:
             return server.model
         if server.base_url not in self._served:
@@ -156,29 +158,29 @@ class OpenAIChat:
         return self._connections.tried(client.models.with_raw_response.list, server, "models", deadline).content
 
     def _listed_vision(self, server: Server, model: str) -> bool | None:
-        """What the server says of its model. Raises ChatError when it cannot be reached."""
+        """What the server reports about its model. Raises ChatError if it cannot be reached."""
         import httpx2
         import openai
 
-        self._connections.refuse_resting(server)
+        self._connections.raise_while_paused(server)
         deadline = time.monotonic() + LISTING_S
         try:
             listed = self._listed(server, deadline)
         except ChatError:
-            self._connections.refuse_resting(server)
+            self._connections.raise_while_paused(server)
             listed = b""  # it has no such list
-        if (told := tells_vision(listed, b"", model)) is not None:
+        if (told := reports_vision(listed, b"", model)) is not None:
             return told
         root = server.base_url.removesuffix("/v1")
         try:
             props = self._connections.client(server, deadline, LISTING_S).get(f"{root}/props", cast_to=httpx2.Response)
         except (openai.OpenAIError, httpx2.HTTPError, OSError):
             return None
-        return tells_vision(b"", props.content, model)
+        return reports_vision(b"", props.content, model)
 
 
 def _read(events: Any, reply: Reply, server: Server) -> None:
-    """Take in events until the reply is over, or longer than was allowed."""
+    """Read events until the reply ends, or is longer than allowed."""
     import httpx2
 
     try:
@@ -190,12 +192,12 @@ def _read(events: Any, reply: Reply, server: Server) -> None:
     except ChatError as error:
         raise ChatError(f"{server.place}: {error}") from None
     except httpx2.HTTPError:
-        if not reply.finish:  # else the reply was whole, and only the farewell is missing
+        if not reply.finish:  # else the reply was complete, and only the end mark is missing
             raise
 
 
 def _prompt_tokens(prompt: Prompt) -> int:
-    """An estimate from above of what the prompt costs."""
+    """An upper estimate of the tokens of the prompt."""
     messages = sum(len(m.text.encode()) // CHARS_PER_TOKEN_LOW + IMAGE_TOKENS * len(m.images) + 8 for m in prompt.messages)
     return messages + (len(msgspec.json.encode(prompt.schema)) // CHARS_PER_TOKEN_LOW if prompt.schema else 0)
 
@@ -204,7 +206,7 @@ def _completion(server: Server, model: str, reply: Reply, tokens: tuple[int, int
     text = without_thoughts(reply.text)
     refused = bool(reply.refusal) or reply.finish == "content_filter"
     if not text and not refused and reply.finish != "length":
-        raise ChatError(f"{server.place}: the model said nothing; choose another model in {server.where}.model")
+        raise ChatError(f"{server.place}: the model returned nothing; choose another model in {server.where}.model")
     return Completion(
         text=reply.refusal or text,
         model=reply.model or model,

@@ -1,4 +1,4 @@
-"""`edgemem spent`: what language models cost."""
+"""`edgemem spent`: the cost of language models."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from edgemem.cli.app import CommandContext, common_options, json_option, pass_en
 
 
 @click.command()
-@click.option("--days", default=7, show_default=True, type=click.IntRange(1, 400), help="How many UTC days back.")
+@click.option("--days", default=7, show_default=True, type=click.IntRange(1, 400), help="Number of past UTC days.")
 @json_option
 @common_options
 @pass_environment
 def spent(environment: CommandContext, days: int, as_json: bool) -> None:
-    """Show the tokens and the money that language models took, by day, task and model."""
+    """Show the tokens and the cost of language models, by day, task and model."""
     from edgemem_openai.ledger import UsageLedger
 
     lines = UsageLedger(environment.home / "openai.db").lines(days)

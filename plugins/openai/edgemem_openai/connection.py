@@ -1,4 +1,4 @@
-"""HTTP connections to servers: one client each, tried again after what may pass, left alone for a while when they cannot be reached."""
+"""HTTP connections to servers: one client per server, retries after temporary errors, and a pause after a server could not be reached."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 LONGEST_PAUSE_S = 8.0
 _OWN_MARK = "x-stainless-raw-response"
-"""The one header of the client's that it reads again itself."""
+"""The only header of the client that the client itself needs."""
 
 
 class Connections:
@@ -32,7 +32,7 @@ class Connections:
         self._resting: dict[str, tuple[float, str]] = {}
 
     def client(self, server: Server, deadline: float, silence_s: float) -> openai.OpenAI:
-        """The client of a server, waiting until `deadline` (time.monotonic) at the most, and `silence_s` for every piece."""
+        """The client of a server. It waits at most until `deadline` (time.monotonic), and `silence_s` for every piece."""
         import openai
 
         left = max(0.05, deadline - time.monotonic())
@@ -40,7 +40,7 @@ class Connections:
         return self._client(server).with_options(timeout=openai.Timeout(connect=connect, read=silence, write=silence, pool=connect))
 
     def close(self) -> None:
-        """Let connections go."""
+        """Close the connections."""
         with self._lock:
             for client in self._clients.values():
                 client.close()
@@ -55,7 +55,7 @@ class Connections:
         begun: Callable[[], bool] = lambda: False,
         adapt: Callable[[Unsupported], bool] = lambda _: False,
     ) -> T:
-        """What `attempt` returns, tried again after what may pass and after what `adapt` could mend. Raises ChatError."""
+        """The result of `attempt`, with retries after temporary errors and after errors that `adapt` could correct. Raises ChatError."""
         import httpx2
         import openai
 
@@ -71,14 +71,14 @@ class Connections:
             elif not (isinstance(failure, Unsupported) and adapt(failure)):
                 raise ChatError(failure.text)
 
-    def refuse_resting(self, server: Server) -> None:
-        """Raise ChatError while a server that could not be reached is left alone."""
+    def raise_while_paused(self, server: Server) -> None:
+        """Raise ChatError during the pause after a server could not be reached."""
         until, why = self._resting.get(server.base_url, (0.0, ""))
         if time.monotonic() < until:
             raise ChatError(f"{why}; it is tried again in {until - time.monotonic():.0f} s")
 
     def _pause(self, failure: Retryable, tries: int, server: Server, deadline: float) -> None:
-        """Wait before the next try. Raises ChatError when there is none left, or when the server wants to be left alone for longer."""
+        """Wait before the next try. Raises ChatError if no try is left, or if the server requests a longer wait."""
         growing = min(LONGEST_PAUSE_S, self._settings.backoff_s * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load only
         pause_s = growing if failure.after_s is None else failure.after_s
         over = time.monotonic() + pause_s > deadline
@@ -95,7 +95,8 @@ class Connections:
         key = (server.base_url, server.api_key)
         with self._lock:
             if key not in self._clients:
-                # A redirect or a proxy must not take a memory where nobody said it may go; nor does anybody need to know this machine.
+                # A redirect or a proxy must not send data to an address that is not in the settings; data about this machine is not sent
+                # either.
                 http = openai.DefaultHttpxClient(
                     follow_redirects=False, trust_env=not server.local, event_hooks={"request": [_without_telemetry]}
                 )
@@ -106,7 +107,7 @@ class Connections:
 
 
 def _without_telemetry(request: Any) -> None:
-    """Take off what the client adds about the system, and about accounts that the environment names for other programs."""
+    """Remove headers that the client adds about the system, and about accounts that the environment sets for other programs."""
     for name in list(request.headers):
         if name.lower().startswith(("x-stainless-", "openai-", "user-agent")) and name.lower() != _OWN_MARK:
             del request.headers[name]

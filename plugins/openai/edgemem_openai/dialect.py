@@ -1,4 +1,4 @@
-"""What a server was found to know: it is asked for everything, and parameters are left out one by one when the server says 400."""
+"""The parameters that a server supports: all are tried, and they are left out one by one when the server replies 400."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import msgspec
 _UNKNOWN = re.compile(r"unsupported|unknown|unrecognized|not supported|not permitted|does not support")
 _STRUCTURED = re.compile(r"response_format|json_schema|json_object|schema|grammar|structured")
 _ONE_SCHEMA = re.compile(r"invalid[ _](json[ _])?schema|in context|is required to be supplied|is not permitted|failed to (parse|convert)")
-"""Complaints about this schema and not about structured output as such, as OpenAI, vLLM and llama.cpp word them."""
+"""Messages about this schema, not about structured output in general, from OpenAI, vLLM and llama.cpp."""
 _NO_PICTURES = re.compile(
     r"mmproj|not a multimodal|no support for image|image[ _]?(url|input|content)?s?\b[^.]{0,40}\b(not supported|unsupported)"
     r"|(not|n't) (support|accept|process|handle) (any )?(image|vision|picture|multimodal)"
     r"|(unsupported|unknown|invalid)[^.]{0,40}\bimage_url|support image input"
 )
-"""How servers say that a model reads words only (llama.cpp, vLLM, Ollama, OpenRouter, OpenAI)."""
+"""Messages that a model accepts only text (llama.cpp, vLLM, Ollama, OpenRouter, OpenAI)."""
 
 Structured = Literal["json_schema", "json_object", "text"]
 WEAKER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "text"}
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """The parameters that a server takes."""
+    """The parameters that a server accepts."""
 
     structured: Structured = "json_schema"
     tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -34,7 +34,7 @@ class Dialect(msgspec.Struct, frozen=True):
     images: bool = True
 
     def without(self, complaint: str, *, structured: bool, images: bool = False) -> Dialect | None:
-        """The dialect after a complaint that names a parameter that was used; None = it names none."""
+        """The dialect without the parameter that an error message names; None = it names none that was used."""
         words = complaint.lower()
         if images and self.images and refuses_pictures(words):
             return msgspec.structs.replace(self, images=False)
@@ -51,16 +51,16 @@ class Dialect(msgspec.Struct, frozen=True):
         return None
 
     def _other_tokens(self, words: str) -> Dialect | None:
-        """With the other name of the token limit, where the complaint asks for it or does not know the one that was used."""
+        """With the other name of the token limit, if the message asks for it or does not know the used one."""
         wanted = "max_completion_tokens" in words or ("max_tokens" in words and _UNKNOWN.search(words))
         return msgspec.structs.replace(self, tokens="max_completion_tokens") if wanted and self.tokens == "max_tokens" else None
 
 
 def refuses_pictures(words: str) -> bool:
-    """Whether an error says that the model cannot be shown pictures."""
+    """Whether an error message says that the model does not accept pictures."""
     return _NO_PICTURES.search(words.lower()) is not None
 
 
 def about_one_schema(words: str) -> bool:
-    """Whether a complaint is about the schema that was sent and not about structured output as such."""
+    """Whether an error message is about the schema that was sent, not about structured output in general."""
     return _ONE_SCHEMA.search(words.lower()) is not None

@@ -1,4 +1,4 @@
-"""What an error of a server means: ask again, ask for less, or give up with a line that says what to do."""
+"""Classifies errors of a server: ask again, ask with fewer parameters, or give up with a line that says what to do."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from edgemem_openai.settings import KEY_VARIABLE, Server
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
 TOO_LONG = re.compile(r"context[ _](length|size|window)|prompt is too long|too many (input )?tokens", re.IGNORECASE)
-"""How servers say it. The word context alone is not enough: complaints about a schema name the place in it as "context=(...)"."""
+"""Messages of servers for this. The word context alone is not enough: messages about a schema contain "context=(...)"."""
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a request failed, in one line that says what to do. Asking again is of no use."""
+    """Why a request failed, in one line that says what to do. Asking again does not help."""
 
     text: str
 
@@ -29,18 +29,18 @@ class Retryable(Failure, frozen=True):
     """The same request may succeed later."""
 
     after_s: float | None = None
-    """What the server asks to wait."""
+    """The wait that the server requests, in seconds."""
     unreachable: bool = False
 
 
 class Unsupported(Failure, frozen=True):
-    """The server does not take the request as it is; `complaint` may name the parameter."""
+    """The server does not accept the request; `complaint` may name the parameter."""
 
     complaint: str = ""
 
 
 def failure_of(error: Exception, server: Server, task: str, *, begun: bool) -> Failure:
-    """The meaning of an error while asking; once a reply has begun it is paid for, and is not asked for again."""
+    """Classify an error of a request. A reply that has begun is paid for and is not requested again."""
     import httpx2
     import openai
 
@@ -49,10 +49,10 @@ def failure_of(error: Exception, server: Server, task: str, *, begun: bool) -> F
     if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
         if isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout):
             return Retryable(f"{server.place} cannot be reached (time-out); check {server.where}.base_url", unreachable=True)
-        silent = "fell silent in the middle of the reply" if begun else "said nothing in time"
+        silent = "sent no more data in the middle of the reply" if begun else "sent nothing in time"
         return Failure(f"{server.place} {silent}; raise models.tasks.{task}.silence_s and openai.call_s, or choose a faster model")
     if begun:
-        return Failure(f"{server.place}: the connection broke in the middle of the reply; ask again")
+        return Failure(f"{server.place}: the connection was lost in the middle of the reply; ask again")
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError | OSError):
         reason = error_text(error.__cause__ or error)
         return Retryable(f"{server.place} cannot be reached ({reason}); check {server.where}.base_url", unreachable=True)
@@ -60,7 +60,7 @@ def failure_of(error: Exception, server: Server, task: str, *, begun: bool) -> F
 
 
 def _status(error: object, server: Server) -> Failure:
-    """The meaning of an HTTP status with its body."""
+    """Classify an HTTP status with its body."""
     import openai
 
     assert isinstance(error, openai.APIStatusError)
@@ -68,22 +68,24 @@ def _status(error: object, server: Server) -> Failure:
     said, status, place = error_text(body), error.status_code, server.place
     if 300 <= status < 400:
         elsewhere = error.response.headers.get("location", "elsewhere")
-        return Failure(f"{place} sends the request on to {elsewhere}: if it may go there, make that {server.where}.base_url")
-    if refuses_pictures(said):  # llama.cpp says it with 500, OpenRouter with 404
-        return Unsupported(f"{place} answers {status}: {said}; choose a model that sees in {server.where}.model", complaint=said)
+        return Failure(f"{place} redirects the request to {elsewhere}: if that is allowed, set it as {server.where}.base_url")
+    if refuses_pictures(said):  # llama.cpp uses 500 for this, OpenRouter 404
+        return Unsupported(
+            f"{place} replies {status}: {said}; choose a model that accepts pictures in {server.where}.model", complaint=said
+        )
     if status in BUSY and "insufficient_quota" not in str(body):
-        return Retryable(f"{place} answers {status}: {said}", after_s=_retry_after(error.response.headers))
+        return Retryable(f"{place} replies {status}: {said}", after_s=_retry_after(error.response.headers))
     hopeless = _hopeless(status, str(body), said, server)
     if hopeless:
         return Failure(f"{place}{hopeless}")
     parameter = body.get("param") if isinstance(body, Mapping) else ""
     return Unsupported(
-        f"{place} answers {status}: {said}; choose another model in {server.where}.model", complaint=f"{parameter or ''} {said}"
+        f"{place} replies {status}: {said}; choose another model in {server.where}.model", complaint=f"{parameter or ''} {said}"
     )
 
 
 def _hopeless(status: int, body: str, said: str, server: Server) -> str:
-    """What to say of an error that no other request mends; empty when it is none."""
+    """The message for an error that no other request can correct; empty for other errors."""
     where = server.where
     if status == 429:
         return f": no credit is left ({said})"
@@ -97,7 +99,7 @@ def _hopeless(status: int, body: str, said: str, server: Server) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait, from either form of Retry-After (RFC 9110, section 10.2.3)."""
+    """Seconds that a server requests to wait, from both forms of Retry-After (RFC 9110, section 10.2.3)."""
     value = headers.get("retry-after-ms") or headers.get("retry-after")
     if not value:
         return None

@@ -1,4 +1,4 @@
-"""Pictures within what servers take."""
+"""Fits pictures to the limits of servers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from edgemem.errors import ChatError
 
 QUALITIES = (90, 80, 70, 60, 50, 40, 30, 20)
 SHRINK = 0.85
-"""Tried in this order, then on a picture smaller by this factor, and so on (VAM appendix B.5)."""
+"""Qualities are tried in this order, then with a picture that is smaller by this factor, and so on (VAM appendix B.5)."""
 
 
 def fit_jpeg(jpeg: bytes, side_px: int = 1280, limit_bytes: int = 5_000_000) -> bytes:
-    """A JPEG of at most `limit_bytes` whose longer side is at most `side_px`; the same bytes when it is that already.
+    """A JPEG of at most `limit_bytes` whose longer side is at most `side_px`; the same bytes if it fits already.
 
-    Raises ChatError for what is no JPEG, or when not even one pixel would fit.
+    Raises ChatError if it is no JPEG, or if not even one pixel fits.
     """
     import simplejpeg
 
@@ -38,5 +38,5 @@ def fit_jpeg(jpeg: bytes, side_px: int = 1280, limit_bytes: int = 5_000_000) -> 
 
 
 def data_uri(jpeg: bytes) -> str:
-    """The picture as the protocol carries it."""
+    """The picture as a data URI."""
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"

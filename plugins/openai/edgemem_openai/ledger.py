@@ -1,7 +1,7 @@
-"""What was spent, by UTC day, kept on disk: a cap holds over processes, restarts and crashes.
+"""Tokens and cost per UTC day, stored on disk, so that a limit applies across processes, restarts and crashes.
 
-Before a call its worst case is written down as spent; afterwards the difference to what it did cost is put right. Two processes cannot both
-take the last tokens of a day, and a crash in between errs to the safe side.
+Before a call its worst case is written as spent; afterwards it is replaced by the real cost. So two processes cannot both use the last
+tokens of a day, and after a crash the stored value is never too low.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from edgemem.errors import ChatError
 
 KEEP_DAYS = 400
-"""Older days are forgotten."""
+"""Older days are deleted."""
 LOCK_S = 10.0
 
 _SCHEMA = """
@@ -45,14 +45,16 @@ class UsageLine(msgspec.Struct, frozen=True):
 
 
 class UsageLedger:
-    """The file at `path`, made when first needed. Safe to use from several threads and processes."""
+    """The file at `path`, created at its first use. Safe to use from several threads and processes."""
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
         self._path = path
         self._now = now
 
     def reserve(self, worst: UsageLine, tokens_per_day: int, usd_per_day: float) -> UsageLine:
-        """Write the worst case down as spent today and return it with its day. Raises ChatError when the day has no room; 0 = no cap."""
+        """Write the worst case as spent today and return it with its day. Raises ChatError if it exceeds the limit of the day; 0 = no
+        limit.
+        """
         claim = msgspec.structs.replace(worst, day=self._day(), calls=1)
         with self._writing() as db:
             tokens, usd = db.execute(
@@ -67,7 +69,7 @@ class UsageLedger:
         return claim
 
     def settle(self, claim: UsageLine, tokens_in: int, tokens_out: int, usd: float) -> None:
-        """Replace the worst case by what it was. A call that came to nothing is not counted."""
+        """Replace the worst case by the real values. A call without a result is not counted."""
         with self._writing() as db:
             _add(
                 db,
@@ -97,7 +99,7 @@ class UsageLedger:
         return None if row is None else bytes(row[0])
 
     def learn(self, place: str, model: str, json: bytes) -> None:
-        """Keep what was learnt about a server."""
+        """Store what was learnt about a server."""
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO dialect VALUES (?, ?, ?, ?)", (place, model, self._day(), json))
 
@@ -106,7 +108,7 @@ class UsageLedger:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction. Raises ChatError when the file cannot be written: nothing may be asked that cannot be counted."""
+        """One transaction. Raises ChatError if the file cannot be written, because calls that cannot be counted are not allowed."""
         try:
             if not self._path.exists():
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +124,7 @@ class UsageLedger:
                 db.close()  # rolls back what was not committed
         except (sqlite3.Error, OSError) as error:
             raise ChatError(
-                f"the ledger {self._path} cannot be used ({error}), so nothing is asked: make it writable or delete it"
+                f"the ledger {self._path} cannot be used ({error}), so no call is made: make it writable or delete it"
             ) from None
 
 
@@ -135,4 +137,4 @@ def _add(db: sqlite3.Connection, line: UsageLine) -> None:
 
 
 def _used_up(key: str, cap: float, spent: str) -> str:
-    return f"{key} = {cap} leaves no room ({spent} today); it begins anew at 00:00 UTC, or raise it"
+    return f"{key} = {cap} is reached ({spent} today); wait until 00:00 UTC, or raise it"

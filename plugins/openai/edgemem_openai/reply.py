@@ -1,4 +1,4 @@
-"""A reply as it arrives, piece by piece or whole."""
+"""A reply as it arrives, in pieces or complete."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from edgemem.errors import ChatError
 from edgemem.infer.chat import Prompt, TokenLogprob
 
 CHARS_PER_TOKEN = 12
-"""Beyond so many characters per token that was allowed, a server does not count (English has about 4)."""
+"""With more characters per allowed token, the server does not respect the token limit (English has about 4)."""
 CHARS_PER_TOKEN_LOW = 3
-"""For estimates that must not be too low, where a server states no usage."""
+"""For upper estimates if a server reports no usage."""
 
 
 class _Delta(msgspec.Struct):
@@ -21,9 +21,9 @@ class _Delta(msgspec.Struct):
     """A text, or a list of parts."""
     refusal: str | None = None
     reasoning_content: str | None = None
-    """What the model thinks, as llama.cpp, DeepSeek and vLLM name it."""
+    """Thoughts of the model; the name in llama.cpp, DeepSeek and vLLM."""
     reasoning: Any = None
-    """The same as OpenRouter, Ollama and newer vLLM name it."""
+    """The same; the name in OpenRouter, Ollama and newer vLLM."""
 
 
 class _TopLogprob(msgspec.Struct):
@@ -54,7 +54,7 @@ class _Usage(msgspec.Struct):
 
 
 class _Chunk(msgspec.Struct):
-    """A whole completion, or a piece of one."""
+    """A complete completion, or a piece of one."""
 
     choices: list[_Choice] = []
     usage: _Usage | None = None
@@ -63,7 +63,7 @@ class _Chunk(msgspec.Struct):
 
 
 class Reply:
-    """What came of a reply so far, whatever becomes of it."""
+    """The part of a reply that has arrived."""
 
     def __init__(self, prompt: Prompt) -> None:
         self._max_tokens = prompt.max_tokens
@@ -73,7 +73,7 @@ class Reply:
         self.finish = ""
         self.logprobs: list[TokenLogprob] = []
         self.charged = False
-        """The server has worked on it, whether or not anything arrived."""
+        """Whether the server has worked on it, even if nothing arrived."""
         self._usage: _Usage | None = None
         self._thought_chars = 0
         self._thoughts = 0
@@ -81,17 +81,19 @@ class Reply:
 
     @property
     def any(self) -> bool:
-        """The server has begun to answer."""
+        """Whether the server has begun to answer."""
         return bool(self._pieces or self._thoughts or self.finish or self._usage)
 
     @property
     def too_long(self) -> bool:
-        """More answer than was allowed: the server does not count. A piece is at least a token; thoughts are the server's to limit."""
+        """Whether the answer is longer than allowed: the server does not respect the limit. A piece has at least one token; the server
+        limits thoughts.
+        """
         said = len(self.text) + len(self.refusal)
         return self._pieces > self._max_tokens + 8 or said > CHARS_PER_TOKEN * self._max_tokens + 200
 
     def tokens(self, prompt_tokens: int) -> tuple[int, int]:
-        """(in, out) as stated, else estimated from above; (0, 0) when the server did no work."""
+        """(in, out) as reported, else an upper estimate; (0, 0) if the server did no work."""
         if self._usage is not None:
             return self._usage.prompt_tokens, self._usage.completion_tokens
         said = len(self.text) + len(self.refusal) + self._thought_chars
@@ -99,13 +101,13 @@ class Reply:
         return (prompt_tokens, max(self._pieces + self._thoughts, said // CHARS_PER_TOKEN_LOW)) if worked else (0, 0)
 
     def add(self, data: bytes) -> None:
-        """Take in one event, or one whole completion. Raises ChatError when it is neither."""
+        """Add one event, or one complete completion. Raises ChatError if it is neither."""
         try:
             chunk = msgspec.json.decode(data, type=_Chunk)
         except (msgspec.MsgspecError, RecursionError):
-            raise ChatError(f"sent what is no completion: {data[:80].decode(errors='replace')!r}") from None
+            raise ChatError(f"sent something that is no completion: {data[:80].decode(errors='replace')!r}") from None
         if chunk.error:
-            raise ChatError(f"broke off with an error: {error_text(chunk.error)}")
+            raise ChatError(f"ended with an error: {error_text(chunk.error)}")
         self.model = chunk.model or self.model
         self._usage = chunk.usage or self._usage
         for choice in chunk.choices[:1]:
@@ -126,19 +128,19 @@ class Reply:
 
 
 def _text(content: Any) -> str:
-    """The text of a message: itself, or that of its parts."""
+    """The text of a message: a string, or the texts of its parts."""
     if isinstance(content, list):
         return "".join(_text(part.get("text")) for part in content if isinstance(part, dict) and part.get("type", "text") == "text")
     return content if isinstance(content, str) else ""
 
 
 def error_text(body: object) -> str:
-    """The sentence in an error as servers send it, in one line."""
+    """The message in an error of a server, in one line."""
     while isinstance(body, dict):
         body = body.get("error") or body.get("message") or body.get("detail") or "without a reason"
     return " ".join(str(body).split())[:200]
 
 
 def without_thoughts(text: str) -> str:
-    """A reply without the thoughts that some models put before it."""
+    """A reply without the thoughts that some models write before it."""
     return re.sub(r"^\s*<think>.*?</think>", "", text, count=1, flags=re.DOTALL).strip()

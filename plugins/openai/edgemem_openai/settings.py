@@ -1,4 +1,4 @@
-"""The table `openai` of the settings, and which server answers which task."""
+"""The settings table `openai`, and the server of each task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _VARIABLE = re.compile(r"EDGEMEM_OPENAI_(?:ROLES_(?P<task>[A-Z0-9_]+)_)?(?P<key>
 
 
 class RoleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What differs for one task. What is not given is as in the table above, except that a server of its own gets no other's key."""
+    """Settings for one task. Missing values come from the table above, except that a different server does not get the key of that
+    table.
+    """
 
     base_url: str | None = None
     api_key: str | None = None
@@ -37,36 +39,36 @@ class RoleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Nothing is sent anywhere unless `base_url` or a `model` is set: a key in the environment alone switches nothing on."""
+    """Nothing is sent unless `base_url` or a `model` is set: a key in the environment alone has no effect."""
 
     base_url: str = ""
-    """Such as http://127.0.0.1:8080/v1; empty with a model named = OpenAI's own."""
+    """Such as http://127.0.0.1:8080/v1; empty with a model set = OpenAI's own server."""
     api_key: str = ""
-    """Better kept in a file or in the environment (OPENAI_API_KEY). Local servers need none."""
+    """It is safer in a file or in the environment (OPENAI_API_KEY). Local servers need none."""
     api_key_file: str = ""
     model: str = ""
-    """Empty = the one that the server serves."""
+    """Empty = the only model of the server."""
     vision: bool | None = None
-    """Whether the model sees pictures. Not set: the server is asked, and where it does not tell, the first picture shows it.
+    """Whether the model accepts pictures. Not set: the server is asked; if it does not report it, the first picture is tried.
     `models.send_pictures = false` keeps all pictures on the board."""
     connect_s: float = 5.0
     call_s: float = 300.0
-    """Longest time for one reply, waiting and repeating included."""
+    """Longest time for one reply, including waits and retries."""
     retries: int = 2
-    """After 429, 5xx and lost connections, with growing pauses."""
+    """Number of retries after 429, 5xx and lost connections, with increasing waits."""
     backoff_s: float = 0.5
-    """First pause; each is twice the one before, less up to half by chance."""
+    """First wait; each is twice the previous one, minus a random part of up to half."""
     rest_s: float = 20.0
-    """A server that could not be reached is not tried again for so long: seeing goes on, and the local planner answers."""
+    """A server that could not be reached is not tried again for this time; meanwhile the local planner answers."""
     tokens_per_day: int = 1_000_000
-    """Over all tasks, by UTC days; 0 = no limit."""
+    """Limit for all tasks together, per UTC day; 0 = no limit."""
     usd_per_day: float = 0.0
-    """0 = no limit; needs the prices."""
+    """Cost limit per UTC day; 0 = no limit. It needs the prices."""
     usd_per_million_in: float = 0.0
     usd_per_million_out: float = 0.0
     image_side_px: int = 1280
     image_bytes: int = 5_000_000
-    """Bounds of a picture that is sent (VAM appendix B.5)."""
+    """Limits of a picture that is sent (VAM appendix B.5)."""
     roles: dict[str, RoleSettings] = {}
     """By task, such as `[openai.roles.inspector]`: planner, router, inspector ..."""
 
@@ -84,13 +86,13 @@ class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def configured(self) -> bool:
-        """Somebody said where questions may go."""
+        """Whether the settings name a server or a model."""
         parts: tuple[OpenAISettings | RoleSettings, ...] = (self, *self.roles.values())
         return any(part.base_url or part.model for part in parts)
 
 
 class Server(msgspec.Struct, frozen=True):
-    """Who answers a task, and at what price."""
+    """The server of a task, and its prices."""
 
     base_url: str
     api_key: str
@@ -99,7 +101,7 @@ class Server(msgspec.Struct, frozen=True):
     usd_per_million_in: float
     usd_per_million_out: float
     where: str
-    """The table that says so, for messages: "openai" or "openai.roles.planner"."""
+    """Its settings table, for messages: "openai" or "openai.roles.planner"."""
 
     @property
     def place(self) -> str:
@@ -108,22 +110,22 @@ class Server(msgspec.Struct, frozen=True):
 
     @property
     def local(self) -> bool:
-        """On this machine: no proxy comes between."""
+        """Whether it is on this machine, so that no proxy is used."""
         return (urlsplit(self.base_url).hostname or "") in {"127.0.0.1", "localhost", "::1"}
 
     def usd(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost."""
+        """The cost of these tokens."""
         return (tokens_in * self.usd_per_million_in + tokens_out * self.usd_per_million_out) / 1e6
 
 
 def server_for(task: str, settings: OpenAISettings, environment: Mapping[str, str]) -> Server:
-    """The server of a task. Raises ChatError when its key file cannot be read, or when no server is named for it."""
+    """The server of a task. Raises ChatError if its key file cannot be read, or if it has no server."""
     role = settings.roles.get(task, RoleSettings())
     where = f"openai.roles.{task}" if task in settings.roles else "openai"
     model = _first(role.model, None if role.base_url else settings.model, "")
     base_url = role.base_url or settings.base_url or (OFFICIAL if model else "")
     if not base_url:
-        raise ChatError(f"no server is named for {task}: set openai.base_url or openai.roles.{task}.base_url")
+        raise ChatError(f"there is no server for {task}: set openai.base_url or openai.roles.{task}.base_url")
     own = role.base_url is not None and role.base_url.rstrip("/") != settings.base_url.rstrip("/")
     key = role.api_key or _key_in(role.api_key_file, where)
     if not key and not own:
@@ -140,10 +142,10 @@ def server_for(task: str, settings: OpenAISettings, environment: Mapping[str, st
 
 
 def with_environment(settings: OpenAISettings, environment: Mapping[str, str]) -> OpenAISettings:
-    """The settings, and what they leave open from the environment: EDGEMEM_OPENAI_BASE_URL, EDGEMEM_OPENAI_MODEL, EDGEMEM_OPENAI_API_KEY,
-    and for a task such as the planner EDGEMEM_OPENAI_ROLES_PLANNER_BASE_URL and so on.
+    """The settings; values that are not set come from the environment: EDGEMEM_OPENAI_BASE_URL, EDGEMEM_OPENAI_MODEL,
+    EDGEMEM_OPENAI_API_KEY, and for a task such as the planner EDGEMEM_OPENAI_ROLES_PLANNER_BASE_URL and so on.
 
-    Variables of other programs (OPENAI_BASE_URL) switch nothing on. Raises UsageError for an address that is none.
+    Variables of other programs (OPENAI_BASE_URL) have no effect. Raises UsageError for an invalid address.
     """
     changed: dict[str, str] = {}
     roles = {task: dict[str, str]() for task in settings.roles}
@@ -158,7 +160,7 @@ def with_environment(settings: OpenAISettings, environment: Mapping[str, str]) -
 
 
 def _filled(part: P, values: Mapping[str, str]) -> P:
-    """`part` with what it does not say itself; a key of its own may stand in a file."""
+    """`part` with values for its empty fields; its own key may be in a file."""
     own = {name for name in _KEYS if getattr(part, name)} | ({"api_key"} if part.api_key_file else set())
     return msgspec.structs.replace(part, **{name: value for name, value in values.items() if name not in own})
 
@@ -182,4 +184,4 @@ def _check_url(url: str) -> None:
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
         raise ValueError("base_url must start with http:// or https://, such as http://127.0.0.1:8080/v1")
     if parts.username or parts.password:
-        raise ValueError("base_url must not hold a password: give it as api_key_file")
+        raise ValueError("base_url must not contain a password: set it with api_key_file")

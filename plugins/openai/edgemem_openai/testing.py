@@ -1,6 +1,6 @@
-"""A server that plays a language model from a script: real HTTP in the dialect of OpenAI-compatible servers, its failures included.
+"""A server with scripted replies of a language model: real HTTP in the protocol of OpenAI-compatible servers, including failures.
 
-For tests of whatever asks a model. Nothing is patched: the code under test talks to a socket, and the test looks at what arrived.
+For tests of code that calls a model. Nothing is patched: the code under test uses a socket, and the test checks the requests that arrived.
 
     with ScriptedServer([{"action": "search"}, ScriptedReply.failing(429, retry_after_s=0.1), "the mug is in the kitchen"]) as server:
         ...                       # point openai.base_url at server.base_url
@@ -27,43 +27,43 @@ MODEL = "scripted"
 
 @dataclass(frozen=True)
 class ScriptedReply:
-    """What the server does with one request. The default is a short, quick, whole answer."""
+    """The reply to one request. The default is a short, fast, complete answer."""
 
     text: str = ""
     finish: str = "stop"
     """`finish_reason`: "stop", "length", "content_filter"."""
     thinking: str = ""
-    """Thought before the text, in pieces of `reasoning_content` of their own."""
+    """Thoughts before the text, in separate pieces of `reasoning_content`."""
     logprobs: bool = True
-    """Log-probabilities are given where they were asked for."""
+    """Whether log-probabilities are returned if requested."""
     parts: bool = False
-    """The content comes as a list of parts instead of as a text."""
+    """Whether the content is a list of parts instead of a text."""
     refusal: str = ""
-    """Said instead of the text, in the field of its own that the protocol has for it."""
+    """A refusal instead of the text, in the protocol's field for it."""
     usage: tuple[int, int] | None = (100, 20)
-    """Tokens in and out as the server states them; None = it states none."""
+    """Tokens in and out that the server reports; None = it reports none."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
-    """Sent as it is, instead of anything made of the fields above."""
+    """Bytes to send instead of a reply made from the fields above."""
     content_type: str = ""
-    """Instead of the right one."""
+    """Content type instead of the correct one."""
     wait_s: float = 0.0
-    """Before the first byte."""
+    """Wait before the first byte."""
     pause_s: float = 0.0
-    """Before every piece of a streamed text; a piece is a word with the blank after it."""
+    """Wait before every piece of a streamed text; a piece is a word with the space after it."""
     cut_after: int | None = None
-    """The connection breaks after so many pieces (of a reply that is not streamed: half-way)."""
+    """The connection is closed after this number of pieces (if the reply is not streamed: half-way)."""
 
     @classmethod
     def failing(cls, status: int, message: str = "", *, retry_after_s: float | None = None) -> ScriptedReply:
-        """An error as servers send it: 429, 500, 401 ..."""
+        """An error reply of a server: 429, 500, 401 ..."""
         headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
         return cls(status=status, body=_error(message or f"scripted failure {status}"), headers=headers)
 
 
 ScriptedLine = str | Mapping[str, Any] | ScriptedReply
-"""One reply of a script: a text, an object that is sent as JSON text, or a `ScriptedReply` in full."""
+"""One reply of a script: a text, an object that is sent as JSON text, or a `ScriptedReply`."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ScriptedCall:
     """One completion request as it arrived."""
 
     number: int
-    """Counting from 1."""
+    """Number of the request, from 1."""
     body: Mapping[str, Any]
     headers: Mapping[str, str]
     """Names in lower case."""
@@ -92,24 +92,24 @@ class ScriptedCall:
 
     @property
     def text(self) -> str:
-        """The texts of all messages, to look for what must or must not leave."""
+        """The texts of all messages, to check what was sent."""
         return "\n".join(text for _, text in self.messages)
 
     @property
     def images(self) -> list[Picture]:
-        """The pictures in order. Raises when one is not a JPEG data URI."""
+        """The pictures in order. Raises ValueError if one is not a JPEG data URI."""
         return [_picture(part["image_url"]["url"]) for part in self._parts() if part.get("type") == "image_url"]
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
-        """The JSON Schema that the reply was asked to keep."""
+        """The JSON Schema in the request."""
         wanted = self.body.get("response_format", {})
         schema: Mapping[str, Any] | None = wanted.get("json_schema", {}).get("schema")
         return schema
 
     @property
     def stream(self) -> bool:
-        """The reply is wanted in pieces."""
+        """Whether the reply is requested in pieces."""
         return bool(self.body.get("stream"))
 
     def _parts(self) -> Iterator[Mapping[str, Any]]:
@@ -118,22 +118,21 @@ class ScriptedCall:
 
 
 Script = Iterable[ScriptedLine | Callable[[ScriptedCall], ScriptedLine]] | Callable[[ScriptedCall], ScriptedLine]
-"""Replies in order, or a function that makes one of each request (it may stand in the list too)."""
+"""Replies in order, or a function that makes a reply from each request (the list may contain functions too)."""
 
 FEATURES = frozenset(
     {"json_schema", "json_object", "stream_options", "max_tokens", "temperature", "images", "logprobs", "reasoning_effort"}
 )
-"""What a server may be told to reject, see `ScriptedServer(rejects=...)`."""
+"""What a server can reject, see `ScriptedServer(rejects=...)`."""
 
 
 class ScriptedServer:
-    """Plays `script` on a port of this machine that the system chooses, until the `with` block ends or `close` is called.
+    """Replies from `script` on a free port of this machine, until the `with` block ends or `close` is called.
 
-    `vision` is what it says of its models in `/v1/models`; None = nothing, as most servers do.
-    `refuses_schema(schema)` says what is wrong with a schema, or nothing; that, too, is answered with 400.
-    `rejects` names parameters that are answered with 400 as servers that do not know them do (see FEATURES); such requests, and those
-    with a wrong key where `api_key` is given, use up nothing of the script and are counted in `rejected`. A request after the end of the
-    script is answered with 500 "the script is over".
+    `vision`: what it reports about its models in `/v1/models`; None = nothing, like most servers. `refuses_schema(schema)` returns an error
+    message for a schema, or nothing; the reply is then also 400. `rejects` names parameters that get the reply 400, as from servers that do
+    not know them (see FEATURES). Such requests, and those with a wrong key if `api_key` is given, use no line of the script and are listed
+    in `rejected`. A request after the end of the script gets the reply 500 "the script is over".
     """
 
     def __init__(
@@ -156,11 +155,11 @@ class ScriptedServer:
         self._lock = threading.Lock()
         self.stopping = threading.Event()
         self.asked: list[ScriptedCall] = []
-        """Every completion request that was played, in order."""
+        """Every completion request that got a reply of the script, in order."""
         self.rejected: list[str] = []
-        """Why requests were turned down before the script."""
-        self.hung_up = 0
-        """Times that the client went away before the reply was whole."""
+        """Why requests were rejected before the script."""
+        self.disconnects = 0
+        """How often the client closed the connection before the reply was complete."""
         handler = type("_ScriptedHandler", (_Handler,), {"scripted": self})
         self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._http.daemon_threads = True
@@ -173,7 +172,7 @@ class ScriptedServer:
 
     @property
     def base_url(self) -> str:
-        """What `openai.base_url` must be."""
+        """The value for `openai.base_url`."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> ScriptedServer:  # noqa: PYI034 - Self is in typing from Python 3.11 on
@@ -184,14 +183,14 @@ class ScriptedServer:
         self.close()
 
     def close(self) -> None:
-        """Go away, in the middle of a conversation if need be. Twice is allowed."""
+        """Stop, also in the middle of a reply. Calling it twice does nothing."""
         if not self.stopping.is_set():
             self.stopping.set()
             self._http.shutdown()
             self._http.server_close()
             self._thread.join()
 
-    def play(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply:
+    def reply_to(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply:
         """The reply to one request. Called by the handler."""
         with self._lock:
             why = self._refusal(body, headers)
@@ -209,7 +208,7 @@ class ScriptedServer:
         return ScriptedReply(text=line if isinstance(line, str) else json.dumps(line))
 
     def models(self) -> bytes:
-        """What `/v1/models` says."""
+        """The reply of `/v1/models`."""
         says = {} if self._vision is None else {"input_modalities": ["text", "image"] if self._vision else ["text"]}
         return json.dumps({"object": "list", "data": [{"id": name, "object": "model", **says} for name in self._models]}).encode()
 
@@ -238,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
-        """A test's output stays its own."""
+        """No output during tests."""
 
     def do_GET(self) -> None:
         known = self.path == "/v1/models"
@@ -250,15 +249,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(ScriptedReply.failing(404, f"no {self.path}"))
             return
         body = json.loads(raw)
-        reply = self.scripted.play(body, {name.lower(): value for name, value in self.headers.items()})
+        reply = self.scripted.reply_to(body, {name.lower(): value for name, value in self.headers.items()})
         self.scripted.stopping.wait(reply.wait_s)
         try:
             if reply.body is None and body.get("stream"):
-                self._stream(reply, _Wanted.of(body))
+                self._stream(reply, _Requested.of(body))
             else:
-                self._send(reply if reply.body is not None else replace(reply, body=_completion(reply, _Wanted.of(body))))
+                self._send(reply if reply.body is not None else replace(reply, body=_completion(reply, _Requested.of(body))))
         except (ConnectionError, TimeoutError):
-            self.scripted.hung_up += 1
+            self.scripted.disconnects += 1
 
     def _head(self, reply: ScriptedReply, content_type: str, extra: Mapping[str, str]) -> None:
         self.send_response(reply.status)
@@ -277,7 +276,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[: len(body) // 2])
             self._cut()
 
-    def _stream(self, reply: ScriptedReply, wanted: _Wanted) -> None:
+    def _stream(self, reply: ScriptedReply, wanted: _Requested) -> None:
         self._head(reply, "text/event-stream", {"Transfer-Encoding": "chunked"})
         for number, event in enumerate(_events(reply, wanted)):
             if number == reply.cut_after:
@@ -297,20 +296,20 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What a request asks for beside the text."""
+class _Requested:
+    """What a request asks for in addition to the text."""
 
     usage: bool
     logprobs: int
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> _Wanted:
+    def of(cls, body: Mapping[str, Any]) -> _Requested:
         usage = bool(body.get("stream_options", {}).get("include_usage"))
         return cls(usage, int(body.get("top_logprobs", 0)) if body.get("logprobs") else 0)
 
 
-def _events(reply: ScriptedReply, wanted: _Wanted) -> Iterator[bytes]:
-    """What a stream carries: one event a piece, the end with its reason, the usage if it was asked for, and the word that it is over."""
+def _events(reply: ScriptedReply, wanted: _Requested) -> Iterator[bytes]:
+    """The events of a stream: one per piece, the end with its reason, the usage if requested, and the end mark."""
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, **more}
@@ -335,8 +334,8 @@ def _content(reply: ScriptedReply, text: str) -> Any:
     return [{"type": "text", "text": text}] if reply.parts else text
 
 
-def _logprobs(reply: ScriptedReply, wanted: _Wanted, tokens: Sequence[str]) -> dict[str, Any]:
-    """Every token is said with probability 1/2, what else was likely with half as much each."""
+def _logprobs(reply: ScriptedReply, wanted: _Requested, tokens: Sequence[str]) -> dict[str, Any]:
+    """Every token has probability 1/2, each alternative half of the one before."""
     if not wanted.logprobs or not reply.logprobs:
         return {}
     others = [{"token": f"other{rank}", "logprob": -math.log(2) * (rank + 1), "bytes": None} for rank in range(1, wanted.logprobs)]
@@ -344,7 +343,7 @@ def _logprobs(reply: ScriptedReply, wanted: _Wanted, tokens: Sequence[str]) -> d
     return {"logprobs": {"content": [{**one, "top_logprobs": [one, *others]} for one in own]}}
 
 
-def _completion(reply: ScriptedReply, wanted: _Wanted) -> bytes:
+def _completion(reply: ScriptedReply, wanted: _Requested) -> bytes:
     message = {"role": "assistant", "content": None if reply.refusal else _content(reply, reply.text), "refusal": reply.refusal or None}
     thoughts = {"reasoning_content": reply.thinking} if reply.thinking else {}
     choice = {"index": 0, "message": message | thoughts, "finish_reason": reply.finish, **_logprobs(reply, wanted, _pieces(reply.text))}

@@ -1,4 +1,4 @@
-"""The protocol: what is sent, in the dialect that a server knows, and how events and lists are read."""
+"""The protocol: makes requests with the parameters that a server supports, and reads events and lists."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from edgemem_openai.dialect import Dialect
 from edgemem_openai.images import data_uri
 
 REPLY_BYTES = 4_000_000
-"""More is no reply."""
+"""Largest size of a reply."""
 MOST_LOGPROBS = 20
 """OpenAI's limit of `top_logprobs`."""
 
 
 def parameters(prompt: Prompt, model: str, dialect: Dialect, image_side_px: int, image_bytes: int) -> dict[str, Any]:
-    """The request. Pictures are brought within the limits; where a server keeps no schema, the schema stands in the text."""
+    """The request. Pictures are fitted to the limits. If a server does not support schemas, the schema is in the text."""
     messages = [_message(message, image_side_px, image_bytes) for message in _with_schema(prompt, dialect)]
     wanted: dict[str, Any] = {
         "model": model,
@@ -47,7 +47,9 @@ def parameters(prompt: Prompt, model: str, dialect: Dialect, image_side_px: int,
 
 
 def keeps_strict_rules(schema: object) -> bool:
-    """Every object names all its keys as required and allows no others: what OpenAI asks of `strict` schemas. Others ignore the word."""
+    """Whether every object has all its keys as required and allows no others, as OpenAI needs for `strict` schemas. Other servers ignore
+    `strict`.
+    """
     if isinstance(schema, list):
         return all(keeps_strict_rules(item) for item in schema)
     if not isinstance(schema, Mapping):
@@ -80,7 +82,7 @@ def _message(message: ChatMessage, side_px: int, limit_bytes: int) -> dict[str, 
 
 
 def events(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The data of server-sent events out of bytes as they arrive, up to the word that it is over; comments are passed over."""
+    """The data of server-sent events in the arriving bytes, up to the end mark; comments are skipped."""
     buffer, data = b"", list[bytes]()
     for chunk in chunks:
         *lines, buffer = (buffer + chunk).split(b"\n")
@@ -105,7 +107,7 @@ class _Models(msgspec.Struct):
 
 
 def model_names(body: bytes) -> list[str]:
-    """What a server says it serves; empty when it says nothing of the kind."""
+    """Names of the models of a server; empty if it reports none."""
     try:
         return [model.id for model in msgspec.json.decode(body, type=_Models).data]
     except (msgspec.MsgspecError, RecursionError):

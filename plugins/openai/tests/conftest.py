@@ -31,7 +31,7 @@ WALK = (
     (60, "MARLOW BAKERY", "ocr"),
     (90, "blue bicycle, garden", "caption"),
 )
-"""Second of the stream, what was seen, where the words come from."""
+"""Second of the stream, text, origin."""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def asking():
 
 @pytest.fixture
 def make_chat(tmp_path):
-    """A chat with a home of its own, quick to try again."""
+    """A chat with its own data directory and short waits between tries."""
     chats = []
 
     def make(server=None, environment=(), home=tmp_path, **settings):
@@ -80,7 +80,7 @@ def smollm2():
 
 @pytest.fixture(scope="session")
 def memory(tmp_path_factory):
-    """What a camera saw on a walk: pictures, labels, a sign, and what was written of them."""
+    """A memory of a walk: pictures, labels, a sign, and documents about them."""
     directory = tmp_path_factory.mktemp("walk") / "memory"
     with Store.open(directory) as store:
         store.ensure_stream("walk", START_US)

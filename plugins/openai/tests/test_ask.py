@@ -1,4 +1,4 @@
-"""A whole question on the command line, with a language model behind it: one that works, one that goes away, one that is small and real."""
+"""A complete question on the command line with a language model: one that works, one that disappears, one that is small and real."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_server_may_be_named_by_the_environment(ask, monkeypatch):
 def test_a_misspelt_task_is_refused_with_the_nearest(ask):
     code, _, said = ask(QUESTION, "openai.base_url=http://127.0.0.1:9/v1", "openai.roles.planer.model=m")
     assert code == 2
-    assert 'nothing asks a language model for "planer" (did you mean "planner"?)' in said
+    assert 'no plugin has a task "planer" for a language model (did you mean "planner"?)' in said
 
 
 def test_a_model_that_sees_is_shown_pictures_and_one_that_may_not_is_not(ask):
@@ -76,7 +76,7 @@ def test_a_server_that_goes_away_in_the_middle_leaves_the_rest_to_the_local_plan
     [
         (ScriptedReply.failing(401, "bad key"), "refuses the key"),
         (ScriptedReply(refusal="I will not look at that."), "refused: I will not look at that."),
-        (ScriptedReply("word " * 99, cut_after=3), "broke"),
+        (ScriptedReply("word " * 99, cut_after=3), "was lost"),
     ],
 )
 def test_a_model_that_does_not_answer_is_done_without(ask, line, said):

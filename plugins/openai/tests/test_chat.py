@@ -1,4 +1,4 @@
-"""The chat over real HTTP: what a user meets when the server behaves, and when it does not."""
+"""The chat over real HTTP: results and errors with correct and with faulty servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 
 import pytest
 from edgemem_openai.settings import OpenAISettings, server_for, with_environment
-from edgemem_openai.testing import ScriptedReply, ScriptedServer, _completion, _Wanted
+from edgemem_openai.testing import ScriptedReply, ScriptedServer, _completion, _Requested
 
 from edgemem.errors import ChatError, UsageError
 from edgemem.infer.chat import ChatMessage
@@ -141,7 +141,7 @@ def test_a_reply_cut_by_its_token_limit_says_so(make_chat, asking):
         chat = make_chat(server)
         assert chat.complete(asking()).finish == "length"
         assert (chat.complete(asking()).text, chat.complete(asking()).finish) == ("", "length"), "whoever asked may give it more room"
-        fails(chat, asking(), "said nothing")
+        fails(chat, asking(), "returned nothing")
 
 
 def test_a_server_that_does_not_count_is_stopped(make_chat, asking):
@@ -150,10 +150,10 @@ def test_a_server_that_does_not_count_is_stopped(make_chat, asking):
         assert completion.finish == "length"
         assert len(completion.text) < 400
         for _ in range(200):
-            if server.hung_up:
+            if server.disconnects:
                 break
             time.sleep(0.02)
-        assert server.hung_up == 1, "it is not left talking"
+        assert server.disconnects == 1, "it is not left talking"
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -166,7 +166,7 @@ def test_what_may_pass_is_tried_again(make_chat, asking, status):
 def test_tries_are_limited_and_a_wait_that_is_too_long_is_not_waited(make_chat, asking):
     with ScriptedServer([ScriptedReply.failing(500, "out of memory")] * 3 + [ScriptedReply.failing(429, retry_after_s=600)]) as server:
         chat = make_chat(server)
-        fails(chat, asking(), "answers 500: out of memory (3 tries)")
+        fails(chat, asking(), "replies 500: out of memory (3 tries)")
         fails(chat, asking(), "asks to wait 600 s")
     assert len(server.asked) == 4
 
@@ -184,15 +184,15 @@ def test_retry_after_is_kept(make_chat, asking):
         (ScriptedReply.failing(401, "Incorrect API key provided: top-secret"), "openai.api_key_file or OPENAI_API_KEY"),
         (ScriptedReply.failing(404, "model not found"), "check openai.model"),
         (ScriptedReply.failing(400, "request (9031 tokens) exceeds the available context size"), "prompt is too long"),
-        (ScriptedReply.failing(400, "bad luck"), "answers 400: bad luck"),
+        (ScriptedReply.failing(400, "bad luck"), "replies 400: bad luck"),
         (ScriptedReply(status=429, body=b'{"error": {"message": "pay", "code": "insufficient_quota"}}'), "no credit is left"),
-        (ScriptedReply(status=307, headers={"Location": "http://127.0.0.1:9/v1"}), "sends the request on to http://127.0.0.1:9/v1"),
+        (ScriptedReply(status=307, headers={"Location": "http://127.0.0.1:9/v1"}), "redirects the request to http://127.0.0.1:9/v1"),
         (ScriptedReply(body=b"<html>log in</html>", content_type="text/html; charset=utf-8"), "web page"),
         (ScriptedReply(body=b"data: {oops\n\n", content_type="text/event-stream"), "no completion"),
         (ScriptedReply(body=b'{"choices": "many"}'), "no completion"),
         (ScriptedReply(body=b'data: {"error": {"message": "overloaded"}}\n\n', content_type="text/event-stream"), "overloaded"),
-        (ScriptedReply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "broke off"),
-        (ScriptedReply("one two three four", cut_after=2), "broke"),
+        (ScriptedReply(body=b"\x00\xff" * 99, content_type="application/octet-stream"), "ended early"),
+        (ScriptedReply("one two three four", cut_after=2), "was lost"),
         (ScriptedReply(status=400, body=NO_ROOM), "prompt is too long"),
     ],
 )
@@ -223,9 +223,9 @@ def test_a_silent_server_ends_at_the_stall(make_chat, asking):
 
 def test_a_stream_that_falls_silent_ends_at_the_stall(make_chat, asking):
     with ScriptedServer([ScriptedReply("one two", pause_s=0.3)]) as server:
-        fails(make_chat(server), asking(silence_s=0.1), "said nothing in time")
+        fails(make_chat(server), asking(silence_s=0.1), "sent nothing in time")
     with ScriptedServer([ScriptedReply(body=FIRST, headers={"Content-Length": "99999"}, content_type="text/event-stream")]) as server:
-        fails(make_chat(server), asking(silence_s=0.5), "broke in the middle")
+        fails(make_chat(server), asking(silence_s=0.5), "was lost in the middle")
 
 
 def test_a_server_that_is_gone_is_left_alone_for_a_while(make_chat, asking):
@@ -348,7 +348,7 @@ def test_further_keys_go_as_they_are_and_unknown_ones_of_ours_are_left_out(make_
 def test_log_probabilities_come_back_for_every_token(make_chat, asking, stream):
     reply = ScriptedReply("on the desk")
     if not stream:
-        reply = ScriptedReply(body=_completion(reply, _Wanted(usage=True, logprobs=3)))
+        reply = ScriptedReply(body=_completion(reply, _Requested(usage=True, logprobs=3)))
     with ScriptedServer([reply, "plain"]) as server:
         chat = make_chat(server)
         completion = chat.complete(asking(logprobs=3))

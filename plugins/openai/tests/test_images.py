@@ -1,11 +1,11 @@
-"""What is sent is within the limits, whatever the picture."""
+"""Every picture that is sent is within the limits."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import simplejpeg
-from edgemem_openai.capabilities import tells_vision
+from edgemem_openai.capabilities import reports_vision
 from edgemem_openai.images import fit_jpeg
 from edgemem_openai.testing import ScriptedReply, ScriptedServer
 from hypothesis import given, settings
@@ -85,7 +85,7 @@ def test_a_model_that_refuses_a_picture_is_shown_no_other(make_chat, asking, tmp
     with ScriptedServer(["words"], rejects={"images"}) as server:
         chat = make_chat(server)
         assert chat.sees("inspector")
-        with pytest.raises(ChatError, match="choose a model that sees"):
+        with pytest.raises(ChatError, match="choose a model that accepts pictures"):
             chat.complete(prompt)
         assert len(server.rejected) == 1
         assert not chat.sees("inspector")
@@ -107,7 +107,7 @@ def test_servers_say_in_many_ways_that_they_see_nothing(make_chat, asking, statu
     prompt = asking(messages=(ChatMessage(role="user", text="?", images=(noise(30, 40),)),))
     with ScriptedServer([ScriptedReply.failing(*status_and_words)]) as server:
         chat = make_chat(server)
-        with pytest.raises(ChatError, match="choose a model that sees"):
+        with pytest.raises(ChatError, match="choose a model that accepts pictures"):
             chat.complete(prompt)
         assert not chat.sees("planner")
 
@@ -127,4 +127,4 @@ def test_servers_say_in_many_ways_that_they_see_nothing(make_chat, asking, statu
     ],
 )
 def test_what_servers_tell_of_their_models(listed, props, told):
-    assert tells_vision(listed, props, "m") is told
+    assert reports_vision(listed, props, "m") is told

@@ -1,4 +1,4 @@
-"""Caps hold over processes and crashes, and days begin at midnight UTC."""
+"""Limits apply across processes and crashes, and days begin at midnight UTC."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ledger(tmp_path, clock):
 def test_a_cap_holds_from_the_worst_case_on_and_gives_back_what_was_not_used(ledger):
     first = ledger.reserve(WORST, 250, 0)
     ledger.reserve(WORST, 250, 0)
-    with pytest.raises(ChatError, match=r"openai\.tokens_per_day = 250 leaves no room \(200 tokens today\).*00:00 UTC"):
+    with pytest.raises(ChatError, match=r"openai\.tokens_per_day = 250 is reached \(200 tokens today\).*00:00 UTC"):
         ledger.reserve(WORST, 250, 0)
     ledger.settle(first, 10, 5, 0.1)
     ledger.reserve(WORST, 250, 0)
@@ -102,7 +102,7 @@ def test_the_day_ends_for_every_chat_of_the_home(make_chat, asking):
 
 
 def test_a_reply_that_broke_off_is_counted_as_far_as_it_came(make_chat, asking, tmp_path):
-    with ScriptedServer([ScriptedReply("one two three four", cut_after=3)]) as server, pytest.raises(ChatError, match="broke"):
+    with ScriptedServer([ScriptedReply("one two three four", cut_after=3)]) as server, pytest.raises(ChatError, match="was lost"):
         make_chat(server).complete(asking())
     (line,) = UsageLedger(tmp_path / "openai.db").lines(1)
     assert (line.calls, line.tokens_out >= 3, line.tokens_in > 0) == (1, True, True)

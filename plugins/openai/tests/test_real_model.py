@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 
 class Step(msgspec.Struct, forbid_unknown_fields=True):
-    """What the model is made to say."""
+    """The schema of the reply."""
 
     action: Literal["search", "answer"]
     words: str

@@ -1,4 +1,4 @@
-"""The scripted language model: plugin authors test against it, so it must itself be right. Asked over plain HTTP."""
+"""The scripted language model: authors of plugins test with it, so it must be correct. It is called over plain HTTP."""
 
 from __future__ import annotations
 

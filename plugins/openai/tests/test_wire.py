@@ -1,4 +1,4 @@
-"""Server-sent events however they are cut up, and what stands around a reply."""
+"""Server-sent events in all divisions into chunks, and text around a reply."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 python tests/remember/golden/make.py v3.db.gz
 
-Each was made by the edgemem that wrote its schema; this file is as it was for the newest of them.
+Each was made by the version of edgemem with its schema; this file is the one for the newest schema.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def fill(store: Store) -> None:
 
 
 def fill_3(store: Store) -> None:
-    """What schema 3 brought: speech with passages, two names that are one, and answers with what a language model was asked."""
+    """Data of schema 3: speech with passages, two merged names, and answers with calls of a language model."""
     store.ensure_space(Space(name="golden/words", dim=8, calibration={}), holds="passage")
     with store.transaction() as tx:
         speaker = tx.add_entity(NewEntity(kind="voice", name="speaker 1", known_us=12 * US))

@@ -1,8 +1,8 @@
-"""The tables of memory.db, made by named migrations, and the pragmas that every connection sets alike. The SQL stands in `.sql` files.
+"""The tables of memory.db, made by named migrations in `.sql` files, and the pragmas that every connection sets.
 
-The truth of a memory is this one SQLite file; everything else in the directory can be rebuilt from it. Scores are stored as
-integer millionths and boxes as four 16-bit fractions: an observation then takes about 50 bytes instead of 76 with full reals
-in a table of its own plus a covering index, and 25 of them come with every picture.
+All data of a memory is in this one SQLite file; everything else in the directory can be rebuilt from it. Scores are stored as integer
+millionths and boxes as four 16-bit fractions: an observation then takes about 50 bytes. With full reals in a separate table and a covering
+index it would take 76. Every picture has about 25 observations.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 DATABASE = "memory.db"
 PART = f"{DATABASE}-part"
-"""What becomes memory.db once it is complete."""
+"""Name of memory.db before it is complete."""
 APPLICATION_ID = 0x45444D4D
-"""ASCII "EDMM": how `file` and we tell a memory from any other SQLite database."""
+"""ASCII "EDMM": by this number `file` and edgemem recognise a memory among SQLite databases."""
 PAGE_BYTES = 4096
 SPACE_BITS = 8
-"""Low bits of a vector's key that hold its space: at most 255 spaces a memory."""
+"""Low bits of a vector's key that contain its space: at most 255 spaces per memory."""
 JOURNAL_LIMIT_BYTES = 16 << 20
-"""The WAL is cut back to this after a checkpoint. It counts in the byte budget."""
+"""The WAL is cut to this size after a checkpoint. It counts in the byte budget."""
 
 _PRAGMAS = (
     "PRAGMA busy_timeout=5000",
@@ -40,7 +40,7 @@ _PRAGMAS = (
     "PRAGMA temp_store=MEMORY",
     "PRAGMA synchronous=NORMAL",
     f"PRAGMA journal_size_limit={JOURNAL_LIMIT_BYTES}",
-    # What is deleted is overwritten with zeros, whichever way this SQLite was built (Debian's does it anyhow).
+    # Deleted data is overwritten with zeros, however this SQLite was built (Debian's does it by default).
     "PRAGMA secure_delete=ON",
 )
 
@@ -50,13 +50,13 @@ _MIGRATIONS = (
     "v3_passages_utterances_sessions_merges",
     "v4_levels_parts_entity_vectors_jobs_calls",
 )
-"""Named as the `.sql` files beside this one. A memory knows which of them it has; a file is never changed after its release."""
+"""Names of the `.sql` files in this folder. A memory stores the names of those that it has; a file is never changed after its release."""
 VERSION = len(_MIGRATIONS)
 """Schema version = number of migrations; kept in `PRAGMA user_version`."""
 
 
 def configure(connection: sqlite3.Connection, *, cache_bytes: int = 8 << 20) -> None:
-    """Set the same pragmas on every connection, whoever opens it."""
+    """Set the pragmas; called for every connection."""
     for pragma in _PRAGMAS:
         connection.execute(pragma)
     connection.execute(f"PRAGMA cache_size={-(cache_bytes >> 10)}")
@@ -66,7 +66,7 @@ def version_of(connection: sqlite3.Connection, directory: Path) -> int:
     """Schema version of an open memory.db; 0 = empty. Raises MemoryDirError if it is another program's or a newer one's."""
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    # The table that lists migrations comes before the first of them: where that failed, it stands alone.
+    # The table that lists migrations is created before the first one: if that failed, it is the only table.
     others = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> '_sqlite_migrations'"
     if application == 0 and version == 0 and connection.execute(others).fetchone()[0] == 0:
         return 0
@@ -82,14 +82,14 @@ def version_of(connection: sqlite3.Connection, directory: Path) -> int:
 def require_current(connection: sqlite3.Connection, directory: Path) -> None:
     """Raise OldSchemaError unless the schema is the one that readers expect; only a writer may migrate."""
     if version_of(connection, directory) < VERSION:
-        raise OldSchemaError(f"memory {directory} has an older schema: bring it up to date with `edgemem memory compact`")
+        raise OldSchemaError(f"memory {directory} has an older schema: update it with `edgemem memory compact`")
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring an open, locked memory.db from `version` to `VERSION`. Each migration is one transaction."""
+    """Migrate an open, locked memory.db from `version` to `VERSION`. Each migration is one transaction."""
     if version == VERSION:
         return
-    from sqlite_utils import Database  # only when there is something to migrate: a cold read must not pay for it
+    from sqlite_utils import Database  # only if there is something to migrate, so that reading stays fast
 
     if version == 0:
         connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
@@ -118,7 +118,7 @@ def _run(number: int, name: str, db: Database) -> None:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """One after the other: `executescript` would commit the transaction before the first."""
+    """The statements, one by one: `executescript` would commit the transaction before the first."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += "" if line.startswith("--") else line

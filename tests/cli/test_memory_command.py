@@ -1,4 +1,4 @@
-"""Forgetting and looking after a memory from the command line."""
+"""Forgetting and managing a memory from the command line."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_forgetting_by_time(memory: Path, run: Run) -> None:
     [
         ((), "in one way"),
         (("--stream", "cam", "--entity", "Anna"), "in one way"),
-        (("--from", "1970-01-01"), "belong together"),
+        (("--from", "1970-01-01"), "give both --from and --to"),
         (("--from", "1970-01-02", "--to", "1970-01-01"), "swap"),
         (("--stream", "camm"), 'did you mean "cam"'),
         (("--evidence", "m77"), "no m77"),
