@@ -130,7 +130,7 @@ def test_a_stay_is_told_from_two_seconds_on() -> None:
 
 def test_how_long_is_at_least_a_second_and_summed_over_appearances() -> None:
     assert said(lead(episode(10, 10.5)), kind="how_long").text.startswith("At least 1 s: a mug")
-    both = said(lead(episode(10, 20), episode(100, 130)), kind="how_long")
+    both = said(lead(episode(10, 20), episode(100, 130)), kind="how_long", text="how long was the mug there")
     assert "40 s in all 2 appearances" in both.text
     assert both.confidence == pytest.approx(0.6 * 0.8)
 
@@ -189,13 +189,27 @@ def test_none_of_these_is_chosen_where_nothing_was_surely_seen() -> None:
 
 
 def test_what_came_right_after_is_near_and_clear() -> None:
-    """sqrt(score x score) x exp(-gap / 15 s), nothing where the order is wrong."""
+    """Score x exp(-gap / 15 s), nothing where the order is wrong."""
     after, anchor = session(kind="what", relation="after"), episode(0, 10, score=0.4)
-    assert choose._pair(after, anchor, episode(25, score=0.9)) == pytest.approx(0.6 * math.exp(-1))
-    assert choose._pair(after, anchor, episode(10)) == 0.0
+    assert choose._near(after, anchor, episode(25, score=0.9)) == pytest.approx(0.9 * math.exp(-1))
+    assert choose._near(after, anchor, episode(10)) == 0.0
     before = session(kind="what", relation="before")
-    assert choose._pair(before, episode(40, score=0.4), episode(20, 25, score=0.9)) == pytest.approx(0.6 * math.exp(-1))
-    assert choose._pair(before, anchor, episode(25)) == 0.0
+    assert choose._near(before, episode(40, score=0.4), episode(20, 25, score=0.9)) == pytest.approx(0.9 * math.exp(-1))
+    assert choose._near(before, anchor, episode(25)) == 0.0
+
+
+def test_the_anchor_was_where_it_was_seen_best() -> None:
+    """Weights .9^2 and .3^2 of .9; each option is sqrt(.64) x the weighted sum of exp(-gap / 15 s)."""
+    leads = {
+        "anchor": lead(episode(0, score=0.3), episode(100, score=0.9)), "cup": lead(episode(115), confidence=0.64),
+        "cat": lead(episode(15), confidence=0.64),
+    }  # fmt: skip
+    asked = session(("cat", "cup"), kind="which", relation="after", anchors=("anchor",))
+    reply, _ = run(choose._neighbour(asked), lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)))
+    cup = 0.8 * (0.9 * math.exp(-1) + 0.1 * math.exp(-115 / 15))
+    cat = 0.8 * 0.1 * math.exp(-1)
+    assert (reply.option, reply.evidence[0]) == (1, "m115000000")
+    assert reply.confidence == pytest.approx(cup / (cup + cat + 0.05) * (0.5 + 0.5 * 0.64), abs=1e-4)
 
 
 def test_an_option_is_meant_where_three_quarters_of_its_letters_stand() -> None:

@@ -95,23 +95,34 @@ def _thing(s: Session) -> Plan:
 
 
 def _neighbour(s: Session) -> Plan:
-    """Such as "what came right after the coffee": the pair of anchor and option that were seen best and closest to each other.
+    """Such as "what came right after the coffee": the option that was seen best and nearest to where the anchor was.
 
-    Weak sightings of both may stand side by side by chance, but hardly as often as the right pair does.
+    The anchor was at one of its appearances, as likely as the square of its score.
     """
     ordinal, phrase = take_ordinal(s.parsed.anchors[0])
-    anchor = (*(yield from base.gather((phrase,), base.window_of(s))).leads, Lead(phrase=phrase))[0]
-    anchors = [e for e in [base.pick(base.strong(anchor), ordinal)] if e] if ordinal else list(anchor.episodes)
+    anchor = yield from base.look_for(phrase, base.window_of(s))
+    at = [e for e in [base.pick(base.strong(anchor), ordinal)] if e] if ordinal else list(anchor.episodes)
     leads = yield from _looked_up(s, base.window_of(s))
-    pairs = [max(((_pair(s, one, e), e.t0_us, e) for one in anchors for e in lead.episodes), default=None) for lead in leads]
-    scores = [pair[0] if pair else 0.0 for pair in pairs]
-    return _best_option(s, leads, scores, [pair and pair[2] for pair in pairs]) if max(scores) > 0 else base.not_seen(s, anchor)
+    near = [[max(((_near(s, one, e), e) for e in lead.episodes), key=_first, default=(0.0, None)) for one in at] for lead in leads]
+    weights = [one.score**2 / sum(other.score**2 for other in at) for one in at]
+    scores = [
+        math.sqrt(lead.confidence) * sum(w * score for w, (score, _) in zip(weights, some, strict=True)) / max(1e-9, base.best_score(lead))
+        for lead, some in zip(leads, near, strict=True)
+    ]
+    if max(scores) <= 0:
+        return base.not_seen(s, anchor)
+    weighed = [[(w * score, e) for w, (score, e) in zip(weights, some, strict=True)] for some in near]
+    return _best_option(s, leads, scores, [max(some, key=_first)[1] for some in weighed])
 
 
-def _pair(s: Session, anchor: Episode, other: Episode) -> float:
-    """Scores of both, less the further apart; nothing where their order is wrong."""
+def _first(pair: tuple[float, Episode | None]) -> float:
+    return pair[0]
+
+
+def _near(s: Session, anchor: Episode, other: Episode) -> float:
+    """Score of what was seen, less the further from the anchor; nothing where their order is wrong."""
     gap_us = other.t0_us - anchor.t1_us if s.parsed.relation == "after" else anchor.t0_us - other.t1_us
-    return 0.0 if gap_us <= 0 else math.sqrt(anchor.score * other.score) * math.exp(-gap_us / US / _NEAR_S)
+    return 0.0 if gap_us <= 0 else other.score * math.exp(-gap_us / US / _NEAR_S)
 
 
 def _at_thing(s: Session) -> Plan:
