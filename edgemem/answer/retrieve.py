@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from edgemem.answer.understand.words import content_words
+from edgemem.answer.understand.words import content_words, root, words
 from edgemem.errors import UsageError, nearest
 from edgemem.records import US, Channel, Document, Evidence, Moment, Record
 
@@ -112,15 +112,15 @@ class EventRetriever:
         found = view.search_text(query.text, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
         hits = [hit for hit in found if hit.document.kind not in _READ_OR_HEARD]
         evidence = tuple(document_evidence(hit.document, self.name, 1 / rank, hit.snippet) for rank, hit in enumerate(hits, 1))
-        return Hits(evidence=evidence, confidence=_word_share(query.text, (hit.document.text for hit in hits)))
+        return Hits(evidence=evidence, confidence=max((held(content_words(query.text), hit.document.text) for hit in hits), default=0.0))
 
 
-def _word_share(query: str, texts: Iterable[str]) -> float:
-    """Largest share of the query's words that one text holds."""
-    words = content_words(query)
-    if not words:
-        return 0.0
-    return max((sum(word[:5] in text.lower() for word in words) / len(words) for text in texts), default=0.0)
+def held(wanted: Sequence[str], text: str) -> float:
+    """Share of the wanted words that the text holds, by beginning or root: "printers" is in "the printer", "coming" in "he comes"."""
+    own = words(text)
+    roots = {root(one) for one in own}
+    stems = [(word if len(word) < 5 else word[: max(4, len(word) - 2)], root(word)) for word in wanted]
+    return sum(end in roots or any(one.startswith(stem) for one in own) for stem, end in stems) / max(1, len(stems))
 
 
 # --------------------------------------------------------------------------------------------------------------------- fusion

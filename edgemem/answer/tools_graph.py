@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from edgemem.answer.retrieve import held
 from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult
 from edgemem.answer.understand.people import ME
 from edgemem.answer.understand.words import content_words, words
@@ -160,21 +160,6 @@ def utterances(
     said = [(spoken[number], score) for number, score in scores.items() if number in spoken]
     mine = [(one, score) for one, score in said if not speakers or (one.speaker is not None and one.speaker.id in speakers)]
     return [said_of(one, score) for one, score in mine]
-
-
-def held(wanted: Sequence[str], text: str) -> float:
-    """Share of the wanted words that the text holds, by beginning or root: "printers" is in "the printer", "coming" in "he comes"."""
-    own = words(text)
-    roots = {_root(one) for one in own}
-    stems = [(word if len(word) < 5 else word[: max(4, len(word) - 2)], _root(word)) for word in wanted]
-    return sum(root in roots or any(one.startswith(stem) for one in own) for stem, root in stems) / max(1, len(stems))
-
-
-def _root(word: str) -> str:
-    return _ENDING.sub("", word)
-
-
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
 
 
 def match_entities(view: View, phrase: str) -> list[Entity]:

@@ -8,7 +8,7 @@ import pytest
 
 from edgemem.answer import gather, weigh
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
-from edgemem.answer.retrieve import Episode
+from edgemem.answer.retrieve import Episode, Hits, Query
 from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.say import base, choose, order, people, pictures, statements
 from edgemem.answer.session import Session
@@ -17,6 +17,7 @@ from edgemem.answer.tools_graph import Row
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.records import US, Evidence, Question
+from edgemem.remember.view import View
 
 NOW_US = 1000 * US
 
@@ -283,6 +284,50 @@ def test_lines_of_a_sign_are_those_that_two_in_five_readings_hold() -> None:
     assert gather._alike("elena fischer", "elena fisher")
     assert not gather._alike("room 214", "room 217")
     assert not gather._alike("abc", "abd")
+
+
+# ------------------------------------------------------------------------------------------------------------------------------ leads
+
+
+class Fixed:
+    """A channel that always finds the same."""
+
+    def __init__(self, name: Any, confidence: float, text: str = "", **more: Any) -> None:
+        self.name = name
+        self._hits = Hits(evidence=(evidence(10, text=text, channel=name),), confidence=confidence, **more)
+
+    def retrieve(self, _query: Query, _view: View, _k: int) -> Hits:
+        return self._hits
+
+
+def lead_of(view: View, phrase: str, *channels: Fixed) -> Lead:
+    return gather.GatherTool(channels).run(Gather(things=(phrase,)), view).leads[0]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "read", "shown", "basis"),
+    [
+        ("room 214", 0.8, 0.69, "text"), ("room 214", 0.8, 0.7, "frame"), ("room 214", 0.79, 0.1, "frame"), ('"room"', 0.8, 0.9, "text"),
+        ("bakery", 0.9, 0.1, "frame"), ("marlow bakery", 0.9, 0.1, "text"),
+    ],
+)  # fmt: skip
+def test_a_reading_is_the_thing_where_the_words_are_a_name(view: View, phrase: str, read: float, shown: float, basis: str) -> None:
+    text = "ROOM 214" if "room" in phrase else "MARLOW BAKERY OPEN"
+    lead = lead_of(view, phrase, Fixed("frame", shown), Fixed("text", read, text))
+    assert (lead.basis, lead.confidence) == (basis, pytest.approx(0.9 * read if basis == "text" else shown))
+
+
+def test_an_event_counts_little_where_pictures_show_nothing_and_more_where_they_could_not_be_searched(view: View) -> None:
+    assert lead_of(view, "mug", Fixed("event", 1.0)).confidence == pytest.approx(0.6)
+    blind, empty = Fixed("frame", 0.0), Fixed("frame", 0.0)
+    blind._hits, empty._hits = Hits(silent="no engine"), Hits()
+    assert lead_of(view, "mug", blind, Fixed("event", 1.0)).confidence == pytest.approx(0.6)
+    assert lead_of(view, "mug", empty, Fixed("event", 1.0)).confidence == pytest.approx(0.05)
+
+
+def test_a_word_means_something_where_a_label_fires_for_it_or_the_dictionary_has_it(view: View) -> None:
+    assert [lead_of(view, "blicket", Fixed("frame", 0.5, firing=firing)).named for firing in (0.1, 0.09)] == [True, False]
+    assert lead_of(view, "ladle", Fixed("frame", 0.5, firing=0.0)).named
 
 
 # ----------------------------------------------------------------------------------------------------------------------------- people

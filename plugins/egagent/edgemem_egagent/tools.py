@@ -9,9 +9,9 @@ import msgspec
 
 from edgemem.answer.compose import quote
 from edgemem.answer.models import IMAGE_TOKENS
-from edgemem.answer.retrieve import Query, Retriever
+from edgemem.answer.retrieve import Query, Retriever, held
 from edgemem.answer.tool_base import BaseTool
-from edgemem.answer.tools_graph import Row, Said, held, match_entities, row_of, said_of
+from edgemem.answer.tools_graph import Row, Said, match_entities, row_of, said_of
 from edgemem.answer.understand.words import content_words, similar_texts
 from edgemem.errors import EdgememError
 from edgemem.records import US, Evidence
