@@ -42,19 +42,10 @@ class Call(Record, frozen=True):
 def stored(call: Call) -> NewCall:
     """The call as the memory keeps it."""
     return NewCall(
-        step=call.step,
-        task=call.task,
-        model=call.model,
-        request=msgspec.msgpack.encode(call.request),
-        reply=call.reply,
-        finish=call.finish,
-        tokens_in=call.tokens_in,
-        tokens_out=call.tokens_out,
-        ms=call.ms,
-        usd=call.usd,
-        error=call.error,
+        step=call.step, task=call.task, model=call.model, request=msgspec.msgpack.encode(call.request), reply=call.reply,
+        finish=call.finish, tokens_in=call.tokens_in, tokens_out=call.tokens_out, ms=call.ms, usd=call.usd, error=call.error,
         logprobs=msgspec.msgpack.encode(call.logprobs) if call.logprobs else b"",
-    )
+    )  # fmt: skip
 
 
 def restored(kept: NewCall) -> Call:
@@ -64,20 +55,11 @@ def restored(kept: NewCall) -> Call:
     except msgspec.MsgspecError:
         request = None
     return Call(
-        task=kept.task,
-        model=kept.model,
-        step=kept.step,
-        request=request,
-        reply=kept.reply,
-        finish=msgspec.convert(kept.finish or "stop", Finish),
-        pictures=sum(len(message.image_ids) for message in request.messages) if request is not None else 0,
-        tokens_in=kept.tokens_in,
-        tokens_out=kept.tokens_out,
-        ms=kept.ms,
-        usd=kept.usd,
-        error=kept.error,
+        task=kept.task, model=kept.model, step=kept.step, request=request, reply=kept.reply,
+        finish=msgspec.convert(kept.finish or "stop", Finish), tokens_in=kept.tokens_in, tokens_out=kept.tokens_out, ms=kept.ms,
+        usd=kept.usd, error=kept.error, pictures=sum(len(message.image_ids) for message in request.messages) if request is not None else 0,
         logprobs=msgspec.msgpack.decode(kept.logprobs, type=tuple[TokenLogprob, ...]) if kept.logprobs else (),
-    )
+    )  # fmt: skip
 
 
 def recorded(prompt: Prompt) -> Prompt:

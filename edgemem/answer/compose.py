@@ -29,14 +29,9 @@ def time_text(t_us: int, tz: str) -> str:
     return to_local(t_us, tz).strftime("%H:%M:%S on %Y-%m-%d")
 
 
-def place_in_stream(offset_us: int, stream: str) -> str:
-    """Such as "2 min 14 s into "walk" "."""
-    return f'{span_text(offset_us / US)} into "{stream}"'
-
-
 def at(evidence: Evidence | Episode | OcrReading, tz: str) -> str:
     """When something was: "at 10:02:14 on 2026-05-04 (2 min 14 s into "walk")"."""
-    return f"at {time_text(evidence.t0_us, tz)} ({place_in_stream(evidence.offset_us, evidence.stream)})"
+    return f'at {time_text(evidence.t0_us, tz)} ({span_text(evidence.offset_us / US)} into "{evidence.stream}")'
 
 
 def quote(text: str, limit: int = 300) -> str:

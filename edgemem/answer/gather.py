@@ -19,9 +19,9 @@ import msgspec
 import numpy as np
 
 from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, document_evidence, episodes
-from edgemem.answer.retrievers.frames import NamesLabels, Roles
+from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, reading_evidence, readings
-from edgemem.answer.tool_base import BaseTool, ToolResult
+from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult
 from edgemem.answer.tools_graph import shown_name
 from edgemem.answer.understand.words import CARRIERS, PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.records import US, Evidence, Matrix, Record
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _Phrase = Annotated[str, msgspec.Meta(max_length=400)]
 
 
-class Gather(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="gather"):
+class Gather(BaseAction, frozen=True, tag="gather"):
     """Collect all evidence for a question and for the things that it names."""
 
     question: _Phrase = ""
@@ -88,7 +88,6 @@ class Pool(ToolResult, frozen=True):
 
     candidates: tuple[Candidate, ...] = ()
     leads: tuple[Lead, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
     searched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     people: bool = False
@@ -156,7 +155,6 @@ class GatherTool(BaseTool):
 
     def __init__(self, retrievers: Sequence[Retriever], engines: Roles | None = None) -> None:
         self._by_name = {retriever.name: retriever for retriever in retrievers}
-        self._engines = engines
         self._meaning = Meaning(engines)
 
     def run(self, action: Gather, view: View) -> Pool:
@@ -195,40 +193,23 @@ class GatherTool(BaseTool):
         """One thing in pictures, else in what was read or written; and why pictures were not searched, where they were not."""
         shape = msgspec.structs.replace(query, text=_shape(query.text))
         frame, text, event = (self._hits(name, asked, view) for name, asked in (("frame", shape), ("text", query), ("event", query)))
-        if frame.taught:
-            shown = tuple(episodes(view, frame.evidence))
-            lead = Lead(phrase=frame.taught, confidence=frame.confidence, episodes=shown)
-        elif (
-            text.evidence
-            and text.confidence >= _READ
-            and (query.text.startswith('"') or (_is_reading(query.text, text.evidence[0]) and frame.confidence < _CLEARLY))
-        ):
-            lead = Lead(phrase=query.text, confidence=0.9 * text.confidence, episodes=tuple(episodes(view, text.evidence)), basis="text")
-        elif frame.evidence:
-            shown = tuple(episodes(view, frame.evidence))
-            lead = self._known(Lead(phrase=query.text, confidence=frame.confidence, episodes=shown))
-        elif event.evidence:
-            weight = _ONLY_EVENTS if "frame" in self._by_name and not frame.silent else 0.6
-            found = tuple(episodes(view, event.evidence))
-            lead = Lead(phrase=query.text, confidence=weight * event.confidence, episodes=found, basis="event")
-        else:
-            lead = self._known(Lead(phrase=query.text))
+        read = text.confidence >= _READ and (
+            query.text.startswith('"') or (frame.confidence < _CLEARLY and _is_reading(query.text, text.evidence[0]))
+        )
+        basis: Literal["frame", "text", "event"] = "text" if read else "frame" if frame.evidence or not event.evidence else "event"
+        basis = "frame" if frame.taught else basis
+        unseen = frame.silent or "frame" not in self._by_name
+        weight = {"text": _OF_TEXT, "frame": 1.0, "event": _EVENTS if unseen else _ONLY_EVENTS}[basis]
+        hits = {"frame": frame, "text": text, "event": event}[basis]
+        lead = Lead(
+            phrase=frame.taught or query.text, confidence=weight * hits.confidence, episodes=tuple(episodes(view, hits.evidence)),
+            basis=basis, firing=hits.firing, named=bool(frame.taught) or hits.firing >= _FIRES or _is_noun(shape.text),
+        )  # fmt: skip
         return lead, frame.silent
 
     def _hits(self, channel: str, query: Query, view: View) -> Hits:
         retriever = self._by_name.get(channel)  # type: ignore[call-overload]
         return retriever.retrieve(query, view, _SIGHTINGS) if retriever is not None and query.text.strip() else Hits()
-
-    def _known(self, lead: Lead) -> Lead:
-        """How well the labels cover the phrase, and whether its noun is a word. A dual encoder knows no labels: it covers everything."""
-        if self._engines is None or self._engines.missing("embed_joint"):
-            return lead
-        joint = self._engines.role("embed_joint")
-        if not isinstance(joint, NamesLabels):
-            return lead
-        wanted = joint.match_labels(_shape(lead.phrase))
-        firing = max((*wanted.objects.values(), *wanted.labels.values()), default=0.0)
-        return msgspec.structs.replace(lead, firing=firing, named=firing >= _FIRES or _is_noun(_shape(lead.phrase)))
 
 
 CARRIED = f"{' '.join(sorted(CARRIERS))} written write read say said show shown stand stood display displayed print printed call called"
@@ -241,8 +222,8 @@ _SIGHTINGS = 40
 _FIRES = 0.1
 """A word for which a label fires this surely means something; of 50 words that mean nothing none reached .02."""
 _READ, _CLEARLY = 0.8, 0.7
-_ONLY_EVENTS = 0.05
-"""Weight of words about an event while the pictures show nothing of the kind."""
+_OF_TEXT, _EVENTS, _ONLY_EVENTS = 0.9, 0.6, 0.05
+"""Weights of what was read and of words about an event: where pictures cannot be searched, and where they show nothing of the kind."""
 _ALL = 400
 """Utterances that are compared one by one; above that full text and passages say which."""
 _FOUND = 60

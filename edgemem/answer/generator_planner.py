@@ -34,18 +34,23 @@ class Thinking(BasePlanner, ABC):
     def think(self, session: Session) -> Thought:
         """Yields actions, the last of them a `Reply`. A refused action brings a `Refused`."""
 
+    def refuse(self, session: Session) -> Reply | None:
+        """What ends a question before it begins: an empty memory, or a time that is none."""
+        if session.empty or session.span.problem:
+            return Reply(text=session.span.problem or "This memory is empty.", status="abstained", confidence=0.0)
+        return None
+
     def next(self, session: Session) -> Any:
-        """The next action or the reply. An empty memory, a time that is none and a reply that was refused end the question here."""
+        """The next action or the reply. A reply that was refused ends the question here."""
         last = session.steps[-1] if session.steps else None
         if last is not None and isinstance(last.action, Reply) and isinstance(last.result, Refused):
             return Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=(last.result.why,))
-        if session.empty or session.span.problem:
-            return Reply(text=session.span.problem or "This memory is empty.", status="abstained", confidence=0.0)
         thought = self._thoughts.pop(id(session), None)
-        result = last.result if last is not None and thought is not None else None  # `None` starts a generator
-        if thought is None or result is None:
-            thought = self.think(session)
-        action = thought.send(result)
+        if last is None or thought is None:
+            if (reply := self.refuse(session)) is not None:
+                return reply
+            thought, last = self.think(session), None
+        action = thought.send(last.result if last is not None else None)  # `None` starts a generator
         if not isinstance(action, Reply):
             self._thoughts[id(session)] = thought
             if len(self._thoughts) > _AT_ONCE:

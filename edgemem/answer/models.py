@@ -26,6 +26,7 @@ T = TypeVar("T")
 _SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
 """The question that this thread answers. Threads of one daemon answer different ones with the same models."""
 
+_NO_MODEL = "no language model is configured"
 _CHARS_PER_TOKEN = 3
 """Of English text a token is about 4 characters; 3 errs to the safe side. A cap must hold before the server has counted."""
 IMAGE_TOKENS = 1000
@@ -47,9 +48,7 @@ class Remaining(Record, frozen=True):
 class Models:
     """The chat that is configured, if any, within the caps of one question."""
 
-    def __init__(
-        self, chat: Chat | None = None, settings: ModelSettings | None = None, why_not: str = "no language model is configured"
-    ) -> None:
+    def __init__(self, chat: Chat | None = None, settings: ModelSettings | None = None, why_not: str = _NO_MODEL) -> None:
         self._chat = chat
         self._settings = settings or ModelSettings()
         self._why_not = why_not
@@ -223,23 +222,12 @@ class Models:
     def _note(session: Session | None, prompt: Prompt, completion: Completion, error: str) -> None:
         if session is None:
             return
-        session.calls.append(
-            Call(
-                task=prompt.task,
-                model=completion.model,
-                step=len(session.steps) + 1,
-                request=recorded(prompt),
-                reply=completion.text,
-                finish=completion.finish,
-                pictures=sum(len(message.images) for message in prompt.messages),
-                tokens_in=completion.tokens_in,
-                tokens_out=completion.tokens_out,
-                ms=completion.ms,
-                usd=completion.usd,
-                error=error,
-                logprobs=completion.logprobs,
-            )
-        )
+        call = Call(
+            task=prompt.task, model=completion.model, step=len(session.steps) + 1, request=recorded(prompt), reply=completion.text,
+            finish=completion.finish, pictures=sum(len(message.images) for message in prompt.messages), tokens_in=completion.tokens_in,
+            tokens_out=completion.tokens_out, ms=completion.ms, usd=completion.usd, error=error, logprobs=completion.logprobs,
+        )  # fmt: skip
+        session.calls.append(call)
 
 
 def _expected_tokens(prompt: Prompt) -> int:

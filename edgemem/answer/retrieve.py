@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from edgemem.answer.understand.words import content_words
+from edgemem.answer.understand.words import content_words, root, words
 from edgemem.errors import UsageError, nearest
 from edgemem.records import US, Channel, Document, Evidence, Moment, Record
 
@@ -44,6 +44,8 @@ class Hits(Record, frozen=True):
     confidence: float = 0.0
     taught: str = ""
     """What to call it, where it is a thing that was taught: "what looks like the keys you showed me"."""
+    firing: float = 1.0
+    """How well the vocabulary covers the query: the largest probability that a label fires on a picture of it."""
     silent: str = ""
     """Why the channel could not look at all, such as a missing engine."""
 
@@ -113,15 +115,15 @@ class EventRetriever:
         found = view.search_text(query.text, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
         hits = [hit for hit in found if hit.document.kind not in _READ_OR_HEARD]
         evidence = tuple(document_evidence(hit.document, self.name, 1 / rank, hit.snippet) for rank, hit in enumerate(hits, 1))
-        return Hits(evidence=evidence, confidence=_word_share(query.text, (hit.document.text for hit in hits)))
+        return Hits(evidence=evidence, confidence=max((held(content_words(query.text), hit.document.text) for hit in hits), default=0.0))
 
 
-def _word_share(query: str, texts: Iterable[str]) -> float:
-    """Largest share of the query's words that one text holds."""
-    words = content_words(query)
-    if not words:
-        return 0.0
-    return max((sum(word[:5] in text.lower() for word in words) / len(words) for text in texts), default=0.0)
+def held(wanted: Sequence[str], text: str) -> float:
+    """Share of the wanted words that the text holds, by beginning or root: "printers" is in "the printer", "coming" in "he comes"."""
+    own = words(text)
+    roots = {root(one) for one in own}
+    stems = [(word if len(word) < 5 else word[: max(4, len(word) - 2)], root(word)) for word in wanted]
+    return sum(end in roots or any(one.startswith(stem) for one in own) for stem, end in stems) / max(1, len(stems))
 
 
 # --------------------------------------------------------------------------------------------------------------------- fusion
@@ -151,9 +153,12 @@ def search(
     if top_k < 1:
         raise UsageError("--top-k must be at least 1")
     query = Query(text=text[:1000], from_us=from_us, to_us=to_us)
-    chosen = list(by_name.values()) if channel == "any" else [r for name, r in by_name.items() if name == channel]
-    lists = [found.evidence for found in (retriever.retrieve(query, view, top_k) for retriever in chosen)]
-    return fuse(lists, top_k) if channel == "any" else [evidence for hits in lists for evidence in hits][:top_k]
+    return fused([retriever.retrieve(query, view, top_k) for name, retriever in by_name.items() if channel in {"any", name}], top_k)
+
+
+def fused(found: Sequence[Hits], k: int) -> list[Evidence]:
+    """The hits of one channel as they are, those of several by reciprocal rank."""
+    return list(found[0].evidence[:k]) if len(found) == 1 else fuse([hits.evidence for hits in found], k)
 
 
 # ------------------------------------------------------------------------------------------------------------------- episodes
@@ -189,10 +194,6 @@ def _episode(group: list[Evidence]) -> Episode:
     best = tuple(sorted(group, key=lambda e: (-e.score, e.t0_us)))
     clear = [e for e in group if e.score >= CLEAR * best[0].score]
     return Episode(
-        stream=group[0].stream,
-        t0_us=clear[0].t0_us,
-        t1_us=max(e.t1_us for e in clear),
-        offset_us=clear[0].offset_us,
-        score=best[0].score,
+        stream=group[0].stream, t0_us=clear[0].t0_us, t1_us=max(e.t1_us for e in clear), offset_us=clear[0].offset_us, score=best[0].score,
         evidence=best,
-    )
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from edgemem.answer.calls import Call
-from edgemem.answer.tools import Action, Refused, Result
+from edgemem.answer.tools import Action, Result
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import QuestionCaps
@@ -25,15 +25,6 @@ class Step(Record, frozen=True):
     action: Action
     result: Result
     ms: float
-
-    @property
-    def summary(self) -> str:
-        """One line for logs."""
-        kind = type(self.action).__name__.lower()
-        what = getattr(self.action, "query", "") or getattr(self.action, "name", "")
-        if isinstance(self.result, Refused):
-            return f"{kind} {what}: refused, {self.result.why}"
-        return f"{kind} {what}: {len(self.result.evidence)} hits".replace("  ", " ")
 
 
 @dataclass
@@ -82,15 +73,11 @@ class Session:
         """What reading the question left to say; nothing where no planner had it read."""
         return (*self.parsed.notes, *self.span.notes) if "_read" in self.__dict__ else ()
 
-    def result(self, action: Action) -> Result | None:
-        """What an equal action brought, or None if it was not tried."""
-        return next((step.result for step in self.steps if step.action == action), None)
-
     def evidence(self) -> dict[str, Evidence]:
         """Everything that came up so far, by id. What came up again stands as it was first: a search comes before an inspection."""
         found: dict[str, Evidence] = {}
         for step in self.steps:
-            for evidence in () if isinstance(step.result, Refused) else step.result.evidence:
+            for evidence in step.result.evidence:
                 found.setdefault(evidence.id, evidence)
         return found
 

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from edgemem.records import Record
+import msgspec
+
+from edgemem.records import Evidence, Record
 from edgemem.remember.entries import NewDocument, NewJob
 
 
 class ToolResult(Record, frozen=True):
     """Base of every result of a tool."""
 
+    evidence: tuple[Evidence, ...] = ()
+    """What it found; an answer may cite only what came up in its session."""
     documents: tuple[NewDocument, ...] = ()
-    """What whoever may write should keep (`answer.written`); passages without vectors are embedded when they are stored."""
+    """What whoever may write should keep (`serve.written`); passages without vectors are embedded when they are stored."""
     postponed: tuple[NewJob, ...] = ()
     """Work that whoever may write should put off until the board is idle."""
+
+
+class BaseAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action"):
+    """Base of every action: frozen and comparable; unknown keys are refused."""
 
 
 class BaseTool:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import msgspec
 
 from edgemem.answer.gather import Gather, Pool
-from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
+from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fused, moment_evidence
 from edgemem.answer.retrievers.readings import OcrReading, reading, reading_evidence, readings
-from edgemem.answer.tool_base import BaseTool, ToolResult
+from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
 from edgemem.answer.understand.words import PLURALS, singular
 from edgemem.errors import UsageError
-from edgemem.records import US, Evidence, Moment, Observation, Record, Status
+from edgemem.records import US, Moment, Observation, Record, Status
 
 if TYPE_CHECKING:
     from edgemem.remember.view import View
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 ChannelName = Literal["frame", "event", "text", "speech", "entity", "any"]
 
 
-class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action"):
-    """Base of every action: frozen, so that a session finds the result of an equal action again."""
-
-
-class Search(_Action, frozen=True, tag="search"):
+class Search(BaseAction, frozen=True, tag="search"):
     """Find where in the memory something was seen or read."""
 
     query: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
@@ -41,7 +37,7 @@ class Search(_Action, frozen=True, tag="search"):
     top_k: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
 
 
-class Inspect(_Action, frozen=True, tag="inspect"):
+class Inspect(BaseAction, frozen=True, tag="inspect"):
     """Look closely at a stretch of time: labels, objects with counts, text. A stretch of no length means the moment nearest to it."""
 
     from_us: int
@@ -50,7 +46,7 @@ class Inspect(_Action, frozen=True, tag="inspect"):
     max_moments: Annotated[int, msgspec.Meta(ge=1, le=64)] = 16
 
 
-class Read(_Action, frozen=True, tag="read"):
+class Read(BaseAction, frozen=True, tag="read"):
     """All text that was read in a stretch of time."""
 
     from_us: int | None = None
@@ -59,7 +55,7 @@ class Read(_Action, frozen=True, tag="read"):
     """In a very large memory only pictures whose text holds one of these words."""
 
 
-class Count(_Action, frozen=True, tag="count"):
+class Count(BaseAction, frozen=True, tag="count"):
     """The largest number of one kind of object that the detector saw in one picture."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
@@ -67,7 +63,7 @@ class Count(_Action, frozen=True, tag="count"):
     to_us: int | None = None
 
 
-class Reply(_Action, frozen=True, tag="answer"):
+class Reply(BaseAction, frozen=True, tag="answer"):
     """End the session. Every id in `evidence` must have come up in this session, best first."""
 
     text: Annotated[str, msgspec.Meta(max_length=4000)]
@@ -102,7 +98,6 @@ def action_schema() -> dict[str, Any]:
 class Found(ToolResult, frozen=True):
     """Result of a search: evidence best first, the appearances it makes up, and how sure it is that the thing is there."""
 
-    evidence: tuple[Evidence, ...] = ()
     episodes: tuple[Episode, ...] = ()
     confidence: float = 0.0
     searched: tuple[str, ...] = ()
@@ -124,7 +119,6 @@ class SeenName(Record, frozen=True):
 class Scene(ToolResult, frozen=True):
     """Result of an inspection, moments oldest first."""
 
-    evidence: tuple[Evidence, ...] = ()
     sights: tuple[SeenName, ...] = ()
     readings: tuple[OcrReading, ...] = ()
 
@@ -133,7 +127,6 @@ class Tally(ToolResult, frozen=True):
     """Result of a count."""
 
     count: int = 0
-    evidence: tuple[Evidence, ...] = ()
     confidence: float = 0.0
 
 
@@ -181,7 +174,7 @@ class SearchTool(BaseTool):
         query = Query(text=action.query, from_us=action.from_us, to_us=action.to_us)
         chosen = [r for r in self._retrievers if action.channel in {"any", r.name}]
         results = [r.retrieve(query, view, action.top_k) for r in chosen]
-        evidence = results[0].evidence if len(results) == 1 else tuple(fuse([r.evidence for r in results], action.top_k))
+        evidence = fused(results, action.top_k)
         confidence = 1.0
         for result in results:  # independent channels that agree: 1 - product of the doubts
             confidence *= 1 - result.confidence
@@ -237,17 +230,15 @@ class CountTool(BaseTool):
 
     def run(self, action: Count, view: View) -> Tally:
         names = object_names(action.name, view)
-        if not names:
-            return Tally()
-        postings = view.postings(names, kinds=("object",), from_us=action.from_us, to_us=action.to_us)
-        sure = [p for p in postings if p.score >= _COUNTED_SCORE]
-        per_moment = Counter(p.moment_id for p in sure)
-        best_score = {p.moment_id: max(q.score for q in sure if q.moment_id == p.moment_id) for p in sure[:50]}
-        ranked = sorted(per_moment, key=lambda m: (-per_moment[m], -best_score.get(m, 0.0), m))[:8]
+        postings = view.postings(names, kinds=("object",), from_us=action.from_us, to_us=action.to_us) if names else []
+        seen: dict[int, list[float]] = {}
+        for posting in postings:
+            if posting.score >= _COUNTED_SCORE:
+                seen.setdefault(posting.moment_id, []).append(posting.score)
+        ranked = sorted(seen, key=lambda m: (-len(seen[m]), -max(seen[m]), m))[:8]
         moments = [moment for moment in (view.moment(moment_id) for moment_id in ranked) if moment]
-        evidence = tuple(moment_evidence(m, "frame", best_score.get(m.id, 0.5), f"{per_moment[m.id]} {action.name}") for m in moments)
-        confidence = best_score.get(ranked[0], 0.5) if ranked else 0.0
-        return Tally(count=per_moment[ranked[0]] if ranked else 0, evidence=evidence, confidence=confidence)
+        evidence = tuple(moment_evidence(m, "frame", max(seen[m.id]), f"{len(seen[m.id])} {action.name}") for m in moments)
+        return Tally(count=len(seen[ranked[0]]), evidence=evidence, confidence=max(seen[ranked[0]])) if ranked else Tally()
 
 
 _COUNTED_SCORE = 0.4
@@ -256,16 +247,10 @@ _COUNTED_SCORE = 0.4
 
 def object_names(phrase: str, view: View) -> list[str]:
     """Names of detected objects that the phrase means: the whole phrase in the singular, else its last word."""
-    known = view.names("object")
     one = singular(phrase)
-    candidates = (
-        phrase,
-        one,
-        PLURALS.get(phrase, phrase),
-        one.split()[-1] if one else "",
-        PLURALS.get(one.split()[-1], "") if one else "",
-    )
-    return [name for name in dict.fromkeys(candidates) if name in known][:1]
+    last = one.split()[-1] if one else ""
+    known = set(view.names("object"))
+    return [name for name in (phrase, one, PLURALS.get(phrase, ""), last, PLURALS.get(last, "")) if name in known][:1]
 
 
 def _spread(moments: Sequence[Moment], limit: int) -> list[Moment]:

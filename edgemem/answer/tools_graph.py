@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from edgemem.answer.tool_base import BaseTool, ToolResult
+from edgemem.answer.retrieve import held
+from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult
 from edgemem.answer.understand.people import ME
 from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Channel, Entity, Evidence, Record, Relation
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Name = Annotated[str, msgspec.Meta(max_length=100)]
 
 
-class Relate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="relate"):
+class Relate(BaseAction, frozen=True, tag="relate"):
     """Who did what to whom or with what. Names match whole words ("phone" also finds "mobile phone"); an empty name matches all."""
 
     source: Name = ""
@@ -34,7 +35,7 @@ class Relate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     to_us: int | None = None
 
 
-class Hear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="hear"):
+class Hear(BaseAction, frozen=True, tag="hear"):
     """What was said, by whom, about what: utterances by full text, or all of a stretch of time."""
 
     about: Annotated[str, msgspec.Meta(max_length=400)] = ""
@@ -63,7 +64,6 @@ class Related(ToolResult, frozen=True):
     """Result of `Relate`: rows in the order of time."""
 
     rows: tuple[Row, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
     known: bool = False
     """The memory keeps relations at all."""
 
@@ -83,7 +83,6 @@ class Talk(ToolResult, frozen=True):
     """Result of `Hear`: best first, then in the order of time."""
 
     said: tuple[Said, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
 
 
 PEOPLE = frozenset(("person", "voice", "face"))
@@ -92,6 +91,8 @@ _ROWS = 5_000
 """Relations of one name that are read at most; the newest count where there are more."""
 _TOLD = 500
 """Rows that are given back, the newest: each is looked up with its proof."""
+_WIDER = 4
+"""Of so many times the wanted number of hits those that hold most of the words are taken: BM25 also ranks by rare single words."""
 _SHARE = 0.5
 """An utterance must hold this share of the words asked about."""
 
@@ -134,46 +135,32 @@ class HearTool(BaseTool):
         speakers = match_entities(view, action.speaker)
         if action.speaker and not speakers:
             return Talk()
-        if not words(action.about):
-            ids: list[int | None] = [entity.id for entity in speakers]
-            spoken = [
-                one
-                for speaker_id in ids or [None]
-                for one in view.utterances(
-                    speaker_id=speaker_id, from_us=action.from_us, to_us=action.to_us, limit=action.limit, newest_first=True
-                )
-            ]
-            said = [said_of(one, 1.0) for one in spoken]
-        else:
-            said = _about(view, action, {entity.id for entity in speakers})
+        wanted = content_words(action.about) if words(action.about) else []
+        window = (action.from_us, action.to_us)
+        said = [one for one in utterances(view, wanted, [one.id for one in speakers], window, action.limit) if one.score >= _SHARE]
         said = sorted(said, key=lambda s: (-round(s.score, 2), s.t0_us))[: action.limit]
         return Talk(said=tuple(said), evidence=_distinct(s.evidence for s in said))
 
 
-def _about(view: View, action: Hear, speakers: set[int]) -> list[Said]:
-    wanted = content_words(action.about)
-    hits = view.search_text(action.about, 4 * action.limit, kinds=("utterance",), from_us=action.from_us, to_us=action.to_us)
-    scores = {hit.document.id: score for hit in hits if (score := held(wanted, hit.document.text)) >= _SHARE}
-    return [
-        said_of(spoken, scores[spoken.document.id])
-        for spoken in view.spoken(list(scores))
-        if not speakers or (spoken.speaker is not None and spoken.speaker.id in speakers)
-    ]
-
-
-def held(wanted: Sequence[str], text: str) -> float:
-    """Share of the wanted words that the text holds, by beginning or root: "printers" is in "the printer", "coming" in "he comes"."""
-    own = words(text)
-    roots = {_root(one) for one in own}
-    stems = [(word if len(word) < 5 else word[: max(4, len(word) - 2)], _root(word)) for word in wanted]
-    return sum(root in roots or any(one.startswith(stem) for one in own) for stem, root in stems) / max(1, len(stems))
-
-
-def _root(word: str) -> str:
-    return _ENDING.sub("", word)
-
-
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
+def utterances(
+    view: View, wanted: Sequence[str], speakers: Sequence[int], window: tuple[int | None, int | None], limit: int, stream: str | None = None
+) -> list[Said]:
+    """What was said with any of the wanted words, by any of the speakers where some are given; without words all, the newest first."""
+    from_us, to_us = window
+    if not wanted:
+        ids: Sequence[int | None] = speakers or [None]
+        found = [
+            one
+            for who in ids
+            for one in view.utterances(speaker_id=who, stream=stream, from_us=from_us, to_us=to_us, limit=limit, newest_first=True)
+        ]
+        return [said_of(one, 1.0) for one in sorted(found, key=lambda one: -one.document.t0_us)]
+    hits = view.search_text(" ".join(wanted), _WIDER * limit, kinds=("utterance",), from_us=from_us, to_us=to_us, stream=stream)
+    scores = {hit.document.id: held(wanted, hit.document.text) for hit in hits}
+    spoken = {one.document.id: one for one in view.spoken(list(scores))}
+    said = [(spoken[number], score) for number, score in scores.items() if number in spoken]
+    mine = [(one, score) for one, score in said if not speakers or (one.speaker is not None and one.speaker.id in speakers)]
+    return [said_of(one, score) for one, score in mine]
 
 
 def match_entities(view: View, phrase: str) -> list[Entity]:

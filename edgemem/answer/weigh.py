@@ -49,6 +49,9 @@ class Weights(Record, frozen=True):
 
     words: Model
     letters: Model
+    granted: float
+    surely: float
+    """Confidence from which on it is said when a thing was there, and that it was there at all."""
     source: str
 
 
@@ -115,6 +118,7 @@ def shown(p: Parsed, lead: Lead) -> float:
     return lead.confidence
 
 
+_PAST = re.compile(r"\b(?:was|were|did|had)\b")
 _PICTURED = frozenset(("", "time", "date", "place", "colour", "duration", "person"))
 _LASTED = re.compile(r"\b(?:was|were|did|have|has|had|been|stayed?)\b")
 
@@ -144,13 +148,11 @@ def is_stated(p: Parsed, one: Candidate) -> bool:
 
 def is_shown(p: Parsed, lead: Lead) -> bool:
     """The pictures are likely enough an answer. "When did I see it" takes for granted that it was there, "did I see it" does not."""
-    return shown(p, lead) >= (GRANTED if takes_for_granted(p) else SURELY)
+    return shown(p, lead) >= (weights().granted if takes_for_granted(p) else weights().surely)
 
 
 def takes_for_granted(p: Parsed) -> bool:
-    """The question says that the thing was seen."""
-    return p.kind != "yes_no" and (p.kind != "where" or p.verb in SEEING)
-
-
-GRANTED, SURELY = 0.28, 0.5
-"""Probabilities from which on it is said when a thing was there, and that it was there at all. Chosen on composed streams."""
+    """The question says that the thing was there. "Where is it" does not say that it was ever seen."""
+    if p.kind == "yes_no":  # "did I see it before the rocket" asks for the order only
+        return p.relation in {"before", "after"} and bool(p.anchors)
+    return p.kind != "where" or p.verb in SEEING or _PAST.search(p.text) is not None

@@ -64,9 +64,9 @@ def list_(environment: CommandContext, memory: Path, limit: int, as_json: bool) 
 @pass_environment
 def show(environment: CommandContext, number: int, memory: Path, as_json: bool) -> None:
     """Print how the answer of session NUMBER was found, step by step."""
-    from edgemem.answer.trace import trace_text
     from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import session_json
+    from edgemem.serve.trace import trace_text
 
     with open_view(memory) as view:
         log = view.session(number)

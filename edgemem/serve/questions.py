@@ -11,12 +11,12 @@ import msgspec
 from edgemem.answer.planner import ask as answer_question
 from edgemem.answer.retrieve import search as find
 from edgemem.answer.session import question_before
-from edgemem.answer.trace import log_of, step_text, trace_text
 from edgemem.events import QuestionAnswered, QuestionStep
 from edgemem.records import Question
 from edgemem.remember.administration import open_view
 from edgemem.serve.messages import AskReply, AskRequest, SearchReply, SearchRequest
 from edgemem.serve.session_log import Trace
+from edgemem.serve.trace import log_of, step_text, trace_text
 
 if TYPE_CHECKING:
     from edgemem.answer.session import Step

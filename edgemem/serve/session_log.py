@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgemem.answer.written import persist, postponed, written
 from edgemem.errors import EdgememError
 from edgemem.remember.administration import open_view
 from edgemem.remember.disk.database import errors
 from edgemem.remember.disk.directory import is_paused
 from edgemem.remember.disk.error_translation import explain
 from edgemem.remember.store import Store
+from edgemem.serve.written import persist, postponed, written
 
 if TYPE_CHECKING:
     from edgemem.answer.session import Session

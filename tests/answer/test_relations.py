@@ -94,7 +94,7 @@ def put(view: View, kit: AnswerKit, text: str, *options: str, now_us: int = NOW_
         ("When did I last use the drill?", "08:00:00 on 2026-05-07", "cordless drill"),
         ("How often did I drink coffee this week?", "2 times", "coffee"),
         ("Who was with me when I used the drill?", "Ben", "drill"),
-        ("Did I talk to Tomas on Monday?", "Yes, you talked to Tomas", "coffee"),
+        ("Did I talk to Tomas on Monday?", "Yes: you talked to Tomas", "coffee"),
         ("What did Anna say about the printer?", "out of paper", "out of paper"),
         ("What did Tomas say?", "wifi password", "wifi"),
         ("What did speaker 1 say?", "Oak Street", "dentist"),
@@ -269,5 +269,5 @@ def test_where_no_relations_are_kept_those_who_were_heard_are_named(tmp_path: Pa
             tell(tx, 0, 9 * H, "Anna", "", "Good morning.", [])
     with View.open(tmp_path / "memory") as view:
         answer = put(view, kit, "Who did I talk to today?", now_us=DAY_US + 10 * H * US)
-        assert "Anna spoke near you" in answer.answer
+        assert answer.answer.startswith("Anna (at 09:00:00 on 2026-05-04) spoke near you")
         assert put(view, kit, "Did I talk to Ben today?", now_us=DAY_US + 10 * H * US).status == "abstained"

@@ -6,7 +6,8 @@ import cv2
 import numpy as np
 import pytest
 
-from edgemem.answer.retrievers.match import ABSTAIN_BELOW, confidence, features, score_moments
+from edgemem.answer.retrievers.match import confidence, features, score_moments
+from edgemem.answer.weigh import weights
 from edgemem.infer.bridge import LabelBridge, crop_boxes
 from edgemem.infer.colour import ColourMap, name_pixels
 from edgemem.infer.engines import Engines
@@ -127,7 +128,7 @@ def test_what_was_never_shown_is_less_likely_than_what_was(bridge: LabelBridge, 
         query = bridge.match_labels(phrase)
         likely[phrase] = confidence(features(query, postings, score_moments(query, postings, 1), beside=False))
     assert max(likely, key=lambda phrase: likely[phrase]) == "espresso"
-    assert likely["espresso"] >= ABSTAIN_BELOW > max(likely["zebra"], likely["plorbit"])
+    assert likely["espresso"] >= weights().surely > max(likely["zebra"], likely["plorbit"])
 
 
 def test_likeness_says_what_the_vocabulary_knows(bridge: LabelBridge):

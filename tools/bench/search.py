@@ -1,9 +1,10 @@
-"""Time of a `search` call in a warm process and of a cold `edgemem ask`, with a memory of many moments, and their limits.
+"""Time of a `search` call and of questions in a warm process, and of a cold `edgemem ask`, with a memory of many moments, and their limits.
 
     python tools/bench/search.py [--rows 100000] [--rounds 9] [--memory DIR]
 
 The memory is synthetic (labels from a power law, a sign in every twentieth picture, an event document for every tenth moment); the engines
-are the real, fetched ones. `--memory` keeps it for another run. Result: the ratio to the limit of 50 ms per search and 1.5 s per question.
+are the real, fetched ones. `--memory` keeps it for another run. Result: the ratio to the limit of 50 ms per search, 0.3 s for 95 of 100
+questions in a warm process, and 1.5 s for a question in a new process.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from edgemem.answer.planner import AnswerKit
+from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import search
 from edgemem.cli.app import CommandContext
 from edgemem.infer.labels import describe
 from edgemem.infer.roles import Space
-from edgemem.records import US, Observation
+from edgemem.records import US, Observation, Question
 from edgemem.remember.entries import NewDocument, NewMoment
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -33,7 +34,12 @@ from edgemem.remember.view import View
 BATCH = 1000
 T0_US = 1_777_881_600 * US
 LIMIT_SEARCH_MS = 50.0
-LIMIT_ASK_MS = 1500.0
+LIMIT_WARM_MS, LIMIT_ASK_MS = 300.0, 1500.0
+ASKED = (
+    "When did I see the {}?", "Where did I last see a {}?", "Did I see a {} before the bicycle?", "How many times was there a {}?",
+    "What did I see right after the {}?", "What did the sign next to the {} say?", "Is there a {} in the kitchen?", "Who has the {}?",
+)  # fmt: skip
+"""One question of every way of answering; each is asked about things that no question before was about."""
 QUERIES = ("red coffee mug", "tabby cat", "farm animal", "fire engine", "sign 4711 bakery", "grand piano", "bicycle", "laptop", "snake")
 WORDS = ("bakery", "exit", "platform", "room", "kitchen", "museum", "open", "closed", "tickets", "station", "market", "library")
 
@@ -93,6 +99,18 @@ def _search(view: View, kit: AnswerKit, channel: str, query: str) -> object:
     return search(view, query, kit, channel)
 
 
+def warm_ms(view: View, kit: AnswerKit, rounds: int) -> list[float]:
+    """Milliseconds of every question, the first of a process left out: it loads the engines."""
+    now_us = T0_US + 10**6 * US
+    texts = [wording.format(thing) for thing in QUERIES[:rounds] for wording in ASKED]
+    times = []
+    for text in (texts[0], *texts):
+        start = time.perf_counter()
+        ask(view, Question(text=text, asked_us=now_us, as_of_us=now_us), kit)
+        times.append(1000 * (time.perf_counter() - start))
+    return sorted(times[1:])
+
+
 def cold_ask_ms(memory: Path) -> float:
     """One `edgemem ask` in a separate process, best of three."""
     command = [sys.executable, "-m", "edgemem.cli.main", "ask", "When did I see the tabby cat?", "--memory", str(memory), "--json"]
@@ -121,6 +139,10 @@ def main() -> None:
             for channel in ("frame", "text", "event", "any"):
                 ms = median_ms(partial(_search, view, kit, channel), args.rounds)
                 print(f"search {channel:6} {ms:8.1f} ms   {ms / LIMIT_SEARCH_MS:5.2f} of the limit ({LIMIT_SEARCH_MS:g} ms)")
+            warm = warm_ms(view, kit, args.rounds)
+            ms = warm[int(0.95 * len(warm))]
+            share = f"{ms / LIMIT_WARM_MS:5.2f} of the limit ({LIMIT_WARM_MS:g} ms)"
+            print(f"warm ask p95  {ms:8.0f} ms   {share}")
         ms = cold_ask_ms(memory)
         print(f"cold ask      {ms:8.0f} ms   {ms / LIMIT_ASK_MS:5.2f} of the limit ({LIMIT_ASK_MS:g} ms)")
 

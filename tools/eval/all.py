@@ -63,10 +63,14 @@ def _ingest(video: Path, memory: Path, start: str) -> None:
 
 
 def as_lifelog(truth: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Composed questions in the form that `score.py` reads; those asked at another time are left out."""
+    """Composed questions in the form that `score.py` reads; those asked at another time are left out.
+
+    Whether a thing was seen that was not is a question without an answer: to say no is as right as to abstain.
+    """
     for q in truth["questions"]:
         if q["kind"] == "day":
             continue
+        never = q["check"] == "yesno" and not q["yes"] and not q["spans"]
         check, keys = None, ["|".join(q["accept"])]
         if q["answerable"] and q["check"] in {"option", "count", "yesno"}:
             keys = [str(q["count"])] if q["check"] == "count" else ["yes" if q["yes"] else "no"]
@@ -76,7 +80,7 @@ def as_lifelog(truth: dict[str, Any]) -> Iterator[dict[str, Any]]:
         answer = q["options"][q["option"]] if q["option"] is not None else keys[0]
         yield {
             "id": q["id"], "type": q["kind"], "question": q["text"], "answer": answer, "options": q["options"] or None, "spans": q["spans"],
-            "channel": "", "unanswerable": not q["answerable"], "keys": keys, "check": check, "no_is_right": q["check"] == "yesno",
+            "channel": "", "unanswerable": never or not q["answerable"], "keys": keys, "check": check, "no_is_right": never,
         }  # fmt: skip
 
 

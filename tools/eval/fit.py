@@ -3,12 +3,14 @@
 Material: stated facts with questions that they answer and questions without an answer (`facts.tsv`, answered from small random memories
 made of them), composed streams and life logs. Features of the most probable candidates of every question are collected. Monotone logistic
 models are fitted on some kinds of material and evaluated on the others: area under the curve and Brier score. Pictures have no model: the
-confidence of the matcher is evaluated directly. Nothing is fitted on the material for which it is reported.
+confidence of the matcher is evaluated directly. Its thresholds follow from the probability at which an answer is worth giving (`WORTH`)
+and from how often the thing in question was there (`PRIORS`). Nothing is fitted on the material for which it is reported.
 """
 
 import argparse
 import csv
 import json
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +36,10 @@ Array = npt.NDArray[np.float64]
 NEAR_S = 5.0
 LEAST = {"words": 0.06, "letters": 0.3}
 """Least probabilities at which words are an answer; chosen on composed streams."""
+WORTH = 0.4
+"""Least probability of being right at which an answer is better than none: a wrong one costs two thirds of what a right one brings."""
+PRIORS = {"granted": 9 / 10, "surely": 2 / 3}
+"""How often the thing was there, for questions that take it for granted ("when did I see it") and for others ("did I see it")."""
 SHOWN = 2
 """Number of first appearances; the right one counts as found if it is among them."""
 TOP = 4
@@ -51,6 +57,7 @@ class Example(msgspec.Struct, frozen=True):
     right: bool
     question: str = ""
     text: str = ""
+    answerable: bool = True
 
 
 def facts(path: Path, meaning: Meaning, rounds: int = 4, size: int = 14) -> Iterator[Example]:
@@ -120,7 +127,10 @@ def streams(source: str, memory: Path, questions: Sequence[dict[str, Any]], kit:
                 if lead.basis == "frame" and lead.episodes:
                     best = sorted(lead.episodes, key=lambda e: -e.score)[:SHOWN]
                     right = not question["unanswerable"] and any(_near(e.best, spans) for e in best)
-                    yield Example(source, group, "pictures", {"confidence": lead.confidence}, right, asked.text, lead.phrase)
+                    yield Example(
+                        source, group, "pictures", {"confidence": lead.confidence}, right, asked.text, lead.phrase,
+                        not question["unanswerable"],
+                    )  # fmt: skip
 
 
 def _gathered(session: Session, tool: GatherTool, view: View) -> Pool:
@@ -153,6 +163,23 @@ def fit(examples: Sequence[Example], names: Sequence[str], least: float, l2: flo
         w = sign * np.maximum(0.0, sign * w)
         b -= 0.3 * float(np.mean(p - y))
     return weigh.Model(least=least, constant=round(b, 3), weights={name: round(float(v), 3) for name, v in zip(names, w, strict=True)})
+
+
+def threshold(examples: Sequence[Example], prior: float) -> float:
+    """The confidence from which on the best pictures are right with probability `WORTH`, where things were there as often as `prior` says.
+
+    Logistic regression on the log odds of the confidence; examples weigh so that their share of answerable ones is the prior.
+    """
+    sure = np.clip([one.features["confidence"] for one in examples], 0.01, 0.99)
+    x = np.stack([np.log(sure / (1 - sure)), np.ones(len(sure))], axis=1)
+    right, there = np.array([one.right for one in examples], float), np.array([one.answerable for one in examples])
+    weight = np.where(there, prior / there.mean(), (1 - prior) / (1 - there.mean()))
+    found = np.zeros(2)
+    for _ in range(30):  # Newton's method
+        p = 1 / (1 + np.exp(-(x @ found)))
+        found += np.linalg.solve((x * (weight * p * (1 - p))[:, None]).T @ x, x.T @ (weight * (right - p)))
+    odds = math.exp((math.log(WORTH / (1 - WORTH)) - found[1]) / found[0])
+    return round(odds / (1 + odds), 2)
 
 
 def judged(probability: Callable[[Mapping[str, float]], float], examples: Sequence[Example]) -> dict[str, float]:
@@ -251,9 +278,12 @@ def main() -> None:
     for source in sorted({one.source for one in examples}):
         if there := [one for one in examples if one.kind == "pictures" and one.source == source]:
             print(f"  {source:10}", judged(lambda features: features["confidence"], there))
+    pictures = [one for one in examples if one.kind == "pictures" and one.source in on]
+    least = {name: threshold(pictures, prior) for name, prior in PRIORS.items()}
+    print("least confidence of pictures", least)
     if args.write:
         path = Path(weigh.__file__).with_name("weights.json")
-        made = weigh.Weights(words=fitted["words"], letters=fitted["letters"], source=f"tools/eval/fit.py --on {args.on}")
+        made = weigh.Weights(words=fitted["words"], letters=fitted["letters"], **least, source=f"tools/eval/fit.py --on {args.on}")
         path.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
 
 

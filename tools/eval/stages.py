@@ -17,7 +17,7 @@ from world import Span
 
 from edgemem.answer.retrieve import Query
 from edgemem.answer.retrievers.frames import LabelMatcher
-from edgemem.answer.retrievers.match import ABSTAIN_BELOW
+from edgemem.answer.weigh import weights
 from edgemem.cli.app import CommandContext
 from edgemem.records import US
 from edgemem.remember.view import View
@@ -49,7 +49,7 @@ def passed(phrase: str, spans: tuple[Span, ...], matcher: LabelMatcher, joint: A
     matches = matcher.match(Query(text=phrase), view, K)
     moments = view.moments_of(s.moment_id for s in matches.sightings)
     right = [any(a - within <= moments[s.moment_id].t_us <= b + within for a, b in ranges) for s in matches.sightings]
-    checks = (kept, wanted.likeness >= KNOWN, any(p.score >= SEEN for p in seen), any(right), matches.confidence >= ABSTAIN_BELOW)
+    checks = (kept, wanted.likeness >= KNOWN, any(p.score >= SEEN for p in seen), any(right), matches.confidence >= weights().surely)
     lost = next((stage for stage, ok in zip(STAGES, checks, strict=True) if not ok), "answered")
     return Passed(lost, bool(right and right[0]), matches.confidence, checks)
 
@@ -79,7 +79,7 @@ def main() -> None:
             for kind, phrases in (("never shown", stream.never()), ("nonsense", shown.nonsense())):
                 for phrase in phrases:
                     sure = matcher.match(Query(text=phrase), view, 1).confidence
-                    affirmed[kind].append(sure >= ABSTAIN_BELOW)
+                    affirmed[kind].append(sure >= weights().surely)
                     if args.each and affirmed[kind][-1]:
                         print(f"  affirmed {phrase:36s} {kind} {sure:.2f}")
     print_table(lost, affirmed)

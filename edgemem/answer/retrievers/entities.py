@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from edgemem.answer.retrieve import Hits, Query
+from edgemem.answer.retrieve import Hits, Query, held
 from edgemem.answer.tools_graph import match_entities, row_of
-from edgemem.answer.understand.words import content_words, words
+from edgemem.answer.understand.words import content_words
 from edgemem.records import Channel, Relation
 
 if TYPE_CHECKING:
@@ -42,6 +42,5 @@ class EntityRetriever:
 
 def _fit(wanted: list[str], relation: Relation) -> float:
     """Share of the query's words at the ends, in the type or in the quotes of a relation."""
-    text = " ".join((relation.source.name, relation.type.replace("_", " "), relation.target.name, *(q.text for q in relation.quotes)))
-    own = set(words(text))
-    return sum(word in own for word in wanted) / max(1, len(wanted))
+    quotes = (quote.text for quote in relation.quotes)
+    return held(wanted, " ".join((relation.source.name, relation.type.replace("_", " "), relation.target.name, *quotes)))

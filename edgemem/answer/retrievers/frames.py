@@ -34,6 +34,8 @@ class Matches(Record, frozen=True):
 
     sightings: tuple[Sighting, ...] = ()
     confidence: float = 0.0
+    firing: float = 1.0
+    """As in `Hits`; a dual encoder knows no labels and covers everything."""
 
 
 class Matcher(Protocol):
@@ -75,7 +77,7 @@ class FrameRetriever:
         evidence = tuple(
             moment_evidence(moments[s.moment_id], self.name, s.score, s.why) for s in matches.sightings if s.moment_id in moments
         )
-        return Hits(evidence=evidence, confidence=matches.confidence)
+        return Hits(evidence=evidence, confidence=matches.confidence, firing=matches.firing)
 
 
 @runtime_checkable
@@ -115,8 +117,9 @@ class LabelMatcher:
             from_us=stretch.from_us, to_us=stretch.to_us, stream=stretch.stream,
         )  # fmt: skip
         ranked = match.score_moments(wanted, postings, moments)
+        firing = max((*wanted.objects.values(), *wanted.labels.values()), default=0.0)
         if not ranked:
-            return Matches()
+            return Matches(firing=firing)
         sure, best = self._confidence(wanted, postings, ranked, view), ranked[0].score
         if whole:
             postings = [posting for posting in postings if _within(query, posting.t_us)]
@@ -126,7 +129,7 @@ class LabelMatcher:
             Sighting(moment_id=r.moment_id, score=sure * r.score / best, why=f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
             for r in match.spread(ranked, k)
         )
-        return Matches(sightings=tuple(sightings), confidence=confidence)
+        return Matches(sightings=tuple(sightings), confidence=confidence, firing=firing)
 
     @staticmethod
     def _confidence(wanted: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ranked], view: View) -> float:

@@ -45,8 +45,6 @@ LEAST_SUPPORT = 0.01
 """Added to a support before its logarithm."""
 EXPECTED_AGAIN = 0.7
 """Share of the support that is taken for `again` where no moment is near enough to see the thing a second time."""
-ABSTAIN_BELOW = 0.50
-"""Confidence under which a memory is said not to show the thing."""
 
 
 class Ranked(Record, frozen=True):
@@ -74,13 +72,8 @@ class Features(Record, frozen=True):
     likeness: float = 0.0
 
 
-def score_moments(
-    query: LabelQuery, postings: Sequence[Posting], moments: int, vector_scores: Mapping[int, float] | None = None
-) -> list[Ranked]:
-    """Moments by how likely they show the thing, best first. `postings` are those of the query's names, `moments` how many were searched.
-
-    `vector_scores` (moment id -> cosine) only orders moments that no posting tells apart.
-    """
+def score_moments(query: LabelQuery, postings: Sequence[Posting], moments: int) -> list[Ranked]:
+    """Moments by how likely they show the thing, best first. `postings` are those of its names, `moments` how many were searched."""
     weights = _weights(query)
     postings = [posting for posting in postings if (posting.kind, posting.name) in weights]
     if not postings:
@@ -91,8 +84,7 @@ def score_moments(
     best = by_part[np.append(np.flatnonzero(np.diff(of_moment[by_part])), len(postings) - 1)]
     t_us = np.array([postings[i].t_us for i in best])
     scores = _with_neighbours(np.bincount(of_moment, parts), t_us)
-    near = np.array([vector_scores.get(int(m), 0.0) for m in ids]) if vector_scores else np.zeros(len(ids))
-    order = np.lexsort((ids, t_us, -near, -scores))
+    order = np.lexsort((ids, t_us, -scores))
     return [_ranked(score, postings[i]) for score, i in zip(scores[order].tolist(), best[order].tolist(), strict=True)]
 
 
@@ -163,11 +155,6 @@ def confidence(found: Features) -> float:
     value = constant + by_firing * math.log(max(found.firing, 1e-3)) + by_likeness * found.likeness
     value += by_support * found.firing * math.log(found.support + LEAST_SUPPORT) + by_again * math.log(found.again + LEAST_SUPPORT)
     return 1 / (1 + math.exp(-value))
-
-
-def matches(found: Features) -> bool:
-    """Whether to answer at all."""
-    return confidence(found) >= ABSTAIN_BELOW
 
 
 def _weights(query: LabelQuery) -> dict[tuple[str, str], float]:

@@ -9,7 +9,7 @@ import msgspec
 
 from edgemem.answer.compose import quote
 from edgemem.answer.gather import Lead, Pool
-from edgemem.answer.say.base import Plan, Steps, abstain, gather, not_seen, others, recognised, window_of
+from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, recognised, window_of
 from edgemem.answer.say.choose import choose, same_option, with_option
 from edgemem.answer.say.order import happened_before, in_order, neighbours, relate
 from edgemem.answer.say.people import relation
@@ -24,8 +24,6 @@ from edgemem.answer.weigh import fits_pictures, is_shown, is_stated, shown, stat
 
 def reply(s: Session) -> Plan:
     """The whole way of one question."""
-    if (without := _unread(s)) is not None:
-        return without
     p = s.parsed
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
@@ -38,7 +36,7 @@ def reply(s: Session) -> Plan:
     return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
 
 
-def _unread(s: Session) -> Reply | None:
+def unread(s: Session) -> Reply | None:
     """What is said without looking: to an empty memory, a command, another language, half a question; None for all others."""
     p = s.parsed
     if s.empty:
@@ -57,34 +55,24 @@ def everything(s: Session) -> Steps[Pool]:
 
     What was told about a day was not told on it: a time in a question for words is one of its words.
     """
-    p = s.parsed
+    p, problem = s.parsed, bool(s.span.problem)
     timeless = stated_prior(p) >= 0.5
-    said = p.time.said.split() if p.time and timeless and not p.words else []
-    window = (None, s.question.as_of_us) if timeless or s.span.problem else window_of(s)
+    words = (*p.words, *(p.time.said.split() if p.time and timeless and not p.words else ()))
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
-    if window == window_of(s) and not s.span.problem:
-        return (yield from gather(things, window, p.text, (*p.words, *said)))
-    told = yield from gather((), window, p.text, (*p.words, *said))
-    seen = yield from gather(things, window_of(s)) if not s.span.problem else _nothing()
-    return Pool(
-        candidates=told.candidates,
-        leads=seen.leads,
-        evidence=(*told.evidence, *seen.evidence),
-        notes=(*told.notes, *seen.notes),
-        people=told.people,
-    )
-
-
-def _nothing() -> Steps[Pool]:
-    yield from ()
-    return Pool()
+    window, seen = (None, s.question.as_of_us), window_of(s)
+    if not problem and (not timeless or window == seen):
+        return (yield from gather(things, seen, p.text, words))
+    told = yield from gather((), window, p.text, words)
+    pool = yield from gather(() if problem else things, seen)
+    return msgspec.structs.replace(told, leads=pool.leads, evidence=(*told.evidence, *pool.evidence), notes=(*told.notes, *pool.notes))
 
 
 def _free(s: Session, pool: Pool) -> Plan:
     """Without options: words or pictures, whichever is likelier to answer it; neither where none is likely."""
     p = s.parsed
     if p.kind == "order":
-        return (yield from _order(s, pool))
+        names = (p.target, *p.anchors) if p.anchors else p.choices
+        return in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
     words = ranked(p, pool)
     stated = bool(words) and is_stated(p, words[0][1])
     if not stated and (plan := _of_scenes(p)) is not None:
@@ -120,17 +108,7 @@ def _lead(s: Session, pool: Pool) -> Steps[tuple[Lead, Lead | None]]:
     if p.kind == "yes_no" or not p.anchors or not p.things:
         return (pool.leads[0] if pool.leads and p.kind == "yes_no" else lead), None
     place = yield from relate(s)
-    if place.missing is not None:
-        return lead, place.missing
-    there = yield from gather((lead.phrase,), place.window)
-    return (there.leads[0] if there.leads else lead), None
-
-
-def _order(s: Session, pool: Pool) -> Plan:
-    p = s.parsed
-    names = (p.target, *p.anchors) if p.anchors else p.choices
-    found_ = yield from gather(names, window_of(s))
-    return in_order(s, found_.leads, names, pool)[0]
+    return (lead if place.missing is not None else (yield from look_for(lead.phrase, place.window))), place.missing
 
 
 def _scene(s: Session) -> Plan:
@@ -147,23 +125,17 @@ def _perhaps(s: Session, pool: Pool) -> Reply:
     """What was said comes near a yes or a no, and is neither: it is quoted, and nothing claimed."""
     told = tell(s, ranked(s.parsed, pool)[:1])
     text, sure = f"I cannot tell. The nearest that I know: {told.text}", min(0.4, told.confidence)
-    return Reply(
-        text=text, status="abstained", confidence=sure, evidence=told.evidence, alternatives=others(pool), unverified=s.parsed.words
-    )
+    return abstain(text, confidence=sure, evidence=told.evidence, alternatives=others(pool), unverified=s.parsed.words)
 
 
 def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
     """Nothing is likely enough: why, and the nearest evidence."""
-    p = s.parsed
+    p, said = s.parsed, not_seen(s, lead, pool=pool)
     if p.kind == "yes_no" and lead.phrase and recognised(lead):
-        said = not_seen(s, lead, pool=pool)
-        text = said.text if p.negated else f"No, {said.text[:1].lower() if not said.text.startswith('I ') else 'I'}{said.text[1:]}"
-        return msgspec.structs.replace(said, text=text)
+        return said if p.negated else msgspec.structs.replace(said, text=f"No, {said.text}")
     if (stated_prior(p) >= 0.5 and not fits_pictures(p)) or not lead.phrase:
         near = tuple(one.evidence[0].id for _, one in ranked(p, pool)[:3])
         missing = " I do not put names to faces." if p.kind == "who" else ""
-        return Reply(
-            text=f"I have heard or read nothing that answers this.{missing}", status="abstained", confidence=0.1, evidence=near,
-            alternatives=others(pool), unverified=p.words,
-        )  # fmt: skip
-    return not_seen(s, lead, pool=pool)
+        text = f"I have heard or read nothing that answers this.{missing}"
+        return abstain(text, confidence=0.1, evidence=near, alternatives=others(pool), unverified=p.words)
+    return said

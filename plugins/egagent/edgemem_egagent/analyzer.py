@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from edgemem.answer.models import IMAGE_TOKENS
+from edgemem.answer.retrieve import held
 from edgemem.answer.tool_base import BaseTool
-from edgemem.answer.tools_graph import held
 from edgemem.answer.understand.words import content_words, similar_texts
 from edgemem.errors import ChatError, EdgememError
 from edgemem.records import US, Evidence

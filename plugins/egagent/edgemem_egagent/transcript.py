@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from edgemem.answer.retrieve import held
 from edgemem.answer.tool_base import BaseTool
-from edgemem.answer.tools_graph import Said, held, match_entities, said_of
+from edgemem.answer.tools_graph import Said, match_entities, said_of
 from edgemem.answer.understand.words import content_words
 from edgemem_egagent.actions import Lines, TranscriptSearch
 

@@ -20,7 +20,6 @@ from edgemem_vam.writer import VamEvent, VamEventSettings
 
 from edgemem.answer.models import Models
 from edgemem.answer.session import Session, Step
-from edgemem.answer.written import persist
 from edgemem.errors import ChatError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Document, Matrix, Moment, Observation, Segment
@@ -30,6 +29,7 @@ from edgemem.remember.results import Spoken
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from edgemem.see.operations import SegmentClosed
+from edgemem.serve.written import persist
 
 
 @pytest.fixture

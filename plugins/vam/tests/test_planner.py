@@ -13,10 +13,10 @@ from edgemem_vam import actions
 from edgemem_vam.planner import PlannerSettings
 
 from edgemem.answer.planner import ask as planner_ask
-from edgemem.answer.trace import log_of, trace_text
 from edgemem.errors import ChatError
 from edgemem.records import US, Question
 from edgemem.remember.view import View
+from edgemem.serve.trace import log_of, trace_text
 
 SEARCH = {"action": "search", "queries": [{"q": "red coffee mug", "inspect_k": 0}]}
 ANSWER = {"action": "answer", "response": "It was on a desk.", "best_ref": {"turn_idx": 1, "result_idx": 0}}

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from edgemem.answer.calls import restored
-from edgemem.answer.trace import log_of
 from edgemem.extend.scripted import ReplayChat
 from edgemem.remember.view import View
+from edgemem.serve.trace import log_of
 
 QUESTION = "Where did I leave the red mug?"
 SCRIPT: dict[str, list[Any]] = {

@@ -33,32 +33,15 @@ Plain = Mapping[str, Any]
 def log_of(session: Session, answer: Answer, recipe: str, planner: str) -> NewSession:
     """The session as it is stored. Its last step is the answer itself, with what it cites."""
     told = tuple(_stored(step, planner) for step in session.steps)
-    last = Reply(
-        text=answer.answer[:4000],
-        status=answer.status,
-        option=answer.option,
-        confidence=answer.confidence,
-        evidence=tuple(item.id for item in answer.evidence),
-    )
+    cited = tuple(item.id for item in answer.evidence)
+    last = Reply(text=answer.answer[:4000], status=answer.status, option=answer.option, confidence=answer.confidence, evidence=cited)
     return NewSession(
-        question=answer.question,
-        recipe=recipe,
-        planner=planner,
-        asked_us=session.question.asked_us,
-        as_of_us=session.question.as_of_us,
-        status=answer.status,
-        answer=answer.answer,
-        option=answer.option,
-        confidence=answer.confidence,
-        tokens_in=answer.usage.tokens_in,
-        tokens_out=answer.usage.tokens_out,
-        usd=sum(call.usd for call in session.calls),
-        ms=answer.usage.ms,
-        notes=answer.notes,
-        steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json="{}", ms=0.0)),
-        calls=tuple(stored(call) for call in session.calls),
-        evidence=tuple(session.evidence()),
-    )
+        question=answer.question, recipe=recipe, planner=planner, asked_us=session.question.asked_us, as_of_us=session.question.as_of_us,
+        status=answer.status, answer=answer.answer, option=answer.option, confidence=answer.confidence, notes=answer.notes,
+        tokens_in=answer.usage.tokens_in, tokens_out=answer.usage.tokens_out, ms=answer.usage.ms,
+        usd=sum(call.usd for call in session.calls), calls=tuple(stored(call) for call in session.calls),
+        steps=(*told, NewStep(actor=planner, action_json=_json(last), result_json="{}", ms=0.0)), evidence=tuple(session.evidence()),
+    )  # fmt: skip
 
 
 def step_text(step: Step, planner: str, tz: str) -> str:

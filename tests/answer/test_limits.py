@@ -1,0 +1,351 @@
+"""Limits and formulas of answering, against numbers worked out by hand: plans are given the results of their actions."""
+
+import math
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+from edgemem.answer import gather, weigh
+from edgemem.answer.gather import Candidate, Gather, Lead, Pool
+from edgemem.answer.retrieve import Episode, Hits, Query
+from edgemem.answer.retrievers.readings import OcrReading
+from edgemem.answer.say import base, choose, order, people, pictures, statements
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Inspect, Scene, SeenName
+from edgemem.answer.tools_graph import Row
+from edgemem.answer.understand import Parsed
+from edgemem.answer.understand.timespan import TimeSpan
+from edgemem.records import US, Evidence, Question
+from edgemem.remember.view import View
+
+NOW_US = 1000 * US
+
+
+def evidence(at_s: float, score: float = 1.0, text: str = "", channel: Any = "frame") -> Evidence:
+    t_us = round(at_s * US)
+    return Evidence(id=f"m{t_us}", channel=channel, stream="s", t0_us=t_us, t1_us=t_us, offset_us=t_us, score=score, text=text)
+
+
+def episode(at_s: float, until_s: float | None = None, score: float = 0.9, stream: str = "s") -> Episode:
+    t0, t1 = round(at_s * US), round((at_s if until_s is None else until_s) * US)
+    return Episode(stream=stream, t0_us=t0, t1_us=t1, offset_us=t0, score=score, evidence=(evidence(at_s, score),))
+
+
+def lead(*episodes: Episode, confidence: float = 0.8, phrase: str = "mug") -> Lead:
+    return Lead(phrase=phrase, confidence=confidence, episodes=episodes)
+
+
+def session(options: tuple[str, ...] = (), **parsed: Any) -> Session:
+    question = Question(text="?", asked_us=NOW_US, as_of_us=NOW_US, options=options)
+    return Session(question, lambda: (Parsed(**parsed), TimeSpan()))
+
+
+def run(plan: Generator[Any, Any, Any], result: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
+    """What a plan returns, and the actions that it took; `result` says what each action brings."""
+    actions: list[Any] = []
+    try:
+        action = next(plan)
+        while True:
+            actions.append(action)
+            action = plan.send(result(action))
+    except StopIteration as stop:
+        return stop.value, actions
+
+
+def found(*leads: Lead) -> Callable[[Any], Any]:
+    """Every look at things brings these leads, every inspection an empty scene."""
+    return lambda action: Pool(leads=leads) if isinstance(action, Gather) else Scene()
+
+
+# ------------------------------------------------------------------------------------------------------------------ order, relations
+
+
+@pytest.mark.parametrize(
+    ("relation", "window", "near"),
+    [
+        ("after", (60 * US + 1, None), 60 * US), ("before", (None, 50 * US - 1), 50 * US), ("while", (50 * US, 60 * US), None),
+        ("side", (50 * US, 60 * US), None),
+    ],
+)  # fmt: skip
+def test_a_relation_is_a_window_up_to_its_anchor(relation: Any, window: Any, near: int | None) -> None:
+    place, _ = run(order.relate(session(kind="what", relation=relation, anchors=("mug",))), found(lead(episode(50, 60))))
+    assert (place.window, place.near_us, place.missing) == (window, near, None)
+
+
+def test_between_is_what_lies_between_two_anchors_in_either_order() -> None:
+    leads = {"cup": lead(episode(80, 90)), "mug": lead(episode(10, 20))}
+    asked = session(kind="what", relation="between", anchors=("cup", "mug"))
+    place, _ = run(order.relate(asked), lambda action: Pool(leads=(leads[action.things[0]],)))
+    assert place.window == (20 * US + 1, 80 * US - 1)
+    leads["cup"] = lead(episode(20, 90))
+    place, _ = run(order.relate(asked), lambda action: Pool(leads=(leads[action.things[0]],)))
+    assert place.window == (20 * US + 1, 20 * US + 1)
+
+
+def test_what_came_next_is_looked_for_within_12_s_then_within_120_s_and_is_one_scene_of_5_s() -> None:
+    def near(action: Any) -> Any:
+        if isinstance(action, Gather):
+            return Pool(leads=(lead(episode(50, 60)),))
+        return (
+            Scene(evidence=(evidence(100), evidence(104)), sights=(SeenName(kind="label", name="cat", score=1.0),))
+            if action.to_us > 75 * US
+            else Scene()
+        )
+
+    reply, actions = run(order.neighbours(session(kind="what", relation="after", anchors=("mug",))), near)
+    spans = [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)]
+    assert spans == [(60 * US + 1, 72 * US), (60 * US + 1, 180 * US), (100 * US, 105 * US)]
+    assert reply.text.startswith("cat")
+    reply, actions = run(order.neighbours(session(kind="what", relation="before", anchors=("mug",))), near)
+    assert [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)] == [(38 * US, 50 * US - 1), (0, 50 * US - 1)]
+    assert reply.status == "abstained"
+
+
+def test_order_needs_two_things_that_were_seen() -> None:
+    early, late, weak = lead(episode(10)), lead(episode(50)), lead(episode(5), confidence=0.1)
+    asked = session(kind="order")
+    assert order.in_order(asked, (early, weak), ("a", "b"), Pool())[0].status == "abstained"
+    reply, best = order.in_order(asked, (late, early), ("cup", "mug"), Pool())
+    assert (reply.text.startswith("The mug came first, "), best) == (True, 1)
+    # early: .8 * (.8 + .1) + .2 / 2 = .82
+    assert reply.confidence == pytest.approx(0.82 * 0.8)
+    assert reply.evidence == ("m10000000", "m50000000")
+    assert order.in_order(session(kind="order", ordinal=-1), (late, early), ("cup", "mug"), Pool())[1] == 0
+    asked = session(kind="order", things=("cup",), anchors=("mug",))
+    assert order.in_order(asked, (late, early), ("cup", "mug"), Pool())[0].text.startswith("After: the cup came after the mug, ")
+    assert order.in_order(asked, (early, late), ("cup", "mug"), Pool())[0].text.startswith("Before: the cup came before the mug, ")
+
+
+# --------------------------------------------------------------------------------------------------------------------------- pictures
+
+
+def said(one: Lead, **parsed: Any) -> Any:
+    return run(pictures.from_pictures(session(things=("mug",), **parsed), Pool(leads=(one,)), one), lambda _: Scene())[0]
+
+
+def test_a_stay_is_told_from_two_seconds_on() -> None:
+    assert " for 2 s" in said(lead(episode(10, 12)), kind="when").text
+    assert " for " not in said(lead(episode(10, 11.9)), kind="when").text
+
+
+def test_how_long_is_at_least_a_second_and_summed_over_appearances() -> None:
+    assert said(lead(episode(10, 10.5)), kind="how_long").text.startswith("At least 1 s: a mug")
+    both = said(lead(episode(10, 20), episode(100, 130)), kind="how_long", text="how long was the mug there")
+    assert "40 s in all 2 appearances" in both.text
+    assert both.confidence == pytest.approx(0.6 * 0.8)
+
+
+def test_a_count_is_as_sure_as_what_was_counted_stands_out() -> None:
+    """.4 + .4 * min(1, 2 * (weakest counted - best not counted) / best)."""
+    alone = said(lead(episode(10), episode(100)), kind="how_many", counts="times")
+    assert (alone.text.split(":")[0], alone.confidence) == ("2 times", pytest.approx(0.8 * 0.8))
+    close = said(lead(episode(10), episode(100), episode(200, score=0.5)), kind="how_many", counts="times")
+    assert close.confidence == pytest.approx(0.8 * (0.4 + 0.4 * min(1, 2 * 0.4 / 0.9)), abs=1e-3)
+    many = said(lead(*(episode(100 * n) for n in range(7))), kind="how_many")
+    assert many.text.startswith("7 times")
+    assert many.text.endswith(" and later.")
+
+
+def test_where_it_is_now_is_the_last_appearance_that_is_nearly_as_good_as_the_best() -> None:
+    for score, second in ((0.82, 100), (0.8, 10)):  # .9 * .9 = .81
+        assert said(lead(episode(10), episode(100, score=score)), kind="where", verb="be").evidence[0] == f"m{second * US}"
+
+
+def test_the_third_time_of_two_is_not_known() -> None:
+    reply = said(lead(episode(10), episode(100)), kind="when", ordinal=3)
+    assert (reply.status, reply.text, reply.confidence) == ("abstained", "I saw the mug only 2 times.", 0.25)
+    assert said(lead(episode(10)), kind="when", ordinal=2).text.endswith("only 1 time.")
+
+
+def test_other_times_are_listed_up_to_four() -> None:
+    six = [episode(100 * n) for n in range(6)]
+    assert base.others_text(six, six[0], "UTC").endswith(" and 1 more times.")
+    assert "more times" not in base.others_text(six[:5], six[0], "UTC")
+
+
+def test_of_one_appearance_only_sightings_at_other_times_are_cited() -> None:
+    one = Episode(stream="s", t0_us=0, t1_us=0, offset_us=0, score=1.0, evidence=tuple(evidence(s) for s in (0, 10, 10.5, 30, 60)))
+    assert base.cite([one], [evidence(5)]) == ("m0", "m5000000", "m10500000", "m30000000")
+
+
+# ----------------------------------------------------------------------------------------------------------------------------- options
+
+
+def test_an_option_is_as_sure_as_its_share_of_the_evidence() -> None:
+    leads = (lead(episode(10, score=0.6), confidence=0.6), lead(episode(50, score=0.3), confidence=0.3))
+    reply = choose._best_option(session(("cup", "mug"), kind="which"), leads, [0.6, 0.3])
+    assert (reply.option, reply.confidence) == (0, pytest.approx(0.6 / 0.95 * (0.5 + 0.5 * 0.6), abs=1e-4))
+    assert reply.alternatives == ("m50000000",)
+    weak = tuple(lead(episode(10 * n), confidence=0.1) for n in range(5))
+    assert choose._best_option(session(("a",) * 5, kind="which"), weak, [0.1] * 5).status == "abstained"  # .1 / .55 < .2
+    assert choose._best_option(session(("a",) * 4, kind="which"), weak[:4], [0.1] * 4).option == 0  # .1 / .45 > .2
+
+
+def test_none_of_these_is_chosen_where_nothing_was_surely_seen() -> None:
+    leads = (lead(episode(10), confidence=0.1), Lead(phrase="none"))
+    assert choose._best_option(session(("cup", "none of these"), kind="which"), leads, [0.1, 0.0]).option == 1
+    leads = (lead(episode(10), confidence=0.9), Lead(phrase="none"))
+    assert choose._best_option(session(("cup", "none of these"), kind="which"), leads, [0.1, 0.0]).option == 0
+
+
+def test_what_came_right_after_is_near_and_clear() -> None:
+    """Score x exp(-gap / 15 s), nothing where the order is wrong."""
+    after, anchor = session(kind="what", relation="after"), episode(0, 10, score=0.4)
+    assert choose._near(after, anchor, episode(25, score=0.9)) == pytest.approx(0.9 * math.exp(-1))
+    assert choose._near(after, anchor, episode(10)) == 0.0
+    before = session(kind="what", relation="before")
+    assert choose._near(before, episode(40, score=0.4), episode(20, 25, score=0.9)) == pytest.approx(0.9 * math.exp(-1))
+    assert choose._near(before, anchor, episode(25)) == 0.0
+
+
+def test_the_anchor_was_where_it_was_seen_best() -> None:
+    """Weights .9^2 and .3^2 of .9; each option is sqrt(.64) x the weighted sum of exp(-gap / 15 s)."""
+    leads = {
+        "anchor": lead(episode(0, score=0.3), episode(100, score=0.9)), "cup": lead(episode(115), confidence=0.64),
+        "cat": lead(episode(15), confidence=0.64),
+    }  # fmt: skip
+    asked = session(("cat", "cup"), kind="which", relation="after", anchors=("anchor",))
+    reply, _ = run(choose._neighbour(asked), lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)))
+    cup = 0.8 * (0.9 * math.exp(-1) + 0.1 * math.exp(-115 / 15))
+    cat = 0.8 * 0.1 * math.exp(-1)
+    assert (reply.option, reply.evidence[0]) == (1, "m115000000")
+    assert reply.confidence == pytest.approx(cup / (cup + cat + 0.05) * (0.5 + 0.5 * 0.64), abs=1e-4)
+
+
+def test_an_option_is_meant_where_three_quarters_of_its_letters_stand() -> None:
+    asked = session(("room 384", "room 999"), kind="what")
+    reply = choose._from_words(asked, [(0.2, words("ROOM 384")), (0.1, words("ROOM 999"))])
+    assert reply is not None
+    assert (reply.option, reply.confidence) == (0, 0.3)
+    assert choose._from_words(asked, [(0.2, words("EXIT"))]) is None
+
+
+# -------------------------------------------------------------------------------------------------------------------- words, weights
+
+
+def words(text: str, held: float = 0.0, at_s: float = 0.0, **more: Any) -> Candidate:
+    return Candidate(channel="text", text=text, evidence=(evidence(at_s, text=text, channel="text"),), held=held, **more)
+
+
+def test_a_second_reading_is_told_from_85_of_100_of_the_first_on() -> None:
+    one, two = words("OPEN 9-5"), words("GATE 18", at_s=5)
+    assert "may also be" in statements.tell(session(kind="what"), [(0.8, one), (0.69, two)]).text
+    assert "may also be" not in statements.tell(session(kind="what"), [(0.8, one), (0.67, two)]).text
+
+
+def test_the_model_is_logistic_and_its_features_are_bounded() -> None:
+    model = weigh.Model(constant=-1.0, weights={"held": 2.0})
+    assert model.probability({"held": 0.75}) == pytest.approx(1 / (1 + math.exp(-0.5)))
+    features = weigh.word_features(Parsed(kind="what", form="price"), words("no figure", held=0.4, cosine=-0.2, above=12.0))
+    assert features == {"held": 0.4, "cosine": 0.0, "above": 1.0, "misfits": 1.0, "told": 0.9, "channel": 0.0}
+    assert weigh.word_features(Parsed(kind="what", hint="read"), words("x", above=4.0))["above"] == 0.5
+    assert weigh.word_features(Parsed(kind="what", hint="read"), words("x"))["channel"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("parsed", "prior"),
+    [
+        ({"kind": "when", "verb": "see", "hint": "said"}, 0.0), ({"kind": "what", "hint": "said"}, 1.0),
+        ({"kind": "what", "quote": "x"}, 1.0),
+        ({"kind": "what", "hint": "seen"}, 0.0), ({"kind": "what", "ordinal": 1}, 0.0), ({"kind": "which", "form": "colour"}, 0.0),
+        ({"kind": "when", "text": "when does it leave"}, 0.8), ({"kind": "when", "text": "when did it leave"}, 0.0), ({"kind": "who"}, 0.9),
+        ({"kind": "how_why"}, 0.7), ({"kind": "where", "text": "where is it"}, 0.5), ({"kind": "where", "text": "where did i put it"}, 0.2),
+        ({"kind": "what", "verb": "cost"}, 0.7), ({"kind": "what", "verb": "see"}, 0.3), ({"kind": "yes_no", "text": "is he coming"}, 0.5),
+        ({"kind": "other"}, 0.2),
+    ],
+)  # fmt: skip
+def test_how_much_a_wording_points_at_words(parsed: dict[str, Any], prior: float) -> None:
+    assert weigh.stated_prior(Parsed(**parsed)) == prior
+
+
+def test_rare_words_count_more() -> None:
+    """Weights log(1 + n / (.5 + texts that hold the word))."""
+    rare, common = math.log(1 + 2 / 1.5), math.log(1 + 2 / 2.5)
+    shares = gather.held_shares(["key", "red"], ["the red key", "a red cup"])
+    assert shares == pytest.approx([1.0, common / (rare + common)])
+
+
+def reading(*lines: str, at_s: float = 0.0) -> OcrReading:
+    t_us = round(at_s * US)
+    return OcrReading(moment_id=1, stream="s", t0_us=t_us, t1_us=t_us, offset_us=t_us, text=" ".join(lines), score=1.0, lines=lines)
+
+
+def test_readings_within_12_s_that_share_a_line_are_one_sign() -> None:
+    assert gather._same_sign(reading("GATE 18"), reading("GATE 18", "EXIT", at_s=12))
+    assert not gather._same_sign(reading("GATE 18"), reading("GATE 18", at_s=12.1))
+    assert not gather._same_sign(reading("GATE 18"), reading("BAKERY", at_s=1))
+
+
+def test_lines_of_a_sign_are_those_that_two_in_five_readings_hold() -> None:
+    read = [reading("GATE 18", "EXIT"), reading("GATE 18"), reading("GATE 18", "EXlT"), reading("GATE 18"), reading("GATE 18")]
+    assert gather.lines_of(read) == ["GATE 18", "EXIT"]
+    assert gather.lines_of([reading("GATE 18", "EXIT"), *[reading("GATE 18")] * 2]) == ["GATE 18"]
+    assert gather._alike("elena fischer", "elena fisher")
+    assert not gather._alike("room 214", "room 217")
+    assert not gather._alike("abc", "abd")
+
+
+# ------------------------------------------------------------------------------------------------------------------------------ leads
+
+
+class Fixed:
+    """A channel that always finds the same."""
+
+    def __init__(self, name: Any, confidence: float, text: str = "", **more: Any) -> None:
+        self.name = name
+        self._hits = Hits(evidence=(evidence(10, text=text, channel=name),), confidence=confidence, **more)
+
+    def retrieve(self, _query: Query, _view: View, _k: int) -> Hits:
+        return self._hits
+
+
+def lead_of(view: View, phrase: str, *channels: Fixed) -> Lead:
+    return gather.GatherTool(channels).run(Gather(things=(phrase,)), view).leads[0]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "read", "shown", "basis"),
+    [
+        ("room 214", 0.8, 0.69, "text"), ("room 214", 0.8, 0.7, "frame"), ("room 214", 0.79, 0.1, "frame"), ('"room"', 0.8, 0.9, "text"),
+        ("bakery", 0.9, 0.1, "frame"), ("marlow bakery", 0.9, 0.1, "text"),
+    ],
+)  # fmt: skip
+def test_a_reading_is_the_thing_where_the_words_are_a_name(view: View, phrase: str, read: float, shown: float, basis: str) -> None:
+    text = "ROOM 214" if "room" in phrase else "MARLOW BAKERY OPEN"
+    lead = lead_of(view, phrase, Fixed("frame", shown), Fixed("text", read, text))
+    assert (lead.basis, lead.confidence) == (basis, pytest.approx(0.9 * read if basis == "text" else shown))
+
+
+def test_an_event_counts_little_where_pictures_show_nothing_and_more_where_they_could_not_be_searched(view: View) -> None:
+    assert lead_of(view, "mug", Fixed("event", 1.0)).confidence == pytest.approx(0.6)
+    blind, empty = Fixed("frame", 0.0), Fixed("frame", 0.0)
+    blind._hits, empty._hits = Hits(silent="no engine"), Hits()
+    assert lead_of(view, "mug", blind, Fixed("event", 1.0)).confidence == pytest.approx(0.6)
+    assert lead_of(view, "mug", empty, Fixed("event", 1.0)).confidence == pytest.approx(0.05)
+
+
+def test_a_word_means_something_where_a_label_fires_for_it_or_the_dictionary_has_it(view: View) -> None:
+    assert [lead_of(view, "blicket", Fixed("frame", 0.5, firing=firing)).named for firing in (0.1, 0.09)] == [True, False]
+    assert lead_of(view, "ladle", Fixed("frame", 0.5, firing=0.0)).named
+
+
+# ----------------------------------------------------------------------------------------------------------------------------- people
+
+
+def row(at_s: float, confidence: float = 0.8) -> Row:
+    return Row(
+        source="Anna", source_kind="person", type="USES", target="drill", target_kind="object", t0_us=round(at_s * US),
+        t1_us=round(at_s * US), confidence=confidence, quote="words", evidence=evidence(at_s, channel="speech"),
+    )  # fmt: skip
+
+
+def test_ten_minutes_apart_is_another_occasion() -> None:
+    assert [len(one) for one in people._occasions([row(1200), row(0), row(600)])] == [3]
+    assert [len(one) for one in people._occasions([row(0), row(601)])] == [1, 1]
+
+
+def test_several_rows_remove_a_part_of_the_doubt() -> None:
+    """1 - (1 - .8) (1 - .5 / 2) (1 - .3 / 3) (1 - .2 / 4); a fifth row does not count."""
+    assert people._at_least_one([0.5, 0.8]) == pytest.approx(1 - 0.2 * 0.75)
+    assert people._at_least_one([0.1, 0.2, 0.3, 0.5, 0.8]) == pytest.approx(1 - 0.2 * 0.75 * 0.9 * 0.95)
