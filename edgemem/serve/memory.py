@@ -63,8 +63,7 @@ Time = int | str | datetime
 SearchChannel = Literal["frame", "event", "text", "speech", "entity", "any"]
 
 
-def _ignored(_: QuestionStep) -> None:
-    """No use for the steps of a question."""
+def _ignored(_: QuestionStep) -> None: ...
 
 
 NAME_WAIT_S = 60.0
@@ -386,8 +385,8 @@ class Memory:
             return None
 
     def _us(self, time: Time | None) -> int | None:
-        text = time.isoformat() if isinstance(time, datetime) else time
-        return from_iso(text, self.environment.settings.timezone) if isinstance(text, str) else text
+        time = time.isoformat() if isinstance(time, datetime) else time
+        return from_iso(time, self.environment.settings.timezone) if isinstance(time, str) else time
 
     def _span(self, from_: Time | None, to: Time | None) -> tuple[int | None, int | None]:
         from_us, to_us = self._us(from_), self._us(to)
