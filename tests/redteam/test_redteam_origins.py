@@ -27,7 +27,6 @@ from edgemem.answer.retrieve import EventRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.tool_base import BaseTool, ToolResult
 from edgemem.answer.tools import Refused, Reply
-from edgemem.answer.written import persist, written
 from edgemem.characters import is_invisible
 from edgemem.cli.app import CommandContext
 from edgemem.clock import to_iso
@@ -37,6 +36,7 @@ from edgemem.records import US, Evidence, Observation, Question, Quote
 from edgemem.remember.entries import NewDocument, NewEntity, NewMoment, NewRelation, NewSegment
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.serve.written import persist, written
 
 ENGLISH = [attack.text for attack in ATTACKS if attack.language == "en" and "/" not in attack.text]
 NAMED = ENGLISH[0]

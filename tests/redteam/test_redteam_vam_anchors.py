@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 from attacks import ATTACKS, COLLECTOR
-from conftest import TRUTH, contents, watched
+from scene import TRUTH, contents, watched
 from edgemem_openai.testing import ScriptedCall, ScriptedReply, ScriptedServer
 from obedient import wishes
 from wall import EVERY_US, T0_US
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.written import written
 from edgemem.cli.app import CommandContext
 from edgemem.clock import to_iso
 from edgemem.extend.assembly import make_kit
 from edgemem.records import US, Question
 from edgemem.remember.view import View
+from edgemem.serve.written import written
 
 CHOSEN = [number for number in range(len(ATTACKS)) if number % 9 == 0]
 PLANNER_KEYS = {

@@ -14,9 +14,9 @@ from edgemem_eventmem.command import read_truths, trajectories
 from edgemem_eventmem.trajectory import Truth, export, group_of, outcome, tools, trajectory, with_advantages
 
 from edgemem.answer.calls import Call  # noqa: F401 - what the log was made of
-from edgemem.answer.trace import log_of
 from edgemem.extend import Completion, TokenLogprob, UsageError, View
 from edgemem.remember.store import Store
+from edgemem.serve.trace import log_of
 
 OPTIONS = ("a bus", "a tram")
 SEARCH = {"thought": "Search.", "call": {"tool": "search_memory", "query": "bus"}}

@@ -28,7 +28,6 @@ from edgemem_vam.writer import VamEvent, VamEventSettings
 
 from edgemem.answer.models import Models
 from edgemem.answer.session import Session, Step
-from edgemem.answer.written import persist
 from edgemem.clock import now_us
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
@@ -39,6 +38,7 @@ from edgemem.remember.view import View
 from edgemem.see.carry_out import steps
 from edgemem.see.idle import run_idle_job
 from edgemem.see.operations import Postpone, SegmentClosed
+from edgemem.serve.written import persist
 
 
 @pytest.fixture
