@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from attacks import ATTACKS, COLLECTOR
-from scene import TRUTH, contents, watched
 from edgemem_openai.testing import ScriptedCall, ScriptedReply, ScriptedServer
 from obedient import wishes
+from scene import TRUTH, contents, watched
 from wall import EVERY_US, T0_US
 
 from edgemem.answer.planner import AnswerKit, ask

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from edgemem.extend import EdgememError, UsageError, open_view, print_json, print_line
-from edgemem_eventmem.trajectory import Format, Trajectory, Truth, export, trajectory, with_advantages
+from edgemem_eventmem.formats import Format
 
 if TYPE_CHECKING:
     from edgemem.extend import View
+    from edgemem_eventmem.trajectory import Trajectory, Truth
 
 _MOST_TRUTHS_BYTES = 64 << 20
 
@@ -31,6 +31,9 @@ def trajectories(  # noqa: PLR0913, PLR0917 - one parameter for each option
     memory: Path, form: Format, out: Path, truth: Path | None, planner: str, pictures: Path | None, split: str, as_json: bool
 ) -> None:
     """Write how questions were answered as training data for TRL, ms-swift or verl."""
+    from edgemem.extend import open_view, print_json, print_line
+    from edgemem_eventmem.trajectory import export, trajectory, with_advantages
+
     truths = read_truths(truth) if truth is not None else {}
     with open_view(memory) as view:
         logs = [view.session(head.id) for head in reversed(view.sessions()) if head.planner == planner]
@@ -49,6 +52,8 @@ def trajectories(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 def read_truths(path: Path) -> dict[str, Truth]:
     """The right answers by question. Keys that are not known here are left alone. Raises UsageError."""
+    from edgemem.extend import UsageError
+
     try:
         if path.stat().st_size > _MOST_TRUTHS_BYTES:
             raise UsageError(f"{path}: more than {_MOST_TRUTHS_BYTES >> 20} MiB is no list of questions")
@@ -59,6 +64,8 @@ def read_truths(path: Path) -> dict[str, Truth]:
 
 
 def _truth(row: dict[str, Any]) -> Truth:
+    from edgemem_eventmem.trajectory import Truth
+
     options = tuple(map(str, row.get("options") or ()))
     answer = str(row.get("answer") or "")
     option = row.get("option", options.index(answer) if answer in options else None)
@@ -66,6 +73,8 @@ def _truth(row: dict[str, Any]) -> Truth:
 
 
 def _write(out: Path, rows: Sequence[dict[str, Any]]) -> None:
+    from edgemem.extend import UsageError
+
     try:
         out.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     except OSError as error:
@@ -74,6 +83,8 @@ def _write(out: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 def _write_pictures(view: View, found: Sequence[Trajectory], folder: Path) -> dict[str, str]:
     """Path by id of every picture that was shown and is still there."""
+    from edgemem.extend import EdgememError
+
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for name in dict.fromkeys(name for one in found for message in one.messages for name in message.pictures):

@@ -10,11 +10,12 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from edgemem.extend import Prompt, Record, Reply, TokenLogprob
+from edgemem_eventmem.formats import Format
 from edgemem_eventmem.grpo import advantages
 from edgemem_eventmem.react import TASK
 from edgemem_eventmem.wire import schema
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from edgemem.extend import SessionLog
 
 DATA_SOURCE = "edgemem"
-Format = Literal["trl", "preferences", "swift", "verl"]
 Row = dict[str, Any]
 
 

@@ -44,7 +44,7 @@ def habits(environment: CommandContext, memory: Path, last: int, as_json: bool) 
         print_json({"stored": msgspec.to_builtins(stored), "conversations": [msgspec.to_builtins(one) for one in found]})
         return
     for habit in stored:
-        click.echo(f'stored habit: {habit.habit} ("{habit.quote}")')
+        print_line(f'stored habit: {habit.habit} ("{habit.quote}")')
     for one in found:
         print_line(to_iso(one.t0_us))
         print_lines(f"  {one.event_document}", "  ")
