@@ -6,8 +6,6 @@ import io
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image as Pillow
-from PIL import ImageDraw, ImageFont
 
 if TYPE_CHECKING:
     from edgemem.extend import Image
@@ -19,6 +17,8 @@ _QUALITY = 80
 
 def decode(jpeg: bytes) -> Image:
     """uint8 [height, width, 3] in BGR order."""
+    from PIL import Image as Pillow
+
     with Pillow.open(io.BytesIO(jpeg)) as picture:
         return np.ascontiguousarray(np.asarray(picture.convert("RGB"))[..., ::-1])
 
@@ -35,6 +35,9 @@ def event_label(event_id: int, start_s: float, end_s: float) -> str:
 
 def labelled(jpeg: bytes, label: str, side_px: int = SIDE_PX) -> bytes:
     """A JPEG of at most `side_px` with the label burned in at the top left: white on black, a twentieth of the height."""
+    from PIL import Image as Pillow
+    from PIL import ImageDraw, ImageFont
+
     with Pillow.open(io.BytesIO(jpeg)) as opened:
         opened.draft("RGB", (side_px, side_px))
         picture = opened.convert("RGB")
