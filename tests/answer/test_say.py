@@ -326,7 +326,7 @@ def test_a_weak_early_track_is_not_the_first_appearance_of_a_thing_that_was_clea
     # doubtful: .8 / 9 = .0889, .9111 * .8 = .7289, ...; clear: .8 * (1 - .0889 - (1 - .0889 - .7289 - .1151) / 2) + .2 / 2 = .802
     assert best == 1
     assert tracks == [doubtful.episodes[1], clear.episodes[0]]
-    assert 0.75 < share < 0.85
+    assert 0.85 < share < 0.9
     assert first_of([clear, seen(0.8, episode(60, 0.9))])[1] == pytest.approx(0.5)
 
 

@@ -237,7 +237,7 @@ def test_damaged_bytes_end_in_one_line(seed, tmp_path):
     "text", [b"[" * 20_000, b'{"a":' * 20_000, b'{"method":"ask","options":' + b"[" * 20_000, b"\xff\xfe", b"{}", b"1e999", b'"\\ud800"']
 )
 def test_deep_and_broken_json_at_the_socket_is_declined_and_the_next_is_served(text, tmp_path):
-    server = SocketServer(tmp_path, lambda _request: SearchReply())
+    server = SocketServer(tmp_path, lambda _request, _send: SearchReply())
     server.open()
     try:
         for sent in (text, b'{"method":"search","query":"x"}'):

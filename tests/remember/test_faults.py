@@ -16,6 +16,7 @@ from edgemem.remember.check import check_memory
 from edgemem.remember.disk import keys
 from edgemem.remember.disk.keys import Key
 from edgemem.remember.store import Store
+from edgemem.secret import reveal
 
 TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
@@ -88,7 +89,7 @@ def fail_at(shim, directory, at, name, *, once, **more):
 @pytest.mark.parametrize("key", [None, Key("6b" * 32, "a test")], ids=["plain", "encrypted"])
 def test_at_every_write_boundary(shim, tmp_path, key):
     """Writes, syncs and truncations from the first to the last of a short life fail in turn, with each fault, for good or only once."""
-    directory, more = tmp_path / "memory", {} if key is None else {keys.ENVIRONMENT_KEY: key.secret}
+    directory, more = tmp_path / "memory", {} if key is None else {keys.ENVIRONMENT_KEY: reveal(key.secret)}
     _, said, _ = write(shim, directory, 0, 0, EDGEMEM_FAIL_COUNT="1", **more)
     boundaries = int(said[-1].split()[1])
     assert boundaries > 30

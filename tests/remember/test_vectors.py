@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from edgemem.infer.roles import Space
 from edgemem.records import US
 from edgemem.remember.store import NewMoment, Store
-from edgemem.remember.vectors import kernels
+from edgemem.remember.vectors import kernels, sidecar
 from edgemem.remember.view import View
 
 
@@ -228,17 +229,20 @@ def test_a_forgotten_vector_leaves_the_sidecar_at_once(store, making, directory)
     assert row not in matrix.read_bytes()
 
 
-def test_without_a_writable_sidecar_writing_goes_on(store, making, directory, caplog):
+def test_without_a_writable_sidecar_writing_goes_on(store, making, directory, caplog, monkeypatch):
     fill(store, making, [0])
     rows = next((directory / "vectors").glob("*.rows"))
-    rows.unlink()
-    rows.mkdir()
-    fill(store, making, [US])
+    with monkeypatch.context() as full:
+        full.setattr(sidecar, "_write", _disk_full)
+        fill(store, making, [US])
     assert "slower" in caplog.text
     with store.view() as view:
         assert found(view, making, making.unit(US)) == [2, 1]
-    rows.rmdir()
     fill(store, making, [2 * US])
     with store.view() as view:
         assert len(found(view, making, making.unit(US))) == 3
     assert rows.is_file()
+
+
+def _disk_full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "no space left")

@@ -190,8 +190,8 @@ def test_a_path_longer_than_the_kernel_takes_works(tmp_path: Path) -> None:
 
 def test_the_socket_of_a_killed_agent_is_replaced(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from edgemem.serve.socket_server import Server\n"
-        "Server(Path(sys.argv[1]), lambda request, send: None).open(); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from pathlib import Path; from edgemem.serve.socket_server import SocketServer\n"
+        "SocketServer(Path(sys.argv[1]), lambda request, send: None).open(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     died = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
     assert died.returncode == -signal.SIGKILL

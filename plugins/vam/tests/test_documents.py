@@ -22,7 +22,7 @@ from edgemem.answer.models import Models
 from edgemem.answer.session import Session, Step
 from edgemem.errors import ChatError
 from edgemem.infer.roles import Space
-from edgemem.records import US, Document, Matrix, Moment, Observation, Segment
+from edgemem.records import US, Document, Matrix, Moment, Observation, Question, Segment
 from edgemem.remember.entries import NewDocument, NewSession
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.results import Spoken
@@ -59,7 +59,8 @@ def models(vam: SimpleNamespace, *lines: Any) -> Models:
 
 def kept(store: Store, action: Any, result: Any, embedder: Any = None) -> int:
     """As the core keeps what a question wrote."""
-    session = Session(None, steps=[Step(action=action, result=result, ms=0.0)])  # type: ignore[arg-type]
+    question = Question(text="?", asked_us=0, as_of_us=0)
+    session = Session(question, steps=[Step(action=action, result=result, ms=0.0)])
     return persist(store, session, embedder)
 
 

@@ -31,7 +31,7 @@ from edgemem.answer.session import Session, Step
 from edgemem.clock import now_us
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
-from edgemem.records import US
+from edgemem.records import US, Question
 from edgemem.remember.entries import NewSession
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -54,7 +54,7 @@ def windows(vam: SimpleNamespace, **keys: Any) -> WriteSummaries:
 
 
 def keep(store: Store, action: Any, result: Any) -> int:
-    session = Session(None, steps=[Step(action=action, result=result, ms=0.0)])  # type: ignore[arg-type]
+    session = Session(Question(text="?", asked_us=0, as_of_us=0), steps=[Step(action=action, result=result, ms=0.0)])
     return persist(store, session)
 
 
