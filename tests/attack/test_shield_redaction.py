@@ -165,9 +165,9 @@ VAM = (
 )  # fmt: skip
 PLAN = {
     "sub_tasks": [
-        {"task": "find the mug code", "tool": "transcript", "queries": ["mug code"]},
-        {"task": "find the code", "tool": "graph", "type": "MENTIONS"},
-        {"task": "look for the mug", "tool": "visual", "queries": ["mug"]},
+        {"task": "find the mug code", "tool": "transcript", "transcript": {"queries": ["mug code"]}},
+        {"task": "find the code", "tool": "graph", "graph": {"type": "MENTIONS"}},
+        {"task": "look for the mug", "tool": "visual", "visual": [{"queries": ["mug"]}]},
     ]
 }
 

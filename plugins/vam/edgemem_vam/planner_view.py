@@ -49,7 +49,7 @@ def surroundings(context: RetrievalContext, known: Surveyed, session: Session) -
         "asked_at": context.clock(min(session.question.asked_us, session.question.as_of_us)),
         "memory": {
             "streams": [
-                {"name": s.name, "start": context.seconds(s.t0_us), "end": context.seconds(s.t1_us), "clock": context.clock(s.t0_us)}
+                {"stream": s.name, "start": context.seconds(s.t0_us), "end": context.seconds(s.t1_us), "clock": context.clock(s.t0_us)}
                 for s in known.streams
             ]
         },
