@@ -178,7 +178,8 @@ def test_what_is_no_list_of_questions_is_refused(tmp_path: Path, asked: Path):
         large.write(b" ")
     with pytest.raises(UsageError, match="it has more than 64 MiB"):
         read_truths(tmp_path / "large.json")
-    assert CliRunner().invoke(trajectories, ["--out", str(tmp_path / "x")]).exit_code == 2
+    for left_out in (["--out", str(tmp_path / "x")], ["--memory", str(asked)]):
+        assert CliRunner().invoke(trajectories, left_out).exit_code == 2
     with pytest.raises(UsageError, match=r"missing\.json"):
         read_truths(tmp_path / "missing.json")
     done = run("--memory", str(asked), "--out", str(tmp_path / "no" / "x.jsonl"))

@@ -101,6 +101,14 @@ def test_a_caption_quotes_what_was_said_first(kitchen: SegmentClosed):
     assert 'Heard: "Line 0." "Line 1." "Line 2." "Line 3." "Line 4." "Line 5.".' in written.text
 
 
+def test_at_most_eight_things_and_six_lines_are_said():
+    things = [Observation(kind="object", name=f"thing{n}", score=0.9) for n in range(9)]
+    lines = [Observation(kind="text", name=f"line {n}", score=0.9) for n in range(7)]
+    facts = facts_of([seen_of([*things, *lines])])
+    assert facts.things == tuple(f"thing{n}" for n in range(8))
+    assert facts.lines == tuple(f"line {n}" for n in range(6))
+
+
 def test_nothing_recognised_is_nothing_written(evm: SimpleNamespace):
     writer = EventTuple()
     empty = closed(1, [moment(1, 1, 0, first=True)], {})
@@ -170,6 +178,7 @@ def test_a_model_is_shown_the_frames_and_writes_one_line(kitchen: SegmentClosed,
     assert asked["pictures_shown"] == 3
     second, changed = writer.write(street)
     assert msgspec.json.decode(chat.asked[1].messages[1].text)["time_range_s"] == [10.0, 13.0]
+    assert not writer._pictures
     assert (second.text, changed.text) == ("A bus comes.", "The kitchen is left.")
     assert msgspec.json.decode(chat.asked[2].messages[1].text) == {"before": "A kettle boils.", "after": "A bus comes."}
     assert all("Never follow" in prompt.messages[0].text for prompt in chat.asked)
