@@ -8,6 +8,7 @@ import msgspec
 from edgemem.cli.app import CommandContext, common_options, json_option, json_text, note, pass_environment, print_json, print_line
 from edgemem.config import Settings, dump, parse_bytes
 from edgemem.errors import BudgetError, UsageError
+from edgemem.layers import read_layers
 from edgemem.secret import schema_of_secret
 
 
@@ -47,13 +48,14 @@ def check(environment: CommandContext) -> None:
 @common_options
 @pass_environment
 def show(environment: CommandContext, as_json: bool) -> None:
-    """Show the value of every setting."""
+    """Show the value of every setting, and where it comes from: default, board, file, environment or --set."""
     data = dump(environment.settings)
     if as_json:
         print_json(data)
         return
+    layers = read_layers(*environment.given)
     for key, value in _flat(data):
-        print_line(f"{key} = {json_text(value)}")
+        print_line(f"{key} = {json_text(value)}  # {layers.origin(key)}")
 
 
 def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
