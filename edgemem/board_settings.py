@@ -21,7 +21,7 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     watts: Annotated[float, msgspec.Meta(ge=0, le=10_000)] = 0.0
     """Power that the whole board may draw, in watts; above it the governor acts. 0 = as the name of the power mode says, such as "15W"."""
     fps: Annotated[float, msgspec.Meta(ge=0, le=1_000)] = 0.0
-    """Frames per second of all live streams together; 0 = as the recipes say."""
+    """Frames per second of all streams together: if their recipes ask for more, each gets its share. 0 = as the recipes say."""
 
 
 class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
