@@ -21,7 +21,7 @@ MOST_FILE_BYTES = 1 << 20
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dict. Raises UsageError, which names the file and the line."""
     try:
-        return dict(tomllib.loads(files.read(path, MOST_FILE_BYTES).decode("utf-8")))
+        return dict(tomllib.loads(files.read_file(path, MOST_FILE_BYTES).decode("utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
