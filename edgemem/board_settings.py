@@ -51,6 +51,7 @@ class GovernorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     """When the governor does less work, and when it does more again."""
 
     enabled: bool = True
+    """Whether the governor runs in the daemon."""
     check_s: Seconds = 5.0
     """Time between two readings, in seconds."""
     worsen_s: Seconds = 30.0

@@ -190,6 +190,7 @@ class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory: str = ""
     """The memory's directory."""
     sources: list[RunSource] = []
+    """What the daemon sees, each in a stream of its own."""
     services: list[dict[str, Any]] = []
     """Services that run beside the agent: `use` names a service of a plugin, the other keys are its parameters."""
 
@@ -200,10 +201,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     home: str = ""
     """Data directory; empty = EDGEMEM_HOME, else the XDG data directory."""
     recipe: str = "default"
+    """Name or file of the recipe, as `edgemem recipes` lists them."""
     timezone: str = "UTC"
     """IANA time zone for "today" in questions and for times in answers."""
     plugins_dirs: list[str] = []
+    """Folders of plugins in addition to those that are installed."""
     recipes_dirs: list[str] = []
+    """Folders of recipes in addition to those of the plugins."""
     board: str = AUTO
     """The board whose file is the lowest layer: a name as `edgemem boards` lists it, a path of a file of your own, "auto" = found by the
     device tree, "none" = no file."""

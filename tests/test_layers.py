@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from edgemem.board_settings import Budget, GovernorSettings, Hardware
 from edgemem.boards import board_files, device_tree, find, firmware_dir
 from edgemem.config import load, settings_of
 from edgemem.errors import UsageError
@@ -178,3 +180,11 @@ def test_values_of_variables_are_toml_or_text() -> None:
 def test_the_shipped_files_say_what_they_are() -> None:
     for path in firmware_dir().glob("*.toml"):
         assert path.read_text().startswith("# "), path.name
+
+
+@pytest.mark.parametrize("kind", [Hardware, Budget, GovernorSettings])
+def test_the_page_about_boards_has_every_key_and_board(kind: type[Hardware | Budget | GovernorSettings]) -> None:
+    page = (firmware_dir().parent / "docs" / "boards.md").read_text()
+    missing = [field.encode_name for field in msgspec.structs.fields(kind) if f"`{field.encode_name}`" not in page]
+    assert not missing
+    assert not [name for name in BOARDS if f"| `{name}` |" not in page]
