@@ -64,6 +64,11 @@ def test_an_unknown_device_tree_gets_the_settings_of_a_pc_and_is_said(tmp_path: 
     assert found.described("PC").startswith("unknown (vendor,board-x, Board X): uses the file pc")
 
 
+def test_long_texts_are_read_up_to_a_page(tmp_path: Path) -> None:
+    assert find("auto", machine(tmp_path / "a", "v" * 4000, "nvidia,p3834-0008")).name == "jetson-thor"
+    assert find("auto", machine(tmp_path / "b", "v" * 4080, "nvidia,p3834-0008")).name == "pc"
+
+
 def test_the_tree_below_sys_is_read_where_proc_has_no_link(tmp_path: Path) -> None:
     folder = tmp_path / "sys" / "firmware" / "devicetree" / "base"
     folder.mkdir(parents=True)
@@ -132,6 +137,7 @@ def test_tables_are_merged_and_lists_replaced() -> None:
     [
         ({"EDGEMEM__BUDGET__DSK": "1"}, [], r'environment EDGEMEM__BUDGET__DSK: unknown key "dsk" at `budget` \(did you mean "disk"\?\)'),
         ({"EDGEMEM__BUDGT": "1"}, [], r'unknown key "budgt" \(did you mean "budget"\?\)'),
+        ({"EDGEMEM__" + "X" * 100: "1"}, [], f"environment EDGEMEM__{'X' * 71}: unknown"),
         ({"EDGEMEM__": "1"}, [], "write it like EDGEMEM__BUDGET__DISK"),
         ({"EDGEMEM__BUDGET____DISK": "1"}, [], "write it like EDGEMEM__BUDGET__DISK"),
         ({}, ["governor.check=1"], r'--set governor.check: unknown key "check" at `governor` \(did you mean "check_s"\?\)'),
@@ -140,6 +146,13 @@ def test_tables_are_merged_and_lists_replaced() -> None:
         ({}, ["hardware=3"], "--set hardware: Expected `object`"),
         ({}, ["budget.ram=much"], "is not a size"),
         ({}, ["governor.check_s=0"], "governor.check_s"),
+        ({}, ["governor.heat_margin_c=-0.1"], "governor.heat_margin_c"),
+        ({}, ["governor.heat_recover_c=100.1"], "governor.heat_recover_c"),
+        ({}, ["governor.memory_recover_percent=100.1"], "governor.memory_recover_percent"),
+        ({}, ["governor.recover_most_s=86401"], "governor.recover_most_s"),
+        ({}, ["governor.least_fps=0"], "governor.least_fps"),
+        ({}, ["budget.watts=-1"], "budget.watts"),
+        ({}, ["hardware.limit_c=150.1"], "hardware.limit_c"),
         ({}, ["governor.heat_margin_c=10"], "heat_margin_c must be below heat_recover_c"),
         ({}, ["governor.memory_low_percent=4"], "memory_critical_percent must be below memory_low_percent"),
         ({}, ["governor.memory_recover_percent=10"], "memory_low_percent must be below memory_recover_percent"),
@@ -153,6 +166,28 @@ def test_an_error_names_its_layer_and_the_nearest_key(variables: dict[str, str],
     with pytest.raises(UsageError, match=message) as caught:
         settings_of(read_layers(None, overrides, variables))
     assert "\n" not in str(caught.value)
+
+
+def test_the_limits_of_the_governor_may_be_set_to_their_ends() -> None:
+    ends = {
+        "heat_margin_c": 0,
+        "heat_recover_c": 100,
+        "memory_critical_percent": 0,
+        "memory_recover_percent": 100,
+        "recover_most_s": 86_400,
+    }
+    found = load(None, [f"governor.{key}={value}" for key, value in ends.items()]).governor
+    assert {key: getattr(found, key) for key in ends} == ends
+    assert load(None, ["hardware.limit_c=150", "budget.fps=1000"]).hardware.limit_c == 150
+
+
+def test_defaults_are_as_documented() -> None:
+    """docs/boards.md: read every 5 s, 30 s to less work, two minutes to more, at most 32 minutes; 5 and 10 degrees; 85 %; 10, 4, 20 %;
+    20, 5 %; 30, 10, 5 %; a tenth of a frame per second.
+    """
+    assert list(msgspec.structs.asdict(GovernorSettings()).values()) == [
+        True, 5.0, 30.0, 120.0, 32 * 60.0, 5.0, 10.0, 85.0, 10.0, 4.0, 20.0, 20.0, 5.0, 30.0, 10.0, 5.0, 0.1, {},
+    ]  # fmt: skip
 
 
 def test_a_board_file_with_an_unknown_key_is_refused(tmp_path: Path) -> None:

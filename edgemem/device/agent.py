@@ -92,8 +92,10 @@ class _SourceSetup:
 def check_sources(environment: Environment) -> tuple[str, ...]:
     """One line for each recording of `run.sources` that does not exist; the daemon waits for it.
 
-    Raises UsageError for errors that waiting cannot solve: two streams with one name, a recipe that does not exist.
+    Raises UsageError for errors that waiting cannot solve: two streams with one name, a recipe or a lighter engine that does not exist.
     """
+    if light := environment.settings.governor.light:
+        environment.engines.check_names(light, "governor.light")
     sources, missing = environment.settings.run.sources, []
     if len({_label(spec) for spec in sources}) < len(sources):
         raise UsageError("run.sources: two streams have one name; give each source its own stream")

@@ -137,10 +137,9 @@ def _rails_of(chip: Path) -> Iterator[tuple[str, float]]:
             yield _text(file), millivolts * milliamperes / 1e6
 
 
-def _by_number(path: Path) -> tuple[str, int]:
+def _by_number(path: Path) -> list[str | int]:
     """The order in which people count: zone 2 before zone 10."""
-    found = re.search(r"\d+", path.name)
-    return (re.sub(r"\d+", "", path.name), int(found[0]) if found else 0)
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)]
 
 
 def _celsius(path: Path) -> float | None:

@@ -129,9 +129,7 @@ class Engines:
         self._engines: list[_LazyEngine] = []
         self._lock = threading.RLock()
         self._preferred: Mapping[str, str] = {}
-        for role, name in self.settings.roles.items():
-            if problem := _misnamed(cards, role, name):
-                raise UsageError(f"engines.roles.{role}: {problem}")
+        self.check_names(self.settings.roles, "engines.roles")
 
     @property
     def threads(self) -> int:
@@ -178,14 +176,22 @@ class Engines:
         """Every card that is available for `role`, the preferred first. If the settings name a card, only that one."""
         return [card.name for card in self._candidates(role) if not self._problem(card, ())]
 
+    def check_names(self, roles: Mapping[str, str], where: str) -> None:
+        """Raise UsageError for a card, by role, that does not exist or has another role; `where` is the setting."""
+        for role, name in roles.items():
+            if problem := _misnamed(self.cards, role, name):
+                raise UsageError(f"{where}.{role}: {problem}")
+
     def prefer(self, roles: Mapping[str, str]) -> tuple[str, ...]:
-        """From now on use these cards, by role, before those of the settings. The models of cards that they replace are freed; those of
-        earlier calls are replaced, too. Returns one line for each card that cannot be used; it is left out. Objects that were returned
-        before stay as they are.
+        """From now on use these cards, by role, before those of the settings and in place of those of earlier calls. `check_names` refuses
+        wrong ones.
+
+        The models of replaced cards are freed. Objects that were returned before stay as they are. Returns one line for each card that
+        cannot be used; it is left out.
         """
         with self._lock:
             before = {role: self._chosen(role).name for role in {*roles, *self._preferred} if self.has(role)}
-            problems = {role: _misnamed(self.cards, role, name) or self._problem(self.cards[name], ()) for role, name in roles.items()}
+            problems = {role: self._problem(self.cards[name], ()) for role, name in roles.items()}
             self._preferred = {role: name for role, name in roles.items() if not problems[role]}
             after = {self._chosen(role).name for role in before}
             for engine in self._engines:

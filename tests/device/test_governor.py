@@ -145,6 +145,14 @@ def test_near_the_point_of_switching_off_the_least_work_comes_at_once() -> None:
     )  # fmt: skip
 
 
+def test_the_least_work_goes_before_a_step_at_a_time() -> None:
+    """One zone is above its trip point, another one is about to switch the board off."""
+    zones = (heat(97, name="a"), heat(103.5, 110.0, 105.0, name="b"), heat(97, name="c"))
+    decision = Governor(settings()).decide(Readings(t_s=0, zones=zones))
+    assert decision is not None
+    assert (decision.number, decision.reason[:1]) == (5, "b")
+
+
 def test_between_the_limits_it_stays_for_ever() -> None:
     """88 degrees are 7 below the trip point: too few for more work, too many for less."""
     governor = Governor(settings())

@@ -227,25 +227,42 @@ def test_lighter_engines_are_switched_while_all_streams_are_suspended() -> None:
 
 
 def test_the_daemon_slows_its_camera_down_and_says_why(start: Start, tmp_path: Path) -> None:
-    """A camera with ten pictures a second, a recipe with five. At 103 degrees a tenth of the frames is left: one in two seconds."""
+    """A camera with ten pictures a second, a recipe with five. At 103 degrees a tenth of the frames is left: one in two seconds. The
+    lighter engine was never fetched: the stream goes on without it. When the board is cool, all frames come back.
+    """
     tree = tmp_path / "tree"
     shutil.copytree(TREES / "jetson-orin-nano-8gb", tree)
     temp = tree / "sys/class/thermal/thermal_zone0/temp"
-    more = f'hardware.root = "{tree}"\nengines.runtime = ["onnx"]\nbudget.fps = 0\ngovernor.check_s = 0.2\n'
+    governor = "check_s = 0.2\nworsen_s = 0.2\nrecover_s = 0.3\nlight = { transcribe = 'whisper-tiny-en' }\n"
+    more = f'hardware.root = "{tree}"\nengines.runtime = ["onnx"]\nbudget.fps = 0\n[governor]\n{governor}'
     with network_camera() as (url, there):
         there.set()
         daemon = start({"door": url}, more).wait_ready()
-        wait_until(lambda: (status := daemon.status) and status.streams[0].frames > 10)
+
+        def frames() -> int:
+            status = daemon.status
+            return status.streams[0].frames if status is not None else 0
+
+        wait_until(lambda: frames() > 10)
         assert "governor" not in daemon.said
         temp.write_text("103000\n")
-        wait_until(lambda: "governor: less work" in daemon.said)
-        line = "less work: a tenth of the frames, no background work, because cpu-thermal has 103.0 °C; at 104.5 the board is switched off"
-        assert line in daemon.said
-        status = daemon.status
-        assert status is not None
-        before = status.streams[0].frames
+        wait_until(lambda: "no lighter engine" in daemon.said)
+        assert "governor: no lighter engine: whisper-tiny-en is not fetched" in daemon.said
+        step = "less work: a tenth of the frames, lighter engines, no background work"
+        assert f"{step}, because cpu-thermal has 103.0 °C; at 104.5 the board is switched off" in daemon.said
+        before = frames()
+        wait_until(lambda: frames() > before)  # it sees again after the pause
+        before = frames()
         threading.Event().wait(4.0)
-        status = daemon.status
-        assert status is not None
-        assert 1 <= status.streams[0].frames - before <= 4
+        assert 1 <= frames() - before <= 4
+        temp.write_text("45000\n")
+        wait_until(lambda: "more work: all work" in daemon.said)
+        before = frames()
+        wait_until(lambda: frames() > before + 8)
         assert daemon.stop() == 0
+
+
+def test_a_wrong_lighter_engine_is_refused_before_anything_starts(start: Start, tmp_path: Path) -> None:
+    daemon = start({"door": tmp_path}, "[governor]\nlight = { transcribe = 'whisper-tiny' }\n")
+    assert daemon.process.wait(20) == 2
+    assert 'governor.light.transcribe: no card is called "whisper-tiny" (did you mean "whisper-tiny-en"?)' in daemon.said

@@ -74,6 +74,20 @@ def test_a_limit_of_the_settings_counts_as_a_trip_point() -> None:
     assert board("raspberry-pi-5", "hardware.limit_c=120.0").zones()[0].trip_c == 110.0
 
 
+def test_of_several_trip_points_of_a_kind_the_lowest_counts(tmp_path: Path) -> None:
+    trips = (("critical", 110), ("critical", 105), ("hot", 97), ("passive", 99), ("passive", 95), ("passive", 0), ("active", 40))
+    put(tmp_path, **{f"sys__class__thermal__thermal_zone0__trip_point_{i}_type": kind for i, (kind, _) in enumerate(trips)})
+    put(tmp_path, **{f"sys__class__thermal__thermal_zone0__trip_point_{i}_temp": f"{trip_c}000" for i, (_, trip_c) in enumerate(trips)})
+    put(tmp_path, sys__class__thermal__thermal_zone0__type="z", sys__class__thermal__thermal_zone0__temp="30000")
+    assert SysfsBoard("", Hardware(root=str(tmp_path))).zones() == (ThermalZone(name="z", temp_c=30.0, trip_c=95.0, critical_c=105.0),)
+
+
+@pytest.mark.parametrize(("text", "there"), [("-40000", True), ("-40001", False), ("200000", True), ("200001", False), ("nan", False)])
+def test_what_no_chip_survives_is_no_temperature(tmp_path: Path, text: str, there: bool) -> None:
+    put(tmp_path, sys__class__thermal__thermal_zone0__type="z", sys__class__thermal__thermal_zone0__temp=text)
+    assert bool(SysfsBoard("", Hardware(root=str(tmp_path))).zones()) is there
+
+
 def test_zones_are_chosen_by_type_and_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     for number in (10, 2, 1):
         put(tmp_path, **{f"sys__class__thermal__thermal_zone{number}__{file}": text for file, text in
