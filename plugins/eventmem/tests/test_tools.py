@@ -45,6 +45,7 @@ def test_a_search_by_time_brings_the_tuples_that_overlap_it(view: View, evm: Sim
     assert street.change_to_next == 'new: office; gone: street, bus; new text: "ROOM 214".'
     assert (street.t0_us, street.t1_us, street.first_frame) == (evm.start_us + 20 * US, evm.start_us + 50 * US - 1, 2)
     assert found.events[1].change_to_next == ""
+    assert [one.score for one in found.events] == [0.0, 0.0]
     assert [view.document(int(one.id[1:])).text for one in found.evidence] == [one.caption for one in found.events]
 
 

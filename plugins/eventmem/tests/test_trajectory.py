@@ -64,6 +64,7 @@ def test_a_session_becomes_a_trajectory_with_reward_and_advantage(asked: Path, t
     assert [one.reward for one in (right, wrong, again)] == [1, 0, 1]
     assert right.group == again.group == wrong.group == group_of("What came by?", OPTIONS, right.as_of_us)
     assert [round(one.advantage, 3) for one in (right, wrong, again)] == [0.707, -1.414, 0.707]
+    assert len(right.group) == 16
     assert right.logprob == pytest.approx(-0.75)
     assert (right.tokens_in, right.tokens_out) == (200, 40)
     assert [message.role for message in right.messages] == ["system", "user", "assistant", "user", "assistant"]

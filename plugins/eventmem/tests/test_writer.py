@@ -101,6 +101,13 @@ def test_a_caption_quotes_what_was_said_first(kitchen: SegmentClosed):
     assert 'Heard: "Line 0." "Line 1." "Line 2." "Line 3." "Line 4." "Line 5.".' in written.text
 
 
+def test_pictures_of_frames_that_left_wait_only_for_a_model():
+    gone = MomentEvicted(moment=moment(9, 1, 2), observations=(), picture=b"left")
+    for writer, waiting in ((EventTuple(), {}), (EventTuple(TupleSettings(describe=True), Models(ScriptedChat([]))), {1: [b"left"]})):
+        writer.write(gone)
+        assert writer._pictures == waiting
+
+
 def test_at_most_eight_things_and_six_lines_are_said():
     things = [Observation(kind="object", name=f"thing{n}", score=0.9) for n in range(9)]
     lines = [Observation(kind="text", name=f"line {n}", score=0.9) for n in range(7)]
