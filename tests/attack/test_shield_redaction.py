@@ -103,7 +103,7 @@ def test_a_secret_is_blackened_in_every_disguise(secret, disguise, before, after
 @given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Mn"])))
 def test_what_no_pattern_matches_leaves_as_it_is(text):
     kept = "".join(one for one in text if not is_invisible(one))
-    assert Redaction(["[0-9]{17}"]).text(text) == kept
+    assert Redaction(["(?!)"]).text(text) == kept
     assert Redaction().text(text) == kept
 
 

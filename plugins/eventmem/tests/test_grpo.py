@@ -129,6 +129,14 @@ def test_without_a_time_short_term_memory_comes_first(asked):
     assert "search_time" not in possible_actions(session, State.of(session, frames))
 
 
+def test_words_are_searched_for_where_the_question_names_no_thing(asked):
+    session, frames = asked("What did Anna say?")
+    assert not session.parsed.things
+    words = " ".join(session.parsed.words)
+    assert words
+    assert possible_actions(session, State.of(session, frames))["search"] == SearchMemory(query=words)
+
+
 def test_with_a_time_long_term_memory_may_be_searched_by_it(asked, evm: SimpleNamespace):
     session, frames = asked("Did I see the cup after 10:01 today?")
     offered = possible_actions(session, State.of(session, frames))
@@ -193,3 +201,16 @@ def test_weights_of_another_edgemem_are_refused():
         LocalPolicy(policy)
     kept = Policy.of(np.arange(len(CHOICES) * len(FEATURES), dtype=float).reshape(len(CHOICES), -1))
     assert kept.matrix[1, 0] == len(FEATURES)
+
+
+def test_the_interval_is_of_10000_draws():
+    differences = [0.0, 1.0, 0.0, -1.0, 1.0]
+    drawn = np.random.default_rng(0).integers(0, 5, (10_000, 5))
+    means = np.sort([np.mean([differences[place] for place in row]) for row in drawn])
+    low, high = (float(np.percentile(means, share)) for share in (2.5, 97.5))
+    assert grpo.interval(differences) == pytest.approx((0.2, low, high))
+
+
+def test_weights_are_shipped_with_four_digits():
+    weights = np.full((len(CHOICES), len(FEATURES)), 1 / 3)
+    assert Policy.of(weights).weights[0][0] == 0.3333

@@ -201,6 +201,12 @@ def test_the_frame_number_and_the_time_stand_at_the_top_left():
     assert corner.min() < 40
     assert corner.max() > 200
     assert 120 < rest.min() <= rest.max() < 136
+    # Black all round the letters: two pixels above and below, at least three to the left and to the right.
+    letters = shown[:40].min(axis=2) > 200
+    rows, columns = letters.any(axis=1).nonzero()[0], letters.any(axis=0).nonzero()[0]
+    label = shown[rows[0] - 1 : rows[-1] + 2, : columns[-1] + 4]
+    assert label[[0, -1]].max() < 100
+    assert label[:, [0, 1, 2, -3, -2, -1]].max() < 100
     assert decode(labelled(plain, "x", side_px=320)).shape == (240, 320, 3)
     assert frame_label(3, 12.46) == "Frame 3 - 12.5s"
     assert event_label(7, 4.0, 31.04) == "Event 7 - 4.0s to 31.0s"

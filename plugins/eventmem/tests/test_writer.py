@@ -13,7 +13,7 @@ from edgemem_eventmem.short_term import role
 from edgemem_eventmem.writer import EventTuple, TupleSettings
 
 from edgemem.answer.models import Models
-from edgemem.extend import US, ChatError, Document, Moment, MomentEvicted, Segment, SegmentClosed, Spoken
+from edgemem.extend import US, ChatError, Document, Moment, MomentEvicted, Observation, Segment, SegmentClosed, Spoken
 from edgemem.extend.scripted import ScriptedChat
 
 
@@ -68,6 +68,13 @@ def test_an_event_is_captioned_by_what_was_recognised_read_and_heard(kitchen: Se
     assert changed.kind == "change"
     assert changed.text == 'new: bus; gone: kitchen; number of kettle from 2 to 1; new text: "LINE 4".'
     assert (changed.segment_id, changed.origin, changed.passages) == (2, "ocr", ())
+
+
+def test_a_thing_has_the_colour_that_most_frames_show():
+    seen = [seen_of([Observation(kind="object", name="bus", score=0.9, colour=colour)]) for colour in ("red", "blue", "red", "")]
+    facts = facts_of(seen)
+    assert facts.colours == ("red",)
+    assert caption(facts) == "In view: red bus."
 
 
 def test_frames_that_left_the_sample_still_belong_to_their_event(kitchen: SegmentClosed, evm: SimpleNamespace):
