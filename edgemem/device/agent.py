@@ -4,19 +4,22 @@ problem.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgemem import clock
 from edgemem.allocation import bound_heap
 from edgemem.characters import visible
 from edgemem.config import RunSource, parse_bytes
 from edgemem.device import notify
 from edgemem.device.handle import Handle
 from edgemem.device.idle import IdleRunner
+from edgemem.device.log import Report
+from edgemem.device.reload import Reloads, on_hangup
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
 from edgemem.errors import SourceError, UsageError
@@ -54,8 +57,10 @@ if TYPE_CHECKING:
 
 _TICK_S = 1.0
 """How often the agent checks its streams and reports to the service manager."""
-_STOP_S = 45.0
-"""Time limit for the streams to end: opening a network camera may take its time-out of 10 s, the last commit with its texts longer."""
+_STOP_S = 15.0
+"""Time limit for the streams to end, and for one to pause. Usually less than a second passes; a slow disk or a large model takes longer."""
+_JOIN_S = 0.05
+"""How often a stream that ends is looked at."""
 _IDLE_STOP_S = 5.0
 """Time limit for a slice of idle work to end."""
 _RULES_S = 3600.0
@@ -77,8 +82,8 @@ class _SourceSetup:
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]:
         """The pipeline of the source, and notes on what is missing. Raises UsageError if nothing of it may be kept."""
         parts, notes = equip(self._environment, self._recipe, source, self._memory, self._feed)
-        if parts.privacy is not None and not parts.privacy.paused:
-            parts.privacy.require()
+        if parts.privacy is not None:
+            parts.privacy.require_consent()
         if parts.retainer is not None:
             parts.retainer = LockedRetainer(parts.retainer)
         return Pipeline(source, parts, store), notes
@@ -108,7 +113,7 @@ class Agent:
     `report` is called with messages for a person. Between frames and questions the agent does work that writers postponed.
     """
 
-    def __init__(self, environment: Environment, report: Callable[[str], None]) -> None:
+    def __init__(self, environment: Environment, report: Report) -> None:
         run = environment.settings.run
         if not run.memory:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
@@ -122,6 +127,7 @@ class Agent:
         self._feed = Feed()
         self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed) for spec in run.sources}
         self._stop = threading.Event()
+        self._reloads = Reloads(environment, self._memory, report, _STOP_S)
         self._workers: list[StreamWorker] = []
         self._store: SharedStore | None = None
         self._idle_runner: IdleRunner | None = None
@@ -133,7 +139,8 @@ class Agent:
     def run(self) -> None:
         """Run until stopped. Raises MemoryDirError if the memory cannot be written (any more), and UsageError."""
         bound_heap()
-        with stop_on_signals(self._stop.set), ExitStack() as stack:
+        hangup = self._stop.set if sys.stderr.isatty() else self._reloads.request  # where its terminal is closed, it ends
+        with stop_on_signals(self._stop.set), on_hangup(hangup), ExitStack() as stack:
             if not self._wait_while_paused():
                 return
             store = self._open_store(stack)
@@ -151,7 +158,7 @@ class Agent:
         if is_paused(self._memory):
             self._report(f"{self._memory} is paused: waits for `edgemem memory resume --memory {self._memory}`")
             notify.send("READY=1\nSTATUS=paused")
-        while is_paused(self._memory) and not self._stop.wait(_TICK_S):
+        while is_paused(self._memory) and not clock.wait(self._stop, _TICK_S):
             self._notify_watchdog()
         return not self._stop.is_set()
 
@@ -193,14 +200,17 @@ class Agent:
 
     def _watch(self, store: SharedStore) -> None:
         """Until a stop or a failure: report streams that see nothing, apply the retention rules, notify the service manager."""
-        rules_due_s = time.monotonic() + _RULES_S
-        while not self._stop.wait(_TICK_S):
+        rules_due_s = clock.monotonic_s() + _RULES_S
+        while not clock.wait(self._stop, _TICK_S):
             for worker in self._workers:
                 worker.report_changes()
                 if (failed := store.lost or worker.failed) is not None:
                     raise failed
-            if time.monotonic() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
-                rules_due_s = time.monotonic() + _RULES_S
+            if self._reloads.requested:
+                with self._forgetting:
+                    self._reloads.run(store, self._workers)
+            if clock.monotonic_s() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
+                rules_due_s = clock.monotonic_s() + _RULES_S
                 LockedRetainer(KeepRules(self._environment.settings.retention)).apply(store)
             self._notify_watchdog()
 
@@ -259,15 +269,15 @@ class Agent:
             notify.send(f"WATCHDOG=1\nSTATUS={visible(status)}")  # a name must not make a line of its own
 
     def _end_workers(self) -> None:
-        """Stop all streams, and wait until everything seen is committed."""
+        """Stop all streams, and wait until everything seen is committed. One that is just being opened has seen nothing."""
         for worker in self._workers:
             worker.stop()
         deadline = time.monotonic() + _STOP_S
         for worker in self._workers:
-            if worker.ident is not None:
-                worker.join(max(0.0, deadline - time.monotonic()))
-            if worker.is_alive():
-                self._report(f"{worker.label}: did not end within {_STOP_S:.0f} s; its last second is lost")
+            while worker.sees and time.monotonic() < deadline:
+                worker.join(_JOIN_S)
+            if worker.sees:
+                self._report(f"did not end within {_STOP_S:.0f} s; its last second is lost", level="warning", stream=worker.label)
 
 
 def _label(spec: RunSource) -> str:

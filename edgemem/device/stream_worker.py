@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol
 
-from edgemem.clock import now_us
+from edgemem import clock
+from edgemem.device.log import Level, Report
 from edgemem.errors import EdgememError, SourceError
 from edgemem.events import Health, StreamStatus
 from edgemem.extend.feed import Feed
@@ -40,7 +40,7 @@ class SourceSetup(Protocol):
 class StreamWorker(threading.Thread):
     """Sees one source until `stop`, or a recording once to its end. `failed` is the error that ended it, such as a full disk."""
 
-    def __init__(self, label: str, setup: SourceSetup, store: Store, feed: Feed, report: Callable[[str], None]) -> None:
+    def __init__(self, label: str, setup: SourceSetup, store: Store, feed: Feed, report: Report) -> None:
         super().__init__(name=f"edgemem-see-{label}", daemon=True)
         self.label = label
         """Name of the stream, after the source was opened."""
@@ -51,6 +51,8 @@ class StreamWorker(threading.Thread):
         self._report = report
         self._stopped = threading.Event()
         self._suspended = False
+        self._refused = ""
+        """Why nothing of this stream may be seen now."""
         self._attempt = threading.Lock()
         """Held while it sees."""
         self._recording = ""
@@ -62,14 +64,14 @@ class StreamWorker(threading.Thread):
         """Why the source could not be opened."""
         self._reported_blind = ""
         self._frames = 0
-        self._progress_s = time.monotonic()
+        self._progress_s = clock.monotonic_s()
 
     def run(self) -> None:
         with contextlib.suppress(OSError):  # threads that are started later inherit it, including those of models
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _NICENESS)
         wait_s = _FIRST_WAIT_S
         while not self._stopped.is_set():
-            if self._suspended:
+            if self._suspended or self._refused:
                 self._stopped.wait(_SUSPENDED_S)
                 continue
             before = self._frames
@@ -79,7 +81,7 @@ class StreamWorker(threading.Thread):
             if outcome == "suspended":
                 continue
             wait_s = _FIRST_WAIT_S if self._frames > before else wait_s
-            self._stopped.wait(wait_s)
+            clock.wait(self._stopped, wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def stop(self) -> None:
@@ -104,14 +106,23 @@ class StreamWorker(threading.Thread):
             finally:
                 self._attempt.release()
         finally:
-            self._progress_s = time.monotonic()
+            self._progress_s = clock.monotonic_s()
             self._suspended = False
+
+    def refuse(self, why: str) -> None:
+        """From now on nothing is seen, for this reason; "" = it may see again. Called while it is suspended."""
+        self._refused = why
 
     @property
     def blind(self) -> str:
         """Why nothing is seen, or ""."""
         source = self._source
-        return self._closed_why or (source.blind if source is not None and source.live else "")
+        return self._refused or self._closed_why or (source.blind if source is not None and source.live else "")
+
+    @property
+    def sees(self) -> bool:
+        """Whether it has something that is not committed yet; while a source is opened it has not."""
+        return self.is_alive() and self._pipeline is not None
 
     @property
     def busy(self) -> bool:
@@ -128,7 +139,7 @@ class StreamWorker(threading.Thread):
     def responsive(self, within_s: float) -> bool:
         """False if it saw no frame within this time and has no reason for that: it hangs."""
         idle = bool(self.blind) or self._state != "seeing" or self._suspended
-        return idle or time.monotonic() - self._progress_s < within_s
+        return idle or clock.monotonic_s() - self._progress_s < within_s
 
     def report_changes(self) -> None:
         """Report once when it stops seeing, with the reason, and once when it sees again."""
@@ -136,8 +147,9 @@ class StreamWorker(threading.Thread):
         if self._state == "starting" and not self._closed_why:
             return
         if bool(blind) != bool(self._reported_blind):
-            self._report(f"{self.label}: blind: {blind}" if blind else f"{self.label}: sees again")
-            self._feed.publish(Health(kind="stream", name=self.label, well=not blind, t_us=now_us(), why=blind))
+            level: Level = "warning" if blind else "notice"
+            self._report(f"blind: {blind}" if blind else "sees again", level=level, stream=self.label)
+            self._feed.publish(Health(kind="stream", name=self.label, well=not blind, t_us=clock.now_us(), why=blind))
         self._reported_blind = blind
 
     def _try(self) -> str:
@@ -169,11 +181,11 @@ class StreamWorker(threading.Thread):
             done = self._done_with(source)
             if done:
                 self._closed_why = ""
-                self._report(f"{self.label}: {done}")
+                self._report(done, stream=self.label)
                 return True
             pipeline, notes = self._setup.pipeline(source, self._store)
             for note in notes:
-                self._report(f"{self.label}: {note}")
+                self._report(note, level="notice", stream=self.label)
             self._source, self._pipeline = source, pipeline
             if self._stopped.is_set() or self._suspended:
                 return self._stopped.is_set()
@@ -195,15 +207,16 @@ class StreamWorker(threading.Thread):
 
     def _progress(self, _done_us: int, _total_us: int | None) -> None:
         self._frames += 1
-        self._progress_s = time.monotonic()
+        self._progress_s = clock.monotonic_s()
         self._closed_why, self._state = "", "seeing"
 
     def _report_run(self, report: IngestReport, *, suspended: bool) -> None:
         dropped = "".join(f", {reason} {count}" for reason, count in sorted(report.dropped.items()))
         self._report(
-            f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept{dropped and '; dropped' + dropped[1:]}"
-            f" in {report.seconds_spent:.0f} s"
+            f"{report.frames_seen} frames seen, {report.moments_kept} kept{dropped and '; dropped' + dropped[1:]}"
+            f" in {report.seconds_spent:.0f} s",
+            stream=report.stream,
         )
         for note in report.notes:
             if not (suspended and note in {INTERRUPTED, STOPPED}):
-                self._report(f"{report.stream}: {note}")
+                self._report(note, level="notice", stream=report.stream)

@@ -10,6 +10,8 @@ from edgemem.isolation import call_isolated
 from edgemem.records import Frame
 from edgemem.see.sources.base import Source
 
+_END_S = 1.0
+"""How long a source may take to end after it was closed. A camera that hangs is left alone: it has nothing that was seen."""
 _AHEAD = 2
 """Frames that a recorded source decodes ahead, so that decoding and inference overlap."""
 
@@ -40,7 +42,7 @@ class FrameSlot:
                 yield frame
         finally:
             self.stop()
-            self._thread.join(timeout=5.0)
+            self._thread.join(timeout=_END_S)
         if self._error is not None:
             raise self._error
 
