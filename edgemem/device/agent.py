@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from edgemem.device import notify
 from edgemem.device.handle import Handle
 from edgemem.device.idle import IdleRunner
 from edgemem.device.log import Report
+from edgemem.device.peripherals import Peripherals
 from edgemem.device.reload import Reloads, on_hangup
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
@@ -70,12 +72,15 @@ _RULES_S = 3600.0
 class _SourceSetup:
     """Opens one configured source and builds its pipeline, again for every attempt."""
 
-    def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed) -> None:
-        self._spec, self._memory, self._environment, self._feed = spec, memory, environment, feed
+    def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed, peripherals: Peripherals) -> None:
+        self._spec, self._memory, self._environment, self._feed, self._peripherals = spec, memory, environment, feed, peripherals
         self._recipe = environment.recipe(spec.recipe)
 
     def source(self) -> Source:
         """Raises SourceError if it does not exist (yet)."""
+        return self._peripherals.camera(self._open, self._recipe.rate_fps)
+
+    def _open(self) -> Source:
         spec, recipe, plugins = self._spec, self._recipe, self._environment.plugins
         return open_source(spec.source, plugins=plugins, rate_fps=recipe.rate_fps, stream=spec.stream, settings=recipe.source)
 
@@ -113,7 +118,8 @@ class Agent:
     `report` is called with messages for a person. Between frames and questions the agent does work that writers postponed.
     """
 
-    def __init__(self, environment: Environment, report: Report) -> None:
+    def __init__(self, environment: Environment, report: Report, peripherals: Peripherals | None = None) -> None:
+        """`peripherals`: cameras and disk; None = those of this machine."""
         run = environment.settings.run
         if not run.memory:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
@@ -125,8 +131,11 @@ class Agent:
         self._environment = environment
         self._report = report
         self._feed = Feed()
-        self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed) for spec in run.sources}
+        self._peripherals = peripherals or Peripherals()
+        self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed, self._peripherals) for spec in run.sources}
         self._stop = threading.Event()
+        self.running = True
+        """Whether `run` has not ended."""
         self._reloads = Reloads(environment, self._memory, report, _STOP_S)
         self._workers: list[StreamWorker] = []
         self._store: SharedStore | None = None
@@ -139,6 +148,12 @@ class Agent:
     def run(self) -> None:
         """Run until stopped. Raises MemoryDirError if the memory cannot be written (any more), and UsageError."""
         bound_heap()
+        try:
+            self._run()
+        finally:
+            self.running = False
+
+    def _run(self) -> None:
         hangup = self._stop.set if sys.stderr.isatty() else self._reloads.request  # where its terminal is closed, it ends
         with stop_on_signals(self._stop.set), on_hangup(hangup), ExitStack() as stack:
             if not self._wait_while_paused():
@@ -165,8 +180,7 @@ class Agent:
     def _open_store(self, stack: ExitStack) -> SharedStore:
         settings = self._environment.settings
         end_forgetting(self._memory, self._report)
-        store = SharedStore.open(self._memory, budget_bytes=parse_bytes(settings.budget.disk), durability=settings.store.durability)
-        assert isinstance(store, SharedStore)
+        store = self._peripherals.store(self._memory, parse_bytes(settings.budget.disk), settings.store.durability)
         self._store = stack.enter_context(store)
         stack.callback(save_stats, self._environment.home, self._environment.plugins)
         return store
@@ -213,6 +227,19 @@ class Agent:
                 rules_due_s = clock.monotonic_s() + _RULES_S
                 LockedRetainer(KeepRules(self._environment.settings.retention)).apply(store)
             self._notify_watchdog()
+
+    def stop(self) -> None:
+        """End `run`, from any thread."""
+        self._stop.set()
+
+    @property
+    def stream_threads(self) -> set[int]:
+        """The threads that see: `at_rest` says whether they work."""
+        return {worker.ident for worker in self._workers if worker.ident is not None}
+
+    def at_rest(self, waiting: Collection[int]) -> bool:
+        """Whether no stream has anything to do before time goes on. `waiting`: the threads that wait for that."""
+        return all(worker.at_rest(waiting) for worker in self._workers)
 
     def streams(self) -> tuple[StreamStatus, ...]:
         """Status of each stream."""
@@ -274,9 +301,9 @@ class Agent:
             worker.stop()
         deadline = time.monotonic() + _STOP_S
         for worker in self._workers:
-            while worker.sees and time.monotonic() < deadline:
+            while worker.to_await and time.monotonic() < deadline:
                 worker.join(_JOIN_S)
-            if worker.sees:
+            if worker.to_await:
                 self._report(f"did not end within {_STOP_S:.0f} s; its last second is lost", level="warning", stream=worker.label)
 
 

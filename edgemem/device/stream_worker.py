@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol
 
@@ -51,6 +51,7 @@ class StreamWorker(threading.Thread):
         self._report = report
         self._stopped = threading.Event()
         self._suspended = False
+        self._opening = False
         self._refused = ""
         """Why nothing of this stream may be seen now."""
         self._attempt = threading.Lock()
@@ -119,10 +120,16 @@ class StreamWorker(threading.Thread):
         source = self._source
         return self._refused or self._closed_why or (source.blind if source is not None and source.live else "")
 
+    def at_rest(self, waiting: Collection[int]) -> bool:
+        """Whether it has nothing to do before time goes on. `waiting`: the threads that wait for that."""
+        pipeline = self._pipeline
+        held = self._suspended or bool(self._refused)
+        return not self.is_alive() or self.ident in waiting or held or (pipeline is not None and not pipeline.busy)
+
     @property
-    def sees(self) -> bool:
-        """Whether it has something that is not committed yet; while a source is opened it has not."""
-        return self.is_alive() and self._pipeline is not None
+    def to_await(self) -> bool:
+        """Whether a stop must wait for it. While a source is opened, which may take long, it has nothing that was seen."""
+        return self.is_alive() and not self._opening
 
     @property
     def busy(self) -> bool:
@@ -175,9 +182,11 @@ class StreamWorker(threading.Thread):
 
     def _see(self) -> bool:
         """One attempt; True if there is nothing more to see."""
-        source = self._setup.source()
+        source = self._open()
         self.label = source.name
         try:
+            if self._stopped.is_set():
+                return True
             done = self._done_with(source)
             if done:
                 self._closed_why = ""
@@ -198,6 +207,13 @@ class StreamWorker(threading.Thread):
         finally:
             self._source = self._pipeline = None
             source.close()
+
+    def _open(self) -> Source:
+        self._opening = True
+        try:
+            return self._setup.source()
+        finally:
+            self._opening = False
 
     def _done_with(self, source: Source) -> str:
         """Why a recording need not be seen (any more), or ""."""
