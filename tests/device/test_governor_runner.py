@@ -70,7 +70,7 @@ def applied() -> Applied:
 def test_a_decision_is_said_published_and_applied_once(board: Script, applied: Applied) -> None:
     feed, said = Feed(), list[str]()
     events = feed.subscribe(Health)
-    runner = GovernorRunner(board, Settings(), applied, feed, said.append)
+    runner = GovernorRunner(board, Settings(), applied, feed, lambda text, **_: said.append(text))
     assert runner.tick(0.0) is None
     assert (applied.steps, said, runner.postpones) == ([], [], False)
     board.temp_c = 92.0
@@ -104,7 +104,7 @@ def test_what_could_not_be_applied_is_tried_at_the_next_reading(board: Script, a
 
 def test_a_lost_reading_is_said_once_and_again_after_it_was_back(board: Script, applied: Applied) -> None:
     said = list[str]()
-    runner = GovernorRunner(board, Settings(), applied, Feed(), said.append)
+    runner = GovernorRunner(board, Settings(), applied, Feed(), lambda text, **_: said.append(text))
     for t_s, temp_c in enumerate([92.0, None, None, 92.0, None]):
         board.temp_c = temp_c
         runner.tick(float(t_s))
@@ -115,7 +115,7 @@ def test_a_lost_reading_is_said_once_and_again_after_it_was_back(board: Script, 
 def test_the_thread_goes_on_after_failures_and_says_each_once(board: Script, applied: Applied) -> None:
     said = list[str]()
     settings = Settings(governor=GovernorSettings(check_s=0.01))
-    runner = GovernorRunner(board, settings, applied, Feed(), said.append)
+    runner = GovernorRunner(board, settings, applied, Feed(), lambda text, **_: said.append(text))
     board.broken = True
     runner.start()
     wait_until(lambda: board.reads > 5)
@@ -127,7 +127,7 @@ def test_the_thread_goes_on_after_failures_and_says_each_once(board: Script, app
     runner.stop(5.0)
     assert not runner.is_alive()
     assert said[2] == said[0]
-    GovernorRunner(board, settings, applied, Feed(), said.append).stop(5.0)  # was never started
+    GovernorRunner(board, settings, applied, Feed(), lambda text, **_: said.append(text)).stop(5.0)  # was never started
 
 
 # What it does to the streams
