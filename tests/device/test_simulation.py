@@ -151,7 +151,7 @@ def test_a_hot_board_sees_less_until_it_is_cool_again(sim: Callable[..., Simulat
     assert 60 < steps[0][0] < 180
     assert "soc" in steps[0][1]
     assert steps[-1][1].startswith("governor: more work: all work")
-    assert 661 < steps[-1][0]
+    assert steps[-1][0] > 661
     seen = seconds_of(tmp_path)
     warm = [second for second in seen if 300 <= second < 660]
     cool = [second for second in seen if 1240 <= second < 1600]
