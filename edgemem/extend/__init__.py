@@ -6,6 +6,7 @@ Names are imported when they are first used, so that `edgemem --help` does not l
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from edgemem import files
 from edgemem.extend.hookspecs import Component, NoSettings, SettingsTable, hookimpl
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
         decode_action,
         describe_moment,
     )
-    from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
+    from edgemem.errors import ChatError, EdgememError, EngineError, RuntimeUnavailable, SourceError, UsageError
     from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, QuestionStep, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
     from edgemem.extend.feed import Feed, Subscription
@@ -39,12 +40,12 @@ if TYPE_CHECKING:
     from edgemem.extend.services import AgentHandle, Service
     from edgemem.extend.transports import Delivery, OutboxBatch, Transport
     from edgemem.hear.listen import Heard, SpeechRecogniser, Word
-    from edgemem.infer.card import EngineCard
+    from edgemem.infer.card import EngineCard, Model, SizeRange, Tensor
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
     from edgemem.infer.engines import DecoderParts, Engines
-    from edgemem.infer.fetch import Converter
-    from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
-    from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext
+    from edgemem.infer.fetch import Converter, Progress, sha256_of
+    from edgemem.infer.roles import Engine, Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
+    from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext, Signature, TensorInfo
     from edgemem.records import (
         SOUND_RATE_HZ,
         US,
@@ -115,7 +116,7 @@ _HOMES = {
         "Action", "Count", "Found", "Inspect", "Read", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action",
         "describe_moment",
     ),
-    "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "SourceError", "UsageError"),
+    "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "RuntimeUnavailable", "SourceError", "UsageError"),
     "edgemem.events": (
         "EntityNamed", "Event", "Health", "QuestionAnswered", "QuestionStep", "SegmentStored", "StreamStatus", "UtteranceHeard"
     ),
@@ -125,12 +126,14 @@ _HOMES = {
     "edgemem.extend.services": ("AgentHandle", "Service"),
     "edgemem.extend.transports": ("Delivery", "OutboxBatch", "Transport"),
     "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
-    "edgemem.infer.card": ("EngineCard",),
+    "edgemem.infer.card": ("EngineCard", "Model", "SizeRange", "Tensor"),
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
     "edgemem.infer.engines": ("DecoderParts", "Engines"),
-    "edgemem.infer.fetch": ("Converter",),
-    "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "ImageAnalysis", "Space", "TextEmbedder"),
-    "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
+    "edgemem.infer.fetch": ("Converter", "Progress", "sha256_of"),
+    "edgemem.infer.roles": (
+        "Engine", "Face", "FaceDetector", "FaceEmbedder", "ImageAnalysis", "JointEmbedder", "Reader", "Space", "TextEmbedder"
+    ),
+    "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext", "Signature", "TensorInfo"),
     "edgemem.records": (
         "SOUND_RATE_HZ", "US", "Answer", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation",
         "Origin", "Question", "Quote", "Record", "Relation", "Segment", "Sound", "Utterance", "Vector", "least_trusted",
@@ -190,6 +193,7 @@ __all__ = [
     "Document",
     "EdgememError",
     "EndRelation",
+    "Engine",
     "EngineCard",
     "EngineError",
     "Engines",
@@ -218,6 +222,7 @@ __all__ = [
     "Mark",
     "Matrix",
     "Mentioned",
+    "Model",
     "Models",
     "Moment",
     "MomentEvicted",
@@ -237,6 +242,7 @@ __all__ = [
     "Planner",
     "PluginContext",
     "Postpone",
+    "Progress",
     "Prompt",
     "Query",
     "Question",
@@ -258,6 +264,7 @@ __all__ = [
     "Retriever",
     "Runtime",
     "RuntimeContext",
+    "RuntimeUnavailable",
     "Same",
     "Search",
     "Secret",
@@ -271,6 +278,8 @@ __all__ = [
     "Session",
     "SessionLog",
     "SettingsTable",
+    "Signature",
+    "SizeRange",
     "Sound",
     "Source",
     "SourceContext",
@@ -284,6 +293,8 @@ __all__ = [
     "StreamEnded",
     "StreamStatus",
     "Subscription",
+    "Tensor",
+    "TensorInfo",
     "TextEmbedder",
     "Thinking",
     "Thought",
@@ -305,12 +316,14 @@ __all__ = [
     "action_schema",
     "decode_action",
     "describe_moment",
+    "files",
     "hookimpl",
     "least_trusted",
     "open_view",
     "print_json",
     "print_line",
     "reveal",
+    "sha256_of",
     "sure_names",
 ]
 """Literal, so that type checkers see what is public; a test holds it equal to `_HOMES`."""

@@ -81,6 +81,16 @@ class RuntimeOrder:
             raise EngineError(next(iter(passed.values())))
         raise EngineError(f"{card.name}: no runtime can load it: {'; '.join(f'{name}: {why}' for name, why in passed.items())}")
 
+    def load_on(self, name: str, card: EngineCard, model: str, path: Path) -> Engine:
+        """Load a model with this runtime and no other, in the order or not. Raises EngineError if it cannot.
+
+        It is meant for comparing runtimes, so `served` and `notes` do not show it.
+        """
+        runtime = self._runtime(name)
+        if card.format not in runtime.formats:
+            raise EngineError(f'{name} does not load models of the format "{card.format}"')
+        return runtime.load(card, model, path)
+
     def build(self, card: EngineCard, files: Mapping[str, Path], progress: Progress) -> list[BuildResult]:
         """Let every runtime of the order that supports the card's models build what it needs. A failure is in the result, not raised."""
         return [

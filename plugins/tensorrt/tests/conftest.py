@@ -1,0 +1,34 @@
+"""The real Python bindings of TensorRT over libraries that return null pointers, and small stand-ins for a GPU.
+
+Nothing here tests inference: no test in this folder runs a model, and none could without a GPU.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def load_tool():
+    """`tools/tensorrt_types.py`, which fetches the bindings."""
+    spec = importlib.util.spec_from_file_location("tensorrt_types", ROOT / "tools" / "tensorrt_types.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+tool = load_tool()
+
+
+@pytest.fixture(params=tool.VERSIONS, ids=[one.version for one in tool.VERSIONS])
+def bindings(request):
+    """Each version of the bindings in turn; skipped with the reason where they cannot be had."""
+    try:
+        tool.environment(request.param, tool.default_folder())
+    except tool.UnavailableError as reason:
+        pytest.skip(f"TensorRT {request.param.version}: {reason}")
+    return request.param
