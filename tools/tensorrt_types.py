@@ -79,6 +79,17 @@ def prepare(bindings: Bindings, folder: Path) -> Path:
     return packages
 
 
+def cuda_bindings(version: str, folder: Path) -> Path:
+    """The library `cuda-bindings` of a version such as "12.9", as a folder for PYTHONPATH, fetched once. Raises UnavailableError."""
+    packages = folder / f"cuda-{version}"
+    if not packages.is_dir():
+        part = packages.with_suffix(".part")
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(part)]
+        _run([*command, f"cuda-bindings=={version}.*"], f"fetch cuda-bindings {version}")
+        part.rename(packages)
+    return packages
+
+
 def null_libraries(major: int, folder: Path) -> Path:
     """A folder for LD_LIBRARY_PATH with libraries whose functions return null pointers. Raises UnavailableError without a C compiler."""
     libraries = folder / f"libraries-{major}"

@@ -77,10 +77,6 @@ class DeviceMemory(Protocol):
         """Free a buffer. Its `host` array must not be used afterwards."""
         ...
 
-    def close(self) -> None:
-        """Free the stream. All buffers must be free already."""
-        ...
-
 
 def open_memory(library: str, device: int) -> DeviceMemory:
     """The adapter `cuda` or `pycuda`; `auto`: the first of them that can be imported.

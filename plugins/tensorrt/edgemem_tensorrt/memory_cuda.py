@@ -70,10 +70,6 @@ class CudaMemory:
             _result("cudaFree", cudart.cudaFree(buffer.device))
         _result("cudaFreeHost", cudart.cudaFreeHost(buffer.owners[0]))
 
-    def close(self) -> None:
-        """See `memory.DeviceMemory`."""
-        _result("cudaStreamDestroy", cudart.cudaStreamDestroy(self.stream))
-
 
 def _describe(device: int) -> Gpu:
     properties = _result("cudaGetDeviceProperties", cudart.cudaGetDeviceProperties(device))

@@ -79,10 +79,6 @@ class PycudaMemory:
             owner.free()  # type: ignore[attr-defined]
         buffer.host.base.free()  # type: ignore[union-attr]
 
-    def close(self) -> None:
-        """See `memory.DeviceMemory`."""
-        del self._stream
-
 
 def _describe(device: cuda.Device) -> Gpu:
     return Gpu(

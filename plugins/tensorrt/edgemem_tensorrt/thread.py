@@ -1,4 +1,7 @@
-"""The one thread that owns a GPU: CUDA contexts, TensorRT's execution contexts and buffers are touched by no other."""
+"""The one thread that owns a GPU: CUDA contexts, TensorRT's execution contexts and buffers are touched by no other.
+
+It lasts as long as the runtime, which lasts as long as the process; the driver frees the stream with the process.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,3 @@ class DeviceThread:
     def _inside(self, function: Callable[[], T]) -> T:
         with self.memory.active():
             return function()
-
-    def close(self) -> None:
-        """Free the memory's stream and end the thread. Twice does nothing."""
-        if not self._pool._shutdown:  # noqa: SLF001 - the executor does not say otherwise whether it was ended
-            self.call(self.memory.close)
-            self._pool.shutdown()

@@ -5,23 +5,13 @@ Nothing here tests inference: no test in this folder runs a model, and none coul
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from edgemem.extend.testing import load_file
 
-
-def load_tool():
-    """`tools/tensorrt_types.py`, which fetches the bindings."""
-    spec = importlib.util.spec_from_file_location("tensorrt_types", ROOT / "tools" / "tensorrt_types.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tool = load_tool()
+tool = load_file(Path(__file__).resolve().parents[3] / "tools" / "tensorrt_types.py")
 
 
 @pytest.fixture(params=tool.VERSIONS, ids=[one.version for one in tool.VERSIONS])
