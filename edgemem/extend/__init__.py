@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
     from edgemem.infer.engines import DecoderParts, Engines
     from edgemem.infer.fetch import Converter, Progress, sha256_of
+    from edgemem.infer.onnx_file import onnx_metadata
     from edgemem.infer.roles import Engine, Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
     from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext, Signature, TensorInfo
     from edgemem.records import (
@@ -130,6 +131,7 @@ _HOMES = {
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
     "edgemem.infer.engines": ("DecoderParts", "Engines"),
     "edgemem.infer.fetch": ("Converter", "Progress", "sha256_of"),
+    "edgemem.infer.onnx_file": ("onnx_metadata",),
     "edgemem.infer.roles": (
         "Engine", "Face", "FaceDetector", "FaceEmbedder", "ImageAnalysis", "JointEmbedder", "Reader", "Space", "TextEmbedder"
     ),
@@ -319,6 +321,7 @@ __all__ = [
     "files",
     "hookimpl",
     "least_trusted",
+    "onnx_metadata",
     "open_view",
     "print_json",
     "print_line",

@@ -11,13 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgemem.extend import Engine, EngineCard, EngineError, Model, Progress, SizeRange, files, sha256_of
+from edgemem.extend import Engine, EngineCard, EngineError, Model, Progress, SizeRange, files, onnx_metadata, sha256_of
 from edgemem_tensorrt import TensorRTSettings
 from edgemem_tensorrt.board import l4t_release
 from edgemem_tensorrt.builder import run_build
 from edgemem_tensorrt.library import cannot_start, import_tensorrt
 from edgemem_tensorrt.memory import Gpu, open_memory
-from edgemem_tensorrt.onnx_file import metadata
 from edgemem_tensorrt.plan import PlanKey, PlanStore, settings_text, shapes_text
 from edgemem_tensorrt.request import BuildRequest
 from edgemem_tensorrt.thread import DeviceThread
@@ -92,7 +91,7 @@ class TensorRTRuntime:
             return Session(plan, runtime, logger, self._thread.memory, mapped=self._mapped)
 
         name = f"{card.name}.{model}" if len(card.models) > 1 else card.name
-        return TensorRTEngine(name, card.models[model], self._thread.call(start), self._thread, metadata(path))
+        return TensorRTEngine(name, card.models[model], self._thread.call(start), self._thread, onnx_metadata(path))
 
     @property
     def _gpu(self) -> Gpu:

@@ -1,4 +1,4 @@
-"""The texts in an ONNX file, which a plan does not keep; read without the library `onnx`, which boards do not have."""
+"""The texts in an ONNX file, for runtimes that do not keep them; read without the library `onnx`, which boards do not have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from edgemem.extend import EngineError
+from edgemem.errors import EngineError
 
 _METADATA = 14
 """Field `metadata_props` of `ModelProto` (onnx.proto): a message with the fields key = 1 and value = 2."""
@@ -14,7 +14,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 """Wire types of protocol buffers (protobuf.dev, "Encoding")."""
 
 
-def metadata(path: Path) -> dict[str, str]:
+def onnx_metadata(path: Path) -> dict[str, str]:
     """The model's own texts, such as an alphabet. Raises EngineError if the file is no ONNX file."""
     try:
         with path.open("rb") as file:
