@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Literal
 
@@ -18,6 +19,8 @@ class OpenVinoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _runtime(settings: OpenVinoSettings, context: RuntimeContext) -> Runtime:
+    # `import openvino` reports itself to its makers through this package, and does without it where it is not installed.
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     try:
         from edgemem_openvino.runtime import OpenVinoRuntime
     except ImportError as error:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import onnx
 import pytest
@@ -28,9 +32,23 @@ def test_it_says_what_it_runs_on(runtime):
     assert runtime.describe().endswith(", 2 threads")
 
 
-def test_without_the_library_it_says_what_to_install(tmp_path, monkeypatch):
-    import sys
+def test_nothing_is_reported_to_anybody(tmp_path):
+    """`openvino` imports its telemetry at once; here it must not be loaded at all."""
+    pytest.importorskip("openvino", exc_type=ImportError)
+    script = """
+import sys
+from pathlib import Path
+from edgemem_openvino import OpenVinoSettings, register_runtimes
+from edgemem.extend import RuntimeContext
+register_runtimes()[0].factory(OpenVinoSettings(), RuntimeContext(Path(sys.argv[1]), 1))
+print([name for name, module in sys.modules.items() if name.startswith("openvino_telemetry") and module is not None])
+"""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], env=env, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "[]"
 
+
+def test_without_the_library_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "edgemem_openvino.runtime", raising=False)
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(EngineError, match=r"OpenVINO cannot be imported: .*; run: pip install edgemem-openvino"):
