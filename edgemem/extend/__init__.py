@@ -6,7 +6,6 @@ Names are imported when they are first used, so that `edgemem --help` does not l
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from edgemem import files
 from edgemem.extend.hookspecs import Component, NoSettings, SettingsTable, hookimpl
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from edgemem.extend.output import print_json, print_line
     from edgemem.extend.services import AgentHandle, Service
     from edgemem.extend.transports import Delivery, OutboxBatch, Transport
+    from edgemem.files import change_or_create, make_directory, read_file, write_file
     from edgemem.hear.listen import Heard, SpeechRecogniser, Word
     from edgemem.infer.card import EngineCard, Model, SizeRange, Tensor
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
@@ -126,6 +126,7 @@ _HOMES = {
     "edgemem.extend.output": ("print_json", "print_line"),
     "edgemem.extend.services": ("AgentHandle", "Service"),
     "edgemem.extend.transports": ("Delivery", "OutboxBatch", "Transport"),
+    "edgemem.files": ("change_or_create", "make_directory", "read_file", "write_file"),
     "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
     "edgemem.infer.card": ("EngineCard", "Model", "SizeRange", "Tensor"),
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
@@ -316,18 +317,21 @@ __all__ = [
     "Word",
     "Writer",
     "action_schema",
+    "change_or_create",
     "decode_action",
     "describe_moment",
-    "files",
     "hookimpl",
     "least_trusted",
+    "make_directory",
     "onnx_metadata",
     "open_view",
     "print_json",
     "print_line",
+    "read_file",
     "reveal",
     "sha256_of",
     "sure_names",
+    "write_file",
 ]
 """Literal, so that type checkers see what is public; a test holds it equal to `_HOMES`."""
 

@@ -49,7 +49,7 @@ def test_every_public_name_can_be_imported():
     from edgemem import extend
 
     assert all(getattr(extend, name) is not None for name in extend.__all__)
-    assert set(extend.__all__) == {"Component", "NoSettings", "SettingsTable", "files", "hookimpl", *extend._HOME_OF}
+    assert set(extend.__all__) == {"Component", "NoSettings", "SettingsTable", "hookimpl", *extend._HOME_OF}
     with pytest.raises(AttributeError):
         _ = extend.Selektor
 

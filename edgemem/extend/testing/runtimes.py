@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
+from edgemem import files
 from edgemem.errors import EngineError
 from edgemem.infer.card import EngineCard, Model, SizeRange, Tensor, WeightSource
 from edgemem.infer.fetch import silent
@@ -47,8 +49,8 @@ def contract_card() -> EngineCard:
         ranges={"n": SizeRange(1, 2, MOST), "t": SizeRange(1, 4, LONGEST)},
     )
     source = WeightSource(kind="file", path=str(MODEL_FILE), members={"model": ""})
-    files = {"model": MODEL_FILE.name}
-    return EngineCard(name="contract", role="test", decoder="none", source=[source], files=files, models={"model": model})
+    made = {"model": MODEL_FILE.name}
+    return EngineCard(name="contract", role="test", decoder="none", source=[source], files=made, models={"model": model})
 
 
 def inputs(n: int, t: int, seed: int = 0) -> Arrays:
@@ -238,11 +240,9 @@ def refuses_a_card_that_does_not_fit(runtime: Runtime) -> None:
 
 def refuses_what_is_no_model(runtime: Runtime) -> None:
     """A damaged file is refused in one line, by `build` or by `load`."""
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory() as folder:
         path = Path(folder) / "no-model.onnx"
-        path.write_bytes(b"no model at all")
+        files.write_file(path, b"no model at all")
         card = contract_card()
 
         def load() -> None:

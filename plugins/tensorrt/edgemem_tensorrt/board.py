@@ -9,7 +9,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from edgemem.extend import files
+from edgemem.extend import make_directory, write_file
 
 _RELEASE = re.compile(r"R(\d+)\s*\(release\),\s*REVISION:\s*([\d.]+)")
 _SECRET_BYTES = 32
@@ -55,7 +55,6 @@ class Seal:
     def _secret(self) -> bytes:
         with suppress(FileNotFoundError):
             return self._path.read_bytes()
-        files.make_directory(self._path.parent)
-        with suppress(FileExistsError), files.create(self._path) as file:
-            file.write(secrets.token_bytes(_SECRET_BYTES))
+        make_directory(self._path.parent)
+        write_file(self._path, secrets.token_bytes(_SECRET_BYTES))
         return self._path.read_bytes()

@@ -16,7 +16,7 @@ from typing import SupportsInt
 import msgspec
 import tensorrt as trt
 
-from edgemem.extend import EngineError, files
+from edgemem.extend import EngineError, write_file
 from edgemem_tensorrt.library import cannot_start
 from edgemem_tensorrt.logger import Logger
 from edgemem_tensorrt.request import BuildLine, BuildRequest
@@ -74,8 +74,8 @@ def build(request: BuildRequest, tell: Tell) -> None:
     plan = builder.build_serialized_network(network, config)
     if plan is None:
         raise EngineError(f"TensorRT {trt.__version__} cannot build it: {logger.reason()}")
-    files.write(Path(request.plan), memoryview(plan))
-    files.write(cache, memoryview(config.get_timing_cache().serialize()))
+    write_file(Path(request.plan), memoryview(plan))
+    write_file(cache, memoryview(config.get_timing_cache().serialize()))
 
 
 def _parse(request: BuildRequest, network: trt.INetworkDefinition, logger: Logger) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from edgemem.extend import EngineError, Progress, files
+from edgemem.extend import EngineError, Progress, change_or_create, make_directory
 from edgemem_tensorrt.request import BuildLine, BuildRequest
 
 COMMAND = (sys.executable, "-m", "edgemem_tensorrt.build")
@@ -82,8 +82,8 @@ def _how_it_ended(code: int, errors: int) -> str:
 @contextmanager
 def _alone(lock: Path, name: str, progress: Progress) -> Iterator[None]:
     """Hold the lock of builds; it is released with its descriptor, also when the process dies."""
-    files.make_directory(lock.parent)
-    descriptor = files.change_or_create(lock)
+    make_directory(lock.parent)
+    descriptor = change_or_create(lock)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from edgemem.extend import EngineError, Model, files
+from edgemem.extend import EngineError, Model, make_directory, write_file
 from edgemem_tensorrt import TensorRTSettings
 from edgemem_tensorrt.board import Seal
 
@@ -114,10 +114,10 @@ class PlanStore:
         """Store a plan that was just built here, in place of an older one."""
         manifest = Manifest(key, hashlib.sha256(plan).hexdigest(), len(plan), built_s)
         place = self.place(card, model)
-        files.make_directory(place.parent)
-        files.write(place, plan)
+        make_directory(place.parent)
+        write_file(place, plan)
         sealed = Sealed(manifest, self._seal.mark(_canonical(manifest)))
-        files.write(place.with_suffix(".json"), msgspec.json.encode(sealed))
+        write_file(place.with_suffix(".json"), msgspec.json.encode(sealed))
 
     def _manifest(self, card: str, model: str, key: PlanKey) -> Manifest | str:
         """The manifest of a usable plan, else why there is none."""

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgemem.extend import Engine, EngineCard, EngineError, Model, Progress, SizeRange, files, onnx_metadata, sha256_of
+from edgemem.extend import Engine, EngineCard, EngineError, Model, Progress, SizeRange, make_directory, onnx_metadata, sha256_of
 from edgemem_tensorrt import TensorRTSettings
 from edgemem_tensorrt.board import l4t_release
 from edgemem_tensorrt.builder import run_build
@@ -68,7 +68,7 @@ class TensorRTRuntime:
         if not self._store.problem(card.name, model, key):
             return
         name = f"{card.name}.{model}" if len(card.models) > 1 else card.name
-        files.make_directory(self._store.folder)
+        make_directory(self._store.folder)
         with tempfile.TemporaryDirectory(prefix=".build.", dir=self._store.folder) as scratch:
             plan = Path(scratch) / "plan"
             began = time.monotonic()
