@@ -67,13 +67,12 @@ class TensorRTRuntime:
         key = self._key(card.models[model], path)
         if not self._store.problem(card.name, model, key):
             return
-        name = f"{card.name}.{model}" if len(card.models) > 1 else card.name
         make_directory(self._store.folder)
         with tempfile.TemporaryDirectory(prefix=".build.", dir=self._store.folder) as scratch:
             plan = Path(scratch) / "plan"
             began = time.monotonic()
             request = self._request(card.models[model], path, plan, key)
-            self._run_build(request, name, self._store.folder / "build.lock", progress, self.settings.build_timeout_s)
+            self._run_build(request, _name(card, model), self._store.folder / "build.lock", progress, self.settings.build_timeout_s)
             self._store.write(card.name, model, key, plan.read_bytes(), time.monotonic() - began)
 
     def load(self, card: EngineCard, model: str, path: Path) -> Engine:
@@ -90,8 +89,7 @@ class TensorRTRuntime:
             runtime, logger = self._started()
             return Session(plan, runtime, logger, self._thread.memory, mapped=self._mapped)
 
-        name = f"{card.name}.{model}" if len(card.models) > 1 else card.name
-        return TensorRTEngine(name, card.models[model], self._thread.call(start), self._thread, onnx_metadata(path))
+        return TensorRTEngine(_name(card, model), card.models[model], self._thread.call(start), self._thread, onnx_metadata(path))
 
     @property
     def _gpu(self) -> Gpu:
@@ -157,6 +155,11 @@ class TensorRTRuntime:
             outputs=tuple(model.outputs),
             profiles=profiles(model),
         )
+
+
+def _name(card: EngineCard, model: str) -> str:
+    """In messages: the model is named only where the card has several."""
+    return f"{card.name}.{model}" if len(card.models) > 1 else card.name
 
 
 def profiles(model: Model) -> dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:

@@ -51,6 +51,7 @@ def test_its_steps_are_shown(tmp_path):
             "^nanodet: no such operator: Einsum$",
         ),
         ("import sys; sys.stdin.read(); raise SystemExit('Could not load library libcudart')", "code 1: Could not load library libcudart"),
+        ("import sys; sys.stdin.read(); raise SystemExit('first' + 'x' * 9000 + '\\nCUDA error 2')", "code 1: CUDA error 2$"),
         ("import sys; sys.stdin.read()", "ended with code 0: without a word"),
         ('import sys; sys.stdin.read(); print(\'{"phase": "Building"}\'); sys.exit(3)', "ended with code 3"),
         (
@@ -82,13 +83,13 @@ with open({str(tmp_path / "log")!r}, "a") as log:
 print("{{}}")
 """
     waited = []
-    threads = [threading.Thread(target=build, args=(tmp_path, script, lambda what, *_: waited.append(what))) for _ in range(3)]
+    threads = [threading.Thread(target=build, args=(tmp_path, script, lambda *step: waited.append(step))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert (tmp_path / "log").read_text().split() == ["begin", "end"] * 3
-    assert set(waited) == {"nanodet: waits for another build"}
+    assert set(waited) == {("nanodet: waits for another build", 0, 0)}
 
 
 def test_a_failed_build_leaves_the_lock_free(tmp_path):

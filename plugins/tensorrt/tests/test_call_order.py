@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
+import os
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -98,6 +101,32 @@ def test_a_plan_is_built_once_and_loaded(bench, onnx_file, calls):
         ("allocate", 96, True), ADDRESSES[1],
     ]  # fmt: skip
     assert engine.metadata == {"alphabet": "abc"}
+
+
+def test_a_build_says_how_long_it_took(bench, onnx_file, tmp_path, monkeypatch):
+    times = iter([1000.0, 1061.5])
+    monkeypatch.setattr("edgemem_tensorrt.runtime.time.monotonic", lambda: next(times))
+    bench.runtime.build(card(), "model", onnx_file, lambda *_: None)
+    assert json.loads((tmp_path / "plans/twice/model.json").read_bytes())["manifest"]["built_s"] == 61.5
+
+
+def test_of_several_models_the_messages_name_the_one(bench, onnx_file):
+    both = msgspec.structs.replace(card(), models={"model": MODEL, "second": MODEL})
+    bench.runtime.build(both, "second", onnx_file, lambda *_: None)
+    assert bench.requests[0][1] == "twice.second"
+    engine = bench.runtime.load(both, "second", onnx_file)
+    engine.close()
+    with pytest.raises(EngineError, match=r"twice\.second was closed"):
+        engine.infer({"x": np.ones((1, 4), np.float32)})
+
+
+def test_an_output_without_values_is_allowed(bench, onnx_file, monkeypatch):
+    """A size of 0 is a size; only a size that is unknown is refused."""
+    made = call_order.ICudaEngine(call_order.CALLS, outputs=[call_order.ITensor("y", shape=(-1, 0))])
+    monkeypatch.setattr(call_order.Runtime, "deserialize_cuda_engine", lambda _self, _plan: made)
+    engine = load(bench, onnx_file, msgspec.structs.replace(MODEL, outputs={"y": Tensor(shape=["n", 0])}))
+    assert engine.infer({"x": np.ones((2, 4), np.float32)})["y"].shape == (2, 0)
+    engine.close()
 
 
 def test_what_a_build_leaves_behind_is_the_plan_alone(bench, onnx_file, tmp_path):
@@ -277,6 +306,7 @@ def test_in_the_background_a_plan_is_built_while_another_runtime_serves(tmp_path
     with pytest.raises(EngineError, match=said):
         bench.runtime.load(card(), "model", onnx_file)
     for thread in [one for one in threading.enumerate() if one.name == "tensorrt-build"]:
+        assert thread.daemon, "the end of the process would wait for a build"
         thread.join(20)
     assert len(bench.requests) == 1
     bench.runtime.load(card(), "model", onnx_file).close()
@@ -331,6 +361,27 @@ def test_timings_are_kept_for_the_next_build_unless_they_are_of_another_device(t
         (tmp_path / "cache").write_bytes(before)
     build(request(tmp_path))
     assert (tmp_path / "cache").read_bytes() == after
+
+
+@pytest.mark.parametrize(("model", "code", "problem"), [("model.onnx", 0, ""), ("unknown.onnx", 1, "No importer registered")])
+def test_the_process_ends_with_its_last_line_and_a_code(tmp_path, model, code, problem):
+    script = f"""
+import sys
+from pathlib import Path
+from edgemem.extend.testing import load_file
+call_order = load_file(Path({str(Path(__file__).with_name("call_order.py"))!r}))
+sys.modules["tensorrt"] = call_order.module()
+from edgemem_tensorrt import build
+print("what a library prints is no line of the build")
+sys.exit(build.main())
+"""
+    wanted = msgspec.json.encode(request(tmp_path, onnx=str(tmp_path / model)))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-uc", script], input=wanted, env=env, capture_output=True, check=False, timeout=60)
+    assert done.returncode == code, done.stderr
+    last = msgspec.json.decode(done.stdout.splitlines()[-1], type=BuildLine)
+    assert (last.phase, problem in last.problem, bool(last.problem)) == ("", True, bool(problem))
+    assert (tmp_path / "plan").exists() is (code == 0)
 
 
 def test_what_cannot_be_read_or_built_says_why(tmp_path):

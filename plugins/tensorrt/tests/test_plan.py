@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from edgemem_tensorrt import TensorRTSettings
 from edgemem_tensorrt.board import Seal, l4t_release, serial_number
-from edgemem_tensorrt.plan import PlanKey, PlanStore, settings_text, shapes_text
+from edgemem_tensorrt.plan import Manifest, PlanKey, PlanStore, Sealed, settings_text, shapes_text
+from edgemem_tensorrt.request import BuildLine, BuildRequest
 
 from edgemem.extend import EngineError, Model, SizeRange, Tensor
 
@@ -115,6 +116,22 @@ def test_a_plan_that_was_exchanged_together_with_its_manifest_is_refused(store):
     assert store.problem("nanodet", "model", KEY) == "what is written beside its plan cannot be read"
 
 
+def test_what_is_not_known_of_a_manifest_is_refused(store):
+    """A manifest of a later version may mean something else."""
+    store.write("nanodet", "model", KEY, b"plan", 1.0)
+    manifest = store.place("nanodet", "model").with_suffix(".json")
+    good = json.loads(manifest.read_bytes())
+    for changed in (good | {"more": 1}, good | {"manifest": good["manifest"] | {"more": 1}}):
+        manifest.write_text(json.dumps(changed))
+        assert store.problem("nanodet", "model", KEY) == "what is written beside its plan cannot be read"
+
+
+@pytest.mark.parametrize("kind", [PlanKey, Manifest, Sealed, BuildRequest, BuildLine, TensorRTSettings])
+def test_records_are_frozen_and_strict(kind):
+    assert kind.__struct_config__.frozen
+    assert kind.__struct_config__.forbid_unknown_fields
+
+
 def test_models_of_a_card_have_plans_of_their_own(store):
     store.write("ppocr", "detection", KEY, b"one", 1.0)
     store.write("ppocr", "recognition", KEY, b"two", 1.0)
@@ -168,6 +185,7 @@ def test_the_release_and_the_serial_number_are_read(tmp_path):
 def test_a_seal_is_private_and_lasts(tmp_path):
     mark = Seal(tmp_path / "plans", tmp_path).mark(b"data")
     assert (tmp_path / "plans/device.key").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "plans/device.key").stat().st_size == 32
     again = Seal(tmp_path / "plans", tmp_path)
     assert again.holds(b"data", mark)
     assert not again.holds(b"date", mark)
