@@ -11,11 +11,14 @@ and signature, from which pybind11-stubgen writes type stubs. mypy checks the pl
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,43 +66,68 @@ def misuse(engine: trt.ICudaEngine, context: trt.IExecutionContext, builder: trt
 '''
 
 
+MYPY_SETTINGS = """
+[mypy]
+strict = true
+python_version = 3.10
+follow_imports = silent
+namespace_packages = true
+explicit_package_bases = true
+[mypy-cuda.*,pycuda.*,numkong.*,cv2.*,av.*]
+ignore_missing_imports = true
+follow_imports = skip
+"""
+
+
 class UnavailableError(Exception):
     """The bindings, or what makes stubs of them, cannot be had here; the text says why."""
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """One process at a time fetches and makes what is missing; the others then find it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def prepare(bindings: Bindings, folder: Path) -> Path:
     """The package `tensorrt` of one version as a folder for PYTHONPATH, fetched once. Raises UnavailableError."""
     packages = folder / bindings.version / "packages"
-    if not (packages / "tensorrt" / "__init__.py").is_file():
-        wheel = _fetch(bindings, folder / bindings.version)
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder / bindings.version / "wheel")
-        packages.mkdir(parents=True, exist_ok=True)
-        (folder / bindings.version / "wheel" / "tensorrt_bindings").rename(packages / "tensorrt")
+    with alone(folder):
+        if not (packages / "tensorrt" / "__init__.py").is_file():
+            wheel = _fetch(bindings, folder / bindings.version)
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(folder / bindings.version / "wheel")
+            packages.mkdir(parents=True, exist_ok=True)
+            (folder / bindings.version / "wheel" / "tensorrt_bindings").rename(packages / "tensorrt")
     return packages
 
 
 def cuda_bindings(version: str, folder: Path) -> Path:
     """The library `cuda-bindings` of a version such as "12.9", as a folder for PYTHONPATH, fetched once. Raises UnavailableError."""
     packages = folder / f"cuda-{version}"
-    if not packages.is_dir():
-        part = packages.with_suffix(".part")
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(part)]
-        _run([*command, f"cuda-bindings=={version}.*"], f"fetch cuda-bindings {version}")
-        part.rename(packages)
+    with alone(folder):
+        if not packages.is_dir():
+            part = folder / f"cuda-{version}.part"
+            command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(part)]
+            _run([*command, f"cuda-bindings=={version}.*"], f"fetch cuda-bindings {version}")
+            part.rename(packages)
     return packages
 
 
 def null_libraries(major: int, folder: Path) -> Path:
     """A folder for LD_LIBRARY_PATH with libraries whose functions return null pointers. Raises UnavailableError without a C compiler."""
     libraries = folder / f"libraries-{major}"
-    if not libraries.is_dir():
-        libraries.mkdir(parents=True)
-        source = libraries / "null.c"
-        source.write_text(NULL_LIBRARY)
-        for name in LIBRARIES:
-            file = f"lib{name}.so.{major}"
-            _run(["cc", "-shared", "-fPIC", "-o", str(libraries / file), str(source), f"-Wl,-soname,{file}"], "compile a library")
+    with alone(folder):
+        if not (libraries / f"lib{LIBRARIES[-1]}.so.{major}").is_file():
+            libraries.mkdir(parents=True, exist_ok=True)
+            source = libraries / "null.c"
+            source.write_text(NULL_LIBRARY)
+            for name in LIBRARIES:
+                file = f"lib{name}.so.{major}"
+                _run(["cc", "-shared", "-fPIC", "-o", str(libraries / file), str(source), f"-Wl,-soname,{file}"], "compile a library")
     return libraries
 
 
@@ -113,13 +141,15 @@ def environment(bindings: Bindings, folder: Path) -> dict[str, str]:
 def stubs(bindings: Bindings, folder: Path) -> Path:
     """Type stubs of the bindings, made once. Raises UnavailableError."""
     out = folder / bindings.version / "stubs"
-    if not out.is_dir():
-        made = out.with_name("stubs.part")
-        command = [sys.executable, "-m", "pybind11_stubgen", "tensorrt", "-o", str(made), "--ignore-all-errors"]
-        _run(command, "make stubs of the bindings", environment(bindings, folder))
-        for path in made.rglob("*.pyi"):
-            path.write_text(cleaned(path.read_text(encoding="utf-8")), encoding="utf-8")
-        made.rename(out)
+    where = environment(bindings, folder)
+    with alone(folder):
+        if not out.is_dir():
+            made = out.with_name("stubs.part")
+            command = [sys.executable, "-m", "pybind11_stubgen", "tensorrt", "-o", str(made), "--ignore-all-errors"]
+            _run(command, "make stubs of the bindings", where)
+            for path in made.rglob("*.pyi"):
+                path.write_text(cleaned(path.read_text(encoding="utf-8")), encoding="utf-8")
+            made.rename(out)
     return out
 
 
@@ -146,7 +176,8 @@ def check(bindings: Bindings, folder: Path) -> list[str]:
     found = _mypy([str(path) for path in sorted((PLUGIN / "edgemem_tensorrt").glob("*.py"))], types, folder)
     problems = [line for line in found if line.startswith("plugins/tensorrt/") and ": error:" in line]
     misuse = folder / "misuse.py"
-    misuse.write_text(MISUSE)
+    with alone(folder):
+        misuse.write_text(MISUSE)
     lines = {int(match[1]) for line in _mypy([str(misuse)], types, folder) if (match := re.search(r"misuse\.py:(\d+): error:", line))}
     for number, line in enumerate(MISUSE.splitlines(), 1):
         since = re.search(r"# (\d+)$", line)
@@ -157,13 +188,11 @@ def check(bindings: Bindings, folder: Path) -> list[str]:
 
 def _mypy(paths: list[str], types: Path, folder: Path) -> list[str]:
     settings = folder / "mypy.ini"
-    settings.write_text(
-        "[mypy]\nstrict = true\npython_version = 3.10\nfollow_imports = silent\nnamespace_packages = true\nexplicit_package_bases = true\n"
-        "[mypy-cuda.*,pycuda.*,numkong.*,cv2.*,av.*]\nignore_missing_imports = true\nfollow_imports = skip\n"
-    )
     where = {**os.environ, "MYPYPATH": os.pathsep.join((str(types), str(PLUGIN), str(ROOT)))}
     command = [sys.executable, "-m", "mypy", "--config-file", str(settings), "--cache-dir", str(types.parent / "cache"), *paths]
-    done = subprocess.run(command, env=where, cwd=ROOT, capture_output=True, text=True, check=False)
+    with alone(folder):
+        settings.write_text(MYPY_SETTINGS)
+        done = subprocess.run(command, env=where, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode not in {0, 1}:
         raise RuntimeError(f"mypy cannot check: {done.stdout[-500:]}{done.stderr[-500:]}")
     return done.stdout.splitlines()

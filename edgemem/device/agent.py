@@ -4,21 +4,30 @@ problem.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgemem import clock
 from edgemem.allocation import bound_heap
 from edgemem.characters import visible
 from edgemem.config import RunSource, parse_bytes
 from edgemem.device import notify
+from edgemem.device.board import Board
+from edgemem.device.governed import GovernedStreams
+from edgemem.device.governor_runner import GovernorRunner
 from edgemem.device.handle import Handle
 from edgemem.device.idle import IdleRunner
+from edgemem.device.log import Report
+from edgemem.device.peripherals import Peripherals
+from edgemem.device.reload import Reloads, on_hangup
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
+from edgemem.device.sysfs import SysfsBoard
 from edgemem.errors import SourceError, UsageError
 from edgemem.events import StreamStatus
 from edgemem.extend.feed import Feed
@@ -54,8 +63,10 @@ if TYPE_CHECKING:
 
 _TICK_S = 1.0
 """How often the agent checks its streams and reports to the service manager."""
-_STOP_S = 45.0
-"""Time limit for the streams to end: opening a network camera may take its time-out of 10 s, the last commit with its texts longer."""
+_STOP_S = 15.0
+"""Time limit for the streams to end, and for one to pause. Usually less than a second passes; a slow disk or a large model takes longer."""
+_JOIN_S = 0.05
+"""How often a stream that ends is looked at."""
 _IDLE_STOP_S = 5.0
 """Time limit for a slice of idle work to end."""
 _RULES_S = 3600.0
@@ -65,20 +76,24 @@ _RULES_S = 3600.0
 class _SourceSetup:
     """Opens one configured source and builds its pipeline, again for every attempt."""
 
-    def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed) -> None:
-        self._spec, self._memory, self._environment, self._feed = spec, memory, environment, feed
+    def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed, peripherals: Peripherals) -> None:
+        self._spec, self._memory, self._environment, self._feed, self._peripherals = spec, memory, environment, feed, peripherals
         self._recipe = environment.recipe(spec.recipe)
+        self.rate_fps = self._recipe.rate_fps
 
     def source(self) -> Source:
         """Raises SourceError if it does not exist (yet)."""
+        return self._peripherals.camera(self._open, self._recipe.rate_fps)
+
+    def _open(self) -> Source:
         spec, recipe, plugins = self._spec, self._recipe, self._environment.plugins
         return open_source(spec.source, plugins=plugins, rate_fps=recipe.rate_fps, stream=spec.stream, settings=recipe.source)
 
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]:
         """The pipeline of the source, and notes on what is missing. Raises UsageError if nothing of it may be kept."""
         parts, notes = equip(self._environment, self._recipe, source, self._memory, self._feed)
-        if parts.privacy is not None and not parts.privacy.paused:
-            parts.privacy.require()
+        if parts.privacy is not None:
+            parts.privacy.require_consent()
         if parts.retainer is not None:
             parts.retainer = LockedRetainer(parts.retainer)
         return Pipeline(source, parts, store), notes
@@ -87,8 +102,10 @@ class _SourceSetup:
 def check_sources(environment: Environment) -> tuple[str, ...]:
     """One line for each recording of `run.sources` that does not exist; the daemon waits for it.
 
-    Raises UsageError for errors that waiting cannot solve: two streams with one name, a recipe that does not exist.
+    Raises UsageError for errors that waiting cannot solve: two streams with one name, a recipe or a lighter engine that does not exist.
     """
+    if light := environment.settings.governor.light:
+        environment.engines.check_names(light, "governor.light")
     sources, missing = environment.settings.run.sources, []
     if len({_label(spec) for spec in sources}) < len(sources):
         raise UsageError("run.sources: two streams have one name; give each source its own stream")
@@ -108,7 +125,10 @@ class Agent:
     `report` is called with messages for a person. Between frames and questions the agent does work that writers postponed.
     """
 
-    def __init__(self, environment: Environment, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, environment: Environment, report: Report, peripherals: Peripherals | None = None, board: Board | None = None
+    ) -> None:
+        """`peripherals`: cameras and disk, `board`: what the governor reads; None = those of this machine."""
         run = environment.settings.run
         if not run.memory:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
@@ -116,15 +136,21 @@ class Agent:
             raise UsageError('run.sources is empty: name a camera in the settings file, such as [[run.sources]] source = "/dev/video0"')
         check_sources(environment)
         self._services = environment.services()
+        self._board = board or SysfsBoard(environment.settings.hardware.name or "board", environment.settings.hardware)
         self._memory = Path(run.memory).expanduser()
         self._environment = environment
         self._report = report
         self._feed = Feed()
-        self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed) for spec in run.sources}
+        self._peripherals = peripherals or Peripherals()
+        self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed, self._peripherals) for spec in run.sources}
         self._stop = threading.Event()
+        self.running = True
+        """Whether `run` has not ended."""
+        self._reloads = Reloads(environment, self._memory, report, _STOP_S)
         self._workers: list[StreamWorker] = []
         self._store: SharedStore | None = None
         self._idle_runner: IdleRunner | None = None
+        self._governor: GovernorRunner | None = None
         self._forgetting = threading.Lock()
         """Held while all streams are suspended."""
         self._naming = threading.Lock()
@@ -133,7 +159,14 @@ class Agent:
     def run(self) -> None:
         """Run until stopped. Raises MemoryDirError if the memory cannot be written (any more), and UsageError."""
         bound_heap()
-        with stop_on_signals(self._stop.set), ExitStack() as stack:
+        try:
+            self._run()
+        finally:
+            self.running = False
+
+    def _run(self) -> None:
+        hangup = self._stop.set if sys.stderr.isatty() else self._reloads.request  # where its terminal is closed, it ends
+        with stop_on_signals(self._stop.set), on_hangup(hangup), ExitStack() as stack:
             if not self._wait_while_paused():
                 return
             store = self._open_store(stack)
@@ -151,15 +184,14 @@ class Agent:
         if is_paused(self._memory):
             self._report(f"{self._memory} is paused: waits for `edgemem memory resume --memory {self._memory}`")
             notify.send("READY=1\nSTATUS=paused")
-        while is_paused(self._memory) and not self._stop.wait(_TICK_S):
+        while is_paused(self._memory) and not clock.wait(self._stop, _TICK_S):
             self._notify_watchdog()
         return not self._stop.is_set()
 
     def _open_store(self, stack: ExitStack) -> SharedStore:
         settings = self._environment.settings
         end_forgetting(self._memory, self._report)
-        store = SharedStore.open(self._memory, budget_bytes=parse_bytes(settings.budget.disk), durability=settings.store.durability)
-        assert isinstance(store, SharedStore)
+        store = self._peripherals.store(self._memory, parse_bytes(settings.budget.disk), settings.store.durability)
         self._store = stack.enter_context(store)
         stack.callback(save_stats, self._environment.home, self._environment.plugins)
         return store
@@ -180,7 +212,19 @@ class Agent:
         )
         stack.callback(self._idle_runner.stop, _IDLE_STOP_S)
         self._idle_runner.start()
+        self._govern(stack)
         self._open_socket(stack, dispatcher)
+
+    def _govern(self, stack: ExitStack) -> None:
+        """The governor, and the rates that `budget.fps` allows from the start."""
+        settings = self._environment.settings
+        streams = GovernedStreams(self._workers, settings, lambda: self._environment.engines, self._forgetting, self._report)
+        governor = GovernorRunner(self._board, settings, streams.apply, self._feed, self._report)
+        streams.apply(governor.step)
+        if settings.governor.enabled:
+            self._governor = governor
+            stack.callback(governor.stop, _IDLE_STOP_S)
+            governor.start()
 
     def _open_socket(self, stack: ExitStack, dispatcher: Dispatcher) -> None:
         server = SocketServer(self._memory, dispatcher.reply)
@@ -193,16 +237,32 @@ class Agent:
 
     def _watch(self, store: SharedStore) -> None:
         """Until a stop or a failure: report streams that see nothing, apply the retention rules, notify the service manager."""
-        rules_due_s = time.monotonic() + _RULES_S
-        while not self._stop.wait(_TICK_S):
+        rules_due_s = clock.monotonic_s() + _RULES_S
+        while not clock.wait(self._stop, _TICK_S):
             for worker in self._workers:
                 worker.report_changes()
                 if (failed := store.lost or worker.failed) is not None:
                     raise failed
-            if time.monotonic() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
-                rules_due_s = time.monotonic() + _RULES_S
+            if self._reloads.requested:
+                with self._forgetting:
+                    self._reloads.run(store, self._workers)
+            if clock.monotonic_s() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
+                rules_due_s = clock.monotonic_s() + _RULES_S
                 LockedRetainer(KeepRules(self._environment.settings.retention)).apply(store)
             self._notify_watchdog()
+
+    def stop(self) -> None:
+        """End `run`, from any thread."""
+        self._stop.set()
+
+    @property
+    def stream_threads(self) -> set[int]:
+        """The threads that see: `at_rest` says whether they work."""
+        return {worker.ident for worker in self._workers if worker.ident is not None}
+
+    def at_rest(self, waiting: Collection[int]) -> bool:
+        """Whether no stream has anything to do before time goes on. `waiting`: the threads that wait for that."""
+        return all(worker.at_rest(waiting) for worker in self._workers)
 
     def streams(self) -> tuple[StreamStatus, ...]:
         """Status of each stream."""
@@ -247,8 +307,9 @@ class Agent:
         return {worker.label: spec.recipe for worker, spec in zip(self._workers, self._environment.settings.run.sources, strict=True)}
 
     def _busy(self, dispatcher: Dispatcher) -> bool:
-        """Whether a frame or a question is being processed, or nothing may be written."""
-        return dispatcher.busy or any(worker.busy for worker in self._workers) or is_paused(self._memory)
+        """Whether a frame or a question is being processed, the governor postpones other work, or nothing may be written."""
+        postponed = self._governor is not None and self._governor.postpones
+        return postponed or dispatcher.busy or any(worker.busy for worker in self._workers) or is_paused(self._memory)
 
     def _notify_watchdog(self) -> None:
         """Notify the watchdog, unless a stream hangs: then the service manager restarts the agent."""
@@ -256,18 +317,20 @@ class Agent:
         if limit_s is None or all(worker.responsive(limit_s / 2) for worker in self._workers):
             blind = [f"{worker.label} is blind" for worker in self._workers if worker.blind]
             status = "; ".join(blind) or "sees " + ", ".join(self._setups)
+            if self._governor is not None and self._governor.step.rate < 1:
+                status += f" ({self._governor.step.name})"
             notify.send(f"WATCHDOG=1\nSTATUS={visible(status)}")  # a name must not make a line of its own
 
     def _end_workers(self) -> None:
-        """Stop all streams, and wait until everything seen is committed."""
+        """Stop all streams, and wait until everything seen is committed. One that is just being opened has seen nothing."""
         for worker in self._workers:
             worker.stop()
         deadline = time.monotonic() + _STOP_S
         for worker in self._workers:
-            if worker.ident is not None:
-                worker.join(max(0.0, deadline - time.monotonic()))
-            if worker.is_alive():
-                self._report(f"{worker.label}: did not end within {_STOP_S:.0f} s; its last second is lost")
+            while worker.to_await and time.monotonic() < deadline:
+                worker.join(_JOIN_S)
+            if worker.to_await:
+                self._report(f"did not end within {_STOP_S:.0f} s; its last second is lost", level="warning", stream=worker.label)
 
 
 def _label(spec: RunSource) -> str:

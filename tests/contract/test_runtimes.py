@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from edgemem.errors import EngineError
-from edgemem.extend.testing import RUNTIME_CHECKS, check_runtime, runtimes
+from edgemem.extend.testing import RUNTIME_CHECKS, check_plugin, check_runtime, runtimes
 from edgemem.infer.runtime import CheckedEngine, RuntimeContext, Signature, TensorInfo
 
 PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
@@ -35,6 +35,18 @@ def runtime(request, tmp_path_factory):
 @pytest.mark.parametrize("check", RUNTIME_CHECKS)
 def test_it_keeps_the_contract(runtime, check):
     RUNTIME_CHECKS[check](runtime)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_its_plugin_keeps_the_contract_where_it_can_be_used(module, tmp_path):
+    """What `check_plugin` says of a plugin whose runtime cannot be used here: nothing was checked."""
+    try:
+        make(module, tmp_path)
+    except (EngineError, ImportError):
+        wanted = []
+    else:
+        wanted = [f"runtimes/{module.removeprefix('edgemem_')}"]
+    assert check_plugin(importlib.import_module(module)) == wanted
 
 
 def test_the_runtimes_of_this_repository_are_found():
