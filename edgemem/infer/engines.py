@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from edgemem.infer.fetch import Progress
     from edgemem.infer.roles import Arrays
 
+Around = Callable[[EngineCard, str, Engine], Engine]
+"""`around(card, model, engine)`: what is used in the place of a model that was just loaded."""
 MAX_THREADS = 4
 """More threads make small models slower: the work per layer takes only a millisecond."""
 
@@ -119,11 +121,13 @@ class Engines:
         decoders: Mapping[str, Factory],
         home: Path,
         settings: EngineSettings | None = None,
+        around: Around = lambda _card, _model, engine: engine,
     ) -> None:
         self.cards = cards
         self.home = home
         self.settings = settings or EngineSettings()
         self._decoders = decoders
+        self._around = around
         self.runtimes = RuntimeOrder(runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads))
         self._objects: dict[str, Any] = {}
         self._engines: list[_LazyEngine] = []
@@ -208,15 +212,15 @@ class Engines:
         """The runtime that serves each card whose models are loaded, by card."""
         return self.runtimes.served()
 
-    def build(self, card: EngineCard, progress: Progress) -> list[BuildResult]:
-        """Let the runtimes build what they need from the models of a fetched card, such as plans for this device.
+    def build(self, card: EngineCard, progress: Progress, runtimes: Sequence[str] | None = None) -> list[BuildResult]:
+        """Let the runtimes (of the settings, or those named) build what they need from a fetched card, such as plans for this device.
 
         Raises EngineError if the card is not fetched. If a runtime cannot build a model, its result says why.
         """
         files = installed(card, self.home)
         if files is None:
             raise EngineError(f"{card.name} is not fetched; run: edgemem engines fetch {card.name}")
-        return self.runtimes.build(card, files, progress)
+        return self.runtimes.build(card, files, progress, runtimes)
 
     def close(self) -> None:
         """Free every model. Returned objects must not be used afterwards."""
@@ -287,7 +291,7 @@ class Engines:
         return decoder.factory(settings, DecoderParts(card, files, engines, uses, self.home / "cache" / card.name))
 
     def _load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        engine = _LazyEngine(card.name, lambda: self.runtimes.load(card, model, path))
+        engine = _LazyEngine(card.name, lambda: self._around(card, model, self.runtimes.load(card, model, path)))
         self._engines.append(engine)
         return engine
 

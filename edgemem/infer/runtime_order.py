@@ -81,11 +81,30 @@ class RuntimeOrder:
             raise EngineError(next(iter(passed.values())))
         raise EngineError(f"{card.name}: no runtime can load it: {'; '.join(f'{name}: {why}' for name, why in passed.items())}")
 
-    def build(self, card: EngineCard, files: Mapping[str, Path], progress: Progress) -> list[BuildResult]:
-        """Let every runtime of the order that supports the card's models build what it needs. A failure is in the result, not raised."""
+    def load_on(self, name: str, card: EngineCard, model: str, path: Path) -> Engine:
+        """Load a model with this runtime and no other, in the order or not. Raises EngineError if it cannot.
+
+        It is meant for comparing runtimes, so `served` and `notes` do not show it.
+        """
+        runtime = self._runtime(name)
+        if card.format not in runtime.formats:
+            raise EngineError(f'{name} does not load models of the format "{card.format}"')
+        return runtime.load(card, model, path)
+
+    def runtime(self, name: str) -> Runtime:
+        """A runtime by name, in the order or not. Raises EngineError if it is not installed or does not work on this machine."""
+        return self._runtime(name)
+
+    def build(
+        self, card: EngineCard, files: Mapping[str, Path], progress: Progress, order: Sequence[str] | None = None
+    ) -> list[BuildResult]:
+        """Let every runtime of the order (or of another one) that supports the card's models build what it needs.
+
+        A failure is in the result, not raised.
+        """
         return [
             self._build_one(card, model, files[described.file], name, problem, progress)
-            for name, problem in self._try_each(card)
+            for name, problem in self._try_each(card, order)
             for model, described in card.models.items()
         ]
 
@@ -122,9 +141,9 @@ class RuntimeOrder:
                 problem = str(error)
         return BuildResult(card=card.name, model=model, runtime=name, seconds=time.monotonic() - started, problem=problem)
 
-    def _try_each(self, card: EngineCard) -> Iterator[tuple[str, str]]:
+    def _try_each(self, card: EngineCard, order: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
         """(runtime of the order, why it cannot load the card; empty if it may be able to)."""
-        for name in self._order:
+        for name in self._order if order is None else order:
             try:
                 runtime = self._runtime(name)
             except EngineError as error:
