@@ -317,7 +317,8 @@ def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
     parse_bytes(settings.budget.disk)
     zone(settings.timezone)
     run = msgspec.structs.replace(settings.run, services=_with_secrets(settings.run.services))
-    return msgspec.structs.replace(settings, tables=_with_secrets(settings.tables), run=run)
+    engines = msgspec.structs.replace(settings.engines, runtimes=_with_secrets(settings.engines.runtimes))
+    return msgspec.structs.replace(settings, tables=_with_secrets(settings.tables), run=run, engines=engines)
 
 
 def _with_secrets(value: Any, name: str = "") -> Any:

@@ -66,7 +66,8 @@ class Tensor(_Strict, frozen=True, kw_only=True):
 class Model(_Strict, frozen=True, kw_only=True):
     """One network of an engine: its entry in `files`, and its tensors in order."""
 
-    file: str
+    file: str = ""
+    """Empty = its runtime needs no file, because the model is on a server."""
     inputs: dict[str, Tensor]
     outputs: dict[str, Tensor]
 
@@ -124,7 +125,7 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
             if Path(file).name != file or file in {"", ".", "..", "manifest.json"}:
                 raise ValueError(f'files.{name}: "{file}" must be a plain file name')
         for name, model in self.models.items():
-            if model.file not in self.files:
+            if model.file and model.file not in self.files:
                 raise ValueError(f'models.{name}.file: "{model.file}" is not in files{nearest(model.file, self.files)}')
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,12 +86,16 @@ class Engines:
         decoders: Mapping[str, Factory],
         home: Path,
         settings: EngineSettings | None = None,
+        redact: Sequence[str] = (),
     ) -> None:
+        """`redact`: what runtimes blacken in text that leaves this device (`models.redact`)."""
         self.cards = cards
         self.home = home
         self.settings = settings or EngineSettings()
         self._decoders = decoders
-        self.runtimes = RuntimeOrder(runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads))
+        self.runtimes = RuntimeOrder(
+            runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads, tuple(redact))
+        )
         self._objects: dict[str, Any] = {}
         self._engines: list[_LazyEngine] = []
         self._lock = threading.RLock()
@@ -230,7 +234,7 @@ class Engines:
         assert files is not None
         decoder = self._decoders[card.decoder]
         settings = convert(card.parameters, decoder.settings, f"{card.origin}: parameters")
-        engines = {name: self._load(card, name, files[model.file]) for name, model in card.models.items()}
+        engines = {name: self._load(card, name, files.get(model.file, Path())) for name, model in card.models.items()}
         return decoder.factory(settings, DecoderParts(card, files, engines, uses, self.home / "cache" / card.name))
 
     def _load(self, card: EngineCard, model: str, path: Path) -> Engine:

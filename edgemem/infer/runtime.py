@@ -31,12 +31,16 @@ class Runtime(Protocol):
     def build(self, card: EngineCard, model: str, path: Path, progress: Progress) -> None:
         """Build what `load` needs in addition to the file, such as a plan for this device. A runtime that needs nothing returns at once.
 
-        `progress` gets (what is built, steps done, all steps). Raises EngineError if it fails.
+        `path` is `Path()` for a model without a file. `progress` gets (what is built, steps done, all steps). Raises EngineError if it
+        fails.
         """
         ...
 
     def load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        """Load one model of a card. Raises EngineError when it cannot, or when the model's tensors are not the card's."""
+        """Load one model of a card. `path` is `Path()` for a model without a file.
+
+        Raises EngineError when it cannot, or when the model's tensors are not the card's.
+        """
         ...
 
     def describe(self) -> str:
@@ -60,6 +64,8 @@ class RuntimeContext:
     home: Path
     threads: int
     """Threads per model."""
+    redact: tuple[str, ...] = ()
+    """`models.redact`: a runtime that sends text from this device blackens what these regular expressions match."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,17 @@ class RuntimeOrder:
         if not any(name in self._registered for name in self._order):
             wanted = ", ".join(self._order)
             return f"{card.name}: no runtime of engines.runtime ({wanted}) is installed; run: pip install edgemem-{self._order[0]}"
-        return f"{card.name}: no runtime can load it: {'; '.join(f'{name}: {why}' for name, why in problems.items())}"
+        reasons = [f"{name}: {why}" for name, why in problems.items()]
+        others = [name for name in self._registered if name not in self._order and self._takes(name, card)]
+        if others:
+            reasons.append(f'{others[0]} does: add it to engines.runtime, as in --set engines.runtime=["{self._order[0]}","{others[0]}"]')
+        return f"{card.name}: no runtime can load it: {'; '.join(reasons)}"
+
+    def _takes(self, name: str, card: EngineCard) -> bool:
+        try:
+            return card.format in self._runtime(name).formats
+        except EngineError:
+            return False
 
     def first(self, card: EngineCard) -> str:
         """The runtime that is tried first; empty if there is none."""
@@ -84,7 +94,7 @@ class RuntimeOrder:
     def build(self, card: EngineCard, files: Mapping[str, Path], progress: Progress) -> list[BuildResult]:
         """Let every runtime of the order that supports the card's models build what it needs. A failure is in the result, not raised."""
         return [
-            self._build_one(card, model, files[described.file], name, problem, progress)
+            self._build_one(card, model, files.get(described.file, Path()), name, problem, progress)
             for name, problem in self._try_each(card)
             for model, described in card.models.items()
         ]

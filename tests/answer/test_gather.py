@@ -32,6 +32,8 @@ class Trigrams:
                 made[row, sum(ord(c) * 31**i for i, c in enumerate(words[at : at + 3].lower())) % 4096] += 1
         return made / np.maximum(1e-6, np.linalg.norm(made, axis=1, keepdims=True))
 
+    embed_query = embed_text
+
 
 class Engines:
     """Roles that are there, and nothing else."""

@@ -94,6 +94,8 @@ class Axes:
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         return np.stack([axis(*(float(word in text) for word in ("door", "mug", "rocket"))) for text in texts])
 
+    embed_query = embed_text
+
 
 class Engines:
     """What the search tool needs of `infer.engines.Engines`."""
