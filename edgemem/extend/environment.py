@@ -106,7 +106,7 @@ class Environment:
         from edgemem.infer.engines import Engines
 
         runtimes, decoders = self.plugins.components("runtimes"), self.plugins.components("decoders")
-        return Engines(self.cards, runtimes, decoders, self.home, self.settings.engines, self.settings.models.redact)
+        return Engines(self.cards, runtimes, decoders, self.home, self.settings.engines, self.settings.models)
 
     @property
     def converters(self) -> dict[str, Component]:

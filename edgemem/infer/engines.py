@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgemem.config import EngineSettings, convert
+from edgemem.config import EngineSettings, ModelSettings, convert
 from edgemem.errors import EngineError, UsageError, nearest
 from edgemem.infer.card import EngineCard
 from edgemem.infer.fetch import installed
@@ -86,15 +86,15 @@ class Engines:
         decoders: Mapping[str, Factory],
         home: Path,
         settings: EngineSettings | None = None,
-        redact: Sequence[str] = (),
+        models: ModelSettings | None = None,
     ) -> None:
-        """`redact`: what runtimes blacken in text that leaves this device (`models.redact`)."""
+        """`models`: what may leave this device, for runtimes that send data."""
         self.cards = cards
         self.home = home
         self.settings = settings or EngineSettings()
         self._decoders = decoders
         self.runtimes = RuntimeOrder(
-            runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads, tuple(redact))
+            runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads, models or ModelSettings())
         )
         self._objects: dict[str, Any] = {}
         self._engines: list[_LazyEngine] = []

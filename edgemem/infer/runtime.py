@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from edgemem.config import ModelSettings
 from edgemem.errors import EngineError, nearest
 from edgemem.infer.card import EngineCard, Model, Tensor
 from edgemem.infer.fetch import Progress
@@ -64,8 +65,8 @@ class RuntimeContext:
     home: Path
     threads: int
     """Threads per model."""
-    redact: tuple[str, ...] = ()
-    """`models.redact`: a runtime that sends text from this device blackens what these regular expressions match."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """What may leave this device: a runtime that sends data keeps `redact` and `send_pictures`."""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class RuntimeOrder:
             except EngineError as error:
                 passed[name] = str(error)
                 continue
-            self._note(card, model, name, passed)
+            self._note(card, model, name, {other: why for other, why in passed.items() if why != _foreign(card)})
             return engine
         if len(passed) == 1:
             raise EngineError(next(iter(passed.values())))
@@ -141,7 +141,7 @@ class RuntimeOrder:
                 yield name, str(error)
                 continue
             takes = card.format in runtime.formats
-            yield name, "" if takes else f'does not load models of the format "{card.format}"'
+            yield name, "" if takes else _foreign(card)
 
     def _runtime(self, name: str) -> Runtime:
         """Raises EngineError if it is not installed or does not work on this machine; the latter is checked once."""
@@ -170,6 +170,11 @@ class RuntimeOrder:
                 self._passed.setdefault(card.name, {}).update(passed)
         for other, why in passed.items():
             _log.warning("%s is loaded by %s, not by %s: %s", card.name, name, other, why)
+
+
+def _foreign(card: EngineCard) -> str:
+    """Of a runtime for other models. It is no fallback when such a one is passed over."""
+    return f'does not load models of the format "{card.format}"'
 
 
 def runtime_settings(registered: Mapping[str, Factory], tables: Mapping[str, Mapping[str, Any]]) -> dict[str, msgspec.Struct]:

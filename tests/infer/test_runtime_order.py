@@ -132,7 +132,7 @@ def test_the_first_runtime_that_can_serves_and_the_others_are_said(make):
     (note,) = made.runtimes.notes()
     assert note.startswith("twice runs on onnx: ")
     for why in (
-        "tensorrt: it is not installed (valid: broken, onnx, reference); run: pip install edgemem-tensorrt",
+        "tensorrt: it is not installed (valid: broken, onnx, openai, reference); run: pip install edgemem-tensorrt",
         "broken: no such acc",
         "reference: twice is not built",
     ):
