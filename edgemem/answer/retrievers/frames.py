@@ -191,7 +191,7 @@ class VectorMatcher:
             self._background = self._joint.embed_text(_BACKGROUND)
         tops = [hits[0][1] for v in self._background if (hits := view.vector_search(space, v, 1))]
         mean, spread = statistics.fmean(tops), max(statistics.pstdev(tops), 1e-3)
-        scores = [1 / (1 + math.exp(-(cosine - mean) / spread)) for _, cosine in found]
+        scores = [(1 + math.tanh((cosine - mean) / spread / 2)) / 2 for _, cosine in found]  # the logistic function, without overflow
         sightings = tuple(Sighting(moment_id=m, score=s) for (m, _), s in zip(found, scores, strict=True))
         return Matches(sightings=sightings, confidence=scores[0])
 

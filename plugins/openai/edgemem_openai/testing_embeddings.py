@@ -144,9 +144,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             reply = EmbeddingReply.failing(404, f"no {self.path}")
         self.send_response(reply.status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(reply.body)), **dict(reply.headers)}.items():
+        everything = {"Content-Type": "application/json", "Content-Length": str(len(reply.body)), "Connection": "close"}
+        for name, value in {**everything, **dict(reply.headers)}.items():
             self.send_header(name, value)
         self.end_headers()
+        self.close_connection = True
         self.wfile.write(reply.body)
 
 
