@@ -256,7 +256,7 @@ def parse_bytes(size: str | int) -> int:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dict. Raises UsageError, which names the file and the line."""
     try:
-        return dict(tomllib.loads(files.read(path, MOST_FILE_BYTES).decode("utf-8")))
+        return dict(tomllib.loads(files.read_file(path, MOST_FILE_BYTES).decode("utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -96,7 +96,7 @@ READERS = {
     "video": lambda path: VideoFile(str(path), rate_fps=1, stream="s"),
     "address": lambda path: open_container(f"file://{path}"),
     "sound": lambda path: SoundTrack(str(path)),
-    "whole file": lambda path: files.read(path, 100),
+    "whole file": lambda path: files.read_file(path, 100),
 }
 
 
@@ -134,10 +134,10 @@ def test_a_file_is_read_up_to_its_limit(size, most):
         path = Path(folder) / "file"
         path.write_bytes(b"x" * size)
         if size <= most:
-            assert files.read(path, most) == b"x" * size
+            assert files.read_file(path, most) == b"x" * size
         else:
             with pytest.raises(OSError, match="more than"):
-                files.read(path, most)
+                files.read_file(path, most)
 
 
 def test_a_key_file_may_be_a_pipe_but_has_an_end(tmp_path):

@@ -94,5 +94,5 @@ def reply_from(session: Session, frames: Frames, results: Sequence[ToolResult], 
 def _chosen(options: Sequence[str], ranked: Sequence[Fit]) -> int | None:
     """The only option that some evidence names more of than of any other."""
     shares = [max((_share(words_of(option) or [option], [fit.text]) for fit in ranked), default=0.0) for option in options]
-    best = max(shares, default=0.0)
+    best = max(shares)
     return shares.index(best) if best >= LEAST_FIT and shares.count(best) == 1 else None

@@ -22,7 +22,7 @@ def grey_histogram(image: Image, bins: int) -> Histogram:
     """Normalised histogram of the luma of a picture: uint8 [height, width, 3] in BGR order."""
     grey = image.reshape(-1, 3).astype(np.float32) @ _LUMA
     counts = np.histogram(grey, bins=bins, range=(0, 256))[0]
-    shares: Histogram = counts / max(1, int(counts.sum()))
+    shares: Histogram = counts / counts.sum()
     return shares
 
 

@@ -46,6 +46,8 @@ class ReactSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: int = 300
     """Of a reply: one sentence, one action, one call."""
     thinking_tokens: int = 0
+    logprobs: int = 1
+    """Log-probabilities of this many tokens at each place of a reply are asked of the server, for trajectories; 0 = of none."""
 
     def __post_init__(self) -> None:
         if self.turns < 1 or not 1 <= self.frames <= 512:
@@ -104,7 +106,7 @@ class ReactPlanner(Thinking):
         for _ in range(2):
             asked = Prompt(
                 task=TASK, messages=tuple(talk.messages), max_tokens=self._settings.max_tokens, schema=schema(last=last),
-                schema_name="turn", thinking_tokens=self._settings.thinking_tokens,
+                schema_name="turn", thinking_tokens=self._settings.thinking_tokens, logprobs=self._settings.logprobs,
             )  # fmt: skip
             text = self._models.complete(asked).text
             talk.say("assistant", text[:_QUOTED] or "(empty)")
@@ -266,8 +268,7 @@ def evenly(frames: Sequence[ShortTermFrame], count: int) -> list[ShortTermFrame]
     """At most `count` of them, evenly spread; the last is always among them."""
     if len(frames) <= count:
         return list(frames)
-    step = len(frames) / count if count else 1.0
-    return [frames[len(frames) - 1 - int(index * step)] for index in reversed(range(count))]
+    return [frames[len(frames) - 1 - int(index * len(frames) / count)] for index in reversed(range(count))]
 
 
 def seconds(t_us: int, t0_us: int) -> float:

@@ -62,8 +62,8 @@ class Trajectory(Record, frozen=True):
     answer: str
     option: int | None
     status: str
-    tokens_in: int = 0
-    tokens_out: int = 0
+    tokens_in: int
+    tokens_out: int
     logprob: float | None = None
     """Sum over the tokens of all replies; None where the server gave none."""
     reward: float | None = None

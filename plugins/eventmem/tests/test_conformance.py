@@ -6,11 +6,13 @@ Sources: "P" the paper (section, table T, appendix A to C). No code is released.
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import edgemem_eventmem
+import msgspec
 import numpy as np
 import pytest
 from edgemem_eventmem import grpo, tools, writer
@@ -21,12 +23,13 @@ from edgemem.cli.app import CommandContext
 from edgemem.config import Settings
 from edgemem.extend.assembly import make_context, make_parts
 from edgemem.extend.testing import check_plugin
-from edgemem.records import US, Frame
+from edgemem.records import US, Frame, Record
 from edgemem.remember.store import Store
 from edgemem.see.pipeline import Pipeline
 from edgemem.see.sources.base import BaseSource
 
 HERE = Path(__file__).parent
+STATES = {"_State", "_Written", "HeldEvent"}
 
 
 class Row(NamedTuple):
@@ -108,6 +111,21 @@ def test_the_plugin_keeps_the_contract_and_imports_nothing_else():
                 assert not any((name.startswith("edgemem.") and name != "edgemem.extend") or name == "edgemem" for name in names), path
 
 
+def test_records_cannot_be_changed_and_unknown_keys_are_refused():
+    """But for what is counted up as it goes: the states."""
+    records = set()
+    for path in sorted(Path(edgemem_eventmem.__file__).parent.glob("*.py")):
+        module = import_module(f"edgemem_eventmem.{path.stem}")
+        records |= {one for one in vars(module).values() if isinstance(one, type) and issubclass(one, msgspec.Struct)}
+    own = {one for one in records if one.__module__.startswith("edgemem_eventmem")}
+    assert len(own) > 20
+    changing = {one.__name__ for one in own if not one.__struct_config__.frozen}
+    assert changing == STATES
+    asked = {one for one in own if one.__module__.endswith((".wire", ".actions")) or one.__name__.endswith("Settings")}
+    asked = {one for one in asked if not issubclass(one, Record)}
+    assert not {one.__name__ for one in asked if not one.__struct_config__.forbid_unknown_fields}
+
+
 def test_every_prompt_is_a_task_that_settings_may_name_a_model_for():
     prompts = {path.name.removesuffix(".md") for path in files("edgemem_eventmem.prompts").iterdir() if path.name.endswith(".md")}
     assert prompts == {*edgemem_eventmem.register_tasks(), "data_rule"}
@@ -120,6 +138,7 @@ def test_the_recipe_holds_the_values_of_the_paper():
     assert recipe.select == {"use": "short_term", "frames": 32, "delta": 0.2, "min_frames": 8, "bins": 256}
     assert fixed.select == {**recipe.select, "fixed_s": 30.0}
     assert ShortTermSettings() == ShortTermSettings(frames=32, delta=0.2, min_frames=8, bins=256, fixed_s=0.0)
+    assert tools.TOP_TIMED == 8
     assert (tools.TOP_K, tools.MIN_COSINE, grpo.GROUP, ReactSettings().turns) == (3, 0.3, 8, 8)
 
 

@@ -129,6 +129,14 @@ def test_without_a_time_short_term_memory_comes_first(asked):
     assert "search_time" not in possible_actions(session, State.of(session, frames))
 
 
+def test_words_are_searched_for_where_the_question_names_no_thing(asked):
+    session, frames = asked("What did Anna say?")
+    assert not session.parsed.things
+    words = " ".join(session.parsed.words)
+    assert words
+    assert possible_actions(session, State.of(session, frames))["search"] == SearchMemory(query=words)
+
+
 def test_with_a_time_long_term_memory_may_be_searched_by_it(asked, evm: SimpleNamespace):
     session, frames = asked("Did I see the cup after 10:01 today?")
     offered = possible_actions(session, State.of(session, frames))
@@ -155,6 +163,8 @@ def test_features_say_where_the_question_stands(asked):
     named = dict(zip(FEATURES, local.features_of(session, State.of(session, frames)), strict=True))
     assert named["bias"] == named["kind where"] == named["names a thing"] == named["short-term fit"] == 1.0
     assert not any(named[key] for key in ("kind when", "names a time", "fit of what tools brought", "searched", "steps taken"))
+    timed, _ = asked("Did I see the cup before 10:01?")
+    assert dict(zip(FEATURES, local.features_of(timed, State.of(timed, frames)), strict=True))["names a time"] == 1.0
     later = State.of(session, frames).after(ReadPicture(frame_index=3), None).after(SearchMemory(query="x"), None)
     named = dict(zip(FEATURES, local.features_of(session, later), strict=True))
     assert (named["read"], named["searched"], named["detected"], named["steps taken"]) == (1.0, 1.0, 0.0, 0.5)
@@ -193,3 +203,16 @@ def test_weights_of_another_edgemem_are_refused():
         LocalPolicy(policy)
     kept = Policy.of(np.arange(len(CHOICES) * len(FEATURES), dtype=float).reshape(len(CHOICES), -1))
     assert kept.matrix[1, 0] == len(FEATURES)
+
+
+def test_the_interval_is_of_10000_draws():
+    differences = [0.0, 1.0, 0.0, -1.0, 1.0]
+    drawn = np.random.default_rng(0).integers(0, 5, (10_000, 5))
+    means = np.sort([np.mean([differences[place] for place in row]) for row in drawn])
+    low, high = (float(np.percentile(means, share)) for share in (2.5, 97.5))
+    assert grpo.interval(differences) == pytest.approx((0.2, low, high))
+
+
+def test_weights_are_shipped_with_four_digits():
+    weights = np.full((len(CHOICES), len(FEATURES)), 1 / 3)
+    assert Policy.of(weights).weights[0][0] == 0.3333

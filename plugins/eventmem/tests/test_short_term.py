@@ -280,3 +280,17 @@ def test_a_segment_lasts_until_the_next_event_begins_and_its_first_frame_represe
 def test_roles_name_their_event():
     assert event_of(role(12)) == event_of(role(12, first=True)) == 12
     assert event_of("") is event_of("endpoint") is event_of("event x") is None
+
+
+def test_a_correlation_of_delta_itself_is_no_change():
+    value = correlation(grey_histogram(picture(100), 256), grey_histogram(picture(108), 256))
+    moved = [100] * 9 + [108]
+    assert starts(ShortTermSettings(delta=value), moved) == [0]
+    assert starts(ShortTermSettings(delta=np.nextafter(value, 1.0)), moved) == [0, 9]
+
+
+def test_the_mean_counts_every_frame_of_the_event_once():
+    # Histograms of half the frames at 100, half at 104, and those that came first weigh no more: 1 of 100 and 3 of 104.
+    memory, _ = watch([100, 104, 104, 104], ShortTermSettings(delta=-1.0))
+    mean = (grey_histogram(picture(100), 256) + 3 * grey_histogram(picture(104), 256)) / 4
+    assert np.allclose(memory._mean(), mean)
