@@ -91,6 +91,8 @@ class Pool(ToolResult, frozen=True):
     leads: tuple[Lead, ...] = ()
     searched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    by_words: str = ""
+    """Why what was said and read was compared by its words alone, where an engine for its meaning is configured."""
     people: bool = False
     """The memory keeps relations or knows who spoke."""
 
@@ -185,7 +187,8 @@ class GatherTool(BaseTool):
         return Pool(
             candidates=candidates, leads=leads, evidence=tuple({e.id: e for e in reversed(found)}.values())[::-1],
             searched=tuple(self._by_name),
-            notes=tuple(dict.fromkeys(note for note in (self._meaning.problem, *(why for _, why in hits)) if note)),
+            notes=tuple(dict.fromkeys(why for _, why in hits if why)),
+            by_words=self._meaning.problem,
             people=bool(view.entities(limit=1)),
         )  # fmt: skip
 

@@ -202,11 +202,11 @@ def test_words_alone_are_compared_where_the_engine_fails_and_that_is_said(view: 
     pool = tool.run(wanted, view)
     assert pool.candidates[0].text == "The boarding pass is in my jacket."
     assert {one.cosine for one in pool.candidates} == {0.0}
-    assert pool.notes == ("what was said and read was compared by its words alone: the server is away",)
+    assert pool.by_words == "what was said and read was compared by its words alone: the server is away"
     embedder.why = ""
-    assert tool.run(wanted, view).notes == (), "it is back"
+    assert tool.run(wanted, view).by_words == "", "it is back"
     embedder.why = "the server is away"
-    assert tool.run(Gather(question="", things=("mug",)), view).notes == (), "nothing was compared"
+    assert tool.run(Gather(question="", things=("mug",)), view).by_words == "", "nothing was compared"
 
 
 def test_nothing_outside_the_stretch_of_time_is_gathered(view: View) -> None:
