@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from edgemem.errors import BudgetError, EngineError
+from edgemem.errors import BudgetError, EngineError, SourceError
 from edgemem.see.waiting import embed_waiting, waits
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ LEAST_S = 60.0
 """At the end of a recording its pictures get their vectors within this time, or within the time that seeing took if that is longer."""
 _AGAIN_S = 60.0
 """Wait after a failure."""
+_FAILURES = (EngineError, BudgetError, SourceError)
+"""The server does not answer, the memory is full, a stored picture is damaged."""
 
 
 class WaitingPictures:
@@ -34,7 +36,7 @@ class WaitingPictures:
             return False
         try:
             return embed_waiting(self._store, joint, deadline_s)
-        except (EngineError, BudgetError) as error:
+        except _FAILURES as error:
             self._again_s = time.monotonic() + _AGAIN_S
             if str(error) != self._failed:
                 self._failed = str(error)
@@ -50,7 +52,7 @@ def embed_recording(environment: Environment, store: Store, seconds_spent: float
     why = ""
     try:
         embed_waiting(store, joint, time.monotonic() + max(LEAST_S, seconds_spent))
-    except (EngineError, BudgetError) as error:
+    except _FAILURES as error:
         why = str(error)
     left = waits(store, joint)
     return _line(left, joint, why or "the time was not enough") if left else ""

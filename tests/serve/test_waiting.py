@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from edgemem.errors import BudgetError, EngineError
+from edgemem.errors import BudgetError, EngineError, SourceError
 from edgemem.extend.testing import SyntheticCamera
 from edgemem.remember.store import Store
 from edgemem.see import pixels
@@ -91,12 +91,13 @@ def test_there_is_more_to_do_where_the_time_was_not_enough(store):
     assert WaitingPictures(SimpleNamespace(engines=SimpleNamespace(missing=lambda _: "", role=broken)), store, pytest.fail)(soon()) is False
 
 
-def test_a_memory_that_is_full_is_no_reason_to_stop_the_agent(store, monkeypatch):
-    def full(*_):
-        raise BudgetError("budget.disk is used up")
+@pytest.mark.parametrize("error", [BudgetError("budget.disk is used up"), SourceError("a picture is damaged")])
+def test_a_memory_that_is_full_or_damaged_is_no_reason_to_stop_the_agent(store, monkeypatch, error):
+    def fails(*_):
+        raise error
 
-    monkeypatch.setattr(waiting, "embed_waiting", full)
+    monkeypatch.setattr(waiting, "embed_waiting", fails)
     reported = list[str]()
     assert WaitingPictures(environment(Hosted()), store, reported.append)(soon()) is False
-    assert "budget.disk is used up" in reported[0]
-    assert "budget.disk is used up" in embed_recording(environment(Hosted()), store, 1.0)
+    assert str(error) in reported[0]
+    assert str(error) in embed_recording(environment(Hosted()), store, 1.0)
