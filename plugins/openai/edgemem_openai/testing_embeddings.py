@@ -65,8 +65,8 @@ class EmbeddingReply:
 class EmbeddingServer:
     """Answers `/v1/embeddings` on a free port of this machine until the `with` block ends or `close` is called.
 
-    `embed(inputs)` gives one vector for each input of a request. Replies in `replies` are sent first, one for each request. `usage`: it
-    reports 7 tokens for each input.
+    `embed(inputs)` gives one vector for each input of a request; each request has a thread of its own. Replies in `replies` are sent first,
+    one for each request. `usage`: it reports 7 tokens for each input.
     """
 
     def __init__(self, embed: Callable[[Sequence[EmbeddingInput]], Any], *, api_key: str = "", usage: bool = True, port: int = 0) -> None:
@@ -119,11 +119,11 @@ class EmbeddingServer:
         with self._lock:
             self.asked.append(call)
             scripted = self.replies.popleft() if self.replies else EmbeddingReply()
-            self.stopping.wait(scripted.wait_s)
-            if scripted.status != 200 or scripted.body:
-                return scripted
-            inputs = call.inputs
-            rows = [[float(number) for number in vector] for vector in self._embed(inputs)]
+        self.stopping.wait(scripted.wait_s)
+        if scripted.status != 200 or scripted.body:
+            return scripted
+        inputs = call.inputs
+        rows = [[float(number) for number in vector] for vector in self._embed(inputs)]
         data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]
         used = {"usage": {"prompt_tokens": 7 * len(inputs), "total_tokens": 7 * len(inputs)}} if self._usage else {}
         return EmbeddingReply(body=json.dumps({"object": "list", "model": body["model"], "data": data[::-1], **used}).encode())

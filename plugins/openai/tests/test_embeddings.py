@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 
 import msgspec
 import numpy as np
 import pytest
 import simplejpeg
-from edgemem_openai import register_decoders, register_runtimes
+from edgemem_openai import embedding_runtime, register_decoders, register_runtimes
 from edgemem_openai.embedding_runtime import EmbeddingRuntime
 from edgemem_openai.embedding_settings import CardServer, EmbeddingSettings, server_of
 from edgemem_openai.embedding_wire import EmbeddingRequest, Input
@@ -17,7 +18,7 @@ from edgemem_openai.ledger import UsageLedger
 from edgemem_openai.testing_embeddings import EmbeddingReply, EmbeddingServer
 
 from edgemem.config import EngineSettings, ModelSettings
-from edgemem.errors import EngineError, UsageError
+from edgemem.errors import ChatError, EngineError, UsageError
 from edgemem.extend.hookspecs import Component
 from edgemem.extend.testing import FakeJointEmbedder
 from edgemem.infer.card import load_cards
@@ -195,6 +196,32 @@ def test_messages_hold_the_instruction_the_picture_and_an_open_reply(embedder, s
     assert np.allclose(vectors, alone), "parallel requests keep their order"
 
 
+def test_messages_are_sent_several_at_a_time(embedder, server):
+    together = threading.Barrier(3)
+
+    def meeting(inputs):
+        together.wait(timeout=20)
+        return letters(inputs)
+
+    server._embed = meeting
+    embedder(CHAT, parallel=3).embed_text(["one", "two", "three"])
+    assert not together.broken
+
+
+def test_what_is_not_set_is_careful():
+    settings = EmbeddingSettings()
+    assert settings.send_pictures is False
+    assert (settings.batch, settings.parallel, settings.retries, settings.tokens_per_day) == (16, 4, 2, 10_000_000)
+    assert (settings.connect_s, settings.call_s, settings.backoff_s, settings.rest_s) == (5.0, 60.0, 0.5, 20.0)
+
+
+def test_pictures_are_made_smaller_unless_the_card_says_otherwise(embedder, server):
+    embedder(PAIR, "embed_joint", send_pictures=True).embed_images([picture(width=1000, height=800)])
+    embedder(f"picture_px = 1\nmax_chars = 1\n{PAIR}", "embed_joint", send_pictures=True).embed_images([picture()])
+    sizes = [simplejpeg.decode_jpeg_header(one.jpeg)[:2] for one in server.inputs]
+    assert sizes == [(410, 512), (1, 1)]
+
+
 def test_no_picture_leaves_before_the_settings_say_so(embedder, server):
     refused = fails(lambda: embedder(PAIR, "embed_joint").embed_images([picture()]), "set engines.runtimes.openai.send_pictures = true")
     assert refused.startswith("hosted: pictures stay on this device")
@@ -261,12 +288,14 @@ ROW = '{"embedding": [%s]}'
         (ROW % ("null, " * 7 + "1"), "no list of embeddings"),
         (f"{ROW % '1'}, {ROW % '2'}", "2 embeddings for 1 inputs"),
         ('"what?"', "no list of embeddings"),
+        ('"what? ' + 300 * "x" + '"', "no list of embeddings"),
     ],
 )
 def test_vectors_that_do_not_fit_are_refused(embedder, server, body, words):
     server.replies.append(EmbeddingReply(body=f'{{"data": [{body}]}}'.encode()))
     line = fails(lambda: embedder().embed_text(["a"]), words)
     assert line.startswith(f"hosted: 127.0.0.1:{server.port} ")
+    assert len(line) < 200
     assert len(server.asked) == 1
 
 
@@ -294,6 +323,17 @@ def test_a_silent_server_is_left_alone_for_a_while(embedder, server):
     fails(lambda: text.embed_text(["a"]), "tried again in")
     assert time.monotonic() - start < 5
     assert len(server.asked) == 1
+
+
+def test_a_reply_is_read_to_its_end_within_limits(monkeypatch):
+    soon = time.monotonic() + 60
+    assert embedding_runtime._read([b"ab", b"c"], soon) == b"abc"
+    with pytest.raises(ChatError, match="raise it, or choose a faster model"):
+        embedding_runtime._read([b"ab", b"c"], time.monotonic() - 1)
+    monkeypatch.setattr(embedding_runtime, "REPLY_BYTES", 3)
+    assert embedding_runtime._read([b"ab", b"c"], soon) == b"abc"
+    with pytest.raises(ChatError, match="does not end"):
+        embedding_runtime._read([b"ab", b"cd"], soon)
 
 
 def test_a_server_that_is_gone_is_said_and_is_asked_again_when_it_is_back(embedder, server):
@@ -387,6 +427,11 @@ def test_a_failed_request_costs_nothing_and_a_useless_reply_does(embedder, serve
         ({"retries": -1}, "must not be negative"),
         ({"usd_per_day": 1.0}, "needs usd_per_million"),
         ({"cards": {"hosted": {"base_url": "ftp://x"}}}, "must start with http"),
+        ({"cards": {"hosted": {"modle": "x"}}}, "modle"),
+        ({"adress": "http://x"}, "adress"),
+        ({"parameters": "max_chars = 0"}, "must be above 0"),
+        ({"parameters": "picture_side = 3"}, "picture_side"),
+        ({"parameters": '[parameters.query]\nwords = "{}"'}, "words"),
     ],
 )
 def test_a_card_or_settings_that_cannot_work_are_refused(embedder, changes, words):
