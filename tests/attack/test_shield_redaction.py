@@ -87,7 +87,7 @@ def test_the_oracle_sees_through_every_disguise():
         assert any("zebra471" in reading for reading in readings(disguise("zebra471"))), ascii(disguise("zebra471"))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(secret=secrets, disguise=st.sampled_from(DISGUISES), before=st.text(max_size=5), after=st.text(max_size=5))
 def test_a_secret_is_blackened_in_every_disguise(secret, disguise, before, after):
     redaction = Redaction([rf"\b{secret}\b"])
@@ -100,7 +100,6 @@ def test_a_secret_is_blackened_in_every_disguise(secret, disguise, before, after
     assert (data["number"], data["nothing"]) == (1, None)
 
 
-@settings(deadline=None)
 @given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Mn"])))
 def test_what_no_pattern_matches_leaves_as_it_is(text):
     kept = "".join(one for one in text if not is_invisible(one))
@@ -254,7 +253,7 @@ TASKS = {
 }  # fmt: skip
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(secret=secrets, disguises=st.lists(st.sampled_from(DISGUISES), min_size=PLACES, max_size=PLACES))
 def test_no_secret_arrives_through_any_role_of_any_recipe(secret, disguises):
     with TemporaryDirectory() as folder, ScriptedServer(GoodModel()) as server:

@@ -195,7 +195,7 @@ def of_format(name, width, height):
     return bytes(data)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(name=st.sampled_from(["PNG", "BMP", "WEBP", "TIFF"]), width=st.integers(6400, 65000), height=st.integers(6400, 65000))
 def test_a_picture_that_opens_to_more_than_fits_is_refused_by_its_header(name, width, height):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -266,7 +266,7 @@ def film(path, times_ms, *, side=64, sound=(), rate=16_000):
 YEAR_MS = 31_557_600_000
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(gap_ms=st.integers(1, 90 * YEAR_MS), before=st.integers(1, 9), after=st.integers(1, 9), rate_fps=st.sampled_from([0.5, 1, 5, 25]))
 def test_a_gap_in_the_stamps_costs_nothing(gap_ms, before, after, rate_fps):
     times = [*range(0, before * 200, 200), *range(before * 200 + gap_ms, before * 200 + gap_ms + after * 200, 200)]
@@ -399,7 +399,6 @@ def test_subtitles_of_many_blocks_take_memory_in_proportion(tmp_path):
 
 
 @given(text=st.text(alphabet="a<\n\r \t-:,0123>", max_size=300))
-@settings(deadline=None)
 def test_blocks_are_what_stands_between_empty_lines(text):
     """As one regular expression over the whole text would find them."""
     import re
