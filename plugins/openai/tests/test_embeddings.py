@@ -196,6 +196,17 @@ def test_messages_hold_the_instruction_the_picture_and_an_open_reply(embedder, s
     assert np.allclose(vectors, alone), "parallel requests keep their order"
 
 
+def test_a_text_stands_beside_the_picture_and_an_empty_one_is_a_text(embedder, server):
+    beside = CHAT.replace('[parameters.picture]\ntext = ""', '[parameters.picture]\ntext = "What is shown?"')
+    joint = embedder(beside, "embed_joint", send_pictures=True)
+    joint.embed_images([picture()])
+    joint.embed_query([""])
+    shown, sought = (asked.body["messages"][1]["content"] for asked in server.asked)
+    assert [part["type"] for part in shown] == ["image_url", "text"]
+    assert shown[1]["text"] == "What is shown?"
+    assert sought == [{"type": "text", "text": ""}]
+
+
 def test_messages_are_sent_several_at_a_time(embedder, server):
     together = threading.Barrier(3)
 
@@ -400,6 +411,15 @@ def test_a_day_has_a_limit_of_its_own(embedder, server, tmp_path):
     assert len(server.asked) == 3
     fails(lambda: embedder(PAIR, "embed_joint", send_pictures=True, tokens_per_day=900).embed_images([picture()]), "tokens_per_day")
     assert sum(line.tokens_in for line in UsageLedger(tmp_path / "openai.db").lines(1)) == 21
+
+
+def test_a_request_is_estimated_from_above_before_it_is_sent(embedder, server):
+    """ "Passage: {}" and "abc" are 14 bytes: 4 tokens of three bytes, and 8 for what surrounds them. A picture counts as 1,000."""
+    embedder(tokens_per_day=12).embed_text(["abc"])
+    fails(lambda: embedder(tokens_per_day=18).embed_text(["abc"]), "tokens_per_day = 18 is reached (7 tokens today)")
+    fails(lambda: embedder(PAIR, "embed_joint", send_pictures=True, tokens_per_day=7 + 1007).embed_images([picture()]), "is reached")
+    embedder(PAIR, "embed_joint", send_pictures=True, tokens_per_day=7 + 1008).embed_images([picture()])
+    assert len(server.asked) == 2
 
 
 def test_a_failed_request_costs_nothing_and_a_useless_reply_does(embedder, server, tmp_path):
