@@ -12,6 +12,7 @@ from edgemem.infer.roles import Space
 from edgemem.records import US
 from edgemem.remember import entries
 from edgemem.remember.check import check_memory
+from edgemem.remember.disk import keys
 from edgemem.remember.entries import NewPassage, embedded
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -68,6 +69,31 @@ def test_vectors_are_found_in_whatever_order_they_came(late, making, directory, 
         between = view.vector_search(LATE.name, making.unit(1, 8), 9, from_us=2 * US, to_us=4 * US)
         assert {moment_id for moment_id, _ in between} == set(ids[2:5])
     assert check_memory(directory) == []
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [2, 5, 0, 3, 1, 4]])
+def test_an_encrypted_memory_finds_them_too(making, tmp_path, order):
+    """Its readers keep the vectors in the process, and read only what was added after the newest moment that they know."""
+    pytest.importorskip("sqlcipher3", reason="sqlcipher3 has no wheel for this Python: pip install 'edgemem-agent[encrypted]'")
+    with keys.using(keys.Key("00" * 32, "the test's key")), Store.open(tmp_path / "m") as store:
+        store.ensure_space(making.space)
+        store.ensure_space(LATE)
+        with store.transaction() as tx:
+            ids = [tx.add_moment(making.moment(second * US)) for second in range(6)]
+        for index in order:
+            give(store, making, ids[index])
+            with store.view() as view:
+                assert found(view, making, ids[index]) == ids[index]
+
+
+def test_vectors_that_come_in_order_are_added_without_a_rebuild(late, making):
+    store, ids = late
+    epochs = []
+    for moment_id in (*ids[1:], ids[0]):
+        give(store, making, moment_id)
+        with store.view() as view:
+            epochs.append(view._all("SELECT epoch FROM vec_space WHERE name = 'late/8'")[0][0])
+    assert epochs == [0, 0, 0, 0, 0, 1], "only the last one is older than another that has its vector"
 
 
 def test_several_late_vectors_in_one_transaction_are_all_found(late, making):

@@ -100,6 +100,14 @@ def test_what_was_done_before_a_failure_stays_done(kept):
         assert embed_waiting(store, joint, time.monotonic() + 60) is False
 
 
+def test_one_that_is_left_is_left(kept):
+    joint = Hosted()
+    directory = kept(joint, seconds=1)
+    with Store.open(directory) as store:
+        assert embed_waiting(store, joint, time.monotonic() - 1) is True
+        assert embed_waiting(store, joint, time.monotonic() + 60) is False
+
+
 def test_no_batch_begins_after_the_deadline(kept):
     joint = Hosted()
     directory = kept(joint)

@@ -61,6 +61,14 @@ def test_a_recording_gives_them_as_long_as_it_took(store, monkeypatch):
     assert joint.batches == [4]
 
 
+@pytest.mark.parametrize(("seeing_s", "given_s"), [(5.0, 60.0), (300.0, 300.0)])
+def test_the_time_that_is_given_is_a_minute_at_least(store, monkeypatch, seeing_s, given_s):
+    deadlines = []
+    monkeypatch.setattr(waiting, "embed_waiting", lambda _store, _joint, deadline_s: deadlines.append(deadline_s - time.monotonic()))
+    embed_recording(environment(Hosted()), store, seeing_s)
+    assert deadlines == [pytest.approx(given_s, abs=5)]
+
+
 def test_an_agent_reports_a_failure_once_and_asks_again_later(store, monkeypatch):
     joint, reported = Hosted(left=0), list[str]()
     work = WaitingPictures(environment(joint), store, reported.append)

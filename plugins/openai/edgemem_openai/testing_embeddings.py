@@ -12,6 +12,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -147,9 +148,10 @@ class _Handler(BaseHTTPRequestHandler):
         everything = {"Content-Type": "application/json", "Content-Length": str(len(reply.body)), "Connection": "close"}
         for name, value in {**everything, **dict(reply.headers)}.items():
             self.send_header(name, value)
-        self.end_headers()
+        with suppress(ConnectionError):  # the client did not wait
+            self.end_headers()
+            self.wfile.write(reply.body)
         self.close_connection = True
-        self.wfile.write(reply.body)
 
 
 def _text(parts: Sequence[Mapping[str, Any]]) -> str:
