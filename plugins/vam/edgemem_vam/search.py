@@ -93,7 +93,7 @@ class HybridSearchTool(BaseTool):
         wanted = CoreQuery(text=query.q, from_us=action.from_us, to_us=action.to_us)
         found: list[tuple[Evidence, By]] = []
         if self._settings.raw_cosine:
-            found = [(evidence, "picture") for evidence in self._by_cosine(query, action, view)]
+            found = [(evidence, "picture") for evidence in self._by_cosine(query, action, view, notes)]
         else:
             seen = self._frames.retrieve(wanted, view, query.top_k)
             if why := seen.silent or seen.note:
@@ -104,11 +104,15 @@ class HybridSearchTool(BaseTool):
         above = [(evidence, by) for evidence, by in found if evidence.score >= self._settings.frame_floor]
         return [_picture(view, evidence, by) for evidence, by in above]
 
-    def _by_cosine(self, query: SubQuery, action: HybridSearch, view: View) -> list[Evidence]:
+    def _by_cosine(self, query: SubQuery, action: HybridSearch, view: View, notes: dict[str, None]) -> list[Evidence]:
         if self._engines is None or not self._engines.has("embed_joint"):
             return []
         joint = self._engines.role("embed_joint")
-        vector = joint.embed_text([query.q])[0]
+        try:
+            vector = joint.embed_text([query.q])[0]
+        except EngineError as error:
+            notes[f"pictures were not searched: {error}"] = None
+            return []
         found = view.vector_search(joint.space.name, vector, query.top_k, from_us=action.from_us, to_us=action.to_us)
         return _moments(view, [(moment_id, min(1.0, max(0.0, cosine))) for moment_id, cosine in found])
 

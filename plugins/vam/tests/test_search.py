@@ -272,3 +272,17 @@ def test_actions_and_results_can_be_written_down(vam: SimpleNamespace, view: Vie
     action = HybridSearch(queries=(q("coffee mug"),))
     assert msgspec.json.decode(msgspec.json.encode(action), type=HybridSearch) == action
     assert msgspec.json.encode(vam.search_tool().run(action, view))
+
+
+def test_raw_cosines_of_a_server_that_is_away_are_said_to_be_missing(axes: Path) -> None:
+    from edgemem_vam.search import SearchSettings
+
+    def away(_texts: Sequence[str]) -> Matrix:
+        raise EngineError("the server is away")
+
+    engines = Engines(embed_joint=SimpleNamespace(space=Space(name="looks", dim=3), embed_text=away))
+    tool = HybridSearchTool(SearchSettings(raw_cosine=True), engines)  # type: ignore[arg-type]
+    with View.open(axes) as view:
+        hits = tool.run(HybridSearch(queries=(q("a door"),), sources=("frame",)), view)
+    assert hits.rows == ()
+    assert hits.notes == ("pictures were not searched: the server is away",)
