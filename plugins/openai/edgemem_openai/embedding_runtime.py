@@ -137,24 +137,32 @@ class EmbeddingClient:
             usd=server.usd(expected, 0),
         )  # fmt: skip
         claim = self._ledger.reserve(worst, self._settings.tokens_per_day, self._settings.usd_per_day, TABLE)
-        used = 0
+        reply = _Reply()
         try:
-            body = self._ask(server, request)
-            used = expected  # whatever it holds, the server has worked
-            vectors, reported = read_reply(body, len(request.inputs), dim)
-            used = expected if reported is None else reported
-        except ValueError as error:
-            raise ChatError(f"{server.place} {error}") from None
+            self._ask(server, request, reply)
+            return reply.vectors(server, len(request.inputs), dim)
         finally:
+            used = 0 if not reply.charged else expected if reply.tokens is None else reply.tokens
             with suppress(ChatError):  # the worst case stays in the ledger
                 self._ledger.settle(claim, used, 0, server.usd(used, 0))
-        return vectors
 
-    def _ask(self, server: Server, request: EmbeddingRequest) -> bytes:
-        """The body of the reply. Raises ChatError."""
+    def _ask(self, server: Server, request: EmbeddingRequest, reply: _Reply) -> None:
+        """Ask until there is a reply. Raises ChatError."""
+        import httpx2
+        import openai
+
         deadline = time.monotonic() + self._settings.call_s
         body = request.body(server.model)
-        return self._connections.tried(lambda: self._once(server, body, deadline), server, f"{TABLE}.call_s", deadline)
+
+        def once() -> None:
+            try:
+                reply.body = self._once(server, body, deadline)
+                reply.charged = True
+            except (openai.APITimeoutError, httpx2.TimeoutException) as error:  # a server that got the request may charge for it
+                reply.charged = not isinstance(error.__cause__ or error, httpx2.ConnectTimeout | httpx2.PoolTimeout)
+                raise
+
+        self._connections.tried(once, server, f"{TABLE}.call_s", deadline)
 
     def _once(self, server: Server, body: Mapping[str, Any], deadline: float) -> bytes:
         import httpx2
@@ -167,6 +175,24 @@ class EmbeddingClient:
                     f"{server.place} replies with a web page: {server.where}.base_url must be the address of its API (it often ends in /v1)"
                 )
             return _read(response.iter_bytes(), deadline)
+
+
+class _Reply:
+    """A reply, and what it costs."""
+
+    body = b""
+    charged = False
+    """Whether the server has worked, or may have."""
+    tokens: int | None = None
+    """As the server reports them."""
+
+    def vectors(self, server: Server, count: int, dim: int) -> Matrix:
+        """float32 [count, dim], unit length. Raises ChatError if it holds something else."""
+        try:
+            vectors, self.tokens = read_reply(self.body, count, dim)
+        except ValueError as error:
+            raise ChatError(f"{server.place} {error}") from None
+        return vectors
 
 
 def _read(chunks: Iterable[bytes], deadline: float) -> bytes:

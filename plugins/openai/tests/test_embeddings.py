@@ -219,6 +219,13 @@ def test_messages_are_sent_several_at_a_time(embedder, server):
     assert not together.broken
 
 
+def test_a_cost_limit_needs_one_price(embedder, server):
+    for prices in ({"usd_per_million": 1.0}, {"cards": {"hosted": {"usd_per_million": 1.0}}}):
+        fails(lambda prices=prices: embedder(usd_per_day=1e-9, **prices).embed_text(["a"]), "usd_per_day")
+        embedder(usd_per_day=1.0, **prices).embed_text(["a"])
+    assert len(server.asked) == 2
+
+
 def test_what_is_not_set_is_careful():
     settings = EmbeddingSettings()
     assert settings.send_pictures is False
@@ -326,11 +333,13 @@ def test_what_does_not_pass_is_said_with_what_to_do(embedder, server, reply, wor
     assert len(server.asked) == 1
 
 
-def test_a_silent_server_is_left_alone_for_a_while(embedder, server):
+def test_a_silent_server_is_left_alone_for_a_while(embedder, server, tmp_path):
     server.replies.append(EmbeddingReply(wait_s=20))
     text = embedder(call_s=0.3, rest_s=60)
     start = time.monotonic()
     fails(lambda: text.embed_text(["a"]), "raise engines.runtimes.openai.call_s")
+    (line,) = UsageLedger(tmp_path / "openai.db").lines(1)
+    assert line.tokens_in == 12, "it may charge for what it got"
     fails(lambda: text.embed_text(["a"]), "tried again in")
     assert time.monotonic() - start < 5
     assert len(server.asked) == 1
@@ -347,11 +356,12 @@ def test_a_reply_is_read_to_its_end_within_limits(monkeypatch):
         embedding_runtime._read([b"ab", b"cd"], soon)
 
 
-def test_a_server_that_is_gone_is_said_and_is_asked_again_when_it_is_back(embedder, server):
+def test_a_server_that_is_gone_is_said_and_is_asked_again_when_it_is_back(embedder, server, tmp_path):
     text = embedder(rest_s=0)
     port = server.port
     server.close()
     fails(lambda: text.embed_text(["a"]), "cannot be reached")
+    assert UsageLedger(tmp_path / "openai.db").lines(1) == []
     with EmbeddingServer(letters, port=port):
         assert text.embed_text(["a"]).shape == (1, DIM)
 
