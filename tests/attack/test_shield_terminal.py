@@ -85,7 +85,9 @@ def test_settings_are_shown_as_json_that_reads_back(tmp_path):
     shown = command("config", "show", "--config", file)
     assert not harmful(shown.out)
     line = next(line for line in shown.out.splitlines() if line.startswith("models.redact = "))
-    assert json.loads(line.partition(" = ")[2]) == ["\x1b]0;x\x07", "\u202e"]
+    value, end = json.JSONDecoder().raw_decode(text := line.partition(" = ")[2])
+    assert value == ["\x1b]0;x\x07", "\u202e"]
+    assert text[end:] == f"  # {file}"
 
 
 @given(text=st.text() | hostile)

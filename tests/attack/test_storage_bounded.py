@@ -28,8 +28,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from edgemem import config, files
-from edgemem.config import load, read_toml
+from edgemem import files, toml
+from edgemem.config import load
 from edgemem.errors import EdgememError, EngineError, MemoryKeyError, SourceError, UsageError
 from edgemem.extend.sources import open_source
 from edgemem.hear import subtitles
@@ -43,6 +43,7 @@ from edgemem.see.sources import container, pictures, video
 from edgemem.see.sources.container import MOST_BLOCK_BYTES, open_container
 from edgemem.see.sources.sound import SoundTrack
 from edgemem.see.sources.video import VideoFile
+from edgemem.toml import read_toml
 
 PATHS = os.pathsep.join(filter(None, sys.path))
 PEAK_KIB = "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
@@ -410,7 +411,7 @@ def test_blocks_are_what_stands_between_empty_lines(text):
 
 def test_settings_and_recipes_have_a_limit_that_is_said(tmp_path):
     path = tmp_path / "large.toml"
-    path.write_text("# " + "x" * config.MOST_FILE_BYTES)
+    path.write_text("# " + "x" * toml.MOST_FILE_BYTES)
     with pytest.raises(UsageError, match=r"it has more than 1 MiB"):
         read_toml(path)
 
