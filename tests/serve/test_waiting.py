@@ -78,6 +78,7 @@ def test_an_agent_reports_a_failure_once_and_asks_again_later(store, monkeypatch
     joint.left = 99
     assert work(soon()) is False
     assert joint.batches == [], "it is left alone for a minute"
+    assert work._again_s - time.monotonic() == pytest.approx(60, abs=5)
     joint.left = 0
     monkeypatch.setattr(waiting, "_AGAIN_S", 0.0)
     work._again_s = 0.0

@@ -160,6 +160,8 @@ def test_a_request_holds_at_most_a_batch(embedder, server):
 def test_a_long_text_is_cut_and_braces_are_text(embedder, server):
     embedder(f"max_chars = 5\n{PAIR}").embed_query(["{x}yzabc"])
     assert server.inputs[0].text == "Query: {x}yz"
+    embedder().embed_query([9000 * "x"])
+    assert len(server.inputs[1].text) == len("Query: ") + 8000
 
 
 def test_pictures_go_as_objects_within_their_size(embedder, server):
@@ -208,14 +210,14 @@ def test_a_text_stands_beside_the_picture_and_an_empty_one_is_a_text(embedder, s
 
 
 def test_messages_are_sent_several_at_a_time(embedder, server):
-    together = threading.Barrier(3)
+    together = threading.Barrier(2)
 
     def meeting(inputs):
         together.wait(timeout=20)
         return letters(inputs)
 
     server._embed = meeting
-    embedder(CHAT, parallel=3).embed_text(["one", "two", "three"])
+    embedder(CHAT, parallel=2).embed_text(["one", "two"])
     assert not together.broken
 
 
