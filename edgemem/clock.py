@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from edgemem.errors import UsageError
@@ -20,14 +22,79 @@ _FIRST_US, _LAST_US = -62_135_500_000 * US, 253_402_200_000 * US
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
+class TimeSource(Protocol):
+    """Where this process has its time from: the machine, or a simulation that runs faster."""
+
+    def now_us(self) -> int:
+        """Wall time, microseconds since 1970 UTC."""
+        ...
+
+    def mono_us(self) -> int:
+        """Monotonic time in microseconds."""
+        ...
+
+    def kernel_error_us(self) -> int | None:
+        """Error bound of the wall clock; None if no time server synchronises it."""
+        ...
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Wait until the event is set, at most this long. Whether it is set."""
+        ...
+
+
+class SystemTime:
+    """The clocks of this machine."""
+
+    def now_us(self) -> int:
+        return time.time_ns() // 1000
+
+    def mono_us(self) -> int:
+        return time.monotonic_ns() // 1000
+
+    def kernel_error_us(self) -> int | None:
+        timex = _Timex()
+        try:
+            state = ctypes.CDLL(None).adjtimex(ctypes.byref(timex))
+        except (AttributeError, OSError):
+            return None
+        return None if state < 0 or timex.status & _STA_UNSYNC else int(timex.maxerror)
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        return event.wait(seconds)
+
+
+_time: TimeSource = SystemTime()
+
+
+@contextmanager
+def time_from(source: TimeSource) -> Iterator[None]:
+    """Within the block the whole process has its time from this source."""
+    global _time  # noqa: PLW0603 - a process has one time
+    before, _time = _time, source
+    try:
+        yield
+    finally:
+        _time = before
+
+
 def now_us() -> int:
     """Wall time, microseconds since 1970 UTC. It may jump: a board without a clock battery starts in 1970."""
-    return time.time_ns() // 1000
+    return _time.now_us()
 
 
 def mono_us() -> int:
     """Monotonic time of this boot in microseconds. It never jumps; it can be compared only within one `boot_id()`."""
-    return time.monotonic_ns() // 1000
+    return _time.mono_us()
+
+
+def monotonic_s() -> float:
+    """Monotonic time in seconds, for waits and due times of the daemon and the pipeline."""
+    return _time.mono_us() / US
+
+
+def wait(event: threading.Event, seconds: float) -> bool:
+    """Wait until the event is set, at most this long in the time of this process. Whether it is set."""
+    return _time.wait(event, seconds)
 
 
 @lru_cache(maxsize=1)
@@ -63,12 +130,7 @@ class _Timex(ctypes.Structure):
 
 def kernel_error_us() -> int | None:
     """The kernel's error bound of the wall clock; None if no time server synchronises it, or if the system does not provide it."""
-    timex = _Timex()
-    try:
-        state = ctypes.CDLL(None).adjtimex(ctypes.byref(timex))
-    except (AttributeError, OSError):
-        return None
-    return None if state < 0 or timex.status & _STA_UNSYNC else int(timex.maxerror)
+    return _time.kernel_error_us()
 
 
 class Stamp(NamedTuple):

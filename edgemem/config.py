@@ -191,6 +191,8 @@ class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The memory's directory."""
     sources: list[RunSource] = []
     """What the daemon sees, each in a stream of its own."""
+    log: Literal["auto", "text", "journal", "json"] = "auto"
+    """Form of its lines on stderr: "text"; "journal" with priorities; "json" with one object a line; "auto" = journal under systemd."""
     services: list[dict[str, Any]] = []
     """Services that run beside the agent: `use` names a service of a plugin, the other keys are its parameters."""
 

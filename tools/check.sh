@@ -2,12 +2,16 @@
 # Every check of the project, cheap ones first.  check.sh BIN_DIRECTORY
 set -eu
 bin=$1
-# Some tests let a voice speak; without this program they skip and say so.
-if ! command -v espeak-ng >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-  { apt-get install -y -qq espeak-ng || { apt-get update -qq && apt-get install -y -qq espeak-ng; }; } >/dev/null 2>&1 || echo "espeak-ng cannot be installed"
-fi
+# Some tests let a voice speak or ask systemd's own tools; without these programs they skip and say so.
+for wanted in espeak-ng:espeak-ng systemd-analyze:systemd; do
+  if ! command -v "${wanted%%:*}" >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    package=${wanted#*:}
+    { apt-get install -y -qq "$package" || { apt-get update -qq && apt-get install -y -qq "$package"; }; } >/dev/null 2>&1 || echo "$package cannot be installed"
+  fi
+done
 "$bin/ruff" check .
 "$bin/ruff" format --check .
 "$bin/mypy"
 "$bin/lint-imports"
-"$bin/python" -m pytest -rs
+# One process a core; the tests of a file stay together, for they share what they made.
+"$bin/python" -m pytest -rs -n auto --maxprocesses 4 --dist loadfile

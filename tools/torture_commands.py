@@ -346,7 +346,7 @@ class Daemon(Ingest):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         source = RunSource(source=str(folder / "pictures"), stream="pictures", recipe=str(folder / "plain.toml"))
         run = RunSettings(memory=str(folder / "memory"), sources=[source])
-        Agent(Environment(lambda: msgspec.structs.replace(load(None), run=run)), lambda _: None).run()
+        Agent(Environment(lambda: msgspec.structs.replace(load(None), run=run)), lambda _, **_more: None).run()
 
     def verify(self, folder: Path, *, finished: bool) -> None:
         assert not finished, "the agent ended by itself"

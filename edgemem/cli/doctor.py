@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import os
 import platform
-import sqlite3
-from typing import NamedTuple
+from typing import Literal
 
 import click
 
-from edgemem import __version__, files
+from edgemem import __version__, clock, files
 from edgemem.cli.app import CommandContext, common_options, json_option, pass_environment, print_json, print_line
+from edgemem.device.findings import Finding, agent, clock_state, disk, permissions, sqlite_version
 from edgemem.errors import EdgememError
 
-
-class ReportLine(NamedTuple):
-    """One line of the report. `level` is "ok", "note" (works, with a limit) or "missing"."""
-
-    level: str
-    what: str
-    detail: str
+_NEEDED = frozenset({"sqlite", "disk", "runtime", "data directory"})
+"""Without these nothing can be remembered."""
 
 
 @click.command()
@@ -31,12 +26,9 @@ def doctor(environment: CommandContext, as_json: bool) -> None:
     findings = [
         *_machine(),
         *_board(environment),
+        *_device(environment),
         *_vectors(),
-        *_runtimes(environment),
-        *_roles(environment),
-        _chat(environment),
-        *_transports(environment),
-        _encryption(),
+        *_abilities(environment),
         _home(environment),
     ]
     if as_json:
@@ -44,24 +36,32 @@ def doctor(environment: CommandContext, as_json: bool) -> None:
     else:
         for finding in findings:
             print_line(f"{finding.level:8}{finding.what:16}{finding.detail}")
-    if any(finding.level == "missing" and finding.what in {"runtime", "data directory"} for finding in findings):
+            if finding.todo:
+                print_line(f"{'':24}to do: {finding.todo}")
+    if any(finding.level == "missing" and finding.what in _NEEDED for finding in findings):
         raise click.exceptions.Exit(1)
 
 
-def _machine() -> list[ReportLine]:
+def _machine() -> list[Finding]:
     python = f"{platform.python_implementation()} {platform.python_version()} on {platform.machine()}, {os.cpu_count()} cores"
-    fixed = sqlite3.sqlite_version_info >= (3, 51, 3)
-    sqlite = f"{sqlite3.sqlite_version}" + (
-        "" if fixed else "; older than 3.51.3, safe here because one connection does all writing and checkpoints"
-    )
+    return [Finding("ok", "edgemem", __version__), Finding("ok", "python", python), sqlite_version()]
+
+
+def _device(environment: CommandContext) -> list[Finding]:
+    """What the daemon needs of this machine."""
+    from edgemem.device.cameras import check_cameras
+
+    settings = environment.settings
     return [
-        ReportLine("ok", "edgemem", __version__),
-        ReportLine("ok", "python", python),
-        ReportLine("ok" if fixed else "note", "sqlite", sqlite),
+        clock_state(clock.kernel_error_us(), clock.now_us()),
+        disk(settings, environment.home),
+        *permissions(settings, environment.given[0]),
+        *check_cameras(settings, environment.plugins),
+        *agent(settings),
     ]
 
 
-def _board(environment: CommandContext) -> list[ReportLine]:
+def _board(environment: CommandContext) -> list[Finding]:
     """The board whose file is used, how it was found, its power mode, and plugins for it that are missing."""
     from importlib.metadata import distributions
 
@@ -70,51 +70,60 @@ def _board(environment: CommandContext) -> list[ReportLine]:
 
     hardware = environment.settings.hardware
     found = read_layers(*environment.given).board
-    lines = [ReportLine("note" if found.unknown else "ok", "board", found.described(hardware.name))]
+    lines = [Finding("note" if found.unknown else "ok", "board", found.described(hardware.name))]
     mode = SysfsBoard(found.name, hardware).power_mode()
     if mode:
         fits = not hardware.power_modes or mode in hardware.power_modes
         advice = "" if fits else f"; the settings are made for {', '.join(hardware.power_modes)}: sudo nvpmodel -m NUMBER"
-        lines.append(ReportLine("ok" if fits else "note", "power mode", f"{mode}{advice}"))
+        lines.append(Finding("ok" if fits else "note", "power mode", f"{mode}{advice}"))
     installed = {str(part.metadata["Name"]).lower() for part in distributions()} if hardware.plugins else set()
     missing = [name for name in hardware.plugins if f"edgemem-{name}" not in installed]
     if missing:
-        lines.append(ReportLine("note", "board plugins", f"not installed: pip install {' '.join(f'edgemem-{name}' for name in missing)}"))
+        lines.append(Finding("note", "board plugins", f"not installed: pip install {' '.join(f'edgemem-{name}' for name in missing)}"))
     return lines
 
 
-def _transports(environment: CommandContext) -> list[ReportLine]:
+def _abilities(environment: CommandContext) -> list[Finding]:
+    """What the installed plugins and models can do here."""
+    return [*_runtimes(environment), *_roles(environment), _chat(environment), *_transports(environment), _encryption()]
+
+
+def _transports(environment: CommandContext) -> list[Finding]:
     """The transports for an outbox."""
-    return [ReportLine("ok", "transport", f"{name}: {part.summary}") for name, part in environment.plugins.components("transports").items()]
+    return [Finding("ok", "transport", f"{name}: {part.summary}") for name, part in environment.plugins.components("transports").items()]
 
 
-def _vectors() -> list[ReportLine]:
+def _vectors() -> list[Finding]:
     from edgemem.remember.vectors.kernels import scan, scan_numpy
 
     if scan is scan_numpy:
-        return [ReportLine("note", "vector kernel", "numpy: numkong cannot be imported, so scans are about five times slower")]
-    return [ReportLine("ok", "vector kernel", "numkong")]
+        return [
+            Finding(
+                "note", "vector kernel", "numpy: numkong cannot be imported, so scans are about five times slower", "pip install numkong"
+            )
+        ]
+    return [Finding("ok", "vector kernel", "numkong")]
 
 
-def _runtimes(environment: CommandContext) -> list[ReportLine]:
+def _runtimes(environment: CommandContext) -> list[Finding]:
     """Runtimes in the order in which they are tried. One that cannot be used counts as missing only if no other can be used."""
     runtimes = environment.engines.runtimes.describe()
-    failing = "note" if any(not problem for _, _, problem in runtimes) else "missing"
-    return [ReportLine(failing if problem else "ok", "runtime", f"{name}: {about or problem}") for name, about, problem in runtimes]
+    failing: Literal["note", "missing"] = "note" if any(not problem for _, _, problem in runtimes) else "missing"
+    return [Finding(failing if problem else "ok", "runtime", f"{name}: {about or problem}") for name, about, problem in runtimes]
 
 
-def _roles(environment: CommandContext) -> list[ReportLine]:
+def _roles(environment: CommandContext) -> list[Finding]:
     roles = sorted({card.role for card in environment.cards.values()})
     return [finding for role in roles for finding in _role(environment, role)]
 
 
-def _role(environment: CommandContext, role: str) -> list[ReportLine]:
+def _role(environment: CommandContext, role: str) -> list[Finding]:
     """The card of a role, and its optional parts that are missing."""
     problem = environment.engines.missing(role)
     if problem:
-        return [ReportLine("missing", role, problem)]
-    notes = [ReportLine("note", role, note) for note in environment.engines.notes(role)]
-    return [ReportLine("ok", role, _card_and_runtime(environment, role)), *notes]
+        return [Finding("missing", role, problem)]
+    notes = [Finding("note", role, note) for note in environment.engines.notes(role)]
+    return [Finding("ok", role, _card_and_runtime(environment, role)), *notes]
 
 
 def _card_and_runtime(environment: CommandContext, role: str) -> str:
@@ -123,46 +132,44 @@ def _card_and_runtime(environment: CommandContext, role: str) -> str:
     return f"{card.name} on {environment.engines.runtimes.first(card)}" if card.models else card.name
 
 
-def _chat(environment: CommandContext) -> ReportLine:
+def _chat(environment: CommandContext) -> Finding:
     """The language model in use; without one the local planner answers."""
     known = sorted(environment.plugins.components("chats"))
     try:
         models = environment.context.models
     except EdgememError as error:
-        return ReportLine("missing", "language model", str(error))
+        return Finding("missing", "language model", str(error))
     if models.there:
-        return ReportLine("ok", "language model", f"{models.name}; not checked yet whether it answers and accepts pictures")
-    how = f"configure one of: {', '.join(known)}, such as --set openai.base_url=..." if known else "no plugin has one"
-    return ReportLine("note", "language model", f"none: the local planner answers; {how}")
+        return Finding("ok", "language model", f"{models.name}; not checked yet whether it answers and accepts pictures")
+    how = f"configure one of: {', '.join(known)}, such as --set openai.base_url=..." if known else "install a plugin that has one"
+    return Finding("note", "language model", "none: the local planner answers", how)
 
 
-def _encryption() -> ReportLine:
+def _encryption() -> Finding:
     """Whether memories can be encrypted here, and whether a configured key can be read."""
     from edgemem.remember.disk import keys
 
     try:
         key = keys.configured()
     except EdgememError as error:
-        return ReportLine("missing", "encryption", str(error))
+        return Finding("missing", "encryption", str(error))
     try:
         from sqlcipher3 import dbapi2
     except ImportError:
-        level = "note" if key is None else "missing"
-        return ReportLine(
-            level, "encryption", "sqlcipher3 is not installed; for encrypted memories: pip install 'edgemem-agent[encrypted]'"
-        )
+        level: Literal["note", "missing"] = "note" if key is None else "missing"
+        return Finding(level, "encryption", "off: sqlcipher3 is not installed", "pip install 'edgemem-agent[encrypted]'")
     state = "off: no key is configured" if key is None else f"on, with {key.source}"
-    return ReportLine("ok", "encryption", f"{state}; SQLCipher on SQLite {dbapi2.sqlite_version}")
+    return Finding("ok", "encryption", f"{state}; SQLCipher on SQLite {dbapi2.sqlite_version}")
 
 
-def _home(environment: CommandContext) -> ReportLine:
+def _home(environment: CommandContext) -> Finding:
+    """The directory of engines: whether it can be written."""
+    todo = "set EDGEMEM_HOME to a directory that this user may write"
     try:
         files.make_directory(environment.home)
     except OSError as error:
-        return ReportLine(
-            "missing", "data directory", f"{environment.home}: {error.strerror}; set EDGEMEM_HOME to a directory you may write"
-        )
+        return Finding("missing", "data directory", f"{environment.home}: {error.strerror}", todo)
     if not os.access(environment.home, os.W_OK):
-        return ReportLine("missing", "data directory", f"{environment.home}: not writable for this user; set EDGEMEM_HOME")
+        return Finding("missing", "data directory", f"{environment.home}: not writable for this user", todo)
     free = os.statvfs(environment.home)
-    return ReportLine("ok", "data directory", f"{environment.home}, {free.f_bavail * free.f_frsize / 2**30:.1f} GiB free")
+    return Finding("ok", "data directory", f"{environment.home}, {free.f_bavail * free.f_frsize / 2**30:.1f} GiB free")

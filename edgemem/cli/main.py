@@ -17,6 +17,7 @@ from edgemem.errors import EdgememError, MemoryDirError
 _COMMANDS = {
     "ingest": ("edgemem.cli.ingest", "ingest", "Remember videos, recordings of sound, pictures, a camera, a microphone or a URL."),
     "run": ("edgemem.cli.run", "run", "The daemon: see the configured cameras until it is stopped, and answer questions."),
+    "sim": ("edgemem.cli.sim", "sim", "The daemon in simulated time, with recordings as cameras and with faults."),
     "ask": ("edgemem.cli.ask", "ask", "Answer a question with evidence."),
     "search": ("edgemem.cli.search", "search", "Find moments, events and text."),
     "show": ("edgemem.cli.show", "show", "Show a piece of evidence: its picture and all known facts."),

@@ -4,13 +4,15 @@ problem.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgemem import clock
 from edgemem.allocation import bound_heap
 from edgemem.characters import visible
 from edgemem.config import RunSource, parse_bytes
@@ -20,6 +22,9 @@ from edgemem.device.governed import GovernedStreams
 from edgemem.device.governor_runner import GovernorRunner
 from edgemem.device.handle import Handle
 from edgemem.device.idle import IdleRunner
+from edgemem.device.log import Report
+from edgemem.device.peripherals import Peripherals
+from edgemem.device.reload import Reloads, on_hangup
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
 from edgemem.device.sysfs import SysfsBoard
@@ -58,8 +63,10 @@ if TYPE_CHECKING:
 
 _TICK_S = 1.0
 """How often the agent checks its streams and reports to the service manager."""
-_STOP_S = 45.0
-"""Time limit for the streams to end: opening a network camera may take its time-out of 10 s, the last commit with its texts longer."""
+_STOP_S = 15.0
+"""Time limit for the streams to end, and for one to pause. Usually less than a second passes; a slow disk or a large model takes longer."""
+_JOIN_S = 0.05
+"""How often a stream that ends is looked at."""
 _IDLE_STOP_S = 5.0
 """Time limit for a slice of idle work to end."""
 _RULES_S = 3600.0
@@ -69,21 +76,24 @@ _RULES_S = 3600.0
 class _SourceSetup:
     """Opens one configured source and builds its pipeline, again for every attempt."""
 
-    def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed) -> None:
-        self._spec, self._memory, self._environment, self._feed = spec, memory, environment, feed
+    def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed, peripherals: Peripherals) -> None:
+        self._spec, self._memory, self._environment, self._feed, self._peripherals = spec, memory, environment, feed, peripherals
         self._recipe = environment.recipe(spec.recipe)
         self.rate_fps = self._recipe.rate_fps
 
     def source(self) -> Source:
         """Raises SourceError if it does not exist (yet)."""
+        return self._peripherals.camera(self._open, self._recipe.rate_fps)
+
+    def _open(self) -> Source:
         spec, recipe, plugins = self._spec, self._recipe, self._environment.plugins
         return open_source(spec.source, plugins=plugins, rate_fps=recipe.rate_fps, stream=spec.stream, settings=recipe.source)
 
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]:
         """The pipeline of the source, and notes on what is missing. Raises UsageError if nothing of it may be kept."""
         parts, notes = equip(self._environment, self._recipe, source, self._memory, self._feed)
-        if parts.privacy is not None and not parts.privacy.paused:
-            parts.privacy.require()
+        if parts.privacy is not None:
+            parts.privacy.require_consent()
         if parts.retainer is not None:
             parts.retainer = LockedRetainer(parts.retainer)
         return Pipeline(source, parts, store), notes
@@ -115,8 +125,10 @@ class Agent:
     `report` is called with messages for a person. Between frames and questions the agent does work that writers postponed.
     """
 
-    def __init__(self, environment: Environment, report: Callable[[str], None], board: Board | None = None) -> None:
-        """`board`: what the governor reads; None = this machine."""
+    def __init__(
+        self, environment: Environment, report: Report, peripherals: Peripherals | None = None, board: Board | None = None
+    ) -> None:
+        """`peripherals`: cameras and disk, `board`: what the governor reads; None = those of this machine."""
         run = environment.settings.run
         if not run.memory:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
@@ -129,8 +141,12 @@ class Agent:
         self._environment = environment
         self._report = report
         self._feed = Feed()
-        self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed) for spec in run.sources}
+        self._peripherals = peripherals or Peripherals()
+        self._setups = {_label(spec): _SourceSetup(spec, self._memory, environment, self._feed, self._peripherals) for spec in run.sources}
         self._stop = threading.Event()
+        self.running = True
+        """Whether `run` has not ended."""
+        self._reloads = Reloads(environment, self._memory, report, _STOP_S)
         self._workers: list[StreamWorker] = []
         self._store: SharedStore | None = None
         self._idle_runner: IdleRunner | None = None
@@ -143,7 +159,14 @@ class Agent:
     def run(self) -> None:
         """Run until stopped. Raises MemoryDirError if the memory cannot be written (any more), and UsageError."""
         bound_heap()
-        with stop_on_signals(self._stop.set), ExitStack() as stack:
+        try:
+            self._run()
+        finally:
+            self.running = False
+
+    def _run(self) -> None:
+        hangup = self._stop.set if sys.stderr.isatty() else self._reloads.request  # where its terminal is closed, it ends
+        with stop_on_signals(self._stop.set), on_hangup(hangup), ExitStack() as stack:
             if not self._wait_while_paused():
                 return
             store = self._open_store(stack)
@@ -161,15 +184,14 @@ class Agent:
         if is_paused(self._memory):
             self._report(f"{self._memory} is paused: waits for `edgemem memory resume --memory {self._memory}`")
             notify.send("READY=1\nSTATUS=paused")
-        while is_paused(self._memory) and not self._stop.wait(_TICK_S):
+        while is_paused(self._memory) and not clock.wait(self._stop, _TICK_S):
             self._notify_watchdog()
         return not self._stop.is_set()
 
     def _open_store(self, stack: ExitStack) -> SharedStore:
         settings = self._environment.settings
         end_forgetting(self._memory, self._report)
-        store = SharedStore.open(self._memory, budget_bytes=parse_bytes(settings.budget.disk), durability=settings.store.durability)
-        assert isinstance(store, SharedStore)
+        store = self._peripherals.store(self._memory, parse_bytes(settings.budget.disk), settings.store.durability)
         self._store = stack.enter_context(store)
         stack.callback(save_stats, self._environment.home, self._environment.plugins)
         return store
@@ -215,16 +237,32 @@ class Agent:
 
     def _watch(self, store: SharedStore) -> None:
         """Until a stop or a failure: report streams that see nothing, apply the retention rules, notify the service manager."""
-        rules_due_s = time.monotonic() + _RULES_S
-        while not self._stop.wait(_TICK_S):
+        rules_due_s = clock.monotonic_s() + _RULES_S
+        while not clock.wait(self._stop, _TICK_S):
             for worker in self._workers:
                 worker.report_changes()
                 if (failed := store.lost or worker.failed) is not None:
                     raise failed
-            if time.monotonic() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
-                rules_due_s = time.monotonic() + _RULES_S
+            if self._reloads.requested:
+                with self._forgetting:
+                    self._reloads.run(store, self._workers)
+            if clock.monotonic_s() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
+                rules_due_s = clock.monotonic_s() + _RULES_S
                 LockedRetainer(KeepRules(self._environment.settings.retention)).apply(store)
             self._notify_watchdog()
+
+    def stop(self) -> None:
+        """End `run`, from any thread."""
+        self._stop.set()
+
+    @property
+    def stream_threads(self) -> set[int]:
+        """The threads that see: `at_rest` says whether they work."""
+        return {worker.ident for worker in self._workers if worker.ident is not None}
+
+    def at_rest(self, waiting: Collection[int]) -> bool:
+        """Whether no stream has anything to do before time goes on. `waiting`: the threads that wait for that."""
+        return all(worker.at_rest(waiting) for worker in self._workers)
 
     def streams(self) -> tuple[StreamStatus, ...]:
         """Status of each stream."""
@@ -284,15 +322,15 @@ class Agent:
             notify.send(f"WATCHDOG=1\nSTATUS={visible(status)}")  # a name must not make a line of its own
 
     def _end_workers(self) -> None:
-        """Stop all streams, and wait until everything seen is committed."""
+        """Stop all streams, and wait until everything seen is committed. One that is just being opened has seen nothing."""
         for worker in self._workers:
             worker.stop()
         deadline = time.monotonic() + _STOP_S
         for worker in self._workers:
-            if worker.ident is not None:
-                worker.join(max(0.0, deadline - time.monotonic()))
-            if worker.is_alive():
-                self._report(f"{worker.label}: did not end within {_STOP_S:.0f} s; its last second is lost")
+            while worker.to_await and time.monotonic() < deadline:
+                worker.join(_JOIN_S)
+            if worker.to_await:
+                self._report(f"did not end within {_STOP_S:.0f} s; its last second is lost", level="warning", stream=worker.label)
 
 
 def _label(spec: RunSource) -> str:

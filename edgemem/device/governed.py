@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from edgemem.device.governor import Step
+from edgemem.device.log import Report
 from edgemem.device.stream_worker import StreamWorker
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class GovernedStreams:
 
     def __init__(
         self, workers: Sequence[StreamWorker], settings: Settings, engines: Callable[[], Engines], turn: threading.Lock,
-        report: Callable[[str], None],
+        report: Report,
     ) -> None:  # fmt: skip
         """`turn` is held while all streams are suspended."""
         self._workers, self._settings, self._engines = workers, settings, engines

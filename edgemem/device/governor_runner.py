@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
-from edgemem.clock import now_us
+from edgemem import clock
 from edgemem.config import Settings
 from edgemem.device.board import Board
 from edgemem.device.governor import Decision, Governor, Step
+from edgemem.device.log import Report
 from edgemem.events import Health
 from edgemem.extend.feed import Feed
 from edgemem.isolation import call_isolated, one_line
@@ -21,7 +21,7 @@ Apply = Callable[[Step], None]
 class GovernorRunner(threading.Thread):
     """Calls `tick` every `governor.check_s` seconds, until `stop`. A failure is reported once, and the next reading is taken."""
 
-    def __init__(self, board: Board, settings: Settings, apply: Apply, feed: Feed, report: Callable[[str], None]) -> None:
+    def __init__(self, board: Board, settings: Settings, apply: Apply, feed: Feed, report: Report) -> None:
         super().__init__(name="edgemem-governor", daemon=True)
         self._board = board
         self._governor = Governor(settings)
@@ -47,7 +47,7 @@ class GovernorRunner(threading.Thread):
     def run(self) -> None:
         while not self._stopped.is_set():
             call_isolated(self._tick_now, self._report_failure)
-            self._stopped.wait(self._check_s)
+            clock.wait(self._stopped, self._check_s)
 
     def stop(self, within_s: float) -> None:
         """End after the current reading; wait at most this long for it."""
@@ -56,7 +56,7 @@ class GovernorRunner(threading.Thread):
             self.join(within_s)
 
     def _tick_now(self) -> None:
-        self.tick(time.monotonic())
+        self.tick(clock.monotonic_s())
         self._failed = ""
 
     def tick(self, t_s: float) -> Decision | None:
@@ -66,7 +66,7 @@ class GovernorRunner(threading.Thread):
         if decision is not None:
             line = f"{'less' if decision.less else 'more'} work: {decision.step.name}, because {decision.reason}"
             self._report(f"governor: {line}")
-            self._feed.publish(Health(kind="board", name=self._board.name, well=not decision.number, t_us=now_us(), why=line))
+            self._feed.publish(Health(kind="board", name=self._board.name, well=not decision.number, t_us=clock.now_us(), why=line))
         if self._applied is not self.step:
             self._apply(self.step)
             self._applied = self.step
@@ -75,11 +75,11 @@ class GovernorRunner(threading.Thread):
     def _report_lost(self) -> None:
         lost = self._governor.lost
         for group in sorted(lost - self._lost):
-            self._report(f"governor: the {group} cannot be read any more; there is no more work until it can be")
+            self._report(f"governor: the {group} cannot be read any more; there is no more work until it can be", level="warning")
         self._lost = lost
 
     def _report_failure(self, error: Exception) -> None:
         line = one_line(error)
         if line != self._failed:
-            self._report(f"governor: {line}")
+            self._report(f"governor: {line}", level="warning")
         self._failed = line

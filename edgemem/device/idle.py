@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from edgemem import clock
 from edgemem.errors import EdgememError
 from edgemem.isolation import call_isolated
 
@@ -37,7 +38,7 @@ class IdleRunner(threading.Thread):
 
     def run(self) -> None:
         wait_s = 0.0
-        while not self._stopped.wait(wait_s):
+        while not clock.wait(self._stopped, wait_s):
             wait_s = _TICK_S
             if not self._busy():
                 with self._working:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import time
 
 
 def send(state: str) -> None:
@@ -16,6 +17,11 @@ def send(state: str) -> None:
         address = "\0" + address[1:]
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager:
         manager.sendto(state.encode("utf-8", "backslashreplace"), socket.MSG_DONTWAIT, address)
+
+
+def reloading() -> None:
+    """Tell the manager that the settings are read again; `READY=1` ends it. systemd wants the monotonic time of its begin."""
+    send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
 
 def watchdog_s() -> float | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol
 
-from edgemem.clock import now_us
+from edgemem import clock
+from edgemem.device.log import Level, Report
 from edgemem.errors import EdgememError, SourceError
 from edgemem.events import Health, StreamStatus
 from edgemem.extend.feed import Feed
@@ -45,7 +45,7 @@ class SourceSetup(Protocol):
 class StreamWorker(threading.Thread):
     """Sees one source until `stop`, or a recording once to its end. `failed` is the error that ended it, such as a full disk."""
 
-    def __init__(self, label: str, setup: SourceSetup, store: Store, feed: Feed, report: Callable[[str], None]) -> None:
+    def __init__(self, label: str, setup: SourceSetup, store: Store, feed: Feed, report: Report) -> None:
         super().__init__(name=f"edgemem-see-{label}", daemon=True)
         self.label = label
         """Name of the stream, after the source was opened."""
@@ -58,6 +58,9 @@ class StreamWorker(threading.Thread):
         self._suspended = False
         self._part = 1.0
         """The part of its rate, or of the time, that it gets."""
+        self._opening = False
+        self._refused = ""
+        """Why nothing of this stream may be seen now."""
         self._attempt = threading.Lock()
         """Held while it sees."""
         self._recording = ""
@@ -69,14 +72,14 @@ class StreamWorker(threading.Thread):
         """Why the source could not be opened."""
         self._reported_blind = ""
         self._frames = 0
-        self._progress_s = time.monotonic()
+        self._progress_s = clock.monotonic_s()
 
     def run(self) -> None:
         with contextlib.suppress(OSError):  # threads that are started later inherit it, including those of models
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _NICENESS)
         wait_s = _FIRST_WAIT_S
         while not self._stopped.is_set():
-            if self._suspended:
+            if self._suspended or self._refused:
                 self._stopped.wait(_SUSPENDED_S)
                 continue
             before = self._frames
@@ -86,7 +89,7 @@ class StreamWorker(threading.Thread):
             if outcome == "suspended":
                 continue
             wait_s = _FIRST_WAIT_S if self._frames > before else wait_s
-            self._stopped.wait(wait_s)
+            clock.wait(self._stopped, wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def stop(self) -> None:
@@ -123,14 +126,29 @@ class StreamWorker(threading.Thread):
             finally:
                 self._attempt.release()
         finally:
-            self._progress_s = time.monotonic()
+            self._progress_s = clock.monotonic_s()
             self._suspended = False
+
+    def refuse(self, why: str) -> None:
+        """From now on nothing is seen, for this reason; "" = it may see again. Called while it is suspended."""
+        self._refused = why
 
     @property
     def blind(self) -> str:
         """Why nothing is seen, or ""."""
         source = self._source
-        return self._closed_why or (source.blind if source is not None and source.live else "")
+        return self._refused or self._closed_why or (source.blind if source is not None and source.live else "")
+
+    def at_rest(self, waiting: Collection[int]) -> bool:
+        """Whether it has nothing to do before time goes on. `waiting`: the threads that wait for that."""
+        pipeline = self._pipeline
+        held = self._suspended or bool(self._refused)
+        return not self.is_alive() or self.ident in waiting or held or (pipeline is not None and not pipeline.busy)
+
+    @property
+    def to_await(self) -> bool:
+        """Whether a stop must wait for it. While a source is opened, which may take long, it has nothing that was seen."""
+        return self.is_alive() and not self._opening
 
     @property
     def busy(self) -> bool:
@@ -147,7 +165,7 @@ class StreamWorker(threading.Thread):
     def responsive(self, within_s: float) -> bool:
         """False if it saw no frame within this time and has no reason for that: it hangs."""
         idle = bool(self.blind) or self._state != "seeing" or self._suspended
-        return idle or time.monotonic() - self._progress_s < within_s
+        return idle or clock.monotonic_s() - self._progress_s < within_s
 
     def report_changes(self) -> None:
         """Report once when it stops seeing, with the reason, and once when it sees again."""
@@ -155,8 +173,9 @@ class StreamWorker(threading.Thread):
         if self._state == "starting" and not self._closed_why:
             return
         if bool(blind) != bool(self._reported_blind):
-            self._report(f"{self.label}: blind: {blind}" if blind else f"{self.label}: sees again")
-            self._feed.publish(Health(kind="stream", name=self.label, well=not blind, t_us=now_us(), why=blind))
+            level: Level = "warning" if blind else "notice"
+            self._report(f"blind: {blind}" if blind else "sees again", level=level, stream=self.label)
+            self._feed.publish(Health(kind="stream", name=self.label, well=not blind, t_us=clock.now_us(), why=blind))
         self._reported_blind = blind
 
     def _try(self) -> str:
@@ -182,17 +201,19 @@ class StreamWorker(threading.Thread):
 
     def _see(self) -> bool:
         """One attempt; True if there is nothing more to see."""
-        source = self._setup.source()
+        source = self._open()
         self.label = source.name
         try:
+            if self._stopped.is_set():
+                return True
             done = self._done_with(source)
             if done:
                 self._closed_why = ""
-                self._report(f"{self.label}: {done}")
+                self._report(done, stream=self.label)
                 return True
             pipeline, notes = self._setup.pipeline(source, self._store)
             for note in notes:
-                self._report(f"{self.label}: {note}")
+                self._report(note, level="notice", stream=self.label)
             self._source, self._pipeline = source, pipeline
             self.slow_down(self._part)
             if self._stopped.is_set() or self._suspended:
@@ -207,6 +228,13 @@ class StreamWorker(threading.Thread):
             self._source = self._pipeline = None
             source.close()
 
+    def _open(self) -> Source:
+        self._opening = True
+        try:
+            return self._setup.source()
+        finally:
+            self._opening = False
+
     def _done_with(self, source: Source) -> str:
         """Why a recording need not be seen (any more), or ""."""
         if self._recording and state_of(self._store, self._recording) is None:
@@ -215,22 +243,23 @@ class StreamWorker(threading.Thread):
 
     def _progress(self, _done_us: int, _total_us: int | None) -> None:
         self._frames += 1
-        self._rest(time.monotonic() - self._progress_s)
-        self._progress_s = time.monotonic()
+        self._rest(clock.monotonic_s() - self._progress_s)
+        self._progress_s = clock.monotonic_s()
         self._closed_why, self._state = "", "seeing"
 
     def _rest(self, worked_s: float) -> None:
         """After a frame of a recording that took so long: rest, so that the work takes its part of the time."""
         source = self._source
         if source is not None and not source.live and self._part < 1:
-            self._stopped.wait(min(worked_s * (1 / self._part - 1), _LONGEST_REST_S))
+            clock.wait(self._stopped, min(worked_s * (1 / self._part - 1), _LONGEST_REST_S))
 
     def _report_run(self, report: IngestReport, *, suspended: bool) -> None:
         dropped = "".join(f", {reason} {count}" for reason, count in sorted(report.dropped.items()))
         self._report(
-            f"{report.stream}: {report.frames_seen} frames seen, {report.moments_kept} kept{dropped and '; dropped' + dropped[1:]}"
-            f" in {report.seconds_spent:.0f} s"
+            f"{report.frames_seen} frames seen, {report.moments_kept} kept{dropped and '; dropped' + dropped[1:]}"
+            f" in {report.seconds_spent:.0f} s",
+            stream=report.stream,
         )
         for note in report.notes:
             if not (suspended and note in {INTERRUPTED, STOPPED}):
-                self._report(f"{report.stream}: {note}")
+                self._report(note, level="notice", stream=report.stream)

@@ -72,6 +72,18 @@ class Environment:
             self.plugins.tables(self._loaded)
         return self._loaded
 
+    def read_again(self) -> Settings:
+        """The settings as their file says now, checked. Those in use stay. Raises UsageError."""
+        read = self._read()
+        if read.tables or read.engines.runtimes:
+            self.plugins.tables(read)
+        return read
+
+    def use(self, settings: Settings) -> None:
+        """Use these settings from now on. Objects that were made already keep theirs: change only what is read anew for each use."""
+        with self._lock:
+            self._loaded = self.settings = settings
+
     @cached_property
     def home(self) -> Path:
         """The directory for engines and other built data."""

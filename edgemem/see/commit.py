@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from edgemem import clock
 from edgemem.errors import BudgetError
 from edgemem.events import SegmentStored, UtteranceHeard
 from edgemem.isolation import FaultIsolation
@@ -79,7 +79,7 @@ class Committer:
         self._to_flush = False
         self._seen_us = -1
         self._trusted = store.time_trusted
-        self._committed_s = self._saved_s = time.monotonic()
+        self._committed_s = self._saved_s = clock.monotonic_s()
         self.counts: Counter[str] = Counter()
         """How many "moments" and "documents" were stored."""
 
@@ -91,7 +91,7 @@ class Committer:
     @property
     def due(self) -> bool:
         """Whether it is time to commit."""
-        now = time.monotonic()
+        now = clock.monotonic_s()
         waited = now - self._committed_s >= COMMIT_S or self.full
         return (bool(self._waiting) and waited) or now - self._saved_s >= SAVE_S
 
@@ -134,7 +134,7 @@ class Committer:
         self._to_flush = ending
         while self._write(hearing, encode_state, ending=ending):
             pass
-        self._committed_s = self._saved_s = time.monotonic()
+        self._committed_s = self._saved_s = clock.monotonic_s()
         if self._spoken_lessons is not None:
             self._isolation.attempt("what was said to be in view", None, self._learn_spoken, self._spoken_lessons, ending)
         self._announce(self.chains.take_closed())

@@ -10,6 +10,8 @@ from edgemem.isolation import call_isolated
 from edgemem.records import Frame
 from edgemem.see.sources.base import Source
 
+_END_S = 1.0
+"""How long a source may take to end after it was closed. A camera that hangs is left alone: it has nothing that was seen."""
 _AHEAD = 2
 """Frames that a recorded source decodes ahead, so that decoding and inference overlap."""
 
@@ -23,6 +25,7 @@ class FrameSlot:
 
     def __init__(self, source: Source) -> None:
         self.missed = 0
+        self._unhandled = 0
         self._source = source
         self._room = 1 if source.live else _AHEAD
         self._frames: deque[Frame] = deque()
@@ -40,9 +43,19 @@ class FrameSlot:
                 yield frame
         finally:
             self.stop()
-            self._thread.join(timeout=5.0)
+            self._thread.join(timeout=_END_S)
         if self._error is not None:
             raise self._error
+
+    def handled(self) -> None:
+        """The last frame is done with."""
+        with self._changed:
+            self._unhandled -= 1
+
+    @property
+    def busy(self) -> bool:
+        """Whether a frame waits or is not done with."""
+        return self._unhandled > 0
 
     def stop(self) -> None:
         """End the frames. Safe in a signal handler, and when called twice."""
@@ -72,11 +85,13 @@ class FrameSlot:
         for frame in self._source.frames():
             with self._changed:
                 if self._source.live and self._frames:
+                    self._unhandled -= len(self._frames)
                     self._frames.clear()
                     self.missed += 1
                 while len(self._frames) >= self._room and not self._stopped:
                     self._changed.wait(timeout=0.2)
                 self._frames.append(frame)
+                self._unhandled += 1
                 self._changed.notify_all()
             if self._stopped:
                 return

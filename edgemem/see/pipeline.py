@@ -52,8 +52,6 @@ class Pipeline:
         self._hearing = parts.hearing(source, self._run, store, self._off) if parts.hearing is not None else None
         self._frames = FrameSlot(source)
         self._stop = threading.Event()
-        self.busy = False
-        """Whether a frame is being processed now."""
         self._accepted: Look | None = None
         """The last frame that passed the gates."""
         self._private = False
@@ -65,6 +63,11 @@ class Pipeline:
         """Offset of the previous frame."""
         self._again_until_us = -1
         """Frames up to this offset were handled by an earlier run. Those that its selector held are given to the selector again."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a frame waits or is being processed now."""
+        return self._frames.busy
 
     def stop(self) -> None:
         """End after the current frame; everything seen so far is flushed and committed. Safe in a signal handler."""
@@ -126,12 +129,11 @@ class Pipeline:
     def _see_all(self, progress: Progress | None) -> None:
         with closing(self._frames.frames()) as frames:
             for frame in frames:
-                self.busy = True
                 self._see(self._run.stamped(frame))
                 give_back()
-                self.busy = False
                 if progress is not None:
                     progress(self._run.saved.offset_us, self._source.duration_us)
+                self._frames.handled()
 
     def _see(self, frame: Frame) -> None:
         if frame.offset_us <= self._again_until_us:

@@ -35,13 +35,17 @@ class Privacy:
         return is_paused(self._directory)
 
     def require(self) -> None:
-        """Raises UsageError if nothing of this stream may be kept. Called before anything is opened for writing."""
+        """Raises UsageError if nothing of this stream may be kept now. Called before anything is opened for writing."""
+        self.require_consent()
+        if self.paused:
+            raise UsageError(f"memory {self._directory} is paused: run `edgemem memory resume --memory {self._directory}`")
+
+    def require_consent(self) -> None:
+        """Raises UsageError if the settings forbid to keep anything of this stream, whether the memory is paused or not."""
         if not self._consent:
             raise UsageError(f'stream "{self._stream}" has no consent: add it to privacy.streams in the settings')
         if self._never:
             raise UsageError(f'stream "{self._stream}" is never kept: a rule in retention says keep_days = 0')
-        if self.paused:
-            raise UsageError(f"memory {self._directory} is paused: run `edgemem memory resume --memory {self._directory}`")
 
     def masked(self, frame: Frame) -> Frame:
         """The frame with its masked rectangles black; the same frame if there are none."""

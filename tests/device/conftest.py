@@ -24,9 +24,9 @@ def start(tmp_path: Path, home: Path) -> Iterator[Start]:
     assert home.parent == tmp_path
     running: list[Daemon] = []
 
-    def begin(sources: dict[str, str | Path], more: str = "", **environment: str) -> Daemon:
+    def begin(sources: dict[str, str | Path], more: str = "", run: str = "", **environment: str) -> Daemon:
         tables = "".join(f'[[run.sources]]\nsource = "{source}"\nstream = "{stream}"\n' for stream, source in sources.items())
-        head = f'recipe = "{recipe}"\n{more}\n[run]\nmemory = "{tmp_path / "memory"}"\n'
+        head = f'recipe = "{recipe}"\n{more}\n[run]\n{run}\nmemory = "{tmp_path / "memory"}"\n'
         running.append(Daemon(tmp_path, head + tables, **environment))
         return running[-1]
 

@@ -201,7 +201,7 @@ def test_the_unit_and_every_deployment_fit_together() -> None:
     """The unit allows the daemon to write only in its state directory; the memories of the deployments are there."""
     from edgemem.boards import firmware_dir
 
-    unit = (firmware_dir() / "edgemem.service").read_text()
+    unit = (firmware_dir() / "systemd" / "edgemem.service").read_text()
     assert "Type=notify" in unit
     deployments = [load(path) for path in firmware_dir().glob("*.toml")]
     memories = [settings.run.memory for settings in deployments if settings.run.memory]
