@@ -1,11 +1,10 @@
-"""Settings: one strict TOML file, overridden by `--set KEY=VALUE`. An unknown key is an error, which names the nearest valid key."""
+"""Settings: layers of strict TOML (see `layers`). An unknown key is an error, which names the nearest valid key."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -13,34 +12,22 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
-from edgemem import files
+from edgemem.board_settings import Budget, GovernorSettings, Hardware
+from edgemem.boards import AUTO
 from edgemem.characters import is_storable
 from edgemem.clock import zone
 from edgemem.errors import UsageError, nearest
+from edgemem.layers import Layers, read_layers
 from edgemem.secret import Secret, address, from_plain, reveal, shown_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-MOST_FILE_BYTES = 1 << 20
-"""Largest settings file or recipe that is read."""
 _SECRET_NAME = re.compile(r"(^|.*[_-])(key|auth|authorization|token|secret|password|passphrase|credentials?)", re.IGNORECASE)
 """Names of keys in plugins' tables whose values are never shown, whatever type the plugin gave them."""
 _DEEPEST = 64
 """Tables and lists in one another; settings need five."""
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-
-
-class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits on the resources of the board."""
-
-    disk: str | int = "4GiB"
-    """Cap on everything in the memory directory together: a size such as "64MiB", or a number of bytes."""
 
 
 class StoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,16 +169,18 @@ class Teaching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RunSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stream that the daemon sees."""
 
-    source: str
+    source: str = ""
     """A camera (`0`, `/dev/video0`), a URL (`rtsp://...`), a video file or a folder of pictures. What is secret in a URL is never shown."""
+    camera: str = ""
+    """Instead of `source`: a camera of the board by its name in `hardware.cameras`."""
     stream: str = ""
     """Name of the stream; empty = that of the camera or file."""
     recipe: str = ""
     """Recipe of the stream; empty = that of the settings."""
 
     def __post_init__(self) -> None:
-        if not self.source.strip():
-            raise ValueError("source must name a camera, a URL, a file or a folder")
+        if bool(self.source.strip()) == bool(self.camera):
+            raise ValueError("source must name a camera, a URL, a file or a folder; or camera a camera of the board")
         msgspec.structs.force_setattr(self, "source", address(self.source))
 
 
@@ -201,6 +190,7 @@ class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory: str = ""
     """The memory's directory."""
     sources: list[RunSource] = []
+    """What the daemon sees, each in a stream of its own."""
     log: Literal["auto", "text", "journal", "json"] = "auto"
     """Form of its lines on stderr: "text"; "journal" with priorities; "json" with one object a line; "auto" = journal under systemd."""
     services: list[dict[str, Any]] = []
@@ -213,11 +203,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     home: str = ""
     """Data directory; empty = EDGEMEM_HOME, else the XDG data directory."""
     recipe: str = "default"
+    """Name or file of the recipe, as `edgemem recipes` lists them."""
     timezone: str = "UTC"
     """IANA time zone for "today" in questions and for times in answers."""
     plugins_dirs: list[str] = []
+    """Folders of plugins in addition to those that are installed."""
     recipes_dirs: list[str] = []
+    """Folders of recipes in addition to those of the plugins."""
+    board: str = AUTO
+    """The board whose file is the lowest layer: a name as `edgemem boards` lists it, a path of a file of your own, "auto" = found by the
+    device tree, "none" = no file."""
+    hardware: Hardware = Hardware()
     budget: Budget = Budget()
+    governor: GovernorSettings = GovernorSettings()
     store: StoreSettings = msgspec.field(default_factory=StoreSettings)
     privacy: PrivacySettings = PrivacySettings()
     teach: Teaching = Teaching()
@@ -239,13 +237,6 @@ def home_dir(settings: Settings) -> Path:
     return Path(base).expanduser() / "edgemem"
 
 
-def firmware_dir() -> Path:
-    """The folder of the settings for boards and deployments: inside the wheel, else beside the package in a checkout."""
-    package = Path(__file__).resolve().parent
-    inside = package / "_data" / "firmware_configs"
-    return inside if inside.is_dir() else package.parent / "firmware_configs"
-
-
 def parse_bytes(size: str | int) -> int:
     """`"64MiB"`, `"1.5 GB"`, `"4096"`, `4096` -> bytes. Raises UsageError with an example."""
     match = re.fullmatch(r"\s*([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]{0,3})\s*", str(size))
@@ -253,19 +244,6 @@ def parse_bytes(size: str | int) -> int:
     if match is None or unit is None or (count := int(Fraction(match[1]) * unit)) >= 1 << 63:
         raise UsageError(f'"{str(size)[:40]}" is not a size; write it like 64MiB or 4GB')
     return count
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dict. Raises UsageError, which names the file and the line."""
-    try:
-        return dict(tomllib.loads(files.read(path, MOST_FILE_BYTES).decode("utf-8")))
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise UsageError(f"{path}: cannot be read ({why})") from None
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not valid TOML ({error})") from None
 
 
 def convert(data: Any, kind: type[T], where: str) -> T:
@@ -299,27 +277,42 @@ def _unusable(value: Any, key: str = "", depth: int = 0) -> str:
 
 
 def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
-    """Settings from a file (None: `EDGEMEM_CONFIG`, else the defaults), then `KEY=VALUE` overrides in order."""
-    if path is None and os.environ.get("EDGEMEM_CONFIG"):
-        path = Path(os.environ["EDGEMEM_CONFIG"])
-    data = read_toml(path) if path else {}
-    where = str(path) if path else "settings"
-    for item in overrides:
-        name, equals, value = item.partition("=")
-        key = name.strip()
-        if not equals or not key:
-            raise UsageError(f'--set "{_key_like(item)}": write it as KEY=VALUE, such as budget.disk=64MiB')
-        _put(data, key.split("."), _value(value.strip()), f"--set {_key_like(key)}")
-        where = f"--set {_key_like(key)}" if not path else f"{path} with --set"
+    """Settings from a file (None: `EDGEMEM_CONFIG`, else none) over those of the board, below the environment and `KEY=VALUE` overrides in
+    order (see `layers`). Raises UsageError, which names the layer and the key.
+    """
+    return settings_of(read_layers(path, overrides))
+
+
+def settings_of(layers: Layers) -> Settings:
+    """The settings of these layers. Each layer is checked on its own, so that an error names its place."""
+    for layer in layers.layers:
+        _checked(layer.data, layer.origin)
+    settings = _checked(layers.merged(), "settings")
+    for size in (settings.budget.disk, settings.budget.ram):
+        parse_bytes(size)
+    zone(settings.timezone)
+    sources = [_located(source, settings.hardware) for source in settings.run.sources]
+    run = msgspec.structs.replace(settings.run, services=_with_secrets(settings.run.services), sources=sources)
+    return msgspec.structs.replace(settings, tables=_with_secrets(settings.tables), run=run)
+
+
+def _checked(data: Mapping[str, Any], where: str) -> Settings:
+    """Settings of plain data; tables that are not the core's own are those of plugins, which are checked later."""
     if "tables" in data:
         raise UsageError(f'{where}: unknown key "tables"')
     own = {field.encode_name for field in msgspec.structs.fields(Settings)}
     foreign = {name: value for name, value in data.items() if name not in own and isinstance(value, dict)}
-    settings = convert({key: value for key, value in data.items() if key not in foreign} | {"tables": foreign}, Settings, where)
-    parse_bytes(settings.budget.disk)
-    zone(settings.timezone)
-    run = msgspec.structs.replace(settings.run, services=_with_secrets(settings.run.services))
-    return msgspec.structs.replace(settings, tables=_with_secrets(settings.tables), run=run)
+    return convert({key: value for key, value in data.items() if key not in foreign} | {"tables": foreign}, Settings, where)
+
+
+def _located(source: RunSource, hardware: Hardware) -> RunSource:
+    """A source whose camera of the board is filled in. Raises UsageError if the board has no such camera."""
+    if not source.camera:
+        return source
+    spec = hardware.cameras.get(source.camera)
+    if spec is None:
+        raise UsageError(f'run.sources: the board has no camera "{source.camera}"{nearest(source.camera, hardware.cameras)}')
+    return msgspec.structs.replace(source, source=spec, stream=source.stream or source.camera, camera="")
 
 
 def _with_secrets(value: Any, name: str = "") -> Any:
@@ -340,27 +333,6 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, list):
         return [_mapped(inner, change) for inner in value]
     return change(value) if isinstance(value, str) else value
-
-
-def _key_like(text: str) -> str:
-    """The beginning of an override that may be the name of a key: what follows may be a secret."""
-    return (re.match(r"[\w.-]*", text) or [""])[0][:80]
-
-
-def _put(data: dict[str, Any], keys: list[str], value: Any, where: str) -> None:
-    for key in keys[:-1]:
-        data = data.setdefault(key, {})
-        if not isinstance(data, dict):
-            raise UsageError(f"{where}: {key} is a value, not a table")
-    data[keys[-1]] = value
-
-
-def _value(text: str) -> Any:
-    """The TOML value of a text (`3`, `true`, `["a"]`), else the text itself."""
-    try:
-        return tomllib.loads(f"v = {text}")["v"]
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
-        return text
 
 
 def _plain(message: str) -> str:

@@ -64,9 +64,12 @@ class QuestionAnswered(Record, frozen=True, tag=True):
 
 
 class Health(Record, frozen=True, tag=True):
-    """A part of the agent changed its state: a stream stopped seeing or sees again, or a service failed."""
+    """A part of the agent changed its state: a stream stopped seeing or sees again, a service failed, the governor does less or more work.
 
-    kind: Literal["stream", "service"]
+    Of a board, `well` means that all work is done; `why` has the step and its reason in any case.
+    """
+
+    kind: Literal["stream", "service", "board"]
     name: str
     well: bool
     t_us: int

@@ -86,7 +86,7 @@ def change_or_create(path: Path) -> int:
     return descriptor
 
 
-def write(path: Path, data: bytes | memoryview) -> None:
+def write_file(path: Path, data: bytes | memoryview) -> None:
     """Write a whole file that the user named, in the place of one that is there. Raises OSError for a link and for what is no file.
 
     It takes the name when it is complete, so that nothing is left where writing fails.
@@ -109,7 +109,7 @@ def read_along(path: Path) -> BinaryIO:
     return _only_a_file(os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb"), path)
 
 
-def read(path: Path, most_bytes: int) -> bytes:
+def read_file(path: Path, most_bytes: int) -> bytes:
     """All of a file. Raises OSError as `read_along`, and where it has more than `most_bytes`."""
     with read_along(path) as file:
         status = os.fstat(file.fileno())

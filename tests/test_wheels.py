@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+THOR = ROOT / "tests" / "device" / "boards" / "jetson-thor"
+"""Files of a board, which the installed package knows."""
 PROJECTS = [ROOT, *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
 
 
@@ -91,13 +93,17 @@ def test_an_installed_wheel_finds_its_cards_recipes_and_plugins(wheels: list[Pat
         "session = CommandContext(None, ())\n"
         "assert edgemem.__file__.startswith(sys.argv[1]), edgemem.__file__\n"
         "assert str(card.cards_dir()).startswith(sys.argv[1])\n"
-        "print(len(session.cards), *session.recipes.names())\n"
+        "from edgemem.boards import board_files, find\n"
+        "assert all(str(path).startswith(sys.argv[1]) for path in board_files().values())\n"
+        "assert find('auto', Path(sys.argv[2])).name == 'jetson-thor'\n"
+        "print(len(session.cards), len(board_files()), *session.recipes.names())\n"
     )
     environment = {"PYTHONPATH": str(site), "EDGEMEM_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     done = subprocess.run(
-        [sys.executable, "-c", script, str(site)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, str(site), str(THOR)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    cards, *recipes = done.stdout.split()
+    cards, boards, *recipes = done.stdout.split()
+    assert int(boards) == 7
     assert int(cards) == len(list((ROOT / "engines").glob("*.toml")))
     assert {"default", "vam", "egagent"} <= set(recipes)

@@ -13,4 +13,5 @@ done
 "$bin/ruff" format --check .
 "$bin/mypy"
 "$bin/lint-imports"
-"$bin/python" -m pytest -rs
+# One process a core; the tests of a file stay together, for they share what they made.
+"$bin/python" -m pytest -rs -n auto --maxprocesses 4 --dist loadfile

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from edgemem.cli.app import CommandContext, common_options, json_option, json_text, note, pass_environment, print_json, print_line
-from edgemem.config import Settings, dump, parse_bytes
+from edgemem.config import dump, parse_bytes
 from edgemem.errors import BudgetError, UsageError
-from edgemem.secret import schema_of_secret
+from edgemem.layers import read_layers
 
 
 @click.group()
@@ -47,13 +46,14 @@ def check(environment: CommandContext) -> None:
 @common_options
 @pass_environment
 def show(environment: CommandContext, as_json: bool) -> None:
-    """Show the value of every setting."""
+    """Show the value of every setting, and where it comes from: default, board, file, environment or --set."""
     data = dump(environment.settings)
     if as_json:
         print_json(data)
         return
+    layers = read_layers(*environment.given)
     for key, value in _flat(data):
-        print_line(f"{key} = {json_text(value)}")
+        print_line(f"{key} = {json_text(value)}  # {layers.origin(key)}")
 
 
 def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
@@ -66,14 +66,8 @@ def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
 @common_options
 @pass_environment
 def schema(environment: CommandContext) -> None:
-    """Print the JSON Schema of the settings file, including tables of plugins."""
-    claimed = environment.plugins.claimed_tables()
+    """Print the JSON Schema of the settings file, including tables of plugins, with a description of each key."""
+    from edgemem.cli.config_schema import settings_schema
+
     runtimes = {name: runtime.settings for name, runtime in environment.plugins.components("runtimes").items()}
-    kinds = [Settings, *claimed.values(), *runtimes.values()]
-    (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}", schema_hook=schema_of_secret)
-    properties = parts[own["$ref"].rpartition("/")[2]]["properties"]
-    del properties["tables"]
-    properties |= dict(zip(claimed, others, strict=False))
-    known = dict(zip(runtimes, others[len(claimed) :], strict=True))
-    parts["EngineSettings"]["properties"]["runtimes"] = {"type": "object", "properties": known, "additionalProperties": False}
-    print_json({**own, "$defs": parts})
+    print_json(settings_schema(environment.plugins.claimed_tables(), runtimes))

@@ -117,7 +117,7 @@ def _asked(memory: Memory, asked: DemoQuestion, folder: Path, number: int) -> tu
     if jpeg is None:
         return answer, None
     picture = folder / f"evidence-{number}.jpg"
-    files.write(picture, jpeg)
+    files.write_file(picture, jpeg)
     return answer, picture
 
 

@@ -23,7 +23,14 @@ _NEEDED = frozenset({"sqlite", "disk", "runtime", "data directory"})
 @pass_environment
 def doctor(environment: CommandContext, as_json: bool) -> None:
     """Show what this machine can do, what is missing, and how to get it. Exit code 1: edgemem cannot work here."""
-    findings = [*_machine(), *_device(environment), *_vectors(), *_abilities(environment), _home(environment)]
+    findings = [
+        *_machine(),
+        *_board(environment),
+        *_device(environment),
+        *_vectors(),
+        *_abilities(environment),
+        _home(environment),
+    ]
     if as_json:
         print_json({"version": __version__, "findings": [finding._asdict() for finding in findings]})
     else:
@@ -52,6 +59,28 @@ def _device(environment: CommandContext) -> list[Finding]:
         *check_cameras(settings, environment.plugins),
         *agent(settings),
     ]
+
+
+def _board(environment: CommandContext) -> list[Finding]:
+    """The board whose file is used, how it was found, its power mode, and plugins for it that are missing."""
+    from importlib.metadata import distributions
+
+    from edgemem.device.sysfs import SysfsBoard
+    from edgemem.layers import read_layers
+
+    hardware = environment.settings.hardware
+    found = read_layers(*environment.given).board
+    lines = [Finding("note" if found.unknown else "ok", "board", found.described(hardware.name))]
+    mode = SysfsBoard(found.name, hardware).power_mode()
+    if mode:
+        fits = not hardware.power_modes or mode in hardware.power_modes
+        advice = "" if fits else f"; the settings are made for {', '.join(hardware.power_modes)}: sudo nvpmodel -m NUMBER"
+        lines.append(Finding("ok" if fits else "note", "power mode", f"{mode}{advice}"))
+    installed = {str(part.metadata["Name"]).lower() for part in distributions()} if hardware.plugins else set()
+    missing = [name for name in hardware.plugins if f"edgemem-{name}" not in installed]
+    if missing:
+        lines.append(Finding("note", "board plugins", f"not installed: pip install {' '.join(f'edgemem-{name}' for name in missing)}"))
+    return lines
 
 
 def _abilities(environment: CommandContext) -> list[Finding]:

@@ -93,7 +93,7 @@ def _unpacked(path: Path) -> Path:
         return path
     plain = path.with_name(f"{path.stem}.mp4")
     if not plain.is_file():
-        files.write(plain, gzip.decompress(path.read_bytes()))
+        files.write_file(plain, gzip.decompress(path.read_bytes()))
     return plain
 
 

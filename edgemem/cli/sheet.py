@@ -36,7 +36,7 @@ def draw_sheet(memory: Path, entries: Sequence[TimelineEntry], file: Path) -> Pa
     from edgemem.remember.administration import open_view
 
     with open_view(memory) as view:
-        files.write(file, contact_sheet(view, entries))
+        files.write_file(file, contact_sheet(view, entries))
     return file
 
 

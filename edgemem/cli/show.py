@@ -47,7 +47,7 @@ def show(environment: CommandContext, evidence_id: str, memory: Path, out: Path 
 
 def _written(picture: bytes, path: Path) -> Path:
     try:
-        files.write(path, picture)
+        files.write_file(path, picture)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror}); choose another place with --out") from None
     return path

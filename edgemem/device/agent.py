@@ -17,6 +17,9 @@ from edgemem.allocation import bound_heap
 from edgemem.characters import visible
 from edgemem.config import RunSource, parse_bytes
 from edgemem.device import notify
+from edgemem.device.board import Board
+from edgemem.device.governed import GovernedStreams
+from edgemem.device.governor_runner import GovernorRunner
 from edgemem.device.handle import Handle
 from edgemem.device.idle import IdleRunner
 from edgemem.device.log import Report
@@ -24,6 +27,7 @@ from edgemem.device.peripherals import Peripherals
 from edgemem.device.reload import Reloads, on_hangup
 from edgemem.device.shared_store import LockedRetainer, SharedStore
 from edgemem.device.stream_worker import StreamWorker
+from edgemem.device.sysfs import SysfsBoard
 from edgemem.errors import SourceError, UsageError
 from edgemem.events import StreamStatus
 from edgemem.extend.feed import Feed
@@ -75,6 +79,7 @@ class _SourceSetup:
     def __init__(self, spec: RunSource, memory: Path, environment: Environment, feed: Feed, peripherals: Peripherals) -> None:
         self._spec, self._memory, self._environment, self._feed, self._peripherals = spec, memory, environment, feed, peripherals
         self._recipe = environment.recipe(spec.recipe)
+        self.rate_fps = self._recipe.rate_fps
 
     def source(self) -> Source:
         """Raises SourceError if it does not exist (yet)."""
@@ -97,8 +102,10 @@ class _SourceSetup:
 def check_sources(environment: Environment) -> tuple[str, ...]:
     """One line for each recording of `run.sources` that does not exist; the daemon waits for it.
 
-    Raises UsageError for errors that waiting cannot solve: two streams with one name, a recipe that does not exist.
+    Raises UsageError for errors that waiting cannot solve: two streams with one name, a recipe or a lighter engine that does not exist.
     """
+    if light := environment.settings.governor.light:
+        environment.engines.check_names(light, "governor.light")
     sources, missing = environment.settings.run.sources, []
     if len({_label(spec) for spec in sources}) < len(sources):
         raise UsageError("run.sources: two streams have one name; give each source its own stream")
@@ -118,8 +125,10 @@ class Agent:
     `report` is called with messages for a person. Between frames and questions the agent does work that writers postponed.
     """
 
-    def __init__(self, environment: Environment, report: Report, peripherals: Peripherals | None = None) -> None:
-        """`peripherals`: cameras and disk; None = those of this machine."""
+    def __init__(
+        self, environment: Environment, report: Report, peripherals: Peripherals | None = None, board: Board | None = None
+    ) -> None:
+        """`peripherals`: cameras and disk, `board`: what the governor reads; None = those of this machine."""
         run = environment.settings.run
         if not run.memory:
             raise UsageError("run.memory is not set: name the memory's directory in the settings file")
@@ -127,6 +136,7 @@ class Agent:
             raise UsageError('run.sources is empty: name a camera in the settings file, such as [[run.sources]] source = "/dev/video0"')
         check_sources(environment)
         self._services = environment.services()
+        self._board = board or SysfsBoard(environment.settings.hardware.name or "board", environment.settings.hardware)
         self._memory = Path(run.memory).expanduser()
         self._environment = environment
         self._report = report
@@ -140,6 +150,7 @@ class Agent:
         self._workers: list[StreamWorker] = []
         self._store: SharedStore | None = None
         self._idle_runner: IdleRunner | None = None
+        self._governor: GovernorRunner | None = None
         self._forgetting = threading.Lock()
         """Held while all streams are suspended."""
         self._naming = threading.Lock()
@@ -201,7 +212,19 @@ class Agent:
         )
         stack.callback(self._idle_runner.stop, _IDLE_STOP_S)
         self._idle_runner.start()
+        self._govern(stack)
         self._open_socket(stack, dispatcher)
+
+    def _govern(self, stack: ExitStack) -> None:
+        """The governor, and the rates that `budget.fps` allows from the start."""
+        settings = self._environment.settings
+        streams = GovernedStreams(self._workers, settings, lambda: self._environment.engines, self._forgetting, self._report)
+        governor = GovernorRunner(self._board, settings, streams.apply, self._feed, self._report)
+        streams.apply(governor.step)
+        if settings.governor.enabled:
+            self._governor = governor
+            stack.callback(governor.stop, _IDLE_STOP_S)
+            governor.start()
 
     def _open_socket(self, stack: ExitStack, dispatcher: Dispatcher) -> None:
         server = SocketServer(self._memory, dispatcher.reply)
@@ -284,8 +307,9 @@ class Agent:
         return {worker.label: spec.recipe for worker, spec in zip(self._workers, self._environment.settings.run.sources, strict=True)}
 
     def _busy(self, dispatcher: Dispatcher) -> bool:
-        """Whether a frame or a question is being processed, or nothing may be written."""
-        return dispatcher.busy or any(worker.busy for worker in self._workers) or is_paused(self._memory)
+        """Whether a frame or a question is being processed, the governor postpones other work, or nothing may be written."""
+        postponed = self._governor is not None and self._governor.postpones
+        return postponed or dispatcher.busy or any(worker.busy for worker in self._workers) or is_paused(self._memory)
 
     def _notify_watchdog(self) -> None:
         """Notify the watchdog, unless a stream hangs: then the service manager restarts the agent."""
@@ -293,6 +317,8 @@ class Agent:
         if limit_s is None or all(worker.responsive(limit_s / 2) for worker in self._workers):
             blind = [f"{worker.label} is blind" for worker in self._workers if worker.blind]
             status = "; ".join(blind) or "sees " + ", ".join(self._setups)
+            if self._governor is not None and self._governor.step.rate < 1:
+                status += f" ({self._governor.step.name})"
             notify.send(f"WATCHDOG=1\nSTATUS={visible(status)}")  # a name must not make a line of its own
 
     def _end_workers(self) -> None:

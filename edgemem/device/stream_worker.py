@@ -26,12 +26,17 @@ own (`see.sources.camera`); only if that fails, this applies. A recording that d
 
 _SUSPENDED_S = 0.05
 """How often a suspended worker checks whether it may continue."""
+_LONGEST_REST_S = 2.0
+"""The longest rest after a frame of a recording: a suspension waits for it."""
 _NICENESS = 5
 """Seeing gets a lower priority than answering: a person waits for an answer, but a frame can wait until the next one comes."""
 
 
 class SourceSetup(Protocol):
     """Makes the source and the pipeline again for every attempt. Both methods raise EdgememError; SourceError means: try again later."""
+
+    rate_fps: float
+    """Frames per second of the recipe."""
 
     def source(self) -> Source: ...
     def pipeline(self, source: Source, store: Store) -> tuple[Pipeline, list[str]]: ...
@@ -51,6 +56,8 @@ class StreamWorker(threading.Thread):
         self._report = report
         self._stopped = threading.Event()
         self._suspended = False
+        self._part = 1.0
+        """The part of its rate, or of the time, that it gets."""
         self._opening = False
         self._refused = ""
         """Why nothing of this stream may be seen now."""
@@ -89,6 +96,18 @@ class StreamWorker(threading.Thread):
         """End after the current frame; everything seen is committed. Returns at once: `join` waits."""
         self._stopped.set()
         self._stop_pipeline()
+
+    @property
+    def rate_fps(self) -> float:
+        """Frames per second of its recipe."""
+        return self._setup.rate_fps
+
+    def slow_down(self, part: float) -> None:
+        """From now on a live source gives this part (above 0, at most 1) of its frames; a recording keeps all of them and takes longer."""
+        self._part = part
+        source = self._source
+        if source is not None and source.live:
+            source.set_rate(self.rate_fps * part)
 
     @contextmanager
     def suspended(self, within_s: float) -> Iterator[None]:
@@ -196,6 +215,7 @@ class StreamWorker(threading.Thread):
             for note in notes:
                 self._report(note, level="notice", stream=self.label)
             self._source, self._pipeline = source, pipeline
+            self.slow_down(self._part)
             if self._stopped.is_set() or self._suspended:
                 return self._stopped.is_set()
             report = pipeline.run(self._progress)
@@ -223,8 +243,15 @@ class StreamWorker(threading.Thread):
 
     def _progress(self, _done_us: int, _total_us: int | None) -> None:
         self._frames += 1
+        self._rest(clock.monotonic_s() - self._progress_s)
         self._progress_s = clock.monotonic_s()
         self._closed_why, self._state = "", "seeing"
+
+    def _rest(self, worked_s: float) -> None:
+        """After a frame of a recording that took so long: rest, so that the work takes its part of the time."""
+        source = self._source
+        if source is not None and not source.live and self._part < 1:
+            clock.wait(self._stopped, min(worked_s * (1 / self._part - 1), _LONGEST_REST_S))
 
     def _report_run(self, report: IngestReport, *, suspended: bool) -> None:
         dropped = "".join(f", {reason} {count}" for reason, count in sorted(report.dropped.items()))

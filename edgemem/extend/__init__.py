@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from edgemem.extend.output import print_json, print_line
     from edgemem.extend.services import AgentHandle, Service
     from edgemem.extend.transports import Delivery, OutboxBatch, Transport
+    from edgemem.files import make_directory, read_file, write_file
     from edgemem.hear.listen import Heard, SpeechRecogniser, Word
     from edgemem.infer.card import EngineCard
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
@@ -124,6 +125,7 @@ _HOMES = {
     "edgemem.extend.output": ("print_json", "print_line"),
     "edgemem.extend.services": ("AgentHandle", "Service"),
     "edgemem.extend.transports": ("Delivery", "OutboxBatch", "Transport"),
+    "edgemem.files": ("make_directory", "read_file", "write_file"),
     "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
     "edgemem.infer.card": ("EngineCard",),
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
@@ -307,11 +309,14 @@ __all__ = [
     "describe_moment",
     "hookimpl",
     "least_trusted",
+    "make_directory",
     "open_view",
     "print_json",
     "print_line",
+    "read_file",
     "reveal",
     "sure_names",
+    "write_file",
 ]
 """Literal, so that type checkers see what is public; a test holds it equal to `_HOMES`."""
 

@@ -20,12 +20,14 @@ def register_decoders() -> Components:
 @hookimpl
 def register_sources() -> Components:
     from edgemem.see.sources import factories as make
+    from edgemem.see.sources.gstreamer import SCHEME
     from edgemem.see.sources.spec import ANY_FILE, DEVICE, FOLDER, NETWORK, PICTURES, SOUNDS, VIDEOS
 
     kind = make.CameraSettings
     return [
         Component("camera", make.camera, kind, "a camera of this machine", schemes=(DEVICE,)),
         Component("network", make.network, kind, "a stream or recording at an address", schemes=NETWORK),
+        Component("pipeline", make.pipeline, kind, "a camera behind a GStreamer pipeline", schemes=(SCHEME,)),
         Component("microphone", make.microphone, kind, "a microphone, alone or with a camera", schemes=("alsa",)),
         Component("pictures", make.pictures, summary="a folder of pictures, or one picture", suffixes=(FOLDER, *sorted(PICTURES))),
         Component("sound", make.sound, summary="a recording of sound", suffixes=tuple(sorted(SOUNDS))),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem import __version__
+from edgemem import __version__, layers
 from edgemem.config import Settings, dump, home_dir, load
 from edgemem.errors import UsageError
 from edgemem.remember.disk import keys
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 _KITS = 32
 """Most cached kits; a question may name any recipe file."""
-_WRITING = ("budget", "store", "privacy", "retention", "run")
+_WRITING = ("board", "hardware", "budget", "governor", "store", "privacy", "retention", "run")
 """Settings that affect what is stored, but not the answers."""
 _TRAVELS = ("recipe", "timezone", "home", "plugins_dirs")
 """Settings that are part of a request, or that are in the digest in resolved form."""
 _VARIABLES = ("EDGEMEM_", "OPENAI_")
 """Prefixes of the environment variables that edgemem's plugins read."""
 _RESOLVED = ("EDGEMEM_CONFIG", "EDGEMEM_HOME")
-"""The values of these variables are part of the settings and of `home`."""
+"""The values of these variables, and of those that set a key, are part of the settings and of `home`."""
 
 
 class Environment:
@@ -221,9 +221,14 @@ def digest(settings: Settings, home: Path, plugins_dirs: Iterable[Path] = (), va
         "home": _absolute(home),
         "plugins": [*map(_absolute, settings.plugins_dirs), *map(_absolute, plugins_dirs)],
         "settings": plain,
-        "environment": {name: value for name, value in variables.items() if name.startswith(_VARIABLES) and name not in _RESOLVED},
+        "environment": {name: value for name, value in variables.items() if _affects(name)},
     }
     return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
+
+
+def _affects(variable: str) -> bool:
+    """Whether answers may depend on an environment variable in a way that the settings do not show."""
+    return variable.startswith(_VARIABLES) and not variable.startswith(layers.VARIABLE) and variable not in _RESOLVED
 
 
 def _absolute(folder: str | Path) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 
 from edgemem.characters import is_storable
-from edgemem.config import QuestionCaps, convert, read_toml
+from edgemem.config import QuestionCaps, convert
 from edgemem.errors import UsageError, nearest
 from edgemem.extend.context import PluginContext
 from edgemem.extend.plugins import Plugins
+from edgemem.toml import read_toml
 
 RecipePart = dict[str, Any]
 """`use` names a component, or a list from which the first installed one is used; the other keys are its parameters.

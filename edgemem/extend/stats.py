@@ -38,6 +38,6 @@ def save_stats(home: Path, plugins: Plugins) -> None:
         guard.stats = GuardStats()
     try:
         files.make_directory(home)
-        files.write(home / _FILE, msgspec.json.format(msgspec.json.encode(totals)))
+        files.write_file(home / _FILE, msgspec.json.format(msgspec.json.encode(totals)))
     except OSError:
         return

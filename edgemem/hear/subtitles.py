@@ -57,7 +57,7 @@ def beside(recording: str) -> Path | None:
 def read(path: Path) -> tuple[list[Cue], int]:
     """(cues in the order of time, how many could not be read). Raises SourceError if the file has no cue."""
     try:
-        data = files.read(path, MOST_BYTES)
+        data = files.read_file(path, MOST_BYTES)
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror})") from None
     found: list[Cue] = []

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from edgemem.config import convert, read_toml
+from edgemem.config import convert
 from edgemem.errors import UsageError, nearest
 from edgemem.infer.roles import Space
+from edgemem.toml import read_toml
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,14 +52,23 @@ class _LazyEngine:
         self._load = load
         self._engine: Engine | None = None
         self._closed = False
-        self._lock = threading.Lock()
+        self._users = 0
+        self._unloaded: list[Engine] = []
+        """Models that were unloaded while they were used."""
+        self._lock = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        """Name of the card."""
+        return self._name
 
     @property
     def metadata(self) -> Mapping[str, str]:
         return self.loaded().metadata
 
     def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
-        return self.loaded().infer(arrays)
+        with self._using() as engine:
+            return engine.infer(arrays)
 
     def loaded(self) -> Engine:
         """The model itself. Raises EngineError when it cannot be loaded."""
@@ -68,6 +78,29 @@ class _LazyEngine:
                     raise EngineError(f"{self._name} was closed")
                 self._engine = self._load()
             return self._engine
+
+    def unload(self) -> None:
+        """Free the model as soon as nobody uses it. It is loaded again at its next use."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+            if engine is not None and self._users:
+                self._unloaded.append(engine)
+            elif engine is not None:
+                engine.close()
+
+    @contextmanager
+    def _using(self) -> Iterator[Engine]:
+        """The model, which is not freed within the block."""
+        with self._lock:
+            engine = self.loaded()
+            self._users += 1
+        try:
+            yield engine
+        finally:
+            with self._lock:
+                self._users -= 1
+                while not self._users and self._unloaded:
+                    self._unloaded.pop().close()
 
     def close(self) -> None:
         with self._lock:
@@ -95,11 +128,8 @@ class Engines:
         self._objects: dict[str, Any] = {}
         self._engines: list[_LazyEngine] = []
         self._lock = threading.RLock()
-        for role, name in self.settings.roles.items():
-            if name not in cards:
-                raise UsageError(f'engines.roles.{role}: no card is called "{name}"{nearest(name, cards)}')
-            if cards[name].role != role:
-                raise UsageError(f'engines.roles.{role}: card "{name}" has the role "{cards[name].role}"')
+        self._preferred: Mapping[str, str] = {}
+        self.check_names(self.settings.roles, "engines.roles")
 
     @property
     def threads(self) -> int:
@@ -146,6 +176,29 @@ class Engines:
         """Every card that is available for `role`, the preferred first. If the settings name a card, only that one."""
         return [card.name for card in self._candidates(role) if not self._problem(card, ())]
 
+    def check_names(self, roles: Mapping[str, str], where: str) -> None:
+        """Raise UsageError for a card, by role, that does not exist or has another role; `where` is the setting."""
+        for role, name in roles.items():
+            if problem := _misnamed(self.cards, role, name):
+                raise UsageError(f"{where}.{role}: {problem}")
+
+    def prefer(self, roles: Mapping[str, str]) -> tuple[str, ...]:
+        """From now on use these cards, by role, before those of the settings and in place of those of earlier calls. `check_names` refuses
+        wrong ones.
+
+        The models of replaced cards are freed. Objects that were returned before stay as they are. Returns one line for each card that
+        cannot be used; it is left out.
+        """
+        with self._lock:
+            before = {role: self._chosen(role).name for role in {*roles, *self._preferred} if self.has(role)}
+            problems = {role: self._problem(self.cards[name], ()) for role, name in roles.items()}
+            self._preferred = {role: name for role, name in roles.items() if not problems[role]}
+            after = {self._chosen(role).name for role in before}
+            for engine in self._engines:
+                if engine.name in set(before.values()) - after:
+                    engine.unload()
+            return tuple(problem for problem in problems.values() if problem)
+
     def of_card(self, name: str) -> Any:
         """The object of one card, as `ready` names it."""
         with self._lock:
@@ -181,7 +234,7 @@ class Engines:
 
     def _candidates(self, role: str) -> list[EngineCard]:
         """Cards for a role, the preferred first. If the settings name a card, only that one."""
-        named = self.settings.roles.get(role)
+        named = self._preferred.get(role) or self.settings.roles.get(role)
         if named:
             return [self.cards[named]]
         return sorted((card for card in self.cards.values() if card.role == role), key=lambda card: (-card.priority, card.name))
@@ -237,3 +290,10 @@ class Engines:
         engine = _LazyEngine(card.name, lambda: self.runtimes.load(card, model, path))
         self._engines.append(engine)
         return engine
+
+
+def _misnamed(cards: Mapping[str, EngineCard], role: str, name: str) -> str:
+    """Why a card cannot be the one of a role, by its name alone; "" if it can."""
+    if name not in cards:
+        return f'no card is called "{name}"{nearest(name, cards)}'
+    return "" if cards[name].role == role else f'card "{name}" has the role "{cards[name].role}"'

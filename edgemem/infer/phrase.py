@@ -132,7 +132,7 @@ class PhraseMatcher:
         files.make_directory(self._cache_dir)
         packed = io.BytesIO()
         np.save(packed, vectors.astype(np.float16))
-        files.write(path, packed.getbuffer())
+        files.write_file(path, packed.getbuffer())
         return np.asarray(vectors.astype(np.float16), np.float32)
 
 

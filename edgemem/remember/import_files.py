@@ -39,7 +39,7 @@ def read_about(source: Path) -> About:
 
 
 def _about(path: Path) -> About:
-    found = loads(files.read(path, MOST_ABOUT_BYTES))
+    found = loads(files.read_file(path, MOST_ABOUT_BYTES))
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise UsageError(f"{path.parent} is not an export of edgemem: memory.json is of another program")
     about = msgspec.convert(found, About)
@@ -113,7 +113,7 @@ def read_picture(source: Path, name: str) -> bytes:
     if not path.is_relative_to(root):
         raise UsageError(f"{source}: the picture {name[:80]} lies outside of the export")
     try:
-        return files.read(path, MOST_PICTURE_BYTES)
+        return files.read_file(path, MOST_PICTURE_BYTES)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 

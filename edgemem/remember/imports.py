@@ -96,7 +96,7 @@ def _ensure_spaces(store: Store, about: About) -> None:
 def _mark(source: Path, tables: Sequence[str]) -> str:
     """Key of the saved state of this import, until it is finished."""
     sizes = "".join(f" {(source / f'{table}.jsonl').stat().st_size}" for table in tables)
-    return "import/" + hashlib.sha256(files.read(source / "memory.json", MOST_ABOUT_BYTES) + sizes.encode()).hexdigest()[:16]
+    return "import/" + hashlib.sha256(files.read_file(source / "memory.json", MOST_ABOUT_BYTES) + sizes.encode()).hexdigest()[:16]
 
 
 class _Importing:

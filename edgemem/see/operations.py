@@ -209,6 +209,19 @@ class BoardIdle(Record, frozen=True):
     def origins(self) -> frozenset[Origin]:
         return self.shown
 
+    def segment_closed(self, segment_id: int) -> SegmentClosed | None:
+        """A segment as it is remembered now, for a writer that postponed it when it closed; None if it was forgotten."""
+        if self.open_view is None:
+            return None
+        with self.open_view() as view:
+            segment = view.segment(segment_id)
+            if segment is None:
+                return None
+            moments = tuple(view.segment_moments(segment.id))
+            said = view.utterances(stream=segment.stream, from_us=segment.t0_us, to_us=segment.t1_us)
+            seen = view.observations([moment.id for moment in moments])
+        return SegmentClosed(segment=segment, moments=moments, observations=seen, utterances=tuple(said), open_view=self.open_view)
+
 
 Occasion = SegmentClosed | MomentEvicted | SegmentsClosed | StreamEnded | BoardIdle
 

@@ -256,7 +256,7 @@ def test_text_is_found_as_read_squeezed_and_with_a_slip(line: str) -> None:
     assert likeness("exit c", line) > 0.7
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(min_size=1, max_size=120), options=st.lists(st.text(min_size=1, max_size=20), max_size=3))
 def test_any_question_ends_with_an_answer_or_a_usage_error(view: View, kit: AnswerKit, text: str, options: list[str]) -> None:
     try:

@@ -268,7 +268,7 @@ _WORDS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.one_of(st.text(max_size=300), st.lists(_WORDS, max_size=25).map(" ".join)))
 def test_any_text_is_parsed_or_refused_as_empty(text: str) -> None:
     try:

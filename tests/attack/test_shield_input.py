@@ -55,7 +55,7 @@ FRAMES = (
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(frame=st.sampled_from(FRAMES), first=numbers, second=numbers, planner=st.sampled_from(["local", "egagent"]))
 def test_no_number_in_a_question_ends_in_a_traceback(memory, frame, first, second, planner):
     ended = command("ask", "--memory", memory, "--json", "--planner", planner, "--", frame.format(first, second))
@@ -69,7 +69,7 @@ def test_a_number_beyond_every_time_is_said(memory):
     assert "beyond every time" in ended.out
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(text=st.text(st.characters(codec=None, exclude_characters="\0"), max_size=30))
 def test_no_text_of_an_argument_ends_in_a_traceback(memory, text):
     of = ("--memory", memory)

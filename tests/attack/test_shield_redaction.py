@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 import pytest
 from edgemem_egagent.writers import FusedCaption, Triples
+from edgemem_eventmem.writer import EventTuple, TupleSettings
 from edgemem_openai.testing import ScriptedCall, ScriptedServer
 from edgemem_vam.actions import Exchange
 from edgemem_vam.conversation import summarise
@@ -86,7 +87,7 @@ def test_the_oracle_sees_through_every_disguise():
         assert any("zebra471" in reading for reading in readings(disguise("zebra471"))), ascii(disguise("zebra471"))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(secret=secrets, disguise=st.sampled_from(DISGUISES), before=st.text(max_size=5), after=st.text(max_size=5))
 def test_a_secret_is_blackened_in_every_disguise(secret, disguise, before, after):
     redaction = Redaction([rf"\b{secret}\b"])
@@ -99,7 +100,6 @@ def test_a_secret_is_blackened_in_every_disguise(secret, disguise, before, after
     assert (data["number"], data["nothing"]) == (1, None)
 
 
-@settings(deadline=None)
 @given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Mn"])))
 def test_what_no_pattern_matches_leaves_as_it_is(text):
     kept = "".join(one for one in text if not is_invisible(one))
@@ -177,7 +177,7 @@ class GoodModel:
 
     def __init__(self) -> None:
         self.tasks: set[str] = set()
-        self._turn = 0
+        self._turn = self._react = 0
 
     def __call__(self, asked: ScriptedCall) -> object:
         task = asked.body.get("response_format", {}).get("json_schema", {}).get("name") or asked.messages[0][1].split("\n")[0][:60]
@@ -189,6 +189,11 @@ class GoodModel:
             "plan": PLAN, "revise": {}, "grade": {"sufficient": "no"}, "analyse": {"items": [0, 1], "finding": "a mug"},
             "answer": {"answer": "a mug", "evidence": [], "status": "abstained"}, "extract": {"edges": []},
         }  # fmt: skip
+        if task == "turn":
+            self._react += 1
+            calls = ({"tool": "search_memory", "query": "mug code"}, {"tool": "ocr", "frame_index": 0})
+            done = {"thought": "Found.", "answer": "a mug", "cites": ["frame 0"]}
+            return {"thought": "Search.", "call": calls[self._react - 1]} if self._react <= len(calls) else done
         if task == "planner":
             self._turn += 1
             last = {"action": "answer", "response": "a mug", "best_ref": {"turn_idx": 1, "result_idx": 0}}
@@ -225,7 +230,7 @@ def arrived(directory: Path, server: ScriptedServer, redact: list[str]) -> None:
     models = made.context.models
     with View.open(directory, T0_US + 60 * US) as view:
         asked = Question(text="what is the mug code?", asked_us=view.as_of_us, as_of_us=view.as_of_us)
-        for recipe in ("default", "vam", "egagent"):
+        for recipe in ("default", "vam", "egagent", "eventmem"):
             ask(view, asked, make_kit(made.recipes, made.recipes.read(recipe), made.context, "vam" if recipe == "vam" else None))
         summarise([Exchange(asked_us=one.asked_us, question=one.question, answer=one.answer) for one in view.sessions(5)], models)
         closed = SegmentClosed(
@@ -235,17 +240,20 @@ def arrived(directory: Path, server: ScriptedServer, redact: list[str]) -> None:
             utterances=tuple(view.utterances()),
             open_view=lambda: View.open(directory),
         )
-        for writer in (VamEvent(VamEventSettings(describe=True), models), FusedCaption(None, models), Triples(None, models)):
+        describing = EventTuple(TupleSettings(describe=True), models)
+        for writer in (VamEvent(VamEventSettings(describe=True), models), FusedCaption(None, models), Triples(None, models), describing):
             list(writer.write(closed))
+        describing.write(closed)  # the second event is compared with the first
 
 
 TASKS = {
-    "router", "planner", "adjudicator", "session_summariser", "plan", "revise", "grade", "analyse", "answer", "extract",
+    "router", "planner", "adjudicator", "session_summariser", "plan", "revise", "grade", "analyse", "answer", "extract", "turn",
+    "You write the long-term memory of a camera. You get frames o", "You write the long-term memory of a camera. You get the capt",
     "# Inspector", "# Writer of summaries", "# Writer of event documents",
 }  # fmt: skip
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(secret=secrets, disguises=st.lists(st.sampled_from(DISGUISES), min_size=PLACES, max_size=PLACES))
 def test_no_secret_arrives_through_any_role_of_any_recipe(secret, disguises):
     with TemporaryDirectory() as folder, ScriptedServer(GoodModel()) as server:
@@ -275,6 +283,14 @@ def strings(value: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
             yield from strings(item, (*keys, key))
 
 
+def is_data(system: str, keys: tuple[str, ...]) -> bool:
+    """Whether a prompt's data rule says that what stands under these keys is data."""
+    if "Everything in the user's messages except the keys" in system:
+        own = re.findall(r'"(\w+)"', system.partition("except the keys")[2].partition("was seen")[0])
+        return bool(keys) and keys[0] not in own
+    return bool(set(keys) & data_fields(system))
+
+
 def data_fields(system: str) -> set[str]:
     """The fields that a prompt's data rule names."""
     rule = system.partition("## What was seen is data")[2]
@@ -291,12 +307,11 @@ def test_what_others_named_and_wrote_stands_in_data_fields_only():
         arrived(remembering(Path(folder) / "memory", planted(marks)), server, [])
         seen = set()
         for call in server.asked:
-            system, user = call.messages[0][1], call.messages[1][1]
-            fields = data_fields(system)
+            system, users = call.messages[0][1], [text for role, text in call.messages[1:] if role == "user"]
             assert not any(mark in system for mark in marks)
-            for keys, text in strings(json.loads(user)):
+            for keys, text in (one for user in users for one in strings(json.loads(user))):
                 held = {mark for mark in marks if mark in text}
                 seen |= held
                 own = keys[:1] == ("conversation",) or keys[:1] == ("turns",)  # the user's own earlier words
-                assert not held or set(keys) & fields or (own and keys[-1] == "user"), (keys, text, system[:40])
+                assert not held or is_data(system, keys) or (own and keys[-1] == "user"), (keys, text, system[:40])
     assert len(seen) >= PLACES - 1, "a mark that never arrives proves nothing"

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 import pytest
 from edgemem_openai.testing import ScriptedReply, ScriptedServer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shield_calls import Texts, command, remembering
 
@@ -279,7 +279,6 @@ def test_what_is_no_secret_shows_nothing_and_is_false():
 words = st.from_regex(r"[a-z0-9]{6,12}", fullmatch=True)
 
 
-@settings(deadline=None)
 @given(
     scheme=st.sampled_from(["rtsp://", "http://", "https://", "RTSP://", "rtmp:", "rtsp:/", "srt:///", "x-own://"]),
     user=words.map(lambda word: f"us{word}"),

@@ -49,7 +49,7 @@ def calls(memory: Path) -> list[tuple[str, ...]]:
     return [*plain, *((*one, "--json") for one in plain)]
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(texts=st.builds(Texts, *[storable_texts] * 6))
 def test_no_command_prints_what_drives_a_terminal(texts):
     with TemporaryDirectory() as folder:
@@ -85,10 +85,11 @@ def test_settings_are_shown_as_json_that_reads_back(tmp_path):
     shown = command("config", "show", "--config", file)
     assert not harmful(shown.out)
     line = next(line for line in shown.out.splitlines() if line.startswith("models.redact = "))
-    assert json.loads(line.partition(" = ")[2]) == ["\x1b]0;x\x07", "\u202e"]
+    value, end = json.JSONDecoder().raw_decode(text := line.partition(" = ")[2])
+    assert value == ["\x1b]0;x\x07", "\u202e"]
+    assert text[end:] == f"  # {file}"
 
 
-@settings(deadline=None)
 @given(text=st.text() | hostile)
 def test_a_visible_text_is_one_line_without_anything_that_drives(text):
     shown = visible(text)
@@ -98,7 +99,6 @@ def test_a_visible_text_is_one_line_without_anything_that_drives(text):
     assert all(one in shown for one in text if one.isprintable())
 
 
-@settings(deadline=None)
 @given(value=st.dictionaries(st.text().filter(is_storable), hostile.filter(is_storable) | st.integers(-(2**53), 2**53) | st.none()))
 def test_json_is_read_back_as_it_was(value):
     encoded = json_text(value)

@@ -28,8 +28,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from edgemem import config, files
-from edgemem.config import load, read_toml
+from edgemem import files, toml
+from edgemem.config import load
 from edgemem.errors import EdgememError, EngineError, MemoryKeyError, SourceError, UsageError
 from edgemem.extend.sources import open_source
 from edgemem.hear import subtitles
@@ -43,6 +43,7 @@ from edgemem.see.sources import container, pictures, video
 from edgemem.see.sources.container import MOST_BLOCK_BYTES, open_container
 from edgemem.see.sources.sound import SoundTrack
 from edgemem.see.sources.video import VideoFile
+from edgemem.toml import read_toml
 
 PATHS = os.pathsep.join(filter(None, sys.path))
 PEAK_KIB = "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
@@ -96,7 +97,7 @@ READERS = {
     "video": lambda path: VideoFile(str(path), rate_fps=1, stream="s"),
     "address": lambda path: open_container(f"file://{path}"),
     "sound": lambda path: SoundTrack(str(path)),
-    "whole file": lambda path: files.read(path, 100),
+    "whole file": lambda path: files.read_file(path, 100),
 }
 
 
@@ -134,10 +135,10 @@ def test_a_file_is_read_up_to_its_limit(size, most):
         path = Path(folder) / "file"
         path.write_bytes(b"x" * size)
         if size <= most:
-            assert files.read(path, most) == b"x" * size
+            assert files.read_file(path, most) == b"x" * size
         else:
             with pytest.raises(OSError, match="more than"):
-                files.read(path, most)
+                files.read_file(path, most)
 
 
 def test_a_key_file_may_be_a_pipe_but_has_an_end(tmp_path):
@@ -195,7 +196,7 @@ def of_format(name, width, height):
     return bytes(data)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(name=st.sampled_from(["PNG", "BMP", "WEBP", "TIFF"]), width=st.integers(6400, 65000), height=st.integers(6400, 65000))
 def test_a_picture_that_opens_to_more_than_fits_is_refused_by_its_header(name, width, height):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -266,7 +267,7 @@ def film(path, times_ms, *, side=64, sound=(), rate=16_000):
 YEAR_MS = 31_557_600_000
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(gap_ms=st.integers(1, 90 * YEAR_MS), before=st.integers(1, 9), after=st.integers(1, 9), rate_fps=st.sampled_from([0.5, 1, 5, 25]))
 def test_a_gap_in_the_stamps_costs_nothing(gap_ms, before, after, rate_fps):
     times = [*range(0, before * 200, 200), *range(before * 200 + gap_ms, before * 200 + gap_ms + after * 200, 200)]
@@ -399,7 +400,6 @@ def test_subtitles_of_many_blocks_take_memory_in_proportion(tmp_path):
 
 
 @given(text=st.text(alphabet="a<\n\r \t-:,0123>", max_size=300))
-@settings(deadline=None)
 def test_blocks_are_what_stands_between_empty_lines(text):
     """As one regular expression over the whole text would find them."""
     import re
@@ -411,7 +411,7 @@ def test_blocks_are_what_stands_between_empty_lines(text):
 
 def test_settings_and_recipes_have_a_limit_that_is_said(tmp_path):
     path = tmp_path / "large.toml"
-    path.write_text("# " + "x" * config.MOST_FILE_BYTES)
+    path.write_text("# " + "x" * toml.MOST_FILE_BYTES)
     with pytest.raises(UsageError, match=r"it has more than 1 MiB"):
         read_toml(path)
 

@@ -180,7 +180,7 @@ def refusal(action, *arguments, **more):
     return ""
 
 
-@settings(max_examples=int(os.environ.get("EDGEMEM_EXAMPLES", "150")), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=int(os.environ.get("EDGEMEM_EXAMPLES", "150")), suppress_health_check=list(HealthCheck))
 @given(data=st.data(), budget=st.sampled_from([None, page_budget.MINIMUM_BYTES]))
 def test_whatever_is_changed_it_is_refused_whole_or_sound(exported, data, budget):
     with TemporaryDirectory() as root:
@@ -351,7 +351,7 @@ def test_check_finds_vectors_that_are_none(tmp_path, component):
     assert '2 vectors of "looks" are no vectors of that space' in check_memory(tmp_path / "memory")
 
 
-@settings(max_examples=int(os.environ.get("EDGEMEM_EXAMPLES", "60")), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=int(os.environ.get("EDGEMEM_EXAMPLES", "60")), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_damaged_backup_is_refused_whole_or_sound(tmp_path_factory, data):
     good = tmp_path_factory.getbasetemp() / "good.db"

@@ -115,7 +115,7 @@ def link(memory, outside, name, kind):
     path.symlink_to(target)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(name=st.sampled_from(NAMES), kind=st.sampled_from(KINDS), command=st.sampled_from(sorted(COMMANDS)))
 def test_a_memory_with_a_link_is_refused_and_what_it_points_to_is_untouched(name, kind, command):
     if name == "README" and kind == "hard":

@@ -55,7 +55,7 @@ MAKES_FILES = {
 WRITERS = {"write_text", "write_bytes", "mkdir", "makedirs", "touch", "mkstemp", "mkdtemp", "copyfile", "copy", "copy2", "copytree",
            "copyfileobj", "symlink", "symlink_to", "link", "hardlink_to", "mkfifo", "mknod", "NamedTemporaryFile", "imwrite", "tofile",
            "savez", "savez_compressed", "memmap", "FileHandler", "RotatingFileHandler"}  # fmt: skip
-OWN = {"make_directory", "create", "create_text", "overwrite", "change", "write"}
+OWN = {"make_directory", "create", "create_text", "overwrite", "change", "write_file"}
 
 
 def writes(call: ast.Call) -> bool:
@@ -79,7 +79,7 @@ def writes(call: ast.Call) -> bool:
     ("code", "found"),
     [
         ("path.open('w')", True), ("path.open()", False), ("open(path, 'rb')", False), ("open(path, mode='a+b')", True),
-        ("os.open(path, os.O_RDWR)", True), ("os.open(path, os.O_RDONLY)", False), ("files.write(path, b'')", False),
+        ("os.open(path, os.O_RDWR)", True), ("os.open(path, os.O_RDONLY)", False), ("files.write_file(path, b'')", False),
         ("path.write_bytes(b'')", True), ("sqlite3.connect(path)", True), ("shutil.copy(a, b)", True), ("struct.copy()", False),
         ("av.open(str(out), 'w')", True), ("np.save(part, x)", True),
     ],

@@ -152,6 +152,9 @@ def test_what_decides_an_answer_decides_the_digest(tmp_path: Path) -> None:
     plain = digest(load(None, ()), tmp_path, variables={})
     same = ("budget.disk=1GiB", "engines.threads=3", "recipe=vam", "timezone=Europe/Berlin", 'run.memory="m"', "retention=[{keep_days=3}]")
     assert digest(load(None, same), tmp_path, variables={"PATH": "x", "EDGEMEM_CONFIG": "c"}) == plain
+    board = ("board=smart-glasses-companion", "budget.watts=3", "governor.check_s=1", "hardware.limit_c=50", "engines.runtime=['onnx']")
+    assert digest(load(None, board), tmp_path, variables={"EDGEMEM__BUDGET__WATTS": "3"}) == plain
+    assert digest(load(None, ()), tmp_path, variables={"EDGEMEM_KEY": "3"}) != plain
     for other in (
         "engines.roles={read_text='x'}",
         "models.chat=x",

@@ -199,7 +199,7 @@ def test_what_may_come_yet_is_no_wrong_setting(tmp_path: Path, home: Path, sourc
 
 def test_the_unit_and_every_deployment_fit_together() -> None:
     """The unit allows the daemon to write only in its state directory; the memories of the deployments are there."""
-    from edgemem.config import firmware_dir
+    from edgemem.boards import firmware_dir
 
     unit = (firmware_dir() / "systemd" / "edgemem.service").read_text()
     assert "Type=notify" in unit

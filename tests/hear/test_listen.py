@@ -167,7 +167,7 @@ def test_stopping_gives_up_the_rest_and_says_where_to_go_on():
 
 
 @given(st.lists(st.integers(0, 60), max_size=4))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_killed_at_any_time_every_utterance_is_heard_once(kills):
     """The result of `take` is saved with the position and the recogniser's state; everything else is lost with the process."""
     saved, position_us, state = [], BEFORE_START_US, b""

@@ -183,7 +183,7 @@ STRETCH = st.lists(st.integers(1, 40), min_size=1, max_size=12)
 """Tenths of seconds between moments."""
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     earlier=st.lists(st.integers(1, 40), max_size=3),
     stretches=st.lists(st.tuples(STRETCH, st.sampled_from([0, 0, 5, 3600])), min_size=1, max_size=3),

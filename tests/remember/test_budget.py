@@ -107,7 +107,7 @@ def promises(store):
     ),
     pins=st.sets(st.integers(0, 100), max_size=10),
 )
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_written_the_directory_stays_below_its_cap(making, cap, bursts, pins):
     with memory(making, cap) as store:
         number = 0

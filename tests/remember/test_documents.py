@@ -33,7 +33,7 @@ def store(store):
     cut=TIMES,
     span=st.tuples(TIMES, TIMES),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_no_passage_and_no_word_of_later_is_ever_returned(making, documents, dropped, cut, span):
     with making.store() as store:
         store.ensure_space(WORDS, holds="passage")

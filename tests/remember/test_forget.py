@@ -249,7 +249,7 @@ def test_a_word_that_was_read_is_forgotten_as_a_name(memory):
 
 
 @given(data=st.data())
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 def test_no_trace_whatever_was_added_faded_and_forgotten_before(making, data):
     """Pages that were split, merged and moved leave no copies behind."""
     with making.store() as store:

@@ -76,7 +76,7 @@ def test_a_view_that_stays_open_sees_a_merge_that_is_made_meanwhile(store):
 
 
 @given(merges=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), TIMES, TIMES), max_size=8), cut=TIMES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_history_of_merges_leaves_every_relation_with_two_known_ends(making, merges, cut):
     with making.store() as store:
         with store.transaction() as tx:
@@ -166,7 +166,7 @@ def test_the_ladder_takes_the_strictest_rung_that_finds_something(week):
     limit=st.integers(1, 6),
     cut=TIMES,
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_first_rung_is_what_reading_everything_finds(making, edges, wanted, span, limit, cut):
     source, target, kind = wanted
     low, high = min(span), max(span)

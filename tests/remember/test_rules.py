@@ -26,7 +26,7 @@ def run(retainer, store, **given):
     days=st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["door", "hall"]), st.booleans()), min_size=1, max_size=30),
     keep=st.integers(1, 30),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_stream_keeps_so_many_days_and_another_everything(making, days, keep):
     with making.store() as store:
         with store.transaction() as tx:

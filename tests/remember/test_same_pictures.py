@@ -82,7 +82,7 @@ def operate(store, making, number, what, which, how):
 
 
 @given(operations=st.lists(OPERATIONS, min_size=3, max_size=40))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_happens_each_picture_counts_once(making, operations):
     with memory(making, SMALL_CAP) as first:
         store, number, directory = first, 0, first.directory

@@ -150,7 +150,7 @@ def test_shrinking_keeps_the_shape_and_the_limit(size):
     pins=st.sets(st.integers(0, 30)),
     breaks=st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_however_often_it_runs_the_same_is_kept(making, arrivals, pins, breaks):
     """One stream, in order: fading after each batch or once at the end keeps the same moments."""
     stream = sorted({t for batch in arrivals for t in batch})

@@ -33,7 +33,7 @@ def found(view, making, query, k=1000, **filters):
 
 @pytest.mark.skipif(kernels.scan_numkong is None, reason="numkong is not installed")
 @given(st.integers(0, 5000), st.integers(1, 1500), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_fast_kernel_equals_the_slow_one(rows, dim, seed):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(-128, 128, (rows, dim), dtype=np.int8)
@@ -44,7 +44,7 @@ def test_the_fast_kernel_equals_the_slow_one(rows, dim, seed):
 
 
 @given(st.integers(0, 5000), st.integers(1, 600), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_both_ways_of_counting_differing_signs_agree(rows, dim, seed):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(-2, 3, (rows, dim), dtype=np.int8)
@@ -56,7 +56,7 @@ def test_both_ways_of_counting_differing_signs_agree(rows, dim, seed):
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=3000), st.integers(1, 400))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_nearest_are_no_farther_than_the_rest(values, k):
     distances = np.array(values, np.float32)
     inside = np.zeros(len(distances), bool)
@@ -66,7 +66,7 @@ def test_the_nearest_are_no_farther_than_the_rest(values, k):
 
 
 @given(st.lists(st.integers(-50, 50), max_size=2000), st.integers(1, 40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_best_are_the_best(scores, k):
     values = np.array(scores, np.float32)
     assert sorted(values[kernels.best(values, k)]) == sorted(values)[max(0, len(values) - k) :]
@@ -105,7 +105,7 @@ def test_filters_by_time_stream_and_set(store, making):
 
 
 @given(st.lists(st.lists(st.integers(0, 10**9), min_size=1, max_size=12), min_size=1, max_size=6), st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_any_order_of_arrival_and_of_dropping_finds_exactly_what_is_there(making, batches, data):
     with making.store() as store, store.view() as view:
         alive = {}
@@ -130,7 +130,7 @@ def test_any_order_of_arrival_and_of_dropping_finds_exactly_what_is_there(making
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 7), max_size=4), st.booleans())
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_sign_bits_first_finds_what_an_exact_search_finds(seed, drops, again):
     """In rows with cluster structure, whatever was dropped in whichever order."""
     rng = np.random.default_rng(seed)

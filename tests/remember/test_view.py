@@ -19,7 +19,7 @@ TIMES = st.integers(-5, 30)
     documents=st.lists(st.tuples(TIMES, TIMES), max_size=6),
     cut=TIMES,
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_nothing_that_became_known_later_is_ever_returned(making, moments, segments, documents, cut):
     with making.store() as store:
         times = {}
@@ -72,7 +72,7 @@ def test_nothing_that_became_known_later_is_ever_returned(making, moments, segme
     aliases=st.lists(st.tuples(st.sampled_from("abc"), TIMES, TIMES), max_size=4),
     cut=TIMES,
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_relation_entity_alias_or_quote_of_later_is_ever_returned(making, edges, aliases, cut):
     with making.store() as store:
         spans, since, names = {}, {}, {}

@@ -250,7 +250,7 @@ def test_what_is_no_request_is_declined_and_harms_nobody(tmp_path: Path, sent: b
         assert status(tmp_path).process == os.getpid()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sent=st.lists(st.one_of(st.binary(max_size=200), st.just(b'{"method":"status"}\n')), max_size=5))
 def test_no_bytes_whatever_stop_it(tmp_path: Path, sent: list[bytes]) -> None:
     with serving(tmp_path, timeout_s=0.2):

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from edgemem.config import convert, read_toml
+from edgemem.config import convert
 from edgemem.errors import UsageError, nearest
 from edgemem.records import Record
+from edgemem.toml import read_toml
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e8)]
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from edgemem import clock
 from edgemem.device.agent import Agent
@@ -15,6 +19,7 @@ from edgemem.device.log import Level
 from edgemem.device.simulation.board import SimulatedBoard, write_zones
 from edgemem.device.simulation.faults import Faults
 from edgemem.device.simulation.time import SimulatedTime
+from edgemem.device.sysfs import SysfsBoard
 from edgemem.errors import UsageError
 from edgemem.isolation import run_thread
 from edgemem.records import Record
@@ -64,7 +69,7 @@ class SimulationReport(Record, frozen=True):
 class _Driver:
     """Moves the clock, until the end or until the agent has ended."""
 
-    def __init__(self, agent: Agent, board: SimulatedBoard, seconds: float, root: Path | None) -> None:
+    def __init__(self, agent: Agent, board: SimulatedBoard, seconds: float, root: Path) -> None:
         self._agent, self._board, self._time, self._seconds, self._root = agent, board, board.time, seconds, root
         self.frames: dict[str, int] = {}
         """Handled frames, by stream."""
@@ -85,8 +90,7 @@ class _Driver:
         for jump in self._board.faults.jumps(at_s, self._time.passed_s):
             self._time.jump(jump.by_s)
             self._time.synchronised = jump.synchronised
-        if self._root is not None:
-            write_zones(self._root, self._board.faults, self._time.passed_s)
+        write_zones(self._root, self._board.faults, self._time.passed_s)
         slow = self._board.faults.delay_s(self._time.passed_s) > 0
         self._time.settle(self, *([_SLOW_DISK_PATIENCE_S] if slow else []))
 
@@ -111,9 +115,18 @@ def simulate(
 ) -> SimulationReport:
     """Run the agent of these settings for so many simulated seconds. Its `run.sources` must be recordings, which serve as cameras.
 
-    `start_us`: the wall time at the start; `root`: where the board's files are written, None = nowhere; `report` gets each line of its log.
-    Call it in the main thread to end it by SIGINT. Raises EdgememError.
+    `start_us`: the wall time at the start; `root`: where the board's files are written and read by the governor, None = in a directory that
+    is gone after; `report` gets each line of its log. Call it in the main thread to end it by SIGINT. Raises EdgememError.
     """
+    with ExitStack() as stack:
+        files = root or Path(stack.enter_context(TemporaryDirectory(prefix="edgemem-sim-")))
+        made = _simulate(environment, faults, seconds, start_us, files, report)
+    return msgspec.structs.replace(made, root=str(root or ""))
+
+
+def _simulate(
+    environment: Environment, faults: Faults, seconds: float, start_us: int, root: Path, report: Callable[[LogLine], object]
+) -> SimulationReport:
     if seconds <= 0:
         raise UsageError("a simulation must be longer than 0 seconds")
     time_source = SimulatedTime(start_us)
@@ -125,11 +138,11 @@ def simulate(
         log.append(LogLine(at_s=round(time_source.passed_s, 3), level=level, text=text, stream=stream))
         report(log[-1])
 
-    if root is not None:
-        write_zones(root, faults, 0.0)
+    write_zones(root, faults, 0.0)
+    files = SysfsBoard("simulated", msgspec.structs.replace(environment.settings.hardware, root=str(root)))
     began_s = time.monotonic()
     with clock.time_from(time_source):
-        agent = Agent(environment, note, peripherals=board)
+        agent = Agent(environment, note, peripherals=board, board=files)
         driver = _Driver(agent, board, seconds, root)
         time_source.take_part()  # time begins when the agent has begun
         thread = run_thread("edgemem-simulation", driver.run, partial(_failed, note, agent, time_source))
@@ -139,9 +152,7 @@ def simulate(
             time_source.end()
             thread.join()
     streams = tuple(_stream_report(environment, board, name, frames) for name, frames in driver.frames.items())
-    return SimulationReport(
-        seconds=time_source.passed_s, took_s=time.monotonic() - began_s, streams=streams, log=tuple(log), root=str(root or "")
-    )
+    return SimulationReport(seconds=time_source.passed_s, took_s=time.monotonic() - began_s, streams=streams, log=tuple(log))
 
 
 def _failed(note: Callable[..., None], agent: Agent, time_source: SimulatedTime, error: Exception) -> None:

@@ -11,6 +11,7 @@ from edgemem.errors import SourceError
 from edgemem.records import BEFORE_START_US, US, Frame, Image, Sound
 from edgemem.secret import address
 from edgemem.see import pixels
+from edgemem.see.sources import gstreamer
 from edgemem.see.sources.base import SIDE_PX, BaseSource
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class _Capture(Protocol):
 
 
 class Camera(BaseSource):
-    """A camera (`0`, `/dev/video0`) or network stream (RTSP, HTTP ...) at `rate_fps`.
+    """A camera (`0`, `/dev/video0`), network stream (RTSP, HTTP ...) or GStreamer pipeline at `rate_fps`.
 
     If it cannot be opened at the start, SourceError is raised. If it is lost later, it is opened again and again for `patience_s` (None =
     for ever), then SourceError is raised; meanwhile `blind` has the reason. Offsets are monotonic time since the opening.
@@ -46,7 +47,7 @@ class Camera(BaseSource):
         self.blind = "not opened yet"
         self._spec = address(spec)
         self._label = str(self._spec)
-        self.has_sound = "://" in spec
+        self.has_sound = "://" in spec and not gstreamer.is_pipeline(spec)
         self.set_rate(rate_fps)
         self._side_px = side_px
         self._patience_s = patience_s
@@ -102,6 +103,8 @@ class Camera(BaseSource):
             yield from self._microphone.sounds(after_us)
 
     def _open(self) -> _Capture:
+        if gstreamer.is_pipeline(self._spec):
+            return gstreamer.Pipeline(self._spec)
         opened: _Capture = _Url(self._spec) if "://" in self._spec else _Device(self._spec)
         return opened
 

@@ -13,6 +13,7 @@ from edgemem.secret import split_last
 from edgemem.see.sources.base import Source, SourceContext
 from edgemem.see.sources.camera import Camera
 from edgemem.see.sources.camera_with_sound import CameraWithSound
+from edgemem.see.sources.gstreamer import is_pipeline
 from edgemem.see.sources.pictures import Pictures
 from edgemem.see.sources.sound import Microphone, SoundFile
 from edgemem.see.sources.spec import VIDEOS, stream_name
@@ -35,6 +36,11 @@ def network(settings: CameraSettings, context: SourceContext) -> Source:
     """An address: a recording if it ends like the name of a video file, else a live stream."""
     if Path(context.spec.partition("?")[0]).suffix.lower() in VIDEOS:
         return _video(context, context.spec, Path(context.spec.partition("?")[0]).stem)
+    return _camera(settings, context, context.spec)
+
+
+def pipeline(settings: CameraSettings, context: SourceContext) -> Source:
+    """A GStreamer pipeline: `gstreamer:nvarguscamerasrc ! nvvidconv`."""
     return _camera(settings, context, context.spec)
 
 
@@ -65,7 +71,7 @@ def video(_settings: object, context: SourceContext) -> Source:
 
 
 def _camera(settings: CameraSettings, context: SourceContext, spec: str) -> Camera:
-    named = stream_name(spec) if "://" in spec else "camera" + re.sub(r"\D", "", spec)
+    named = "camera" if is_pipeline(spec) else stream_name(spec) if "://" in spec else "camera" + re.sub(r"\D", "", spec)
     return Camera(
         spec, rate_fps=context.rate_fps, stream=context.stream or named, side_px=context.side_px, patience_s=settings.patience_s
     )  # fmt: skip

@@ -69,7 +69,7 @@ class Pictures(BaseSource):
             if offset_us <= self._after_us:
                 continue
             try:
-                image = pixels.decode(files.read(path, MOST_BYTES), self._side_px)
+                image = pixels.decode(files.read_file(path, MOST_BYTES), self._side_px)
             except (SourceError, OSError) as error:
                 why = (error.strerror if isinstance(error, OSError) else None) or str(error)
                 reason = "too large" if isinstance(error, pixels.TooManyPixelsError) or "more than" in why else "unreadable"

@@ -26,6 +26,8 @@ _KEPT = 16
 _COMMITTED_WITHIN_S = 10.0
 """A writer that takes its time may be called before the pictures of its segment are committed."""
 _LOOK_AGAIN_S = 0.2
+RETRY_S = 60.0
+"""A model that failed is asked again for the same window after this time, not before."""
 TASK = "egagent_fuse"
 
 
@@ -34,6 +36,8 @@ class Caption(Record, frozen=True):
 
     text: str = ""
     error: str = ""
+    made_s: float = 0.0
+    """By the monotonic clock."""
 
 
 class Captioner:
@@ -45,11 +49,11 @@ class Captioner:
         self._lock = threading.Lock()
 
     def caption(self, closed: SegmentClosed, lines: Sequence[Line], frames: int = FRAMES) -> str:
-        """The paragraph of this window, "" where nothing was seen or said. Raises ChatError when the model fails, without asking twice."""
+        """The paragraph of this window, "" where nothing was seen or said. Raises ChatError when the model fails, which then rests."""
         key = (closed.segment.id, *(moment.id for moment in closed.moments), *(spoken.document.id for spoken in closed.utterances))
         with self._lock:
             made = self._made.get(key)
-            if made is None:
+            if made is None or (made.error and time.monotonic() - made.made_s >= RETRY_S):
                 made = self._made[key] = self._make(closed, lines, frames)
                 while len(self._made) > _KEPT:
                     self._made.popitem(last=False)
@@ -63,7 +67,7 @@ class Captioner:
         try:
             return Caption(text=fused(closed.segment, seen, lines, self._models, shown))
         except ChatError as error:
-            return Caption(error=str(error))
+            return Caption(error=str(error), made_s=time.monotonic())
 
 
 _CAPTIONERS: WeakKeyDictionary[Completes, Captioner] = WeakKeyDictionary()

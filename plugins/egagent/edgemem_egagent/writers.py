@@ -15,9 +15,21 @@ from edgemem.records import US, Entity, Observation
 from edgemem.remember.entries import NewDocument
 from edgemem.remember.results import Spoken
 from edgemem.see import operations
-from edgemem.see.operations import BaseWriter, Occasion, Operation, Same, SegmentClosed, Split, Triple
+from edgemem.see.operations import (
+    BaseWriter,
+    BoardIdle,
+    Occasion,
+    Operation,
+    Postpone,
+    ReplaceDocument,
+    Same,
+    SegmentClosed,
+    Split,
+    Trigger,
+    Triple,
+)
 from edgemem_egagent.ask import Completes
-from edgemem_egagent.captions import FRAMES, captioner_of
+from edgemem_egagent.captions import FRAMES, RETRY_S, captioner_of
 from edgemem_egagent.extract import extract
 from edgemem_egagent.fuse import fused, origin_of
 from edgemem_egagent.graph import KINDS, ME, RELATIONS, Edge, Extraction, Line, Node, SameAs, joined, person
@@ -55,26 +67,57 @@ class FusedCaption(BaseWriter):
         self._settings = settings or FusedCaptionSettings()
         self._models = models if self._settings.model and models is not None and models.there else None
         self.slow = self._models is not None
+        self.triggers = _triggers(self._models)
 
-    def write(self, occasion: Occasion) -> Iterator[NewDocument]:
-        """At most one document; nothing where nothing was seen or said."""
+    def write(self, occasion: Occasion) -> Iterator[Operation]:
+        """At most one document; nothing where nothing was seen or said. Raises ChatError where the model fails for one written anew."""
+        if isinstance(occasion, BoardIdle):
+            yield from self._written_anew(occasion)
+        elif isinstance(occasion, SegmentClosed):
+            lines = lines_of(occasion.utterances, Voices(occasion, self._settings.wearer))
+            try:
+                text = self._caption(self._models, occasion, lines) if self._models else fused(occasion.segment, _seen(occasion), lines)
+            except ChatError as error:
+                _log.warning("fused caption by template: %s", error)
+                yield from self._for_later(occasion, RETRY_S)
+                return
+            yield from _document(occasion, text, lines)
+
+    def write_at_once(self, occasion: Occasion) -> Iterator[Operation]:
+        """By the template, and anew in the model's words when there is time."""
         if isinstance(occasion, SegmentClosed):
-            yield from self._paragraph(occasion)
+            yield from self._for_later(occasion, 0.0)
 
-    def _paragraph(self, closed: SegmentClosed) -> Iterator[NewDocument]:
-        segment, seen = closed.segment, _seen(closed)
+    def _for_later(self, closed: SegmentClosed, after_s: float) -> Iterator[Operation]:
         lines = lines_of(closed.utterances, Voices(closed, self._settings.wearer))
-        try:
-            text = captioner_of(self._models).caption(closed, lines, self._settings.frames) if self._models else fused(segment, seen, lines)
-        except ChatError as error:
-            _log.warning("fused caption by template: %s", error)
-            text = fused(segment, seen, lines)
-        if text:
-            yield NewDocument(
-                kind=FUSED, text=text, stream=segment.stream, t0_us=segment.t0_us, t1_us=segment.t1_us, offset_us=segment.offset_us,
-                known_us=max([segment.t1_us, *(line.t1_us for line in lines)]), origin=origin_of(seen, lines),
-                segment_id=segment.id, moment_id=segment.representative_id,
-            )  # fmt: skip
+        yield from _document(closed, fused(closed.segment, _seen(closed), lines), lines)
+        yield Postpone(payload=msgspec.msgpack.encode(closed.segment.id), after_s=after_s)
+
+    def _written_anew(self, idle: BoardIdle) -> Iterator[Operation]:
+        """In the place of the template, or where the template had nothing to say."""
+        closed = idle.segment_closed(msgspec.msgpack.decode(idle.payload, type=int))
+        if closed is None or self._models is None or idle.open_view is None:
+            return
+        lines, segment = lines_of(closed.utterances, Voices(closed, self._settings.wearer)), closed.segment
+        with idle.open_view() as view:
+            found = view.documents(kinds=(FUSED,), stream=segment.stream, from_us=segment.t0_us, to_us=segment.t1_us)
+        old = next((document for document in found if document.segment_id == segment.id), None)
+        for document in _document(closed, self._caption(self._models, closed, lines), lines):
+            new = msgspec.structs.replace(document, known_us=idle.now_us)
+            yield new if old is None else ReplaceDocument(document_id=old.id, document=new)
+
+    def _caption(self, models: Completes, closed: SegmentClosed, lines: list[Line]) -> str:
+        return captioner_of(models).caption(closed, lines, self._settings.frames)
+
+
+def _document(closed: SegmentClosed, text: str, lines: list[Line]) -> Iterator[NewDocument]:
+    segment = closed.segment
+    if text:
+        yield NewDocument(
+            kind=FUSED, text=text, stream=segment.stream, t0_us=segment.t0_us, t1_us=segment.t1_us, offset_us=segment.offset_us,
+            known_us=max([segment.t1_us, *(line.t1_us for line in lines)]), origin=origin_of(_seen(closed), lines),
+            segment_id=segment.id, moment_id=segment.representative_id,
+        )  # fmt: skip
 
 
 class TriplesSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,17 +154,47 @@ class Triples(BaseWriter):
         if other and self._models is None:
             raise UsageError(f'triples: relations: rules draw {", ".join(RELATIONS)}; "{other[0]}" needs a language model')
         self.slow = self._models is not None
+        self.triggers = _triggers(self._models)
         self._joined: list[bytes] = []
 
     def write(self, occasion: Occasion) -> Iterator[Operation]:
-        """Triples, then which names are one person's."""
-        if isinstance(occasion, SegmentClosed):
-            yield from self._edges(occasion)
+        """Triples, then which names are one person's. Raises ChatError where the model fails for those that were to be drawn later."""
+        if isinstance(occasion, BoardIdle):
+            yield from self._drawn_later(occasion)
+        elif isinstance(occasion, SegmentClosed):
+            voices = Voices(occasion, self._settings.wearer)
+            lines = lines_of(occasion.utterances, voices)
+            try:
+                drawn = self._drawn(self._models, occasion, lines) if self._models is not None else None
+            except ChatError as error:
+                _log.warning("edges by rules: %s", error)
+                yield from self._for_later(occasion, RETRY_S)
+                return
+            yield from self._operations(self._extracted(occasion, lines, voices, drawn), voices)
 
-    def _edges(self, closed: SegmentClosed) -> Iterator[Operation]:
+    def write_at_once(self, occasion: Occasion) -> Iterator[Operation]:
+        """By rules, and by the model as well when there is time."""
+        if isinstance(occasion, SegmentClosed):
+            yield from self._for_later(occasion, 0.0)
+
+    def _for_later(self, closed: SegmentClosed, after_s: float) -> Iterator[Operation]:
+        voices = Voices(closed, self._settings.wearer)
+        yield from self._operations(self._extracted(closed, lines_of(closed.utterances, voices), voices), voices)
+        yield Postpone(payload=msgspec.msgpack.encode(closed.segment.id), after_s=after_s)
+
+    def _drawn_later(self, idle: BoardIdle) -> Iterator[Operation]:
+        """The model's edges that rules did not draw when the segment closed."""
+        closed = idle.segment_closed(msgspec.msgpack.decode(idle.payload, type=int))
+        if closed is None or self._models is None:
+            return
         voices = Voices(closed, self._settings.wearer)
         lines = lines_of(closed.utterances, voices)
-        extraction = self._extracted(closed, lines, voices)
+        there = {_ends(edge) for edge in self._extracted(closed, lines, voices).edges}
+        drawn = self._drawn(self._models, closed, lines)
+        edges = tuple(edge for edge in drawn.edges if _ends(edge) not in there)
+        yield from self._operations(Extraction(edges=edges, notes=drawn.notes), voices)
+
+    def _operations(self, extraction: Extraction, voices: Voices) -> Iterator[Operation]:
         for note in extraction.notes:
             _log.info("not drawn: %s", note)
         edges = [edge for edge in extraction.edges if self._wanted(edge)]
@@ -166,19 +239,14 @@ class Triples(BaseWriter):
             and edge.confidence >= self._settings.min_confidence
         )
 
-    def _extracted(self, closed: SegmentClosed, lines: list[Line], voices: Voices) -> Extraction:
-        """By the model, joined with what detectors saw; by rules where there is no model or it fails."""
+    def _extracted(self, closed: SegmentClosed, lines: list[Line], voices: Voices, drawn: Extraction | None = None) -> Extraction:
+        """What the model drew, joined with what detectors saw; by rules where it drew nothing."""
         before = lines_of(_said_before(closed), voices)
         heard = read_speech(lines, [*voices.people], self._settings.wearer, before)
         present = [line.speaker for line in lines if line.speaker]
         looked = read_pictures(closed.moments, closed.observations, present, egocentric=self._settings.egocentric)
-        if self._models is not None:
-            try:
-                drawn = self._drawn(self._models, closed, lines)
-                return Extraction(edges=joined((*drawn.edges, *looked.edges), 0), same=heard.same, notes=drawn.notes)
-            except ChatError as error:
-                _log.warning("edges by rules: %s", error)
-        return Extraction(edges=joined((*heard.edges, *looked.edges), 0), same=heard.same)
+        spoken = heard if drawn is None else drawn
+        return Extraction(edges=joined((*spoken.edges, *looked.edges), 0), same=heard.same, notes=drawn.notes if drawn is not None else ())
 
     def _drawn(self, models: Completes, closed: SegmentClosed, lines: list[Line]) -> Extraction:
         """From the caption that a model wrote of what it saw and what was said."""
@@ -194,6 +262,14 @@ class Triples(BaseWriter):
             models, caption, lines, (segment.t0_us, segment.t1_us), moment_id=segment.representative_id, kinds=self._settings.nodes,
             relations=self._settings.relations, wearer=self._settings.wearer,
         )  # fmt: skip
+
+
+def _triggers(models: Completes | None) -> frozenset[Trigger]:
+    return frozenset({"segment_closed"} if models is None else {"segment_closed", "idle"})
+
+
+def _ends(edge: Edge) -> tuple[str, str, str]:
+    return edge.source.name, edge.type, edge.target.name
 
 
 def _digest(same: SameAs) -> bytes:

@@ -18,11 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.answer.models import Models
+from edgemem.clock import now_us
 from edgemem.config import ModelSettings
 from edgemem.errors import UsageError
 from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.see.carry_out import steps
+from edgemem.see.idle import run_idle_job
 from edgemem.see.operations import BoardIdle, Postpone, SegmentsClosed
 
 from .conftest import SEEN, T0_US, ScriptedChat, label, remember, thing
@@ -69,6 +71,62 @@ def test_an_action_that_no_label_has_becomes_an_edge(written: Any) -> None:
     assert ("me", "USES", "bottle") in rows, "what detectors saw is joined with it"
     assert [len(call.images) for call in asked] == [10, 0]
     assert FELT in asked[1].text, "edges are drawn from the caption that the model wrote"
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_window_that_the_model_could_not_describe_has_its_caption_and_edges_at_once_and_the_models_later(
+    tmp_path: Path, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    down = not late
+
+    def script(call: ScriptedCall) -> Any:
+        return ScriptedReply.failing(503) if down else sees(call)
+
+    with ScriptedServer(script, vision=True) as server, Store.open(tmp_path / "memory") as store:
+        chat = OpenAIChat(OpenAISettings(base_url=server.base_url, model="scripted", retries=0, rest_s=0.0), tmp_path, {})
+        writers = (FusedCaption(None, Models(chat)), Triples(None, Models(chat)))
+        assert all(writer.triggers == {"segment_closed", "idle"} and writer.slow for writer in writers)
+        said = [(2.0, 3.0, "me", "Anna uses the drill.")]
+        remember(store, MANY, said, tuple(AtOnce(writer) for writer in writers) if late else writers)
+        assert (server.asked == []) is late, "what is written at once waits for no model"
+
+        def rows() -> set[tuple[str, str, str]]:
+            with store.view() as view:
+                return {(r.source.name, r.type, r.target.name) for r in view.relations()}
+
+        def captions() -> list[str]:
+            with store.view() as view:
+                return [document.text for document in view.documents(kinds=("fused",))]
+
+        by_rules = rows()
+        assert {("me", "USES", "bottle"), ("Anna", "USES", "drill")} <= by_rules
+        assert ("Anna", "USES", "whetstone") not in by_rules
+        assert [FELT in text for text in captions()] == [False]
+        with store.view() as view:
+            assert len(view.jobs()) == 2
+        assert run_idle_job(store, writers) is late, "a model that failed rests first"
+        down = False
+        monkeypatch.setattr("edgemem.see.idle.now_us", lambda: now_us() + 61 * US)
+        monkeypatch.setattr("edgemem_egagent.captions.RETRY_S", 0.0)
+        while run_idle_job(store, writers):
+            pass
+        assert [FELT in text for text in captions()] == [True]
+        assert rows() == by_rules | {("Anna", "USES", "whetstone")}
+        with store.view() as view:
+            drawn = [(r.source.name, r.target.name) for r in view.relations()]
+            assert drawn.count(("Anna", "drill")) == 1, "what rules drew is not drawn twice"
+            assert view.jobs() == []
+        chat.close()
+
+
+class AtOnce:
+    """A writer that is behind the stream."""
+
+    def __init__(self, writer: Any) -> None:
+        self.name, self._writer = writer.name, writer
+
+    def write(self, occasion: Any) -> Any:
+        return self._writer.write_at_once(occasion)
 
 
 def test_ten_pictures_from_the_first_to_the_last_are_shown_in_order(written: Any) -> None:

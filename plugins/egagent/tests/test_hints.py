@@ -40,7 +40,7 @@ def test_only_bens_use_is_recorded_and_nobody_elses_is_claimed(day: Path, kit_of
     kit = kit_of()
 
     @given(OTHERS, FORMS)
-    @settings(deadline=None, max_examples=18)
+    @settings(max_examples=18)
     def drawn(name: str, form: str) -> None:
         with View.open(day) as view:
             answer = put(view, kit, form.format(name))

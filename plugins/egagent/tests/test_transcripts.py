@@ -13,7 +13,7 @@ from edgemem_egagent import transcript as transcript_module
 from edgemem_egagent.actions import Analyse, Span, TranscriptSearch
 from edgemem_egagent.analyzer import CHUNK_CHARS, Analyzer, chunked
 from edgemem_egagent.transcript import TranscriptTool
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.answer.models import Models
@@ -145,7 +145,6 @@ def test_the_last_of_a_question_is_read_newest_first(talk_view: View, kit_of: Ki
 
 
 @given(st.lists(st.integers(0, 9000), max_size=40))
-@settings(deadline=None)
 def test_chunks_hold_everything_in_order_and_are_no_larger_than_one_call_takes(sizes: list[int]) -> None:
     items = [Evidence(id=f"d{n}", channel="speech", stream="s", t0_us=n, t1_us=n, offset_us=n, score=1.0, text="x" * size)
              for n, size in enumerate(sizes)]  # fmt: skip

@@ -52,12 +52,10 @@ def trajectories(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 def read_truths(path: Path) -> dict[str, Truth]:
     """The right answers by question. Keys that are not known here are left alone. Raises UsageError."""
-    from edgemem.extend import UsageError
+    from edgemem.extend import UsageError, read_file
 
     try:
-        if path.stat().st_size > _MOST_TRUTHS_BYTES:
-            raise UsageError(f"{path}: more than {_MOST_TRUTHS_BYTES >> 20} MiB is no list of questions")
-        listed = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
+        listed = msgspec.json.decode(read_file(path, _MOST_TRUTHS_BYTES), type=list[dict[str, Any]])
         return {truth.question: truth for truth in map(_truth, listed)}
     except (OSError, msgspec.MsgspecError, KeyError) as error:
         raise UsageError(f"{path}: not a JSON list of questions with their answers ({error})") from None
@@ -73,19 +71,19 @@ def _truth(row: dict[str, Any]) -> Truth:
 
 
 def _write(out: Path, rows: Sequence[dict[str, Any]]) -> None:
-    from edgemem.extend import UsageError
+    from edgemem.extend import UsageError, write_file
 
     try:
-        out.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        write_file(out, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}; give a file in a folder that exists") from None
 
 
 def _write_pictures(view: View, found: Sequence[Trajectory], folder: Path) -> dict[str, str]:
     """Path by id of every picture that was shown and is still there."""
-    from edgemem.extend import EdgememError
+    from edgemem.extend import EdgememError, make_directory, write_file
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_directory(folder)
     written = {}
     for name in dict.fromkeys(name for one in found for message in one.messages for name in message.pictures):
         try:
@@ -93,6 +91,6 @@ def _write_pictures(view: View, found: Sequence[Trajectory], folder: Path) -> di
         except (EdgememError, ValueError):
             continue
         path = folder / f"{name}.jpg"
-        path.write_bytes(jpeg)
+        write_file(path, jpeg)
         written[name] = str(path)
     return written

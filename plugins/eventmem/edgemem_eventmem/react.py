@@ -268,8 +268,7 @@ def evenly(frames: Sequence[ShortTermFrame], count: int) -> list[ShortTermFrame]
     """At most `count` of them, evenly spread; the last is always among them."""
     if len(frames) <= count:
         return list(frames)
-    step = len(frames) / count if count else 1.0
-    return [frames[len(frames) - 1 - int(index * step)] for index in reversed(range(count))]
+    return [frames[len(frames) - 1 - int(index * len(frames) / count)] for index in reversed(range(count))]
 
 
 def seconds(t_us: int, t0_us: int) -> float:

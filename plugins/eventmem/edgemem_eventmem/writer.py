@@ -119,7 +119,7 @@ class EventTuple(BaseWriter):
         origin = least_trusted("caption", facts.origin, *(spoken.document.origin for spoken in closed.utterances))
         text, origin = self._described(closed, number, facts, heard) or (caption(facts, heard), origin)
         before, self._state.before = self._state.before, _Written(facts, text, number)
-        self._pictures.pop(number or 0, None)
+        self._pictures = {event: pictures for event, pictures in self._pictures.items() if number is None or event > number}
         if text:
             yield self._document(closed, TUPLE, text, origin)
         if before is not None and (changed := self._changed(before, facts, text)):

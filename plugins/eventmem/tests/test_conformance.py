@@ -138,6 +138,7 @@ def test_the_recipe_holds_the_values_of_the_paper():
     assert recipe.select == {"use": "short_term", "frames": 32, "delta": 0.2, "min_frames": 8, "bins": 256}
     assert fixed.select == {**recipe.select, "fixed_s": 30.0}
     assert ShortTermSettings() == ShortTermSettings(frames=32, delta=0.2, min_frames=8, bins=256, fixed_s=0.0)
+    assert tools.TOP_TIMED == 8
     assert (tools.TOP_K, tools.MIN_COSINE, grpo.GROUP, ReactSettings().turns) == (3, 0.3, 8, 8)
 
 

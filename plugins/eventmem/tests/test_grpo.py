@@ -163,6 +163,8 @@ def test_features_say_where_the_question_stands(asked):
     named = dict(zip(FEATURES, local.features_of(session, State.of(session, frames)), strict=True))
     assert named["bias"] == named["kind where"] == named["names a thing"] == named["short-term fit"] == 1.0
     assert not any(named[key] for key in ("kind when", "names a time", "fit of what tools brought", "searched", "steps taken"))
+    timed, _ = asked("Did I see the cup before 10:01?")
+    assert dict(zip(FEATURES, local.features_of(timed, State.of(timed, frames)), strict=True))["names a time"] == 1.0
     later = State.of(session, frames).after(ReadPicture(frame_index=3), None).after(SearchMemory(query="x"), None)
     named = dict(zip(FEATURES, local.features_of(session, later), strict=True))
     assert (named["read"], named["searched"], named["detected"], named["steps taken"]) == (1.0, 1.0, 0.0, 0.5)

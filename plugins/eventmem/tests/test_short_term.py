@@ -224,7 +224,7 @@ def test_an_event_that_fills_the_memory_leaves_when_the_next_begins():
     assert sorted(seq for seq, _ in core.slots.values()) == [0, 40]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(BRIGHTNESS)), st.integers(1, 30)), min_size=1, max_size=8),
     st.integers(1, 20),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import numpy as np
 import pytest
-from edgemem_eventmem.actions import DetectObjects, ReadPicture, RecallFrames, SearchMemory
+from edgemem_eventmem.actions import DetectObjects, Events, ReadPicture, RecallFrames, SearchMemory
 from edgemem_eventmem.overlay import decode, event_label, frame_label, labelled
 from edgemem_eventmem.recall import event, short_term
-from edgemem_eventmem.tools import DetectTool, OcrTool, RecallTool, SearchSettings, SearchTool, least_cosine, means
+from edgemem_eventmem.tools import TOP_TIMED, DetectTool, OcrTool, RecallTool, SearchSettings, SearchTool, least_cosine, means
 
 from edgemem.extend import US, Observation, Space, View
+from edgemem.remember.entries import NewSegment
+from edgemem.remember.store import Store
 
 
 def test_short_term_memory_is_the_events_of_which_more_than_the_first_frame_is_left(view: View, evm: SimpleNamespace):
@@ -42,7 +45,25 @@ def test_a_search_by_time_brings_the_tuples_that_overlap_it(view: View, evm: Sim
     assert street.change_to_next == 'new: office; gone: street, bus; new text: "ROOM 214".'
     assert (street.t0_us, street.t1_us, street.first_frame) == (evm.start_us + 20 * US, evm.start_us + 50 * US - 1, 2)
     assert found.events[1].change_to_next == ""
+    assert [one.score for one in found.events] == [0.0, 0.0]
     assert [view.document(int(one.id[1:])).text for one in found.evidence] == [one.caption for one in found.events]
+
+
+def test_a_search_by_time_brings_so_many_events_and_says_that_there_are_more(tmp_path: Path, evm: SimpleNamespace):
+    def found(events: int) -> Events:
+        with Store.open(tmp_path / f"memory{events}") as store:
+            store.ensure_stream("walk", evm.start_us)
+            with store.transaction() as tx:
+                for number in range(events):
+                    t_us = evm.start_us + number * US
+                    tx.add_segment(
+                        NewSegment(stream="walk", t0_us=t_us, t1_us=t_us + US - 1, offset_us=number * US, segmenter="events", moment_ids=())
+                    )
+            with store.view() as view:
+                return SearchTool().run(SearchMemory(from_us=evm.start_us), view)
+
+    assert found(TOP_TIMED).notes == ()
+    assert found(TOP_TIMED + 1).notes == (f"only the first {TOP_TIMED} events of that time",)
 
 
 def test_a_search_takes_either_words_or_a_time():

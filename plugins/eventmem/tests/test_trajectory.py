@@ -64,6 +64,7 @@ def test_a_session_becomes_a_trajectory_with_reward_and_advantage(asked: Path, t
     assert [one.reward for one in (right, wrong, again)] == [1, 0, 1]
     assert right.group == again.group == wrong.group == group_of("What came by?", OPTIONS, right.as_of_us)
     assert [round(one.advantage, 3) for one in (right, wrong, again)] == [0.707, -1.414, 0.707]
+    assert len(right.group) == 16
     assert right.logprob == pytest.approx(-0.75)
     assert (right.tokens_in, right.tokens_out) == (200, 40)
     assert [message.role for message in right.messages] == ["system", "user", "assistant", "user", "assistant"]
@@ -170,6 +171,16 @@ def test_what_is_no_list_of_questions_is_refused(tmp_path: Path, asked: Path):
         path.write_text(text)
         with pytest.raises(UsageError, match=r"wrong\.json"):
             read_truths(path)
+    with (tmp_path / "large.json").open("wb") as large:
+        large.truncate(64 << 20)
+    with pytest.raises(UsageError, match="not"):
+        read_truths(tmp_path / "large.json")
+    with (tmp_path / "large.json").open("ab") as large:
+        large.write(b" ")
+    with pytest.raises(UsageError, match="it has more than 64 MiB"):
+        read_truths(tmp_path / "large.json")
+    for left_out in (["--out", str(tmp_path / "x")], ["--memory", str(asked)]):
+        assert CliRunner().invoke(trajectories, left_out).exit_code == 2
     with pytest.raises(UsageError, match=r"missing\.json"):
         read_truths(tmp_path / "missing.json")
     done = run("--memory", str(asked), "--out", str(tmp_path / "no" / "x.jsonl"))

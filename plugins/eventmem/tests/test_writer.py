@@ -95,6 +95,27 @@ def test_frames_of_an_event_that_has_its_caption_are_not_counted_again(kitchen: 
     assert b"zebra" not in writer.state()
 
 
+def test_a_caption_quotes_what_was_said_first(kitchen: SegmentClosed):
+    said = tuple(f"Line {number}." for number in range(7))
+    (written,) = EventTuple().write(closed(1, list(kitchen.moments), dict(kitchen.observations), said))
+    assert 'Heard: "Line 0." "Line 1." "Line 2." "Line 3." "Line 4." "Line 5.".' in written.text
+
+
+def test_pictures_of_frames_that_left_wait_only_for_a_model():
+    gone = MomentEvicted(moment=moment(9, 1, 2), observations=(), picture=b"left")
+    for writer, waiting in ((EventTuple(), {}), (EventTuple(TupleSettings(describe=True), Models(ScriptedChat([]))), {1: [b"left"]})):
+        writer.write(gone)
+        assert writer._pictures == waiting
+
+
+def test_at_most_eight_things_and_six_lines_are_said():
+    things = [Observation(kind="object", name=f"thing{n}", score=0.9) for n in range(9)]
+    lines = [Observation(kind="text", name=f"line {n}", score=0.9) for n in range(7)]
+    facts = facts_of([seen_of([*things, *lines])])
+    assert facts.things == tuple(f"thing{n}" for n in range(8))
+    assert facts.lines == tuple(f"line {n}" for n in range(6))
+
+
 def test_nothing_recognised_is_nothing_written(evm: SimpleNamespace):
     writer = EventTuple()
     empty = closed(1, [moment(1, 1, 0, first=True)], {})
@@ -163,6 +184,8 @@ def test_a_model_is_shown_the_frames_and_writes_one_line(kitchen: SegmentClosed,
     assert asked["time_range_s"] == [0.0, 4.0]
     assert asked["pictures_shown"] == 3
     second, changed = writer.write(street)
+    assert msgspec.json.decode(chat.asked[1].messages[1].text)["time_range_s"] == [10.0, 13.0]
+    assert not writer._pictures
     assert (second.text, changed.text) == ("A bus comes.", "The kitchen is left.")
     assert msgspec.json.decode(chat.asked[2].messages[1].text) == {"before": "A kettle boils.", "after": "A bus comes."}
     assert all("Never follow" in prompt.messages[0].text for prompt in chat.asked)

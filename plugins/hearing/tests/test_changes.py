@@ -49,7 +49,7 @@ def test_a_change_is_found_where_another_voice_goes_on(parts, cuts):
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.5, 5)), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_changes_are_in_order_and_leave_a_voice_its_time(parts):
     sound = np.concatenate([tone(kind, seconds) for kind, seconds in parts])
     found = find_changes(sound, by_mean, 0.5)

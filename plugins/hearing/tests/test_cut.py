@@ -46,7 +46,7 @@ def cut(samples, sizes, **parameters):
 
 
 @given(st.lists(SPAN, min_size=1, max_size=12), st.lists(st.integers(200, 9000), min_size=1, max_size=8))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_every_loud_stretch_is_in_a_piece_however_the_sound_is_chunked(spans, sizes):
     samples = signal(spans)
     chunks = [*sizes] * (len(samples) // sum(sizes) + 1)
@@ -111,7 +111,6 @@ def test_voices_of_another_embedder_are_refused():
 
 
 @given(st.lists(st.integers(0, 200), max_size=120))
-@settings(deadline=None)
 def test_however_many_come_there_are_never_more_than_the_bound_and_no_number_comes_back(numbers):
     voices = Voices(RecogniserSettings(max_voices=4), "s")
     given_to: dict[str, int] = {}

@@ -20,7 +20,7 @@ def noise(width, height, quality=95):
     return simplejpeg.encode_jpeg(pixels, quality=quality)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(width=st.integers(1, 900), height=st.integers(1, 900), side=st.integers(8, 700), limit=st.integers(1500, 200_000))
 def test_any_picture_comes_within_its_limits_and_keeps_its_shape(width, height, side, limit):
     jpeg = noise(width, height)

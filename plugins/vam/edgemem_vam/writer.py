@@ -88,17 +88,13 @@ class VamEvent(BaseWriter):
         """The document of a segment in the words of the model, if it still is the one that was put together. Raises ChatError."""
         if self._models is None or idle.open_view is None:
             return []
+        closed = idle.segment_closed(msgspec.msgpack.decode(idle.payload, type=int))
+        if closed is None:
+            return []
         with idle.open_view() as view:
-            segment = view.segment(msgspec.msgpack.decode(idle.payload, type=int))
-            old = _plain_document(segment, view) if segment is not None else None
-            if segment is None or old is None:
-                return []
-            moments = tuple(view.segment_moments(segment.id))
-            said = view.utterances(stream=segment.stream, from_us=segment.t0_us, to_us=segment.t1_us)
-            closed = SegmentClosed(
-                segment=segment, moments=moments, observations=view.observations([m.id for m in moments]), utterances=tuple(said),
-                open_view=idle.open_view,
-            )  # fmt: skip
+            old = _plain_document(closed.segment, view)
+        if old is None:
+            return []
         new = self._document(closed, *self._described(closed, self._models))
         return [ReplaceDocument(document_id=old.id, document=msgspec.structs.replace(new, known_us=idle.now_us))]
 

@@ -87,7 +87,7 @@ def candidates_from(drawn):
 
 
 @given(frames, st.lists(st.integers(1, 17), min_size=1, max_size=60), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_result_depends_neither_on_the_size_of_batches_nor_on_restarts(drawn, sizes, local):
     stream = candidates_from(drawn)
     options = DedupSettings(local_change=20.0 if local else 0.0, keep_every_s=30.0 if local else 0.0)
@@ -105,7 +105,7 @@ def test_result_depends_neither_on_the_size_of_batches_nor_on_restarts(drawn, si
 
 
 @given(frames)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_first_and_last_frame_of_any_stream_are_kept_in_order_and_once(drawn):
     stream = candidates_from(drawn)
     found = kept(AdaptiveDedup(), stream)

@@ -81,7 +81,7 @@ steps = st.lists(st.tuples(st.floats(0, 3, width=32), st.integers(1, 200)), max_
 
 
 @given(steps, st.lists(st.integers(1, 9), min_size=1, max_size=50))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_stream_is_covered_once_within_the_cap_and_restarts_change_nothing(drawn, sizes):
     offset, marks = 0, []
     for i, (angle, seconds) in enumerate(drawn):

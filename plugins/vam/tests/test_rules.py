@@ -14,7 +14,7 @@ from edgemem_vam.planner_view import render
 from edgemem_vam.relevance import kept, relevance
 from edgemem_vam.reply import answer, from_hits, pick_option
 from edgemem_vam.search import best_passage, word_share
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.clock import from_iso
@@ -50,7 +50,6 @@ def test_a_space_says_itself_what_its_cosines_mean() -> None:
     assert relevance(0.99, own) == 1.0
 
 
-@settings(deadline=None)
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(-0.5, 0.5), st.floats(0.01, 0.8))
 def test_calibration_never_changes_an_order(one: float, other: float, chance: float, width: float) -> None:
     own = {"search_chance": chance, "search_sure": chance + width}
@@ -93,7 +92,6 @@ def test_fields_hold_what_a_document_is_about() -> None:
     assert [p.text.partition(":")[0] for p in made if p.kind == "field"] == ["focus", "time_range", "lead", "tail"]
 
 
-@settings(deadline=None)
 @given(st.text(max_size=3000), st.dictionaries(st.text(min_size=1, max_size=9), st.text(max_size=30), max_size=9))
 def test_a_payload_is_small_and_holds_nothing_twice(text: str, fields: dict[str, str]) -> None:
     made = passages(text, fields)
@@ -126,7 +124,6 @@ def test_times_are_relative_absolute_or_told_apart_by_their_size(seconds: float,
     assert context().to_us(seconds, mode) == expected_us
 
 
-@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["relative", "absolute", "auto"]))
 def test_any_finite_number_is_a_time_that_the_memory_can_compare(seconds: float, mode: str) -> None:
     assert abs(context().to_us(seconds, mode) or 0) <= 2**62
@@ -285,7 +282,6 @@ def document(text: str, **times: int) -> Document:
     )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.text(max_size=80), st.text(max_size=300), st.floats(0.001, 86_400), st.text(max_size=200))
 def test_a_summary_is_known_again_by_what_it_was_written_for(structure: str, focus: str, granularity_s: float, text: str) -> None:
     key = summary_key.key_of(0, 60 * US, granularity_s, structure, focus)

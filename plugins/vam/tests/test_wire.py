@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from edgemem_vam import wire
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -186,7 +186,6 @@ def test_a_code_fence_is_taken_off() -> None:
     assert wire.decode_answer('```json\n{"action":"answer","response":"x"}\n```').response == "x"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda raw: raw.decode("latin-1")))
 def test_no_reply_ever_raises_anything_else(text: str) -> None:
     for decode in (wire.decode_action, wire.decode_route, wire.decode_adjudication, wire.decode_session_note):
@@ -204,7 +203,6 @@ _JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["action", "queries", "time_range", "prompt", "response", "ref"]), _JSON))
 def test_any_object_is_an_action_or_refused(raw: dict[str, Any]) -> None:
     try:
