@@ -5,6 +5,7 @@
 The camera is a network camera on this machine that sends ten pictures a second. Each round starts on a new memory, kills the daemon after
 some seconds, starts it again and stops it. "first frame" is when its row can be read from the memory. Times are in seconds, with the CPU
 time of the daemon until then; `import` is the time in which Python imports the daemon's modules, the limit below which no start can be.
+"CPU per frame" is measured from the first frame to the kill, and "memory" is the peak of resident memory then, in MB.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from pathlib import Path
 
 from edgemem.extend.testing import SyntheticCamera
 from edgemem.see.pixels import encode_jpeg
+from edgemem.serve.client import call
+from edgemem.serve.messages import AgentStatus, StatusRequest
 
 _LIMIT_S = 120.0
 PROGRAM = (sys.executable, "-m", "edgemem.cli.main")
@@ -99,10 +102,18 @@ class Round:
         self.times[f"{name}: CPU until then"] = cpu_s(process.pid)
         return process
 
+    def _frames(self) -> int:
+        """Frames that the running daemon has handled."""
+        return sum(stream.frames for stream in call(self._memory, StatusRequest(), AgentStatus, 10.0).streams)
+
     def run(self, seconds: float) -> dict[str, float]:
         """One round."""
         process = self.start("start")
+        frames, spent_s = self._frames(), cpu_s(process.pid)
         time.sleep(seconds)
+        self.times["CPU per frame"] = (cpu_s(process.pid) - spent_s) / max(1, self._frames() - frames)
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+        self.times["memory"] = int(status.partition("VmHWM:")[2].split()[0]) / 1000
         process.kill()
         process.wait()
         process = self.start("after kill -9")
