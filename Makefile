@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PLUGINS := onnx convert ocr vam hearing openai gguf egagent eventmem
+PLUGINS := onnx openvino tensorrt convert ocr vam hearing openai gguf egagent eventmem
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types contract bench eval torture setup clean

@@ -26,6 +26,10 @@ class EngineError(EdgememError):
     """A model that is missing, corrupt or does not fit its card."""
 
 
+class RuntimeUnavailable(EngineError):  # noqa: N818 - a state of this machine that another runtime makes good
+    """A runtime whose library, driver or device is missing here; the message names which, and what to do."""
+
+
 class FetchError(EngineError):
     """Weights that could not be fetched or verified."""
 

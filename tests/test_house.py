@@ -14,7 +14,23 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "edgemem").rglob("*.py"), *(ROOT / "plugins").glob("*/edgemem_*/**/*.py")])
-HEAVY = {"cv2", "av", "onnxruntime", "tensorrt", "onnx", "tokenizers", "rapidocr", "simplejpeg", "PIL", "openai", "pydantic", "xllamacpp"}
+HEAVY = {
+    "cv2",
+    "av",
+    "onnxruntime",
+    "openvino",
+    "tensorrt",
+    "cuda",
+    "pycuda",
+    "onnx",
+    "tokenizers",
+    "rapidocr",
+    "simplejpeg",
+    "PIL",
+    "openai",
+    "pydantic",
+    "xllamacpp",
+}
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:
@@ -60,6 +76,10 @@ def _loaded(script: str, home: Path) -> set[str]:
     ("library", "owners"),
     [
         ("onnxruntime", {"plugins/onnx", "plugins/convert"}),
+        ("openvino", {"plugins/openvino"}),
+        ("tensorrt", {"plugins/tensorrt"}),
+        ("cuda", {"plugins/tensorrt"}),
+        ("pycuda", {"plugins/tensorrt"}),
         ("onnx", {"plugins/convert"}),
         ("rapidocr", {"plugins/ocr"}),
         ("faster_whisper", {"plugins/hearing"}),

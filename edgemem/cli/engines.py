@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,7 +21,7 @@ _names = click.argument("names", nargs=-1, metavar="[NAME]...")
 
 @click.group()
 def engines() -> None:
-    """Models: list, fetch, build, check."""
+    """Models: list, fetch, build, check, selftest."""
 
 
 @engines.command("list")
@@ -73,15 +74,41 @@ def fetch(environment: CommandContext, names: tuple[str, ...], as_json: bool) ->
 
 @engines.command()
 @_names
+@click.option("--runtime", metavar="NAME", help="Compare the outputs of this runtime with those of --against, on real inputs.")
+@click.option("--against", default="onnx", show_default=True, metavar="NAME", help="The runtime that is trusted.")
+@click.option("--variant", metavar="NAME", help="Another engine with the same tensors: its files are compared, such as those in float16.")
+@click.option(
+    "--sample", "samples", multiple=True, metavar="SOURCE", help="Pictures, a film or speech as inputs (default: the demo's film)."
+)
 @json_option
 @common_options
 @pass_environment
-def check(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
-    """Compare the SHA-256 of fetched models with the stored ones. Exit code 1: something is damaged."""
-    from edgemem.infer.fetch import check as check_card
-    from edgemem.infer.fetch import installed
+def check(
+    environment: CommandContext,
+    names: tuple[str, ...],
+    runtime: str | None,
+    against: str,
+    variant: str | None,
+    samples: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Compare the SHA-256 of fetched models with the stored ones; with --runtime or --variant, compare what they compute.
 
-    cards = _cards(environment, names) if names else [c for c in environment.cards.values() if installed(c, environment.home) is not None]
+    Exit code 1: something is damaged, or the outputs are further apart than the engine's card allows.
+    """
+    if runtime or variant:
+        from edgemem.cli.parity import check_parity
+
+        cards = [card.name for card in _chosen(environment, names) if card.models]
+        check_parity(environment, cards, samples, runtime=runtime or against, against=against, variant=variant or "", as_json=as_json)
+    else:
+        _check_files(environment, names, as_json=as_json)
+
+
+def _check_files(environment: CommandContext, names: tuple[str, ...], *, as_json: bool) -> None:
+    from edgemem.infer.fetch import check as check_card
+
+    cards = _cards(environment, names) if names else _chosen(environment, names)
     problems = [problem for card in cards for problem in check_card(card, environment.home)]
     checked = [card.name for card in cards if card.files]
     if as_json:
@@ -96,14 +123,44 @@ def check(environment: CommandContext, names: tuple[str, ...], as_json: bool) ->
 
 @engines.command()
 @_names
+@click.option("--runtime", metavar="NAME", help="The runtime to test (default: the first of engines.runtime).")
+@click.option("--against", default="onnx", show_default=True, metavar="NAME", help="The runtime that is trusted.")
+@click.option(
+    "--sample", "samples", multiple=True, metavar="SOURCE", help="Pictures, a film or speech as inputs (default: the demo's film)."
+)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File of the report (default: in the data directory).")
+@json_option
+@common_options
+@pass_environment
+def selftest(
+    environment: CommandContext,
+    names: tuple[str, ...],
+    runtime: str | None,
+    against: str,
+    samples: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Test a runtime on this device: its contract, its builds, its outputs beside those of --against, its times. Writes a report.
+
+    Exit code 1: something does not hold.
+    """
+    from edgemem.cli.parity import run_and_report
+
+    cards = [card.name for card in _chosen(environment, names) if card.models]
+    runtime = runtime or environment.settings.engines.runtime[0]
+    out = out or environment.home / f"selftest-{runtime}.json"
+    run_and_report(environment, cards, samples, runtime=runtime, against=against, out=out, as_json=as_json)
+
+
+@engines.command()
+@_names
 @json_option
 @common_options
 @pass_environment
 def build(environment: CommandContext, names: tuple[str, ...], as_json: bool) -> None:
     """Let the runtimes of `engines.runtime` build what they need on this device, for the named engines or for all fetched ones."""
-    from edgemem.infer.fetch import installed
-
-    cards = _cards(environment, names) if names else [c for c in environment.cards.values() if installed(c, environment.home) is not None]
+    cards = _cards(environment, names) if names else _chosen(environment, names)
     with progress() as advance:
         results = [result for card in cards for result in environment.engines.build(card, advance)]
     if as_json:
@@ -135,6 +192,15 @@ def _usual_cards(environment: CommandContext) -> list[EngineCard]:
     named = set(environment.settings.engines.roles.values())
     cards = environment.cards.values()
     return [c for c in cards if c.name in named or not (c.optional or any(source.kind == "hub" for source in c.source))]
+
+
+def _chosen(environment: CommandContext, names: Sequence[str]) -> list[EngineCard]:
+    """The named cards without their parts; without names, all that are fetched."""
+    from edgemem.infer.fetch import installed
+
+    if names:
+        return [card for card in _cards(environment, names) if card.name in names]
+    return [card for card in environment.cards.values() if installed(card, environment.home) is not None]
 
 
 def _cards(environment: CommandContext, names: Sequence[str]) -> list[EngineCard]:

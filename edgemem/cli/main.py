@@ -28,7 +28,7 @@ _COMMANDS = {
     "entity": ("edgemem.cli.entity", "entity", "List people, things and places; join two names, or part them."),
     "forget": ("edgemem.cli.forget", "forget", "Forget a time range, a name, a stream or a piece of evidence, permanently."),
     "memory": ("edgemem.cli.memory", "memory", "Manage a memory: stats, check, backup, export, import, compact, encrypt ..."),
-    "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, check."),
+    "engines": ("edgemem.cli.engines", "engines", "Models: list, fetch, build, check, selftest."),
     "recipes": ("edgemem.cli.recipes", "recipes", "List the recipes, or print one."),
     "plugins": ("edgemem.cli.plugins", "plugins", "List the plugins, what they register, their failures and time."),
     "boards": ("edgemem.cli.boards", "boards", "List the settings files for boards and deployments."),

@@ -31,21 +31,22 @@ if TYPE_CHECKING:
         decode_action,
         describe_moment,
     )
-    from edgemem.errors import ChatError, EdgememError, EngineError, SourceError, UsageError
+    from edgemem.errors import ChatError, EdgememError, EngineError, RuntimeUnavailable, SourceError, UsageError
     from edgemem.events import EntityNamed, Event, Health, QuestionAnswered, QuestionStep, SegmentStored, StreamStatus, UtteranceHeard
     from edgemem.extend.context import PluginContext
     from edgemem.extend.feed import Feed, Subscription
     from edgemem.extend.output import print_json, print_line
     from edgemem.extend.services import AgentHandle, Service
     from edgemem.extend.transports import Delivery, OutboxBatch, Transport
-    from edgemem.files import make_directory, read_file, write_file
+    from edgemem.files import change_or_create, make_directory, read_file, write_file
     from edgemem.hear.listen import Heard, SpeechRecogniser, Word
-    from edgemem.infer.card import EngineCard
+    from edgemem.infer.card import EngineCard, Model, SizeRange, Tensor
     from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, TokenLogprob
     from edgemem.infer.engines import DecoderParts, Engines
-    from edgemem.infer.fetch import Converter
-    from edgemem.infer.roles import Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
-    from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext
+    from edgemem.infer.fetch import Converter, Progress, sha256_of
+    from edgemem.infer.onnx_file import onnx_metadata
+    from edgemem.infer.roles import Engine, Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
+    from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext, Signature, TensorInfo
     from edgemem.records import (
         SOUND_RATE_HZ,
         US,
@@ -116,7 +117,7 @@ _HOMES = {
         "Action", "Count", "Found", "Inspect", "Read", "Refused", "Reply", "Result", "Search", "Tool", "action_schema", "decode_action",
         "describe_moment",
     ),
-    "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "SourceError", "UsageError"),
+    "edgemem.errors": ("ChatError", "EdgememError", "EngineError", "RuntimeUnavailable", "SourceError", "UsageError"),
     "edgemem.events": (
         "EntityNamed", "Event", "Health", "QuestionAnswered", "QuestionStep", "SegmentStored", "StreamStatus", "UtteranceHeard"
     ),
@@ -125,14 +126,17 @@ _HOMES = {
     "edgemem.extend.output": ("print_json", "print_line"),
     "edgemem.extend.services": ("AgentHandle", "Service"),
     "edgemem.extend.transports": ("Delivery", "OutboxBatch", "Transport"),
-    "edgemem.files": ("make_directory", "read_file", "write_file"),
+    "edgemem.files": ("change_or_create", "make_directory", "read_file", "write_file"),
     "edgemem.hear.listen": ("Heard", "SpeechRecogniser", "Word"),
-    "edgemem.infer.card": ("EngineCard",),
+    "edgemem.infer.card": ("EngineCard", "Model", "SizeRange", "Tensor"),
     "edgemem.infer.chat": ("Chat", "ChatMessage", "Completion", "Prompt", "TokenLogprob"),
     "edgemem.infer.engines": ("DecoderParts", "Engines"),
-    "edgemem.infer.fetch": ("Converter",),
-    "edgemem.infer.roles": ("Face", "FaceDetector", "FaceEmbedder", "JointEmbedder", "Reader", "ImageAnalysis", "Space", "TextEmbedder"),
-    "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext"),
+    "edgemem.infer.fetch": ("Converter", "Progress", "sha256_of"),
+    "edgemem.infer.onnx_file": ("onnx_metadata",),
+    "edgemem.infer.roles": (
+        "Engine", "Face", "FaceDetector", "FaceEmbedder", "ImageAnalysis", "JointEmbedder", "Reader", "Space", "TextEmbedder"
+    ),
+    "edgemem.infer.runtime": ("CheckedEngine", "Runtime", "RuntimeContext", "Signature", "TensorInfo"),
     "edgemem.records": (
         "SOUND_RATE_HZ", "US", "Answer", "Box", "Document", "Entity", "Evidence", "Frame", "Image", "Matrix", "Moment", "Observation",
         "Origin", "Question", "Quote", "Record", "Relation", "Segment", "Sound", "Utterance", "Vector", "least_trusted",
@@ -192,6 +196,7 @@ __all__ = [
     "Document",
     "EdgememError",
     "EndRelation",
+    "Engine",
     "EngineCard",
     "EngineError",
     "Engines",
@@ -220,6 +225,7 @@ __all__ = [
     "Mark",
     "Matrix",
     "Mentioned",
+    "Model",
     "Models",
     "Moment",
     "MomentEvicted",
@@ -239,6 +245,7 @@ __all__ = [
     "Planner",
     "PluginContext",
     "Postpone",
+    "Progress",
     "Prompt",
     "Query",
     "Question",
@@ -260,6 +267,7 @@ __all__ = [
     "Retriever",
     "Runtime",
     "RuntimeContext",
+    "RuntimeUnavailable",
     "Same",
     "Search",
     "Secret",
@@ -273,6 +281,8 @@ __all__ = [
     "Session",
     "SessionLog",
     "SettingsTable",
+    "Signature",
+    "SizeRange",
     "Sound",
     "Source",
     "SourceContext",
@@ -286,6 +296,8 @@ __all__ = [
     "StreamEnded",
     "StreamStatus",
     "Subscription",
+    "Tensor",
+    "TensorInfo",
     "TextEmbedder",
     "Thinking",
     "Thought",
@@ -305,16 +317,19 @@ __all__ = [
     "Word",
     "Writer",
     "action_schema",
+    "change_or_create",
     "decode_action",
     "describe_moment",
     "hookimpl",
     "least_trusted",
     "make_directory",
+    "onnx_metadata",
     "open_view",
     "print_json",
     "print_line",
     "read_file",
     "reveal",
+    "sha256_of",
     "sure_names",
     "write_file",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from edgemem import __version__, layers
-from edgemem.config import Settings, dump, home_dir, load
+from edgemem.config import EngineSettings, Settings, dump, home_dir, load
 from edgemem.errors import UsageError
 from edgemem.remember.disk import keys
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from edgemem.extend.recipe import Recipe, Recipes
     from edgemem.extend.services import Service
     from edgemem.infer.card import EngineCard
-    from edgemem.infer.engines import Engines
+    from edgemem.infer.engines import Around, Engines
     from edgemem.see.chains import Chain
     from edgemem.see.pipeline import PipelineParts
 
@@ -115,10 +115,15 @@ class Environment:
     @cached_property
     def engines(self) -> Engines:
         """Models by role, loaded when first used."""
+        return self.make_engines(self.settings.engines)
+
+    def make_engines(self, settings: EngineSettings, around: Around | None = None) -> Engines:
+        """Models by role with other settings, and with something in the place of each loaded model. Whoever makes them closes them."""
         from edgemem.infer.engines import Engines
 
         runtimes, decoders = self.plugins.components("runtimes"), self.plugins.components("decoders")
-        return Engines(self.cards, runtimes, decoders, self.home, self.settings.engines)
+        more = {} if around is None else {"around": around}
+        return Engines(self.cards, runtimes, decoders, self.home, settings, models=self.settings.models, **more)
 
     @property
     def converters(self) -> dict[str, Component]:

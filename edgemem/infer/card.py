@@ -64,12 +64,44 @@ class Tensor(_Strict, frozen=True, kw_only=True):
     shape: list[int | str]
 
 
+class SizeRange(_Strict, frozen=True):
+    """Sizes of a free dimension for which a runtime prepares a model: at least `min`, at most `max`, fastest at `usual`."""
+
+    min: int
+    usual: int
+    max: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min <= self.usual <= self.max:
+            raise ValueError("a range needs 1 <= min <= usual <= max")
+
+
 class Model(_Strict, frozen=True, kw_only=True):
     """One network of an engine: its entry in `files`, and its tensors in order."""
 
-    file: str
+    file: str = ""
+    """Empty = its runtime needs no file, because the model is on a server."""
     inputs: dict[str, Tensor]
     outputs: dict[str, Tensor]
+    ranges: dict[str, SizeRange] = {}
+    """Free dimension of an input -> its sizes, for runtimes that build a plan for them; others accept any size."""
+
+    def __post_init__(self) -> None:
+        free = {size for tensor in self.inputs.values() for size in tensor.shape if isinstance(size, str)}
+        for name in self.ranges:
+            if name not in free:
+                raise ValueError(f'ranges: no input has a free dimension "{name}"{nearest(name, free)}')
+
+
+class Tolerance(_Strict, frozen=True, kw_only=True):
+    """How far the outputs of a runtime may be from those of the reference on the same inputs."""
+
+    cosine: float = 0.999
+    """Least cosine between an output and the reference's, for each item of a batch."""
+    outputs: dict[str, float] = {}
+    """Least cosine of single outputs, where it differs."""
+    agreement: dict[str, float] = {}
+    """Output -> the least share of items whose largest value is at the same place, such as the label of a classifier."""
 
 
 class Cost(_Strict, frozen=True, kw_only=True):
@@ -112,6 +144,8 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
     """The same for parts that improve it but are not necessary."""
     space: Space | None = None
     """The vector space of an embedder, with thresholds that are valid in it."""
+    tolerance: Tolerance = Tolerance()
+    """What `edgemem engines check --runtime` demands."""
     cost: Cost | None = None
     origin: str = ""
     """File that the card was read from."""
@@ -125,8 +159,12 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
             if Path(file).name != file or file in {"", ".", "..", "manifest.json"}:
                 raise ValueError(f'files.{name}: "{file}" must be a plain file name')
         for name, model in self.models.items():
-            if model.file not in self.files:
+            if model.file and model.file not in self.files:
                 raise ValueError(f'models.{name}.file: "{model.file}" is not in files{nearest(model.file, self.files)}')
+        outputs = {output for model in self.models.values() for output in model.outputs}
+        for name in (*self.tolerance.outputs, *self.tolerance.agreement):
+            if name not in outputs:
+                raise ValueError(f'tolerance: no model has an output "{name}"{nearest(name, outputs)}')
 
 
 def cards_dir() -> Path:

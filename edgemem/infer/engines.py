@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgemem.config import EngineSettings, convert
+from edgemem.config import EngineSettings, ModelSettings, convert
 from edgemem.errors import EngineError, UsageError, nearest
 from edgemem.infer.card import EngineCard
 from edgemem.infer.fetch import installed
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from edgemem.infer.fetch import Progress
     from edgemem.infer.roles import Arrays
 
+Around = Callable[[EngineCard, str, Engine], Engine]
+"""`around(card, model, engine)`: what is used in the place of a model that was just loaded."""
 MAX_THREADS = 4
 """More threads make small models slower: the work per layer takes only a millisecond."""
 
@@ -119,12 +121,19 @@ class Engines:
         decoders: Mapping[str, Factory],
         home: Path,
         settings: EngineSettings | None = None,
+        *,
+        models: ModelSettings | None = None,
+        around: Around = lambda _card, _model, engine: engine,
     ) -> None:
+        """`models`: what may leave this device, for runtimes that send data."""
         self.cards = cards
         self.home = home
         self.settings = settings or EngineSettings()
         self._decoders = decoders
-        self.runtimes = RuntimeOrder(runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads))
+        self._around = around
+        self.runtimes = RuntimeOrder(
+            runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads, models or ModelSettings())
+        )
         self._objects: dict[str, Any] = {}
         self._engines: list[_LazyEngine] = []
         self._lock = threading.RLock()
@@ -208,15 +217,15 @@ class Engines:
         """The runtime that serves each card whose models are loaded, by card."""
         return self.runtimes.served()
 
-    def build(self, card: EngineCard, progress: Progress) -> list[BuildResult]:
-        """Let the runtimes build what they need from the models of a fetched card, such as plans for this device.
+    def build(self, card: EngineCard, progress: Progress, runtimes: Sequence[str] | None = None) -> list[BuildResult]:
+        """Let the runtimes (of the settings, or those named) build what they need from a fetched card, such as plans for this device.
 
         Raises EngineError if the card is not fetched. If a runtime cannot build a model, its result says why.
         """
         files = installed(card, self.home)
         if files is None:
             raise EngineError(f"{card.name} is not fetched; run: edgemem engines fetch {card.name}")
-        return self.runtimes.build(card, files, progress)
+        return self.runtimes.build(card, files, progress, runtimes)
 
     def close(self) -> None:
         """Free every model. Returned objects must not be used afterwards."""
@@ -283,11 +292,11 @@ class Engines:
         assert files is not None
         decoder = self._decoders[card.decoder]
         settings = convert(card.parameters, decoder.settings, f"{card.origin}: parameters")
-        engines = {name: self._load(card, name, files[model.file]) for name, model in card.models.items()}
+        engines = {name: self._load(card, name, files.get(model.file, Path())) for name, model in card.models.items()}
         return decoder.factory(settings, DecoderParts(card, files, engines, uses, self.home / "cache" / card.name))
 
     def _load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        engine = _LazyEngine(card.name, lambda: self.runtimes.load(card, model, path))
+        engine = _LazyEngine(card.name, lambda: self._around(card, model, self.runtimes.load(card, model, path)))
         self._engines.append(engine)
         return engine
 

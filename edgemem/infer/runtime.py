@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from edgemem.config import ModelSettings
 from edgemem.errors import EngineError, nearest
-from edgemem.infer.card import EngineCard, Model, Tensor
+from edgemem.infer.card import EngineCard, Model, SizeRange, Tensor
 from edgemem.infer.fetch import Progress
 from edgemem.infer.roles import Engine
 
@@ -31,12 +32,16 @@ class Runtime(Protocol):
     def build(self, card: EngineCard, model: str, path: Path, progress: Progress) -> None:
         """Build what `load` needs in addition to the file, such as a plan for this device. A runtime that needs nothing returns at once.
 
-        `progress` gets (what is built, steps done, all steps). Raises EngineError if it fails.
+        `path` is `Path()` for a model without a file. `progress` gets (what is built, steps done, all steps). Raises EngineError if it
+        fails.
         """
         ...
 
     def load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        """Load one model of a card. Raises EngineError when it cannot, or when the model's tensors are not the card's."""
+        """Load one model of a card. `path` is `Path()` for a model without a file.
+
+        Raises EngineError when it cannot, or when the model's tensors are not the card's.
+        """
         ...
 
     def describe(self) -> str:
@@ -60,6 +65,8 @@ class RuntimeContext:
     home: Path
     threads: int
     """Threads per model."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """What may leave this device: a runtime that sends data keeps `redact` and `send_pictures`."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,8 @@ class Signature:
 
     inputs: Mapping[str, TensorInfo]
     outputs: Mapping[str, TensorInfo]
+    ranges: Mapping[str, SizeRange] = field(default_factory=dict)
+    """Free dimensions of the card of which the loaded model takes only these sizes; any size of the others."""
 
 
 class CheckedEngine(ABC):
@@ -90,6 +99,7 @@ class CheckedEngine(ABC):
         """
         self.name = name
         self._model = model
+        self._ranges = signature.ranges
         _compare(f"{name}: input", model.inputs, signature.inputs, fixed=False)
         _compare(f"{name}: output", model.outputs, signature.outputs, fixed=True)
         extra = sorted(set(signature.inputs) - set(model.inputs))
@@ -102,9 +112,12 @@ class CheckedEngine(ABC):
         return {}
 
     def infer(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:
-        """Run once. Raises EngineError naming the tensor when a name, type or shape of an input or output does not fit the card."""
+        """Run once. Raises EngineError naming the tensor when a name, type or shape of an input or output does not fit the card, or naming
+        the free dimension of which the loaded model does not take this size.
+        """
         free: dict[str, int] = {}
         self._check("inputs", self._model.inputs, arrays, free)
+        self._check_ranges(free)
         results = self._run(arrays)
         self._check("outputs", self._model.outputs, results, free)
         return results
@@ -119,6 +132,11 @@ class CheckedEngine(ABC):
                 raise EngineError(f"{self.name}: {name} must be {tensor.dtype}, got {array.dtype}")
             if not _fits(array.shape, tensor.shape, free):
                 raise EngineError(f"{self.name}: {name} must have the shape {tensor.shape}, got {list(array.shape)}")
+
+    def _check_ranges(self, free: Mapping[str, int]) -> None:
+        for name, size in self._ranges.items():
+            if name in free and not size.min <= free[name] <= size.max:
+                raise EngineError(f"{self.name}: {name} must be {size.min} to {size.max}, got {free[name]}")
 
     @abstractmethod
     def _run(self, arrays: Arrays) -> dict[str, npt.NDArray[np.generic]]:

@@ -24,14 +24,6 @@ from edgemem.extend.testing import SyntheticCamera
 TREES = Path(__file__).parent / "boards"
 
 
-class Said(list[str]):
-    """A log whose lines are kept."""
-
-    def __call__(self, text: str, /, *, level: str = "info", stream: str = "") -> None:
-        assert level in {"info", "notice", "warning", "error"}
-        self.append(f"{stream}: {text}" if stream else text)
-
-
 class Script:
     """A board with one zone; its temperature is set by the test. None = no zone can be read."""
 
@@ -76,9 +68,9 @@ def applied() -> Applied:
 
 
 def test_a_decision_is_said_published_and_applied_once(board: Script, applied: Applied) -> None:
-    feed, said = Feed(), Said()
+    feed, said = Feed(), list[str]()
     events = feed.subscribe(Health)
-    runner = GovernorRunner(board, Settings(), applied, feed, said)
+    runner = GovernorRunner(board, Settings(), applied, feed, lambda text, **_: said.append(text))
     assert runner.tick(0.0) is None
     assert (applied.steps, said, runner.postpones) == ([], [], False)
     board.temp_c = 92.0
@@ -111,8 +103,8 @@ def test_what_could_not_be_applied_is_tried_at_the_next_reading(board: Script, a
 
 
 def test_a_lost_reading_is_said_once_and_again_after_it_was_back(board: Script, applied: Applied) -> None:
-    said = Said()
-    runner = GovernorRunner(board, Settings(), applied, Feed(), said)
+    said = list[str]()
+    runner = GovernorRunner(board, Settings(), applied, Feed(), lambda text, **_: said.append(text))
     for t_s, temp_c in enumerate([92.0, None, None, 92.0, None]):
         board.temp_c = temp_c
         runner.tick(float(t_s))
@@ -121,9 +113,9 @@ def test_a_lost_reading_is_said_once_and_again_after_it_was_back(board: Script, 
 
 
 def test_the_thread_goes_on_after_failures_and_says_each_once(board: Script, applied: Applied) -> None:
-    said = Said()
+    said = list[str]()
     settings = Settings(governor=GovernorSettings(check_s=0.01))
-    runner = GovernorRunner(board, settings, applied, Feed(), said)
+    runner = GovernorRunner(board, settings, applied, Feed(), lambda text, **_: said.append(text))
     board.broken = True
     runner.start()
     wait_until(lambda: board.reads > 5)
@@ -135,7 +127,7 @@ def test_the_thread_goes_on_after_failures_and_says_each_once(board: Script, app
     runner.stop(5.0)
     assert not runner.is_alive()
     assert said[2] == said[0]
-    GovernorRunner(board, settings, applied, Feed(), said).stop(5.0)  # was never started
+    GovernorRunner(board, settings, applied, Feed(), lambda text, **_: said.append(text)).stop(5.0)  # was never started
 
 
 # What it does to the streams
@@ -220,10 +212,10 @@ class Chosen:
 
 
 def test_lighter_engines_are_switched_while_all_streams_are_suspended() -> None:
-    workers, turn, said = [worker(), worker()], threading.Lock(), Said()
+    workers, turn, said = [worker(), worker()], threading.Lock(), list[str]()
     chosen = Chosen(workers, turn)
     settings = Settings(governor=GovernorSettings(light={"transcribe": "small"}))
-    streams = GovernedStreams(workers, settings, lambda: chosen, turn, said)  # type: ignore[arg-type, return-value]
+    streams = GovernedStreams(workers, settings, lambda: chosen, turn, said.append)  # type: ignore[arg-type, return-value]
     light = Step(name="light", rate=0.5, background=False, light=True)
     for step in (Step(name="all", rate=1.0, background=True), light, light, Step(name="half", rate=0.5, background=False)):
         streams.apply(step)

@@ -142,6 +142,22 @@ def test_the_board_gets_hot_as_the_curve_says(sim: Callable[..., SimulationRepor
     assert min(read) < 50_000
 
 
+def test_a_hot_board_sees_less_until_it_is_cool_again(sim: Callable[..., SimulationReport], tmp_path: Path) -> None:
+    # Passive trip point at 80: hot from about 60 s to 660 s.
+    hot = Thermal(curve=[(0, 40), (60, 40), (61, 90), (660, 90), (661, 40)], zone="soc", trip_c=80)
+    report = sim(hot, seconds=1600.0)
+    steps = [(at_s, text) for at_s, text in said(report) if text.startswith("governor: ")]
+    assert steps[0][1].startswith("governor: less work: ")
+    assert 60 < steps[0][0] < 180
+    assert "soc" in steps[0][1]
+    assert steps[-1][1].startswith("governor: more work: all work")
+    assert steps[-1][0] > 661
+    seen = seconds_of(tmp_path)
+    warm = [second for second in seen if 300 <= second < 660]
+    cool = [second for second in seen if 1240 <= second < 1600]
+    assert 0 < len(warm) < 0.8 * len(cool)
+
+
 @pytest.mark.parametrize(("at_s", "celsius"), [(0, 40), (10, 40), (15, 50), (20, 60), (60, 75), (99, 90), (100, 90), (500, 90)])
 def test_the_temperature_between_the_points_of_a_curve(at_s: float, celsius: float) -> None:
     assert Thermal(curve=[(10, 40), (20, 60), (100, 90)]).celsius(at_s) == pytest.approx(celsius, abs=0.5)

@@ -1,4 +1,4 @@
-"""Conformance checks for runtimes, converters, decoders and language models."""
+"""Conformance checks for converters, decoders and language models."""
 
 from __future__ import annotations
 
@@ -8,29 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from edgemem.errors import ChatError, EngineError
-from edgemem.infer.card import cards_dir, load_card
 from edgemem.infer.chat import ChatMessage, Completion, Prompt
 
 ROLES = (
     "embed_text", "classify", "detect", "detect_faces", "embed_face", "read", "look", "speech", "transcribe", "embed_voice", "complete",
 )  # fmt: skip
 """The methods of decoder objects; see `infer.roles`."""
-
-
-def check_runtime(make: Callable[[], Any], who: str) -> None:
-    """A runtime describes itself in one line, and refuses a file that is no model with an EngineError."""
-    runtime = make()
-    described = runtime.describe()
-    assert len(described.strip().splitlines()) == 1, f"{who}: describe() must be one line"
-    card = load_card(next(path for path in sorted(cards_dir().glob("*.toml")) if load_card(path).models))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        path.write_bytes(b"no model at all")
-        try:
-            runtime.load(card, next(iter(card.models)), path)
-        except EngineError:
-            return
-    raise AssertionError(f"{who}: loaded a file that is no model; raise EngineError")
+_WITH = {"look": ("space", "local", "crop_space", "glance", "embed_images", "crops", "embed_text"), "embed_text": ("space",)}
+"""What else belongs to the role of a method."""
 
 
 def check_converter(make: Callable[[], Any], who: str) -> None:
@@ -47,10 +32,14 @@ def check_converter(make: Callable[[], Any], who: str) -> None:
 
 
 def check_decoder(make: Callable[[], Any], who: str) -> None:
-    """A decoder's object has a role of `infer.roles`."""
+    """A decoder's object has a role of `infer.roles`, and everything that belongs to it."""
     decoder = make()
     played = [role for role in ROLES if callable(getattr(decoder, role, None))]
     assert played, f"{who}: has none of the roles of infer.roles ({', '.join(ROLES)})"
+    needed = [name for role in played for name in _WITH.get(role, ())]
+    needed += ["embed_query"] if "embed_text" in played and "look" not in played else []
+    lacks = [name for name in dict.fromkeys(needed) if not hasattr(decoder, name)]
+    assert not lacks, f"{who}: its role needs {', '.join(lacks)} (see infer.roles)"
 
 
 def check_chat(make: Callable[[], Any], who: str) -> None:

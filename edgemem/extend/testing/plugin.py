@@ -13,7 +13,7 @@ from edgemem.config import Settings
 from edgemem.errors import EngineError
 from edgemem.extend.context import PluginContext
 from edgemem.extend.plugins import Plugins, import_file
-from edgemem.extend.testing import answering, models, remembering, running, seeing, selecting, writing
+from edgemem.extend.testing import answering, models, remembering, running, runtimes, seeing, selecting, writing
 from edgemem.infer.card import cards_dir, load_card
 from edgemem.infer.runtime import RuntimeContext
 
@@ -22,7 +22,7 @@ Make = Callable[[], Any]
 
 CHECKS: dict[str, Callable[[Make, str], None]] = {
     "sources": seeing.check_source,
-    "runtimes": models.check_runtime,
+    "runtimes": runtimes.check_runtime,
     "converters": models.check_converter,
     "decoders": models.check_decoder,
     "chats": models.check_chat,

@@ -1,0 +1,48 @@
+"""The texts in ONNX files, read without the library that wrote them."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from edgemem.errors import EngineError
+from edgemem.infer.onnx_file import onnx_metadata as metadata
+
+
+@pytest.fixture
+def twice(tmp_path):
+    """y = x + x, with texts."""
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Add", ["x", "x"], ["y"])], "twice", values[:1], values[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    helper.set_model_props(model, {"alphabet": "aé字", "long": "x" * 70_000, "empty": ""})
+    onnx.save(model, tmp_path / "twice.onnx")
+    return tmp_path / "twice.onnx"
+
+
+def test_the_texts_of_a_model_are_those_that_onnx_wrote(twice):
+    assert metadata(twice) == {"alphabet": "aé字", "long": "x" * 70_000, "empty": ""}
+    assert metadata(twice) == {one.key: one.value for one in onnx.load(twice).metadata_props}
+
+
+@pytest.mark.parametrize("size", [1, 5, 100, 70_000])
+def test_a_cut_file_is_no_model(twice, tmp_path, size):
+    cut = tmp_path / "cut.onnx"
+    cut.write_bytes(twice.read_bytes()[:-size])
+    with pytest.raises(EngineError, match=r"cut.onnx cannot be read as ONNX: it ends too early"):
+        metadata(cut)
+
+
+@pytest.mark.parametrize("data", [b"\x0b", b"\xff" * 20, b"\x72\x7f"])
+def test_a_file_that_is_no_model_is_refused(tmp_path, data):
+    (tmp_path / "no.onnx").write_bytes(data)
+    with pytest.raises(EngineError, match=r"no.onnx cannot be read as ONNX"):
+        metadata(tmp_path / "no.onnx")
+
+
+def test_other_fields_are_skipped(tmp_path):
+    """All wire types of protocol buffers, then the texts."""
+    data = b"\x08\x96\x01" + b"\x11" + b"\x00" * 8 + b"\x1d" + b"\x00" * 4 + b"\x22\x03abc" + b"\x72\x06\x0a\x01k\x12\x01v"
+    (tmp_path / "m.onnx").write_bytes(data)
+    assert metadata(tmp_path / "m.onnx") == {"k": "v"}
