@@ -47,7 +47,7 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Directory below which the board's files are read (/proc, /sys, /etc); another one for tests and simulations."""
 
 
-class GovernorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class GovernorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When the governor does less work, and when it does more again."""
 
     enabled: bool = True

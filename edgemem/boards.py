@@ -45,7 +45,7 @@ class BoardFile(msgspec.Struct, frozen=True):
         if not self.name:
             return 'no file of a board is used (board = "none")'
         if self.unknown:
-            return f"unknown ({', '.join(self.device_tree)}): uses the file {self.name}; write one for it, see docs/boards.md"
+            return f"unknown ({', '.join(self.device_tree)}): uses the file {self.name}"
         how = f'found by "{self.known_by}"' if self.known_by else "no device tree" if self.detected else "named in the settings"
         return f"{title or self.name}: file {self.name}, {how}"
 

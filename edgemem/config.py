@@ -293,7 +293,8 @@ def settings_of(layers: Layers) -> Settings:
     zone(settings.timezone)
     sources = [_located(source, settings.hardware) for source in settings.run.sources]
     run = msgspec.structs.replace(settings.run, services=_with_secrets(settings.run.services), sources=sources)
-    return msgspec.structs.replace(settings, tables=_with_secrets(settings.tables), run=run)
+    engines = msgspec.structs.replace(settings.engines, runtimes=_with_secrets(settings.engines.runtimes))
+    return msgspec.structs.replace(settings, tables=_with_secrets(settings.tables), run=run, engines=engines)
 
 
 def _checked(data: Mapping[str, Any], where: str) -> Settings:

@@ -24,6 +24,7 @@ from edgemem.answer.retrievers.readings import OcrReading, reading_evidence, rea
 from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult
 from edgemem.answer.tools_graph import shown_name
 from edgemem.answer.understand.words import CARRIERS, PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
+from edgemem.errors import EngineError
 from edgemem.records import US, Evidence, Matrix, Record
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ class Pool(ToolResult, frozen=True):
     leads: tuple[Lead, ...] = ()
     searched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    by_words: str = ""
+    """Why what was said and read was compared by its words alone, where an engine for its meaning is configured."""
     people: bool = False
     """The memory keeps relations or knows who spoke."""
 
@@ -99,7 +102,10 @@ class Meaning:
 
     def __init__(self, engines: Roles | None) -> None:
         self._engines = engines
-        self._vectors: dict[str, Any] = {}
+        self._vectors: dict[tuple[bool, str], Any] = {}
+        """By whether it is a query, and its text."""
+        self.problem = ""
+        """Why the last comparison was by words alone."""
 
     @property
     def there(self) -> bool:
@@ -107,10 +113,18 @@ class Meaning:
         return self._engines is not None and not self._engines.missing("embed_text")
 
     def near(self, question: Sequence[str], texts: Sequence[str]) -> tuple[Any, Any]:
-        """Cosine of each text with the nearest wording of the question, and its distance above the background: float32 [texts] each."""
+        """Cosine of each text with the nearest wording of the question, and its distance above the background: float32 [texts] each.
+
+        Zeros where the engine fails, as one behind a server may; `problem` then says why.
+        """
         if not texts or not self.there:
             return np.zeros(len(texts)), np.zeros(len(texts))
-        own, bank, found = self._embed(texts), self._embed(background()), self._embed(question)
+        try:
+            own, bank, found = self._embed(texts), self._embed(background(), queries=True), self._embed(question, queries=True)
+        except EngineError as error:
+            self.problem = f"what was said and read was compared by its words alone: {error}"
+            return np.zeros(len(texts)), np.zeros(len(texts))
+        self.problem = ""
         cosines = (own @ found.T).max(axis=1)
         chance = own @ bank.T
         return cosines, (cosines - chance.mean(axis=1)) / (chance.std(axis=1) + _LEAST_DEVIATION)
@@ -121,20 +135,24 @@ class Meaning:
             return []
         assert self._engines is not None
         space = self._engines.role("embed_text").space.name
-        hits = view.search_passages(
-            space, self._embed([query.text])[0], _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us
-        )
+        try:
+            vector = self._embed([query.text], queries=True)[0]
+        except EngineError:  # `near` says so
+            return []
+        hits = view.search_passages(space, vector, _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
         return list(dict.fromkeys(hit.document.id for hit in hits))
 
-    def _embed(self, texts: Sequence[str]) -> Matrix:
-        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+    def _embed(self, texts: Sequence[str], *, queries: bool = False) -> Matrix:
+        new = [text for text in dict.fromkeys(texts) if (queries, text) not in self._vectors]
         if new:
             assert self._engines is not None
             if len(self._vectors) > _REMEMBERED:
                 self._vectors.clear()
                 new = list(dict.fromkeys(texts))
-            self._vectors.update(zip(new, self._engines.role("embed_text").embed_text(new), strict=True))
-        return np.stack([self._vectors[text] for text in texts])
+            embedder = self._engines.role("embed_text")
+            vectors = embedder.embed_query(new) if queries else embedder.embed_text(new)
+            self._vectors.update(zip(((queries, text) for text in new), vectors, strict=True))
+        return np.stack([self._vectors[queries, text] for text in texts])
 
 
 _LEAST_DEVIATION = 0.02
@@ -160,6 +178,7 @@ class GatherTool(BaseTool):
     def run(self, action: Gather, view: View) -> Pool:
         """Never looks outside the action's stretch of time."""
         query = Query(text=action.question, from_us=action.from_us, to_us=action.to_us)
+        self._meaning.problem = ""
         candidates = self._candidates(query, action.words, view) if action.question else ()
         hits = [self._lead(Query(text=thing, from_us=action.from_us, to_us=action.to_us), view) for thing in action.things]
         leads = tuple(lead for lead, _ in hits)
@@ -167,7 +186,9 @@ class GatherTool(BaseTool):
         found += [e for candidate in candidates for e in candidate.evidence]
         return Pool(
             candidates=candidates, leads=leads, evidence=tuple({e.id: e for e in reversed(found)}.values())[::-1],
-            searched=tuple(self._by_name), notes=tuple(dict.fromkeys(silent for _, silent in hits if silent)),
+            searched=tuple(self._by_name),
+            notes=tuple(dict.fromkeys(why for _, why in hits if why)),
+            by_words=self._meaning.problem,
             people=bool(view.entities(limit=1)),
         )  # fmt: skip
 
@@ -190,7 +211,7 @@ class GatherTool(BaseTool):
     # ------------------------------------------------------------------------------------------------------------------- things
 
     def _lead(self, query: Query, view: View) -> tuple[Lead, str]:
-        """One thing in pictures, else in what was read or written; and why pictures were not searched, where they were not."""
+        """One thing in pictures, else in what was read or written; and why pictures were not searched, or in another way."""
         shape = msgspec.structs.replace(query, text=_shape(query.text))
         frame, text, event = (self._hits(name, asked, view) for name, asked in (("frame", shape), ("text", query), ("event", query)))
         read = text.confidence >= _READ and (
@@ -205,7 +226,7 @@ class GatherTool(BaseTool):
             phrase=frame.taught or query.text, confidence=weight * hits.confidence, episodes=tuple(episodes(view, hits.evidence)),
             basis=basis, firing=hits.firing, named=bool(frame.taught) or hits.firing >= _FIRES or _is_noun(shape.text),
         )  # fmt: skip
-        return lead, frame.silent
+        return lead, frame.silent or frame.note
 
     def _hits(self, channel: str, query: Query, view: View) -> Hits:
         retriever = self._by_name.get(channel)  # type: ignore[call-overload]

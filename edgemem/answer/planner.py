@@ -159,7 +159,8 @@ def _answer(reply: Reply, session: Session, ms: float) -> Answer:
     heard = reply.status == "answered" and all(item.channel in {"speech", "text"} for item in evidence)
     looked = (step.result for step in session.steps if isinstance(step.result, Found) or (isinstance(step.result, Pool) and not heard))
     silent = (note for result in looked for note in result.notes)
-    notes = (*session.notes, *reply.notes, *silent, *session.picture_notes)
+    by_words = (step.result.by_words for step in session.steps if isinstance(step.result, Pool) and step.result.by_words)
+    notes = (*session.notes, *reply.notes, *silent, *by_words, *session.picture_notes)
     return Answer(
         question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),
         evidence=evidence, steps=len(session.steps) + 1, usage=_usage(session, ms), alternatives=others[:_EVIDENCE_LIMIT],

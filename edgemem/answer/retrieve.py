@@ -48,6 +48,8 @@ class Hits(Record, frozen=True):
     """How well the vocabulary covers the query: the largest probability that a label fires on a picture of it."""
     silent: str = ""
     """Why the channel could not look at all, such as a missing engine."""
+    note: str = ""
+    """Why it looked in another way than it should have, such as a server that is away."""
 
 
 class Episode(Record, frozen=True):

@@ -183,7 +183,7 @@ class SearchTool(BaseTool):
             episodes=tuple(episodes(view, evidence)),
             confidence=1 - confidence,
             searched=tuple(r.name for r, result in zip(chosen, results, strict=True) if not result.silent),
-            notes=tuple(result.silent for result in results if result.silent),
+            notes=tuple(why for result in results if (why := result.silent or result.note)),
         )
 
 

@@ -70,16 +70,18 @@ def _board(environment: CommandContext) -> list[Finding]:
 
     hardware = environment.settings.hardware
     found = read_layers(*environment.given).board
-    lines = [Finding("note" if found.unknown else "ok", "board", found.described(hardware.name))]
+    todo = "write a file for it, see docs/boards.md" if found.unknown else ""
+    lines = [Finding("note" if found.unknown else "ok", "board", found.described(hardware.name), todo)]
     mode = SysfsBoard(found.name, hardware).power_mode()
     if mode:
         fits = not hardware.power_modes or mode in hardware.power_modes
-        advice = "" if fits else f"; the settings are made for {', '.join(hardware.power_modes)}: sudo nvpmodel -m NUMBER"
-        lines.append(Finding("ok" if fits else "note", "power mode", f"{mode}{advice}"))
+        todo = "" if fits else f"the settings are made for {', '.join(hardware.power_modes)}: sudo nvpmodel -m NUMBER"
+        lines.append(Finding("ok" if fits else "note", "power mode", mode, todo))
     installed = {str(part.metadata["Name"]).lower() for part in distributions()} if hardware.plugins else set()
     missing = [name for name in hardware.plugins if f"edgemem-{name}" not in installed]
     if missing:
-        lines.append(Finding("note", "board plugins", f"not installed: pip install {' '.join(f'edgemem-{name}' for name in missing)}"))
+        todo = f"pip install {' '.join(f'edgemem-{name}' for name in missing)}"
+        lines.append(Finding("note", "board plugins", f"not installed: {', '.join(missing)}", todo))
     return lines
 
 

@@ -57,6 +57,7 @@ from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.questions import QuestionService
 from edgemem.serve.session_log import SessionLogger
 from edgemem.serve.socket_server import SocketServer
+from edgemem.serve.waiting import WaitingPictures
 
 if TYPE_CHECKING:
     from edgemem.extend.environment import Environment
@@ -207,8 +208,9 @@ class Agent:
         services.start()
         stack.callback(self._end_workers)
         work = PostponedWork(self._environment, store, self._recipes)
+        waiting = WaitingPictures(self._environment, store, self._report)
         self._idle_runner = IdleRunner(
-            lambda deadline_s: self._idle_work(work, store, deadline_s), lambda: self._busy(dispatcher), self._report
+            lambda deadline_s: self._idle_work(work, waiting, store, deadline_s), lambda: self._busy(dispatcher), self._report
         )
         stack.callback(self._idle_runner.stop, _IDLE_STOP_S)
         self._idle_runner.start()
@@ -298,9 +300,9 @@ class Agent:
             with self._store.released(self._environment.settings.store.durability):
                 return admin.forget(self._memory, request, self._environment)
 
-    def _idle_work(self, postponed: PostponedWork, store: SharedStore, deadline_s: float) -> bool:
-        """First what writers postponed, then what taught things wait for."""
-        return postponed(deadline_s) or taught.catch_up(self._environment, store, deadline_s)
+    def _idle_work(self, postponed: PostponedWork, waiting: WaitingPictures, store: SharedStore, deadline_s: float) -> bool:
+        """First what writers postponed, then what taught things wait for, then pictures that wait for the vectors of a server."""
+        return postponed(deadline_s) or taught.catch_up(self._environment, store, deadline_s) or waiting(deadline_s)
 
     def _recipes(self) -> dict[str, str]:
         """The recipe of each stream."""

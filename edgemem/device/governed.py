@@ -57,4 +57,4 @@ class GovernedStreams:
             problems = self._engines().prefer(self._settings.governor.light if light else {})
             self._light = light
         for problem in problems:
-            self._report(f"governor: no lighter engine: {problem}")
+            self._report(f"governor: no lighter engine: {problem}", level="warning")

@@ -65,7 +65,7 @@ class GovernorRunner(threading.Thread):
         self._report_lost()
         if decision is not None:
             line = f"{'less' if decision.less else 'more'} work: {decision.step.name}, because {decision.reason}"
-            self._report(f"governor: {line}")
+            self._report(f"governor: {line}", level="notice")
             self._feed.publish(Health(kind="board", name=self._board.name, well=not decision.number, t_us=clock.now_us(), why=line))
         if self._applied is not self.step:
             self._apply(self.step)

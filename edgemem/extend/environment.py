@@ -123,7 +123,7 @@ class Environment:
 
         runtimes, decoders = self.plugins.components("runtimes"), self.plugins.components("decoders")
         more = {} if around is None else {"around": around}
-        return Engines(self.cards, runtimes, decoders, self.home, settings, **more)
+        return Engines(self.cards, runtimes, decoders, self.home, settings, models=self.settings.models, **more)
 
     @property
     def converters(self) -> dict[str, Component]:

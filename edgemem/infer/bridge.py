@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -86,13 +86,21 @@ def proposals(boxes: Sequence[Box]) -> tuple[Box, ...]:
 class LabelBridge:
     """Role `embed_joint`, made of a classifier, a detector (optional) and a text embedder."""
 
-    def __init__(self, classifier: Classifier, detector: Detector | None, embedder: TextEmbedder, cache_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        classifier: Classifier,
+        detector: Detector | None,
+        embedder: TextEmbedder,
+        cache_dir: Path | None = None,
+        calibration: Mapping[str, float] | None = None,
+    ) -> None:
+        """`calibration`: thresholds in its space, as its card states them."""
         self._classifier = classifier
         self._detector = detector
         self._embedder = embedder
         self._labels = describe(classifier.labels, "imagenet")
         objects = describe(detector.labels, "coco") if detector else ()
-        self.space = Space(name=f"bridge-{embedder.space.name}", dim=embedder.space.dim)
+        self.space = Space(name=f"bridge-{embedder.space.name}", dim=embedder.space.dim, calibration=dict(calibration or {}))
         seen = classifier.features
         self.crop_space = Space(name=f"{seen.name}-{CROP_DIM}", dim=CROP_DIM) if seen is not None else None
         """Of what the classifier saw in a crop before it decided on a label, projected to `CROP_DIM` dimensions."""
@@ -106,6 +114,15 @@ class LabelBridge:
             if images
             else np.zeros((0, self.space.dim), np.float32)
         )
+
+    @property
+    def local(self) -> LabelBridge:
+        """Itself."""
+        return self
+
+    def embed_images(self, images: Sequence[Image]) -> Matrix:
+        """The same as `glance`."""
+        return self.glance(images)
 
     def look(self, image: Image) -> ImageAnalysis:
         """Uses all crops, the detector and the colours. Observations of kind `label` and `object`, the most probable first."""

@@ -79,7 +79,8 @@ class SizeRange(_Strict, frozen=True):
 class Model(_Strict, frozen=True, kw_only=True):
     """One network of an engine: its entry in `files`, and its tensors in order."""
 
-    file: str
+    file: str = ""
+    """Empty = its runtime needs no file, because the model is on a server."""
     inputs: dict[str, Tensor]
     outputs: dict[str, Tensor]
     ranges: dict[str, SizeRange] = {}
@@ -158,7 +159,7 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
             if Path(file).name != file or file in {"", ".", "..", "manifest.json"}:
                 raise ValueError(f'files.{name}: "{file}" must be a plain file name')
         for name, model in self.models.items():
-            if model.file not in self.files:
+            if model.file and model.file not in self.files:
                 raise ValueError(f'models.{name}.file: "{model.file}" is not in files{nearest(model.file, self.files)}')
         outputs = {output for model in self.models.values() for output in model.outputs}
         for name in (*self.tolerance.outputs, *self.tolerance.agreement):

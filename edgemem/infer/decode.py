@@ -67,7 +67,8 @@ def _face_embedder(_settings: NoDecoderSettings, parts: DecoderParts) -> Any:
 def _label_bridge(_settings: NoDecoderSettings, parts: DecoderParts) -> Any:
     from edgemem.infer.bridge import LabelBridge
 
-    return LabelBridge(parts.uses["classify"], parts.uses.get("detect"), parts.uses["embed_text"], parts.cache_dir)
+    calibration = parts.card.space.calibration if parts.card.space is not None else None
+    return LabelBridge(parts.uses["classify"], parts.uses.get("detect"), parts.uses["embed_text"], parts.cache_dir, calibration)
 
 
 def _silero(_settings: NoDecoderSettings, parts: DecoderParts) -> Any:

@@ -47,6 +47,15 @@ class DualEncoder:
         vectors = [self._embed_images(images[i : i + self._settings.batch]) for i in range(0, len(images), self._settings.batch)]
         return np.concatenate(vectors) if vectors else np.empty((0, self.space.dim), np.float32)
 
+    @property
+    def local(self) -> DualEncoder:
+        """Itself."""
+        return self
+
+    def embed_images(self, images: Sequence[Image]) -> Matrix:
+        """The same as `glance`."""
+        return self.glance(images)
+
     def look(self, image: Image) -> ImageAnalysis:
         """The same vector as `glance`, with the objects of the detector."""
         observations = tuple(self._detector.detect(image)) if self._detector is not None else ()

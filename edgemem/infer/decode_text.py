@@ -103,3 +103,7 @@ class SentenceEmbedder:
         for row, text in enumerate(texts):
             out[row] = found[text]
         return out
+
+    def embed_query(self, texts: Sequence[str]) -> Matrix:
+        """The same as `embed_text`: these models know no instructions."""
+        return self.embed_text(texts)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgemem.config import EngineSettings, convert
+from edgemem.config import EngineSettings, ModelSettings, convert
 from edgemem.errors import EngineError, UsageError, nearest
 from edgemem.infer.card import EngineCard
 from edgemem.infer.fetch import installed
@@ -121,14 +121,19 @@ class Engines:
         decoders: Mapping[str, Factory],
         home: Path,
         settings: EngineSettings | None = None,
+        *,
+        models: ModelSettings | None = None,
         around: Around = lambda _card, _model, engine: engine,
     ) -> None:
+        """`models`: what may leave this device, for runtimes that send data."""
         self.cards = cards
         self.home = home
         self.settings = settings or EngineSettings()
         self._decoders = decoders
         self._around = around
-        self.runtimes = RuntimeOrder(runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads))
+        self.runtimes = RuntimeOrder(
+            runtimes, self.settings.runtime, self.settings.runtimes, RuntimeContext(home, self.threads, models or ModelSettings())
+        )
         self._objects: dict[str, Any] = {}
         self._engines: list[_LazyEngine] = []
         self._lock = threading.RLock()
@@ -287,7 +292,7 @@ class Engines:
         assert files is not None
         decoder = self._decoders[card.decoder]
         settings = convert(card.parameters, decoder.settings, f"{card.origin}: parameters")
-        engines = {name: self._load(card, name, files[model.file]) for name, model in card.models.items()}
+        engines = {name: self._load(card, name, files.get(model.file, Path())) for name, model in card.models.items()}
         return decoder.factory(settings, DecoderParts(card, files, engines, uses, self.home / "cache" / card.name))
 
     def _load(self, card: EngineCard, model: str, path: Path) -> Engine:

@@ -44,12 +44,16 @@ class Space(Record, frozen=True):
 
 
 class TextEmbedder(Protocol):
-    """Role `embed_text`."""
+    """Role `embed_text`. Models that were trained with two instructions have another vector for a query than for a document."""
 
     space: Space
 
     def embed_text(self, texts: Sequence[str]) -> Matrix:
-        """float32 [n, dim], unit length."""
+        """Vectors of documents: float32 [n, dim], unit length."""
+        ...
+
+    def embed_query(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of queries in the same space: float32 [n, dim], unit length."""
         ...
 
 
@@ -138,16 +142,27 @@ class JointEmbedder(Protocol):
     space: Space
 
     @property
+    def local(self) -> JointEmbedder:
+        """The joint embedder whose `glance`, `look` and `crops` these are: itself, or one on this device where the model is on a server."""
+        ...
+
+    @property
     def crop_space(self) -> Space | None:
         """The space in which parts of pictures are compared with one another; None where it has none."""
         ...
 
     def glance(self, images: Sequence[Image]) -> Matrix:
-        """Fast whole-picture vectors, for deduplication and segmentation: float32 [n, dim], unit length."""
+        """Fast whole-picture vectors in the space of `local`, for deduplication and segmentation: float32 [n, dim], unit length."""
+        ...
+
+    def embed_images(self, images: Sequence[Image]) -> Matrix:
+        """Vectors of whole pictures in `space`: float32 [n, dim], unit length. Those of a server take long: they are not made between
+        frames but afterwards (`see.waiting`).
+        """
         ...
 
     def look(self, image: Image) -> ImageAnalysis:
-        """The slow, detailed analysis of a picture that is kept."""
+        """The slow, detailed analysis of a picture that is kept, on this device; its vector is in the space of `local`."""
         ...
 
     def crops(self, image: Image, boxes: Sequence[Box] = ()) -> tuple[Crop, ...]:

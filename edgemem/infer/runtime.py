@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from edgemem.config import ModelSettings
 from edgemem.errors import EngineError, nearest
 from edgemem.infer.card import EngineCard, Model, SizeRange, Tensor
 from edgemem.infer.fetch import Progress
@@ -31,12 +32,16 @@ class Runtime(Protocol):
     def build(self, card: EngineCard, model: str, path: Path, progress: Progress) -> None:
         """Build what `load` needs in addition to the file, such as a plan for this device. A runtime that needs nothing returns at once.
 
-        `progress` gets (what is built, steps done, all steps). Raises EngineError if it fails.
+        `path` is `Path()` for a model without a file. `progress` gets (what is built, steps done, all steps). Raises EngineError if it
+        fails.
         """
         ...
 
     def load(self, card: EngineCard, model: str, path: Path) -> Engine:
-        """Load one model of a card. Raises EngineError when it cannot, or when the model's tensors are not the card's."""
+        """Load one model of a card. `path` is `Path()` for a model without a file.
+
+        Raises EngineError when it cannot, or when the model's tensors are not the card's.
+        """
         ...
 
     def describe(self) -> str:
@@ -60,6 +65,8 @@ class RuntimeContext:
     home: Path
     threads: int
     """Threads per model."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """What may leave this device: a runtime that sends data keeps `redact` and `send_pictures`."""
 
 
 @dataclass(frozen=True)

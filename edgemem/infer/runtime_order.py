@@ -57,7 +57,17 @@ class RuntimeOrder:
         if not any(name in self._registered for name in self._order):
             wanted = ", ".join(self._order)
             return f"{card.name}: no runtime of engines.runtime ({wanted}) is installed; run: pip install edgemem-{self._order[0]}"
-        return f"{card.name}: no runtime can load it: {'; '.join(f'{name}: {why}' for name, why in problems.items())}"
+        reasons = [f"{name}: {why}" for name, why in problems.items()]
+        others = [name for name in self._registered if name not in self._order and self._takes(name, card)]
+        if others:
+            reasons.append(f'{others[0]} does: add it to engines.runtime, as in --set engines.runtime=["{self._order[0]}","{others[0]}"]')
+        return f"{card.name}: no runtime can load it: {'; '.join(reasons)}"
+
+    def _takes(self, name: str, card: EngineCard) -> bool:
+        try:
+            return card.format in self._runtime(name).formats
+        except EngineError:
+            return False
 
     def first(self, card: EngineCard) -> str:
         """The runtime that is tried first; empty if there is none."""
@@ -75,7 +85,7 @@ class RuntimeOrder:
             except EngineError as error:
                 passed[name] = str(error)
                 continue
-            self._note(card, model, name, passed)
+            self._note(card, model, name, {other: why for other, why in passed.items() if why != _foreign(card)})
             return engine
         if len(passed) == 1:
             raise EngineError(next(iter(passed.values())))
@@ -103,7 +113,7 @@ class RuntimeOrder:
         A failure is in the result, not raised.
         """
         return [
-            self._build_one(card, model, files[described.file], name, problem, progress)
+            self._build_one(card, model, files.get(described.file, Path()), name, problem, progress)
             for name, problem in self._try_each(card, order)
             for model, described in card.models.items()
         ]
@@ -150,7 +160,7 @@ class RuntimeOrder:
                 yield name, str(error)
                 continue
             takes = card.format in runtime.formats
-            yield name, "" if takes else f'does not load models of the format "{card.format}"'
+            yield name, "" if takes else _foreign(card)
 
     def _runtime(self, name: str) -> Runtime:
         """Raises EngineError if it is not installed or does not work on this machine; the latter is checked once."""
@@ -179,6 +189,11 @@ class RuntimeOrder:
                 self._passed.setdefault(card.name, {}).update(passed)
         for other, why in passed.items():
             _log.warning("%s is loaded by %s, not by %s: %s", card.name, name, other, why)
+
+
+def _foreign(card: EngineCard) -> str:
+    """Of a runtime for other models. It is no fallback when such a one is passed over."""
+    return f'does not load models of the format "{card.format}"'
 
 
 def runtime_settings(registered: Mapping[str, Factory], tables: Mapping[str, Mapping[str, Any]]) -> dict[str, msgspec.Struct]:

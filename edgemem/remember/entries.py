@@ -4,12 +4,17 @@ get.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, Protocol
 
 import msgspec
 
+from edgemem.errors import EngineError
 from edgemem.records import Box, Matrix, Observation, Origin, Quote, Record, Status, Text, Tier, Vector
+
+_log = logging.getLogger(__name__)
 
 
 class NewMoment(Record, frozen=True, kw_only=True):
@@ -96,16 +101,29 @@ class Named(Protocol):
 
 
 def embedded(new: NewDocument, embedder: Embeds | None) -> NewDocument:
-    """The document, with a vector added to each passage that has none. Without an embedder, passages without a vector are removed."""
+    """The document, with a vector added to each passage that has none.
+
+    Without an embedder, or where it fails as one behind a server may, passages without a vector are removed: the document is then found by
+    its words alone. A failure is logged.
+    """
     bare = [passage for passage in new.passages if not passage.vectors]
     if not bare:
         return new
     if embedder is None:
         return msgspec.structs.replace(new, passages=tuple(passage for passage in new.passages if passage.vectors))
-    vectors = iter(embedder.embed_text([passage.text for passage in bare]))
+    try:
+        vectors = iter(embedder.embed_text([passage.text for passage in bare]))
+    except EngineError as error:
+        _warn_once(f"documents are found by their words alone: {error}")
+        return embedded(new, None)
     name = embedder.space.name
     filled = (p if p.vectors else msgspec.structs.replace(p, vectors={name: next(vectors)}) for p in new.passages)
     return msgspec.structs.replace(new, passages=tuple(filled))
+
+
+@lru_cache(maxsize=64)
+def _warn_once(line: str) -> None:
+    _log.warning(line)
 
 
 class NewPart(Record, frozen=True, kw_only=True):

@@ -107,7 +107,10 @@ class JointSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JointPerceiver(BasePerceiver):
-    """Whole-picture vectors, labels and objects of a joint embedder; with `crops` parts of kind `CROP` too, where it has them."""
+    """Whole-picture vectors, labels and objects of a joint embedder; with `crops` parts of kind `CROP` too, where it has them.
+
+    The vectors that a server makes are added later (`see.waiting`).
+    """
 
     name = "joint"
     glances = True
@@ -117,7 +120,8 @@ class JointPerceiver(BasePerceiver):
         wanted = settings is not None and settings.crops
         self._crop_space = joint.crop_space if wanted else None
         crops = (HeldSpace(space=self._crop_space, holds="part"),) if self._crop_space is not None else ()
-        self.spaces = (HeldSpace(space=joint.space), *crops)
+        hosted = (HeldSpace(space=joint.space),) if joint.space.name != joint.local.space.name else ()
+        self.spaces = (HeldSpace(space=joint.local.space), *hosted, *crops)
 
     def glance(self, images: Sequence[Image]) -> Matrix:
         return self._joint.glance(images)
@@ -127,7 +131,7 @@ class JointPerceiver(BasePerceiver):
         sight = self._joint.look(image)
         name = self._crop_space.name if self._crop_space is not None else ""
         parts = (Part(kind=CROP, score=1.0, box=crop.box, vectors={name: crop.vector}) for crop in sight.crops if name)
-        return Perception(observations=sight.observations, vectors={self._joint.space.name: sight.vector}, parts=tuple(parts))
+        return Perception(observations=sight.observations, vectors={self._joint.local.space.name: sight.vector}, parts=tuple(parts))
 
 
 class TextPerceiver(BasePerceiver):

@@ -28,6 +28,7 @@ from edgemem.see.privacy import Privacy
 from edgemem.see.resume import seen_as
 from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.taught import catch_up
+from edgemem.serve.waiting import embed_recording
 
 if TYPE_CHECKING:
     from edgemem.extend.environment import Environment
@@ -92,6 +93,7 @@ def ingest(environment: Environment, memory: Path, request: IngestRequest, feed:
                 if not source.live and not {INTERRUPTED, STOPPED} & set(report.notes):
                     _do_postponed(environment, store, {report.stream: request.recipe})
                     catch_up(environment, store, time.monotonic() + POSTPONED_S)
+                    notes += filter(None, [embed_recording(environment, store, report.seconds_spent)])
         end_forgetting(memory, notes.append)
     finally:
         source.close()

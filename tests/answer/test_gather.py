@@ -12,6 +12,7 @@ from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import OcrReading, TextRetriever
 from edgemem.answer.understand.words import figures, numbered, root
+from edgemem.errors import EngineError
 from edgemem.infer.roles import Space
 from edgemem.records import US
 from edgemem.remember.entries import NewDocument, NewPassage, embedded
@@ -31,6 +32,8 @@ class Trigrams:
             for at in range(len(words) - 2):
                 made[row, sum(ord(c) * 31**i for i, c in enumerate(words[at : at + 3].lower())) % 4096] += 1
         return made / np.maximum(1e-6, np.linalg.norm(made, axis=1, keepdims=True))
+
+    embed_query = embed_text
 
 
 class Engines:
@@ -157,6 +160,53 @@ def test_everything_is_gathered_at_once(view: View) -> None:
     assert (gate.basis, [e.offset_us // US for e in gate.episodes]) == ("text", [60])
     assert {e.id for e in best.evidence} <= {e.id for e in pool.evidence}
     assert not pool.people
+
+
+class Apart(Trigrams):
+    """Has its own vectors for queries, as models with two instructions do, and may be away."""
+
+    def __init__(self) -> None:
+        self.why = ""
+        self.queries: list[str] = []
+        self.documents: list[str] = []
+
+    def embed_text(self, texts: Sequence[str]) -> Any:
+        if self.why:
+            raise EngineError(self.why)
+        self.documents += texts
+        return super().embed_text(texts)
+
+    def embed_query(self, texts: Sequence[str]) -> Any:
+        if self.why:
+            raise EngineError(self.why)
+        self.queries += texts
+        return -super().embed_text(texts)
+
+
+def test_questions_are_embedded_as_queries_and_what_was_said_as_documents() -> None:
+    embedder = Apart()
+    meaning = Meaning(Engines(embed_text=embedder))
+    cosines, _ = meaning.near(["gate"], ["gate"])
+    assert cosines.tolist() == pytest.approx([-1.0]), "the same text as a query and as a document"
+    assert embedder.documents == ["gate"]
+    assert "gate" in embedder.queries
+    meaning.near(["gate"], ["gate"])
+    assert (embedder.documents, embedder.queries.count("gate")) == (["gate"], 1), "each is asked for once"
+
+
+def test_words_alone_are_compared_where_the_engine_fails_and_that_is_said(view: View) -> None:
+    embedder = Apart()
+    tool = GatherTool((TextRetriever(), EventRetriever()), Engines(embed_text=embedder))
+    wanted = Gather(question="where is my boarding pass", words=("boarding", "pass"), things=())
+    embedder.why = "the server is away"
+    pool = tool.run(wanted, view)
+    assert pool.candidates[0].text == "The boarding pass is in my jacket."
+    assert {one.cosine for one in pool.candidates} == {0.0}
+    assert pool.by_words == "what was said and read was compared by its words alone: the server is away"
+    embedder.why = ""
+    assert tool.run(wanted, view).by_words == "", "it is back"
+    embedder.why = "the server is away"
+    assert tool.run(Gather(question="", things=("mug",)), view).by_words == "", "nothing was compared"
 
 
 def test_nothing_outside_the_stretch_of_time_is_gathered(view: View) -> None:

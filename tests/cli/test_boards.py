@@ -24,13 +24,14 @@ def test_doctor_names_the_board_its_power_mode_and_missing_plugins(home: Path) -
     line = 'NVIDIA Jetson Orin Nano 8 GB: file jetson-orin-nano-8gb, found by "nvidia,p3768-0000+p3767-0005-super"'
     assert f"ok      board           {line}" in known
     assert "ok      power mode      15W\n" in known
-    assert "note    board plugins   not installed: pip install edgemem-nothing-here\n" in known
+    todo = f"{'':24}to do: "
+    assert f"note    board plugins   not installed: nothing-here\n{todo}pip install edgemem-nothing-here\n" in known
     other = json.loads(
         run("doctor", "--json", "--set", f"hardware.root={TREES / 'jetson-orin-nx-16gb'}", "--set", "hardware.power_modes=['15W','10W']")
     )
     (mode,) = [finding for finding in other["findings"] if finding["what"] == "power mode"]
-    assert mode["level"] == "note"
-    assert mode["detail"] == "25W; the settings are made for 15W, 10W: sudo nvpmodel -m NUMBER"
+    assert (mode["level"], mode["detail"]) == ("note", "25W")
+    assert mode["todo"] == "the settings are made for 15W, 10W: sudo nvpmodel -m NUMBER"
 
 
 def test_show_says_where_each_value_comes_from(home: Path) -> None:
@@ -51,3 +52,11 @@ def test_boards_lists_boards_and_deployments_and_this_one() -> None:
     assert listed["here"] == "jetson-thor"
     assert run("boards", "--set", root).endswith("here: jetson-thor\n")
     assert run("boards", "--set", "board=none").endswith("here: no file of a board\n")
+
+
+def test_doctor_says_that_a_board_is_unknown(home: Path, tmp_path: Path) -> None:
+    assert home.parent == tmp_path
+    (tmp_path / "proc" / "device-tree").mkdir(parents=True)
+    (tmp_path / "proc" / "device-tree" / "model").write_bytes(b"Board X\0")
+    said = run("doctor", "--set", f"hardware.root={tmp_path}")
+    assert f"note    board           unknown (Board X): uses the file pc\n{'':24}to do: write a file for it, see docs/boards.md\n" in said

@@ -7,7 +7,7 @@ import pytest
 from edgemem.board_settings import Budget, GovernorSettings
 from edgemem.config import Settings
 from edgemem.device.governor import Decision, Governor, Step, steps_of
-from edgemem.device.simulated import Plant, SimulatedBoard, air_of_day
+from edgemem.device.simulation.physics import Plant, PlantBoard, air_of_day
 
 CHECK_S, DAY_S = 5.0, 86_400.0
 FULL = Step(name="all work", rate=1.0, background=True)
@@ -16,7 +16,7 @@ FULL = Step(name="all work", rate=1.0, background=True)
 class Day:
     """One day with a governor: its decisions, the hottest temperature, and the frames that were kept."""
 
-    def __init__(self, board: SimulatedBoard, settings: Settings, air: tuple[float, float], hours: float = 24.0) -> None:
+    def __init__(self, board: PlantBoard, settings: Settings, air: tuple[float, float], hours: float = 24.0) -> None:
         self.decisions: list[Decision] = []
         self.hottest_c, self.frames = board.temp_c, 0.0
         self.steps: dict[float, int] = {}
@@ -34,7 +34,7 @@ class Day:
 
 def test_the_temperature_approaches_air_and_power_times_resistance() -> None:
     """25 degrees and 11 W x 5 K/W: 80 degrees in the end, 63.2 % of the way after one time constant; slower steps are cooler."""
-    board = SimulatedBoard(Plant(), 25.0)
+    board = PlantBoard(Plant(), 25.0)
     board.advance(300.0, FULL)
     assert board.temp_c == pytest.approx(25 + 55 * 0.63212, abs=0.001)
     for _ in range(100):
@@ -53,7 +53,7 @@ def test_the_air_is_coolest_at_three_and_hottest_at_fifteen() -> None:
 
 def test_a_cool_day_needs_no_governor() -> None:
     """At most 30 degrees + 55 = 85: ten below the trip point."""
-    day = Day(SimulatedBoard(Plant(), 20.0), Settings(), (18.0, 30.0))
+    day = Day(PlantBoard(Plant(), 20.0), Settings(), (18.0, 30.0))
     assert (day.decisions, day.kept) == ([], 1.0)
     assert day.hottest_c < 85.0
 
@@ -62,7 +62,7 @@ def test_a_hot_day_stays_below_the_trip_point_and_keeps_most_frames() -> None:
     """Up to 44 degrees. All work would give 99 degrees; without background work 94, still within 5 of the trip point at 95; with three
     quarters of the frames 86.5. So the first step comes at 90 degrees (air at 35), the second when the air is above 40; none goes further.
     """
-    day = Day(SimulatedBoard(Plant(), 25.0), Settings(), (20.0, 44.0))
+    day = Day(PlantBoard(Plant(), 25.0), Settings(), (20.0, 44.0))
     assert 90.0 < day.hottest_c < 91.0
     assert max(day.steps.values()) == 2
     first = next(decision for decision in day.decisions if decision.less)
@@ -79,8 +79,8 @@ def test_a_hot_day_stays_below_the_trip_point_and_keeps_most_frames() -> None:
 
 def test_lighter_engines_help_where_a_lower_rate_alone_did_not() -> None:
     """Up to 56 degrees: half of the frames give 91, with lighter engines 85; a quarter would give 83.5 without them."""
-    heavy = Day(SimulatedBoard(Plant(), 40.0), Settings(), (32.0, 56.0))
-    light = Day(SimulatedBoard(Plant(), 40.0), Settings(governor=GovernorSettings(light={"ocr": "small"})), (32.0, 56.0))
+    heavy = Day(PlantBoard(Plant(), 40.0), Settings(), (32.0, 56.0))
+    light = Day(PlantBoard(Plant(), 40.0), Settings(governor=GovernorSettings(light={"ocr": "small"})), (32.0, 56.0))
     assert max(heavy.steps.values()) == 4
     assert max(light.steps.values()) == 4
     assert steps_of(GovernorSettings(light={"ocr": "small"}))[4].rate == 0.5
@@ -91,7 +91,7 @@ def test_lighter_engines_help_where_a_lower_rate_alone_did_not() -> None:
 
 def test_a_limit_in_watts_is_kept_and_not_probed_all_the_time() -> None:
     """8.6 W allowed: all work is 11 W, without background 10, with three quarters 8.5 (more than 85 % of the limit: it holds)."""
-    day = Day(SimulatedBoard(Plant(), 20.0), Settings(budget=Budget(watts=8.6)), (18.0, 30.0))
+    day = Day(PlantBoard(Plant(), 20.0), Settings(budget=Budget(watts=8.6)), (18.0, 30.0))
     assert [(decision.t_s, decision.number) for decision in day.decisions] == [(5.0, 1), (35.0, 2)]
     assert day.decisions[0].reason == "the board draws 11.0 W of 8.6 W"
 
@@ -100,7 +100,7 @@ def test_a_battery_lasts_longer_with_the_governor() -> None:
     """40 Wh. 70 % at 11 W last 2.545 h; then 20 % at 7 W (half the frames) 1.143 h; then 10 % at 4.6 W (a tenth) 0.870 h: 4.558 h in all.
     With all work it would be 3.636 h.
     """
-    board = SimulatedBoard(Plant(battery_wh=40.0), 20.0)
+    board = PlantBoard(Plant(battery_wh=40.0), 20.0)
     day = Day(board, Settings(), (18.0, 24.0), hours=4.5)
     low, critical = day.decisions
     assert (low.number, low.t_s / 3600) == (3, pytest.approx(28 / 11, abs=0.003))
@@ -110,7 +110,7 @@ def test_a_battery_lasts_longer_with_the_governor() -> None:
 
 
 def test_charging_brings_all_work_back() -> None:
-    board = SimulatedBoard(Plant(battery_wh=1.0), 20.0)
+    board = PlantBoard(Plant(battery_wh=1.0), 20.0)
     governor = Governor(Settings())
     for _ in range(120):
         governor.decide(board.readings(board.t_s))
@@ -125,7 +125,7 @@ def test_charging_brings_all_work_back() -> None:
 
 
 def test_a_memory_squeeze_ends_with_all_work_again() -> None:
-    board, governor, numbers = SimulatedBoard(Plant(), 20.0), Governor(Settings()), list[int]()
+    board, governor, numbers = PlantBoard(Plant(), 20.0), Governor(Settings()), list[int]()
     for available_percent, seconds in ((40.0, 60), (8.0, 60), (3.0, 30), (15.0, 600), (30.0, 900)):
         board.available_percent = available_percent
         for _ in range(int(seconds / CHECK_S)):

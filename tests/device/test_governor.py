@@ -71,7 +71,7 @@ def test_a_zone_without_trip_points_says_nothing() -> None:
     assert verdict(Readings(t_s=0, zones=(heat(94.9, critical_c=None),)), "cpu-thermal").need == Need.LESS
 
 
-@pytest.mark.parametrize(("watts", "need"), [(8.4, Need.MORE), (8.6, Need.HOLD), (10.0, Need.HOLD), (10.1, Need.LESS)])
+@pytest.mark.parametrize(("watts", "need"), [(8.4, Need.MORE), (8.5, Need.HOLD), (10.0, Need.HOLD), (10.1, Need.LESS)])
 def test_power_by_the_limit_of_the_settings_else_of_the_mode(watts: float, need: Need) -> None:
     for limit, mode_watts in ((10.0, 15.0), (0.0, 10.0)):
         found = verdict(Readings(t_s=0, watts=watts, mode_watts=mode_watts), "board", settings(watts=limit))

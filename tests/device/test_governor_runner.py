@@ -45,6 +45,19 @@ class Script:
         return ""
 
 
+class Said(list[str]):
+    """A report that keeps its lines, and their levels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.levels: list[str] = []
+
+    def __call__(self, text: str, /, *, level: str = "info", stream: str = "") -> None:
+        assert not stream
+        self.append(text)
+        self.levels.append(level)
+
+
 class Applied:
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -68,9 +81,9 @@ def applied() -> Applied:
 
 
 def test_a_decision_is_said_published_and_applied_once(board: Script, applied: Applied) -> None:
-    feed, said = Feed(), list[str]()
+    feed, said = Feed(), Said()
     events = feed.subscribe(Health)
-    runner = GovernorRunner(board, Settings(), applied, feed, said.append)
+    runner = GovernorRunner(board, Settings(), applied, feed, said)
     assert runner.tick(0.0) is None
     assert (applied.steps, said, runner.postpones) == ([], [], False)
     board.temp_c = 92.0
@@ -88,12 +101,13 @@ def test_a_decision_is_said_published_and_applied_once(board: Script, applied: A
     assert isinstance(event, Health)
     assert (event.well, event.why) == (True, "more work: all work, because all readings are good for 120 s")
     assert [step.name for step in applied.steps] == ["no background work", "all work"]
+    assert said.levels == ["notice", "notice"]
     assert not runner.postpones
     assert events.get(0) is None
 
 
 def test_what_could_not_be_applied_is_tried_at_the_next_reading(board: Script, applied: Applied) -> None:
-    runner = GovernorRunner(board, Settings(), applied, Feed(), lambda _: None)
+    runner = GovernorRunner(board, Settings(), applied, Feed(), Said())
     board.temp_c, applied.fails = 92.0, 2
     for t_s in (0.0, 5.0):
         with pytest.raises(EdgememError, match="did not pause"):
@@ -103,19 +117,20 @@ def test_what_could_not_be_applied_is_tried_at_the_next_reading(board: Script, a
 
 
 def test_a_lost_reading_is_said_once_and_again_after_it_was_back(board: Script, applied: Applied) -> None:
-    said = list[str]()
-    runner = GovernorRunner(board, Settings(), applied, Feed(), said.append)
+    said = Said()
+    runner = GovernorRunner(board, Settings(), applied, Feed(), said)
     for t_s, temp_c in enumerate([92.0, None, None, 92.0, None]):
         board.temp_c = temp_c
         runner.tick(float(t_s))
     lost = "governor: the temperature cannot be read any more; there is no more work until it can be"
     assert said[1:] == [lost, lost]
+    assert said.levels == ["notice", "warning", "warning"]
 
 
 def test_the_thread_goes_on_after_failures_and_says_each_once(board: Script, applied: Applied) -> None:
-    said = list[str]()
+    said = Said()
     settings = Settings(governor=GovernorSettings(check_s=0.01))
-    runner = GovernorRunner(board, settings, applied, Feed(), said.append)
+    runner = GovernorRunner(board, settings, applied, Feed(), said)
     board.broken = True
     runner.start()
     wait_until(lambda: board.reads > 5)
@@ -127,7 +142,7 @@ def test_the_thread_goes_on_after_failures_and_says_each_once(board: Script, app
     runner.stop(5.0)
     assert not runner.is_alive()
     assert said[2] == said[0]
-    GovernorRunner(board, settings, applied, Feed(), said.append).stop(5.0)  # was never started
+    GovernorRunner(board, settings, applied, Feed(), said).stop(5.0)  # was never started
 
 
 # What it does to the streams
@@ -212,10 +227,10 @@ class Chosen:
 
 
 def test_lighter_engines_are_switched_while_all_streams_are_suspended() -> None:
-    workers, turn, said = [worker(), worker()], threading.Lock(), list[str]()
+    workers, turn, said = [worker(), worker()], threading.Lock(), Said()
     chosen = Chosen(workers, turn)
     settings = Settings(governor=GovernorSettings(light={"transcribe": "small"}))
-    streams = GovernedStreams(workers, settings, lambda: chosen, turn, said.append)  # type: ignore[arg-type, return-value]
+    streams = GovernedStreams(workers, settings, lambda: chosen, turn, said)  # type: ignore[arg-type, return-value]
     light = Step(name="light", rate=0.5, background=False, light=True)
     for step in (Step(name="all", rate=1.0, background=True), light, light, Step(name="half", rate=0.5, background=False)):
         streams.apply(step)

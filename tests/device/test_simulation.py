@@ -142,6 +142,22 @@ def test_the_board_gets_hot_as_the_curve_says(sim: Callable[..., SimulationRepor
     assert min(read) < 50_000
 
 
+def test_a_hot_board_sees_less_until_it_is_cool_again(sim: Callable[..., SimulationReport], tmp_path: Path) -> None:
+    # Passive trip point at 80: hot from about 60 s to 660 s.
+    hot = Thermal(curve=[(0, 40), (60, 40), (61, 90), (660, 90), (661, 40)], zone="soc", trip_c=80)
+    report = sim(hot, seconds=1600.0)
+    steps = [(at_s, text) for at_s, text in said(report) if text.startswith("governor: ")]
+    assert steps[0][1].startswith("governor: less work: ")
+    assert 60 < steps[0][0] < 180
+    assert "soc" in steps[0][1]
+    assert steps[-1][1].startswith("governor: more work: all work")
+    assert steps[-1][0] > 661
+    seen = seconds_of(tmp_path)
+    warm = [second for second in seen if 300 <= second < 660]
+    cool = [second for second in seen if 1240 <= second < 1600]
+    assert 0 < len(warm) < 0.8 * len(cool)
+
+
 @pytest.mark.parametrize(("at_s", "celsius"), [(0, 40), (10, 40), (15, 50), (20, 60), (60, 75), (99, 90), (100, 90), (500, 90)])
 def test_the_temperature_between_the_points_of_a_curve(at_s: float, celsius: float) -> None:
     assert Thermal(curve=[(10, 40), (20, 60), (100, 90)]).celsius(at_s) == pytest.approx(celsius, abs=0.5)
@@ -300,3 +316,21 @@ def test_the_time_of_the_process_is_its_own_again_after_the_simulation() -> None
     with clock.time_from(SimulatedTime(0)):
         assert clock.to_iso(clock.now_us()) == "1970-01-01T00:00:00.000Z"
     assert clock.now_us() > clock.PLAUSIBLE_US
+
+
+def test_the_governor_slows_the_camera_on_a_hot_day_and_lets_it_go_again(sim: Callable[..., SimulationReport], tmp_path: Path) -> None:
+    """Its decisions are those of the real agent; without the heat every frame is shown."""
+    heat = Thermal(curve=[(0, 50), (60, 50), (120, 90), (600, 90), (660, 50)], trip_c=85)
+    report = sim(heat, seconds=1200.0)
+    (door,) = report.streams
+    said_by_governor = [(at, text) for at, text in said(report) if text.startswith("governor: ")]
+    less = [at for at, text in said_by_governor if "less work" in text]
+    more = [at for at, text in said_by_governor if "more work" in text]
+    assert less, said_by_governor
+    assert 100 <= min(less) <= 160
+    assert more, said_by_governor
+    assert min(more) >= 660
+    assert door.shown < 1000
+    seen = seconds_of(tmp_path)
+    assert len([second for second in seen if second < 100]) == 100
+    assert len([second for second in seen if 300 <= second < 600]) <= 150

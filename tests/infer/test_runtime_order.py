@@ -6,6 +6,7 @@ The second runtime is real: `onnx.reference` executes the same files in numpy. I
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -19,7 +20,7 @@ from edgemem.config import EngineSettings, load
 from edgemem.errors import EngineError, UsageError
 from edgemem.extend.hookspecs import Component
 from edgemem.extend.plugins import Plugins
-from edgemem.infer.card import SizeRange, load_cards
+from edgemem.infer.card import Model, SizeRange, load_cards
 from edgemem.infer.engines import Engines
 from edgemem.infer.fetch import ensure, sha256_of
 from edgemem.infer.runtime import CheckedEngine, Signature, TensorInfo
@@ -320,3 +321,41 @@ def test_build_and_doctor_name_the_runtime_of_every_engine(engines, run):
     assert "nanodet on onnx" in output
     assert "note    runtime         coral: it is not installed" in output
     assert "ok      runtime         onnx: ONNX Runtime" in output
+
+
+class _Elsewhere(ReferenceRuntime):
+    """For models that are not on this device."""
+
+    formats = frozenset({"elsewhere"})
+
+    def build(self, _card, _model, path, _progress):
+        assert path == Path(), "such a model has no file"
+
+    def load(self, _card, _model, path):
+        assert path == Path()
+        return "loaded elsewhere"
+
+
+@pytest.fixture
+def elsewhere(make, card, monkeypatch):
+    """Makes engines for a card without files."""
+    bare = msgspec.structs.replace(card, format="elsewhere", files={}, source=[], models={"model": Model(inputs={}, outputs={})})
+
+    def _make(*order):
+        monkeypatch.setitem(globals(), "BROKEN", Component("broken", _Elsewhere, ReferenceSettings))
+        return make(*order, card=bare)
+
+    return _make
+
+
+def test_a_model_without_a_file_is_loaded_and_built_by_the_runtime_for_such(elsewhere):
+    made = elsewhere("onnx", "broken")
+    assert made.missing("double") == ""
+    assert made.role("double").loaded() == "loaded elsewhere"
+    assert made.served() == {"twice": "broken"}
+    assert made.runtimes.notes() == (), "a runtime for other models is no fallback that needs saying"
+    assert [result.problem == "" for result in made.build(made.cards["twice"], silent)] == [False, True]
+
+
+def test_a_runtime_that_could_load_a_card_is_named_when_it_is_not_in_the_order(elsewhere):
+    assert 'broken does: add it to engines.runtime, as in --set engines.runtime=["onnx","broken"]' in elsewhere("onnx").missing("double")

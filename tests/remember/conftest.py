@@ -80,7 +80,7 @@ def making() -> Making:
     return Making()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def small_caps() -> Iterator[None]:
     """Budgets below the smallest that users may set: every share scales with the cap, and a small one is full a hundred writes sooner.
 

@@ -2,7 +2,7 @@
 
     python tools/bench/governor.py
 
-The board is `edgemem.device.simulated`: chosen physics, no measurement. "best possible" is the highest rate at each moment with which the
+The board is `edgemem.device.simulation.physics`: chosen, not measured. "best possible" is the highest rate at each moment with which the
 chip ends at the temperature where the governor acts, as if the weather were known; "all work" and "least work" are without a governor;
 "thermostat" has only these two steps, with the same limits.
 """
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from edgemem.board_settings import GovernorSettings
 from edgemem.config import Settings
 from edgemem.device.governor import Governor, Step, steps_of
-from edgemem.device.simulated import Plant, SimulatedBoard, air_of_day
+from edgemem.device.simulation.physics import Plant, PlantBoard, air_of_day
 
 CHECK_S, DAY_S = 5.0, 86_400.0
 DAYS = {"warm day": (18.0, 34.0), "hot day": (20.0, 44.0), "heat wave": (32.0, 56.0)}
@@ -23,7 +23,7 @@ LIGHT = {"transcribe": "a lighter card"}
 
 
 class Result(NamedTuple):
-    """One day: parts of the frames and of background work, hottest temperature, time above the trip point, changes of the step."""
+    """One day: parts of the frames and of background work, hottest temperature, time above the trip point, changes of the step (of the best possible: of its rate in hundredths)."""
 
     kept: float
     background: float
@@ -39,7 +39,7 @@ class Thermostat:
         self._limits = limits
         self.step = steps_of(limits)[0]
 
-    def decide(self, board: SimulatedBoard) -> None:
+    def decide(self, board: PlantBoard) -> None:
         """Switch by the distance to the trip point."""
         distance_c, steps = board.plant.trip_c - board.temp_c, steps_of(self._limits)
         if distance_c < self._limits.heat_margin_c:
@@ -54,7 +54,7 @@ class Fixed:
     def __init__(self, step: Step) -> None:
         self.step = step
 
-    def decide(self, board: SimulatedBoard) -> None:
+    def decide(self, board: PlantBoard) -> None:
         """Nothing."""
 
 
@@ -69,7 +69,7 @@ class Governed:
         """Its step."""
         return self._governor.step
 
-    def decide(self, board: SimulatedBoard) -> None:
+    def decide(self, board: PlantBoard) -> None:
         """One reading."""
         self._governor.decide(board.readings(board.t_s))
 
@@ -81,17 +81,17 @@ class Best:
         self._limits = limits
         self.step = steps_of(limits)[0]
 
-    def decide(self, board: SimulatedBoard) -> None:
+    def decide(self, board: PlantBoard) -> None:
         """By the present air."""
         plant = board.plant
         watts = (plant.trip_c - self._limits.heat_margin_c - board.air_c) / plant.kelvin_per_watt - plant.idle_watts
         rate = max(0.0, min(1.0, watts / plant.frame_watts))
-        self.step = Step(name="best", rate=rate, background=watts >= plant.frame_watts + plant.background_watts)
+        self.step = Step(name=f"{rate:.2f}", rate=rate, background=watts >= plant.frame_watts + plant.background_watts)
 
 
 def day(air: tuple[float, float], control: Governed | Thermostat | Fixed | Best) -> Result:
     """One simulated day, from the air's temperature at midnight."""
-    board = SimulatedBoard(Plant(), air_of_day(0.0, *air))
+    board = PlantBoard(Plant(), air_of_day(0.0, *air))
     kept = background = above_s = 0.0
     hottest_c, changes, before = board.temp_c, 0, control.step.name
     while board.t_s < DAY_S:

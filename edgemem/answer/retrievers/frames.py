@@ -6,9 +6,12 @@ import math
 import statistics
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import msgspec
+
 from edgemem.answer.retrieve import Hits, Query, moment_evidence
 from edgemem.answer.retrievers import match
 from edgemem.answer.retrievers.taught import taught_hits
+from edgemem.errors import EngineError
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import JointEmbedder
 from edgemem.records import Channel, Record
@@ -36,6 +39,8 @@ class Matches(Record, frozen=True):
     confidence: float = 0.0
     firing: float = 1.0
     """As in `Hits`; a dual encoder knows no labels and covers everything."""
+    note: str = ""
+    """As in `Hits`."""
 
 
 class Matcher(Protocol):
@@ -70,14 +75,19 @@ class FrameRetriever:
             why = self._engines.missing("embed_joint") if self._engines is not None else "no engines are configured"
             if why or self._engines is None:
                 return Hits(silent=f"pictures were not searched: {why}")
-            joint = self._engines.role("embed_joint")
-            self._matcher = LabelMatcher(joint) if isinstance(joint, NamesLabels) else VectorMatcher(joint)
+            self._matcher = _matcher_of(self._engines.role("embed_joint"))
         matches = self._matcher.match(query, view, k)
         moments = view.moments_of(s.moment_id for s in matches.sightings)
         evidence = tuple(
             moment_evidence(moments[s.moment_id], self.name, s.score, s.why) for s in matches.sightings if s.moment_id in moments
         )
-        return Hits(evidence=evidence, confidence=matches.confidence, firing=matches.firing)
+        return Hits(evidence=evidence, confidence=matches.confidence, firing=matches.firing, note=matches.note)
+
+
+def _matcher_of(joint: JointEmbedder) -> Matcher:
+    local = joint.local
+    here: Matcher = LabelMatcher(local) if isinstance(local, NamesLabels) else VectorMatcher(local)
+    return here if joint.space.name == local.space.name else HostedMatcher(joint, here)
 
 
 @runtime_checkable
@@ -181,6 +191,25 @@ class VectorMatcher:
             self._background = self._joint.embed_text(_BACKGROUND)
         tops = [hits[0][1] for v in self._background if (hits := view.vector_search(space, v, 1))]
         mean, spread = statistics.fmean(tops), max(statistics.pstdev(tops), 1e-3)
-        scores = [1 / (1 + math.exp(-(cosine - mean) / spread)) for _, cosine in found]
+        scores = [(1 + math.tanh((cosine - mean) / spread / 2)) / 2 for _, cosine in found]  # the logistic function, without overflow
         sightings = tuple(Sighting(moment_id=m, score=s) for (m, _), s in zip(found, scores, strict=True))
         return Matches(sightings=sightings, confidence=scores[0])
+
+
+class HostedMatcher:
+    """By the vectors of a server. Where it does not answer, or no picture has its vector yet, by the embedder on this device."""
+
+    def __init__(self, joint: JointEmbedder, here: Matcher) -> None:
+        self._space, self._hosted, self._here = joint.space.name, VectorMatcher(joint), here
+
+    def match(self, query: Query, view: View, k: int) -> Matches:
+        instead = f"pictures were searched by the engine on this device, not by {self._space}"
+        try:
+            found = self._hosted.match(query, view, k)
+        except EngineError as error:
+            return msgspec.structs.replace(self._here.match(query, view, k), note=f"{instead}: {error}")
+        waiting = bool(view.moments_without_vector(self._space, 1, newest_first=True))
+        if found.sightings or not waiting:
+            note = f"the pictures that have no vector of {self._space} yet were not searched" if waiting else ""
+            return msgspec.structs.replace(found, note=note)
+        return msgspec.structs.replace(self._here.match(query, view, k), note=f"{instead}: none of these pictures has its vector yet")

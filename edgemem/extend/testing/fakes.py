@@ -136,6 +136,15 @@ class FakeJointEmbedder:
         """Colour histograms of 4 x 4 x 4 bins, unit length."""
         return np.stack([_unit(np.histogramdd(image.reshape(-1, 3), bins=(4, 4, 4), range=[(0, 256)] * 3)[0].ravel()) for image in images])
 
+    @property
+    def local(self) -> FakeJointEmbedder:
+        """Itself."""
+        return self
+
+    def embed_images(self, images: Sequence[Image]) -> Matrix:
+        """The same as `glance`."""
+        return self.glance(images)
+
     def look(self, image: Image) -> ImageAnalysis:
         """The same vector, and the picture's brightness as its only label."""
         name = "bright" if float(image.mean()) > 127 else "dark"

@@ -14,6 +14,8 @@ ROLES = (
     "embed_text", "classify", "detect", "detect_faces", "embed_face", "read", "look", "speech", "transcribe", "embed_voice", "complete",
 )  # fmt: skip
 """The methods of decoder objects; see `infer.roles`."""
+_WITH = {"look": ("space", "local", "crop_space", "glance", "embed_images", "crops", "embed_text"), "embed_text": ("space",)}
+"""What else belongs to the role of a method."""
 
 
 def check_converter(make: Callable[[], Any], who: str) -> None:
@@ -30,10 +32,14 @@ def check_converter(make: Callable[[], Any], who: str) -> None:
 
 
 def check_decoder(make: Callable[[], Any], who: str) -> None:
-    """A decoder's object has a role of `infer.roles`."""
+    """A decoder's object has a role of `infer.roles`, and everything that belongs to it."""
     decoder = make()
     played = [role for role in ROLES if callable(getattr(decoder, role, None))]
     assert played, f"{who}: has none of the roles of infer.roles ({', '.join(ROLES)})"
+    needed = [name for role in played for name in _WITH.get(role, ())]
+    needed += ["embed_query"] if "embed_text" in played and "look" not in played else []
+    lacks = [name for name in dict.fromkeys(needed) if not hasattr(decoder, name)]
+    assert not lacks, f"{who}: its role needs {', '.join(lacks)} (see infer.roles)"
 
 
 def check_chat(make: Callable[[], Any], who: str) -> None:

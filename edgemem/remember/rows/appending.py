@@ -60,6 +60,14 @@ class Appending(Writing):
         rows.stream_ids.append(stream_id)
         rows.data.append(data)
 
+    def _add_late_vector(self, holds: Holds, space: str, vector: Vector, owner_id: int, t_us: int, stream_id: int) -> None:
+        """Add a vector whose owner may be older than others that have one in this space: that counts as a change, not as an addition."""
+        space_id = self._rows_for(holds, space, vector).space_id
+        newer = "SELECT 1 FROM moment m JOIN vec v ON v.id = (m.id << 8) + ? WHERE m.id > ? LIMIT 1"
+        if self.connection.execute(newer, (space_id, owner_id)).fetchone():
+            self._erased.setdefault(space_id, [])
+        self._add_vector(holds, space, vector, owner_id, t_us, stream_id)
+
     def _replace_vector(self, holds: Holds, space: str, vector: Vector, owner_id: int) -> None:
         """Set the vector of an owner without time and stream. An old owner may get its first vector late: this counts as a change, not as
         an addition.

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import NamedTuple
 
 from edgemem.errors import BudgetError
-from edgemem.records import Tier
+from edgemem.records import Tier, Vector
 from edgemem.remember.disk import page_budget
 from edgemem.remember.entries import NewMoment
 from edgemem.remember.rows import observations as packing
@@ -70,6 +70,17 @@ class MomentWriting(PartWriting, TermWriting):
         if new.observations:
             self._add_observations(new.observations, moment_id, new.t_us, stream_id)
         return moment_id
+
+    def add_moment_vector(self, moment_id: int, space: str, vector: Vector) -> None:
+        """Give a kept moment its vector in a space in which it has none; nothing happens if the moment is gone.
+
+        Raises EngineError for a space that is unknown, of another dimension or not for moments, BudgetError if it does not fit.
+        """
+        row = self.connection.execute("SELECT t_us, stream_id FROM moment WHERE id = ?", (moment_id,)).fetchone()
+        if row is None:
+            return
+        self._allowance.claim(page_budget.part_pages(2 * vector.size))
+        self._add_late_vector("moment", space, vector, moment_id, *row)
 
     def remaining(self, moment_ids: Sequence[int]) -> tuple[int, ...]:
         """Those of the moments that still exist, in the given order. Moments of an open segment may be deleted before it closes."""

@@ -163,6 +163,17 @@ class PartReading(GraphReading):
         lacks = "NOT EXISTS (SELECT 1 FROM part p WHERE p.moment_id = m.id AND p.kind = :kind)"
         return self._moments(f"m.tier <> 'stub' AND {lacks}", "ORDER BY m.t_us DESC, m.id DESC LIMIT :limit", kind=kind, limit=limit)
 
+    def moments_without_vector(self, space: str, limit: int, *, newest_first: bool = False) -> list[Moment]:
+        """Moments that have a picture and no vector in this space, the oldest first. Empty for a space that is unknown."""
+        reader = self._space_of("moment", space)
+        if reader is None:
+            return []
+        lacks = "NOT EXISTS (SELECT 1 FROM vec v WHERE v.id = (m.id << 8) + :space_id)"
+        way = "DESC" if newest_first else "ASC"
+        return self._moments(
+            f"m.tier <> 'stub' AND {lacks}", f"ORDER BY m.id {way} LIMIT :limit", space_id=reader.space.id, limit=limit
+        )  # fmt: skip
+
     def nearest_parts(
         self,
         space: str,

@@ -55,7 +55,7 @@ class VisualTool(BaseTool):
         for span in action.spans:
             hits = self._retriever.retrieve(Query(text=text, from_us=span.from_us, to_us=span.to_us), view, action.per_query)
             found += hits.evidence
-            notes += [hits.silent] if hits.silent else []
+            notes += [why] if (why := hits.silent or hits.note) else []
             sure = max(sure, hits.confidence)
         if len(action.spans) > 1:
             found.sort(key=lambda e: -e.score)

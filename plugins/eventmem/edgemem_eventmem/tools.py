@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.extend import BaseTool, EdgememError, Evidence, Moment, Observation
+from edgemem.extend import BaseTool, EdgememError, EngineError, Evidence, Moment, Observation
 from edgemem_eventmem.actions import DetectObjects, Events, Found, Frames, Looked, ReadPicture, RecallFrames, SearchMemory
 from edgemem_eventmem.overlay import decode
 from edgemem_eventmem.recall import event, long_term, short_term
@@ -69,14 +69,20 @@ class SearchTool(BaseTool):
             notes = (f"only the first {TOP_TIMED} events of that time",) if len(segments) > TOP_TIMED else ()
             return _events(view, [(segment.id, 0.0) for segment in segments[:TOP_TIMED]], notes)
         if self._engines is None or not self._engines.has("embed_text"):
-            hits = view.search_text(action.query, self._settings.top_k, kinds=(TUPLE,))
-            found = [(hit.document.segment_id or 0, 0.0) for hit in hits]
-            return _events(view, found, ("found by words: no text embedder is fetched",))
+            return self._by_words(action, view, "no text embedder is fetched")
         embedder = self._engines.role("embed_text")
         space, least = embedder.space, self._settings.min_cosine
         least = least_cosine(space.calibration) if least is None else least
-        passages = view.search_passages(space.name, embedder.embed_text([action.query])[0], self._settings.top_k, kinds=(TUPLE,))
+        try:
+            vector = embedder.embed_query([action.query])[0]
+        except EngineError as error:
+            return self._by_words(action, view, str(error))
+        passages = view.search_passages(space.name, vector, self._settings.top_k, kinds=(TUPLE,))
         return _events(view, [(hit.document.segment_id or 0, hit.score) for hit in passages if hit.score > least])
+
+    def _by_words(self, action: SearchMemory, view: View, why: str) -> Events:
+        hits = view.search_text(action.query, self._settings.top_k, kinds=(TUPLE,))
+        return _events(view, [(hit.document.segment_id or 0, 0.0) for hit in hits], (f"found by words: {why}",))
 
 
 def _events(view: View, found: Sequence[tuple[int, float]], notes: tuple[str, ...] = ()) -> Events:

@@ -13,7 +13,7 @@ from edgemem_eventmem.overlay import decode, event_label, frame_label, labelled
 from edgemem_eventmem.recall import event, short_term
 from edgemem_eventmem.tools import TOP_TIMED, DetectTool, OcrTool, RecallTool, SearchSettings, SearchTool, least_cosine, means
 
-from edgemem.extend import US, Observation, Space, View
+from edgemem.extend import US, EngineError, Observation, Space, View
 from edgemem.remember.entries import NewSegment
 from edgemem.remember.store import Store
 
@@ -83,6 +83,8 @@ class Embedder:
         rows = [(1.0, 0.0) if text == "bus" else (0.6, 0.8) if "street" in text else (0.2, 0.9798) for text in texts]
         return np.array(rows, np.float32)
 
+    embed_query = embed_text
+
 
 class Engines:
     """Plays the roles it is given."""
@@ -141,6 +143,26 @@ def test_without_an_embedder_words_are_searched_and_that_is_said(view: View):
     found = SearchTool().run(SearchMemory(query="bus"), view)
     assert [one.caption for one in found.events] == ["In view: street, bus."]
     assert "no text embedder" in found.notes[0]
+
+
+class Hosted(Embedder):
+    """Queries have vectors of their own; the server is away where `away` says so."""
+
+    def __init__(self, away=""):
+        self.away = away
+
+    def embed_query(self, texts):
+        if self.away:
+            raise EngineError(self.away)
+        return self.embed_text(["bus"] * len(texts))
+
+
+def test_a_search_sends_its_words_as_a_query_and_falls_back_to_words(embedded: View):
+    found = SearchTool(None, Engines(embed_text=Hosted())).run(SearchMemory(query="anything"), embedded)
+    assert len(found.events) == 3
+    found = SearchTool(None, Engines(embed_text=Hosted("the server is away"))).run(SearchMemory(query="kitchen"), embedded)
+    assert [one.caption for one in found.events] == ["a kitchen"]
+    assert found.notes == ("found by words: the server is away",)
 
 
 def test_text_is_read_in_a_frame_or_in_the_first_frame_of_an_event(view: View):

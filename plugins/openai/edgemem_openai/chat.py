@@ -114,7 +114,8 @@ class OpenAIChat:
         def adapt(failure: Unsupported) -> bool:
             return self._learnt.learn(key, prompt, failure.complaint)
 
-        self._connections.tried(once, server, prompt.task, deadline, lambda: reply.any, adapt)
+        patience = f"models.tasks.{prompt.task}.silence_s and openai.call_s"
+        self._connections.tried(once, server, patience, deadline, lambda: reply.any, adapt)
 
     def _once(self, server: Server, wanted: dict[str, Any], prompt: Prompt, reply: Reply, deadline: float) -> None:
         client = self._connections.client(server, deadline, prompt.silence_s)
@@ -156,7 +157,7 @@ class OpenAIChat:
 
     def _listed(self, server: Server, deadline: float) -> bytes:
         client = self._connections.client(server, deadline, LISTING_S)
-        return self._connections.tried(client.models.with_raw_response.list, server, "models", deadline).content
+        return self._connections.tried(client.models.with_raw_response.list, server, "openai.call_s", deadline).content
 
     def _listed_vision(self, server: Server, model: str) -> bool | None:
         """What the server reports about its model. Raises ChatError if it cannot be reached."""

@@ -6,12 +6,12 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from edgemem.errors import ChatError
 from edgemem.secret import Secret, reveal
-from edgemem_openai.failures import Retryable, Unsupported, failure_of
-from edgemem_openai.settings import OpenAISettings, Server
+from edgemem_openai.failures import Retryable, Silent, Unsupported, failure_of
+from edgemem_openai.settings import Server
 
 if TYPE_CHECKING:
     import openai
@@ -19,15 +19,30 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_PAUSE_S = 8.0
-_OWN_MARK = "x-stainless-raw-response"
+OWN_MARK = "x-stainless-raw-response"
 """The only header of the client that the client itself needs."""
+
+
+class Patience(Protocol):
+    """How long a server is waited for, and how often it is asked again: the fields of `OpenAISettings` of these names."""
+
+    @property
+    def connect_s(self) -> float: ...
+    @property
+    def retries(self) -> int: ...
+    @property
+    def backoff_s(self) -> float: ...
+    @property
+    def rest_s(self) -> float: ...
 
 
 class Connections:
     """Clients by server. Thread-safe."""
 
-    def __init__(self, settings: OpenAISettings) -> None:
+    def __init__(self, settings: Patience, *, rest_after_silence: bool = False) -> None:
+        """`rest_after_silence`: a server that did not answer in time is not asked for `rest_s` either."""
         self._settings = settings
+        self._rest_after_silence = rest_after_silence
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, Secret], openai.OpenAI] = {}
         self._resting: dict[str, tuple[float, str]] = {}
@@ -51,12 +66,15 @@ class Connections:
         self,
         attempt: Callable[[], T],
         server: Server,
-        task: str,
+        patience: str,
         deadline: float,
         begun: Callable[[], bool] = lambda: False,
         adapt: Callable[[Unsupported], bool] = lambda _: False,
     ) -> T:
-        """The result of `attempt`, with retries after temporary errors and after errors that `adapt` could correct. Raises ChatError."""
+        """The result of `attempt`, with retries after temporary errors and after errors that `adapt` could correct. Raises ChatError.
+
+        `patience`: the settings that limit the time of a reply, for its message.
+        """
         import httpx2
         import openai
 
@@ -65,11 +83,13 @@ class Connections:
             try:
                 return attempt()
             except (openai.OpenAIError, httpx2.HTTPError, OSError) as error:
-                failure = failure_of(error, server, task, begun=begun())
+                failure = failure_of(error, server, patience, begun=begun())
             if isinstance(failure, Retryable):
                 tries += 1
                 self._pause(failure, tries, server, deadline)
             elif not (isinstance(failure, Unsupported) and adapt(failure)):
+                if isinstance(failure, Silent) and self._rest_after_silence:
+                    self._rest(server, failure.text)
                 raise ChatError(failure.text)
 
     def raise_while_paused(self, server: Server) -> None:
@@ -85,10 +105,13 @@ class Connections:
         over = time.monotonic() + pause_s > deadline
         if tries > self._settings.retries or over:
             if failure.unreachable:
-                self._resting[server.base_url] = (time.monotonic() + self._settings.rest_s, failure.text)
+                self._rest(server, failure.text)
             asked = f", and asks to wait {pause_s:g} s" if failure.after_s is not None and over else f" ({tries} tries)"
             raise ChatError(f"{failure.text}{asked}")
         time.sleep(pause_s)
+
+    def _rest(self, server: Server, why: str) -> None:
+        self._resting[server.base_url] = (time.monotonic() + self._settings.rest_s, why)
 
     def _client(self, server: Server) -> openai.OpenAI:
         import openai
@@ -110,6 +133,6 @@ class Connections:
 def _without_telemetry(request: Any) -> None:
     """Remove headers that the client adds about the system, and about accounts that the environment sets for other programs."""
     for name in list(request.headers):
-        if name.lower().startswith(("x-stainless-", "openai-", "user-agent")) and name.lower() != _OWN_MARK:
+        if name.lower().startswith(("x-stainless-", "openai-", "user-agent")) and name.lower() != OWN_MARK:
             del request.headers[name]
     request.headers["User-Agent"] = "edgemem"

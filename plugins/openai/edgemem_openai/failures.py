@@ -11,7 +11,7 @@ import msgspec
 
 from edgemem_openai.dialect import refuses_pictures
 from edgemem_openai.reply import error_text
-from edgemem_openai.settings import KEY_VARIABLE, Server
+from edgemem_openai.settings import Server
 
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
@@ -23,6 +23,10 @@ class Failure(msgspec.Struct, frozen=True):
     """Why a request failed, in one line that says what to do. Asking again does not help."""
 
     text: str
+
+
+class Silent(Failure, frozen=True):
+    """The server did not answer in time."""
 
 
 class Retryable(Failure, frozen=True):
@@ -39,8 +43,10 @@ class Unsupported(Failure, frozen=True):
     complaint: str = ""
 
 
-def failure_of(error: Exception, server: Server, task: str, *, begun: bool) -> Failure:
-    """Classify an error of a request. A reply that has begun is paid for and is not requested again."""
+def failure_of(error: Exception, server: Server, patience: str, *, begun: bool) -> Failure:
+    """Classify an error of a request. A reply that has begun is paid for and is not requested again. `patience`: the settings that limit
+    the time of a reply.
+    """
     import httpx2
     import openai
 
@@ -50,7 +56,7 @@ def failure_of(error: Exception, server: Server, task: str, *, begun: bool) -> F
         if isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout):
             return Retryable(f"{server.place} cannot be reached (time-out); check {server.where}.base_url", unreachable=True)
         silent = "sent no more data in the middle of the reply" if begun else "sent nothing in time"
-        return Failure(f"{server.place} {silent}; raise models.tasks.{task}.silence_s and openai.call_s, or choose a faster model")
+        return Silent(f"{server.place} {silent}; raise {patience}, or choose a faster model")
     if begun:
         return Failure(f"{server.place}: the connection was lost in the middle of the reply; ask again")
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError | OSError):
@@ -90,7 +96,7 @@ def _hopeless(status: int, body: str, said: str, server: Server) -> str:
     if status == 429:
         return f": no credit is left ({said})"
     if status in {401, 403}:
-        return f" refuses the key ({said}): set {where}.api_key_file or {KEY_VARIABLE}"
+        return f" refuses the key ({said}): set {where}.api_key_file or {server.key_variable}"
     if status == 404:
         return f" knows no such model or address ({said}): check {where}.model, and that {where}.base_url ends in /v1"
     if status == 413 or TOO_LONG.search(body):

@@ -17,6 +17,8 @@ import msgspec
 
 from edgemem.errors import ChatError
 
+EMBEDDING = "embedding"
+"""The task of embeddings. They have limits of their own: what is seen must not use up what questions need."""
 KEEP_DAYS = 400
 """Older days are deleted."""
 LOCK_S = 10.0
@@ -51,19 +53,20 @@ class UsageLedger:
         self._path = path
         self._now = now
 
-    def reserve(self, worst: UsageLine, tokens_per_day: int, usd_per_day: float) -> UsageLine:
-        """Write the worst case as spent today and return it with its day. Raises ChatError if it exceeds the limit of the day; 0 = no
-        limit.
+    def reserve(self, worst: UsageLine, tokens_per_day: int, usd_per_day: float, where: str = "openai") -> UsageLine:
+        """Write the worst case as spent today and return it with its day. Raises ChatError if it exceeds the limit of the day, which is in
+        the settings table `where`; 0 = no limit.
         """
         claim = msgspec.structs.replace(worst, day=self._day(), calls=1)
         with self._writing() as db:
             tokens, usd = db.execute(
-                "SELECT coalesce(sum(tokens_in + tokens_out), 0), coalesce(sum(usd), 0) FROM spent WHERE day = ?", (claim.day,)
+                "SELECT coalesce(sum(tokens_in + tokens_out), 0), coalesce(sum(usd), 0) FROM spent WHERE day = ? AND (task = ?) = ?",
+                (claim.day, EMBEDDING, claim.task == EMBEDDING),
             ).fetchone()
             if tokens_per_day and tokens + claim.tokens_in + claim.tokens_out > tokens_per_day:
-                raise ChatError(_used_up("openai.tokens_per_day", tokens_per_day, f"{tokens} tokens"))
+                raise ChatError(_used_up(f"{where}.tokens_per_day", tokens_per_day, f"{tokens} tokens"))
             if usd_per_day and usd + claim.usd > usd_per_day:
-                raise ChatError(_used_up("openai.usd_per_day", usd_per_day, f"{usd:.4f} USD"))
+                raise ChatError(_used_up(f"{where}.usd_per_day", usd_per_day, f"{usd:.4f} USD"))
             _add(db, claim)
             db.execute("DELETE FROM spent WHERE day < ?", (self._day(-KEEP_DAYS),))
         return claim

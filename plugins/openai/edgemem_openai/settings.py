@@ -36,7 +36,7 @@ class RoleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     usd_per_million_out: float | None = None
 
     def __post_init__(self) -> None:
-        _check_url(self.base_url or "")
+        check_url(self.base_url or "")
 
 
 class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,7 +74,7 @@ class OpenAISettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By task, such as `[openai.roles.inspector]`: planner, router, inspector ..."""
 
     def __post_init__(self) -> None:
-        _check_url(self.base_url)
+        check_url(self.base_url)
         for name in ("connect_s", "call_s", "image_side_px", "image_bytes"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be above 0")
@@ -103,6 +103,8 @@ class Server(msgspec.Struct, frozen=True):
     usd_per_million_out: float
     where: str
     """Its settings table, for messages: "openai" or "openai.roles.planner"."""
+    key_variable: str = KEY_VARIABLE
+    """The environment variable of its key."""
 
     @property
     def place(self) -> str:
@@ -128,9 +130,9 @@ def server_for(task: str, settings: OpenAISettings, environment: Mapping[str, st
     if not base_url:
         raise ChatError(f"there is no server for {task}: set openai.base_url or openai.roles.{task}.base_url")
     own = role.base_url is not None and role.base_url.rstrip("/") != settings.base_url.rstrip("/")
-    key = role.api_key or _key_in(role.api_key_file, where)
+    key = role.api_key or key_in(role.api_key_file, where)
     if not key and not own:
-        key = settings.api_key or _key_in(settings.api_key_file, "openai") or Secret(environment.get(KEY_VARIABLE, "").strip())
+        key = settings.api_key or key_in(settings.api_key_file, "openai") or Secret(environment.get(KEY_VARIABLE, "").strip())
     return Server(
         base_url=base_url.rstrip("/"),
         api_key=key,
@@ -172,7 +174,8 @@ def _first(*values: T | None) -> T:
     return next(value for value in values if value is not None)
 
 
-def _key_in(path: str | None, where: str) -> Secret:
+def key_in(path: str | None, where: str) -> Secret:
+    """The key in a file; empty without a path. Raises ChatError, which names the settings table `where`."""
     if not path:
         return Secret()
     try:
@@ -182,7 +185,8 @@ def _key_in(path: str | None, where: str) -> Secret:
         raise ChatError(f"{where}.api_key_file: {path} cannot be read ({reason})") from None
 
 
-def _check_url(url: str) -> None:
+def check_url(url: str) -> None:
+    """Raises ValueError for what is no address of a server, and for one that holds a password."""
     parts = urlsplit(url)
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
         raise ValueError("base_url must start with http:// or https://, such as http://127.0.0.1:8080/v1")

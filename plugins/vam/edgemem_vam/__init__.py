@@ -7,11 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from edgemem.errors import EngineError
 from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 
 if TYPE_CHECKING:
     import click
+
+    from edgemem.infer.roles import JointEmbedder
 
 
 @hookimpl
@@ -139,8 +142,11 @@ def _planner(settings: Any, context: PluginContext) -> Any:
 
 
 def _calibration(context: PluginContext) -> Mapping[str, float]:
-    """Thresholds belong to a vector space: those that the card of the joint embedder states."""
+    """Thresholds belong to a vector space: those of the whole-picture vectors that are compared from frame to frame."""
     if context.engines is None or not context.engines.has("embed_joint"):
         return {}
-    space = context.engines.card("embed_joint").space
-    return space.calibration if space is not None else {}
+    try:
+        joint: JointEmbedder = context.engines.role("embed_joint")
+    except EngineError:  # its perceiver says so
+        return {}
+    return joint.local.space.calibration

@@ -14,7 +14,7 @@ from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.tools import describe_moment
 from edgemem.answer.understand.words import content_words
-from edgemem.errors import MemoryDirError
+from edgemem.errors import EngineError, MemoryDirError
 from edgemem.records import Document, Evidence, Observation, Record, Vector
 from edgemem_vam import summary_key
 from edgemem_vam.actions import By, HybridHits, HybridSearch, ResultRow, WindowSummary
@@ -85,7 +85,7 @@ class HybridSearchTool(BaseTool):
         if source == "frame":
             return self._pictures(query, action, view, notes)
         found = self._documents(source, query, action, view, notes)
-        return found if source == "event" else [*found, *self._session_summaries(query, action)]
+        return found if source == "event" else [*found, *self._session_summaries(query, action, notes)]
 
     # Pictures
 
@@ -93,22 +93,26 @@ class HybridSearchTool(BaseTool):
         wanted = CoreQuery(text=query.q, from_us=action.from_us, to_us=action.to_us)
         found: list[tuple[Evidence, By]] = []
         if self._settings.raw_cosine:
-            found = [(evidence, "picture") for evidence in self._by_cosine(query, action, view)]
+            found = [(evidence, "picture") for evidence in self._by_cosine(query, action, view, notes)]
         else:
             seen = self._frames.retrieve(wanted, view, query.top_k)
-            if seen.silent:
-                notes[seen.silent] = None
+            if why := seen.silent or seen.note:
+                notes[why] = None
             found = [(evidence, "picture") for evidence in seen.evidence]
         read = self._readings.retrieve(wanted, view, query.top_k).evidence
         found += [(msgspec.structs.replace(evidence, score=SURE * evidence.score), "reading") for evidence in read]
         above = [(evidence, by) for evidence, by in found if evidence.score >= self._settings.frame_floor]
         return [_picture(view, evidence, by) for evidence, by in above]
 
-    def _by_cosine(self, query: SubQuery, action: HybridSearch, view: View) -> list[Evidence]:
+    def _by_cosine(self, query: SubQuery, action: HybridSearch, view: View, notes: dict[str, None]) -> list[Evidence]:
         if self._engines is None or not self._engines.has("embed_joint"):
             return []
         joint = self._engines.role("embed_joint")
-        vector = joint.embed_text([query.q])[0]
+        try:
+            vector = joint.embed_text([query.q])[0]
+        except EngineError as error:
+            notes[f"pictures were not searched: {error}"] = None
+            return []
         found = view.vector_search(joint.space.name, vector, query.top_k, from_us=action.from_us, to_us=action.to_us)
         return _moments(view, [(moment_id, min(1.0, max(0.0, cosine))) for moment_id, cosine in found])
 
@@ -151,9 +155,8 @@ class HybridSearchTool(BaseTool):
     def _by_passages(
         self, query: SubQuery, between: dict[str, Any], view: View, notes: dict[str, None]
     ) -> list[tuple[Document, float, str, By]]:
-        embedded = self._embed([query.q])
+        embedded = self._embed(query.q, (), notes)
         if embedded is None:
-            notes["documents were found by their words alone: no engine embeds text"] = None
             return []
         space, vectors, calibration = embedded
         by_document: dict[int, list[Any]] = {}
@@ -165,10 +168,10 @@ class HybridSearchTool(BaseTool):
             found.append((hits[0].document, score, text or hits[0].document.text, by))
         return found
 
-    def _session_summaries(self, query: SubQuery, action: HybridSearch) -> list[ScoredResult]:
+    def _session_summaries(self, query: SubQuery, action: HybridSearch, notes: dict[str, None]) -> list[ScoredResult]:
         """Summaries that this session wrote, which the memory does not hold yet."""
         chosen = [summary for summary in action.summaries if _fits(summary, action)]
-        embedded = self._embed([query.q, *(summary.text for summary in chosen)]) if chosen else None
+        embedded = self._embed(query.q, [summary.text for summary in chosen], notes) if chosen else None
         found = []
         for index, summary in enumerate(chosen, 1):
             score = SURE * word_share(query.q, summary.text)
@@ -178,11 +181,18 @@ class HybridSearchTool(BaseTool):
             found.append(_summary(summary, score))
         return [one for one in found if one is not None]
 
-    def _embed(self, texts: Sequence[str]) -> tuple[str, Sequence[Vector], Mapping[str, float]] | None:
+    def _embed(self, query: str, texts: Sequence[str], notes: dict[str, None]) -> tuple[str, Sequence[Vector], Mapping[str, float]] | None:
+        """The text space, the vectors of the query and of the texts, and what its cosines mean; None, with a note, where there are none."""
         if self._engines is None or self._engines.missing("embed_text"):
+            notes["documents were found by their words alone: no engine embeds text"] = None
             return None
         embedder = self._engines.role("embed_text")
-        return embedder.space.name, embedder.embed_text(texts), embedder.space.calibration
+        try:
+            vectors = [*embedder.embed_query([query]), *(embedder.embed_text(texts) if texts else ())]
+        except EngineError as error:
+            notes[f"documents were found by their words alone: {error}"] = None
+            return None
+        return embedder.space.name, vectors, embedder.space.calibration
 
 
 _PASSAGES_PER_DOCUMENT = 4

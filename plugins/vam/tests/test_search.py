@@ -15,6 +15,7 @@ from edgemem_vam.actions import HybridSearch, WindowSummary
 from edgemem_vam.search import QUERIES, HybridSearchTool
 from edgemem_vam.wire import SubQuery
 
+from edgemem.errors import EngineError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Evidence, Matrix
 from edgemem.remember.entries import NewDocument, NewMoment, NewPassage
@@ -94,6 +95,8 @@ class Axes:
     def embed_text(self, texts: Sequence[str]) -> Matrix:
         return np.stack([axis(*(float(word in text) for word in ("door", "mug", "rocket"))) for text in texts])
 
+    embed_query = embed_text
+
 
 class Engines:
     """What the search tool needs of `infer.engines.Engines`."""
@@ -165,6 +168,30 @@ def test_a_document_is_found_by_its_best_passage_which_is_what_is_shown(axes: Pa
     assert (rows[0].id, rows[0].passage, rows[0].by) == ("d1", "mug", "chunk")
     assert (rows[0].text, rows[0].query) == ("a door, then a mug", "mug"), "the planner reads the whole document"
     assert rows[0].score == pytest.approx(0.65, abs=0.01)
+
+
+class Hosted(Axes):
+    """Queries have vectors of their own; the server is away where `away` says so."""
+
+    def __init__(self, away: str = "") -> None:
+        self.away = away
+
+    def embed_query(self, texts: Sequence[str]) -> Matrix:
+        if self.away:
+            raise EngineError(self.away)
+        return self.embed_text(["mug"] * len(texts))
+
+
+def test_a_search_sends_its_words_as_a_query_and_falls_back_to_words(axes: Path) -> None:
+    def search(away: str) -> Any:
+        tool = HybridSearchTool(engines=Engines(embed_text=Hosted(away)))  # type: ignore[arg-type]
+        with View.open(axes) as view:
+            return tool.run(HybridSearch(queries=(q("rocket"),), sources=("event",)), view)
+
+    assert search("").rows[0].id == "d1", "the query's own vector decides"
+    away = search("the server is away")
+    assert (away.rows[0].id, away.rows[0].by) == ("d2", "words")
+    assert "documents were found by their words alone: the server is away" in away.notes
 
 
 def test_summaries_can_be_filtered_by_structure_and_granularity(axes: Path) -> None:
@@ -245,3 +272,17 @@ def test_actions_and_results_can_be_written_down(vam: SimpleNamespace, view: Vie
     action = HybridSearch(queries=(q("coffee mug"),))
     assert msgspec.json.decode(msgspec.json.encode(action), type=HybridSearch) == action
     assert msgspec.json.encode(vam.search_tool().run(action, view))
+
+
+def test_raw_cosines_of_a_server_that_is_away_are_said_to_be_missing(axes: Path) -> None:
+    from edgemem_vam.search import SearchSettings
+
+    def away(_texts: Sequence[str]) -> Matrix:
+        raise EngineError("the server is away")
+
+    engines = Engines(embed_joint=SimpleNamespace(space=Space(name="looks", dim=3), embed_text=away))
+    tool = HybridSearchTool(SearchSettings(raw_cosine=True), engines)  # type: ignore[arg-type]
+    with View.open(axes) as view:
+        hits = tool.run(HybridSearch(queries=(q("a door"),), sources=("frame",)), view)
+    assert hits.rows == ()
+    assert hits.notes == ("pictures were not searched: the server is away",)

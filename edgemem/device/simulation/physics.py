@@ -1,4 +1,4 @@
-"""A simulated board: it gets warm by its work and the air, drains a battery, and is read like a real one. For tests and benchmarks.
+"""A board by its physics: it gets warm by its work and the air, drains a battery, and is read like a real one. For tests and benchmarks.
 
 Temperature follows Newton's law of cooling for one lumped body (Incropera, Fundamentals of Heat and Mass Transfer, chapter 5): it
 approaches air + resistance x power with one time constant.
@@ -32,10 +32,10 @@ class Plant(Record, frozen=True):
     """Energy of the full battery; 0 = no battery."""
 
 
-class SimulatedBoard:
-    """A board whose time passes by `advance`."""
+class PlantBoard:
+    """A `Board` that is a plant: its time passes by `advance`."""
 
-    name = "simulated board"
+    name = "modelled board"
 
     def __init__(self, plant: Plant, air_c: float) -> None:
         """It has the temperature of the air, all memory but 40 % is used, and the battery is full."""
