@@ -7,8 +7,10 @@ import pytest
 
 from edgemem.errors import EngineError
 from edgemem.extend.testing.runtimes import contract_card, expected, inputs
-from edgemem.infer.card import Tolerance
-from edgemem.infer.parity import Pair, cosine
+from edgemem.infer.card import Model, Tensor, Tolerance
+from edgemem.infer.parity import Latency, ModelParity, OutputParity, Pair, cosine
+from edgemem.serve.parity import CardParity
+from edgemem.serve.selftest import CheckResult, Machine, SelfTest
 
 MODEL = contract_card().models["model"]
 
@@ -143,3 +145,49 @@ def test_without_repetition_the_first_runs_are_the_times():
 )
 def test_cosines_at_the_edges(one, other, value):
     assert cosine(np.array(one, np.float32), np.array(other, np.float32)) == pytest.approx(value, abs=1e-7)
+
+
+def test_only_items_of_a_free_first_dimension_are_compared_apart():
+    """A vector is one item, whatever its length; so is a grid of fixed size."""
+    shapes = {"flat": ["n"], "grid": [2, 2], "batch": ["n", 2]}
+    model = Model(file="model", inputs={}, outputs={name: Tensor(shape=shape) for name, shape in shapes.items()})
+    wanted = {"flat": np.array([3.0, 4.0]), "grid": np.array([[3.0, 0.0], [0.0, 4.0]]), "batch": np.array([[3.0, 0.0], [0.0, 4.0]])}
+    found = {"flat": np.array([3.0, -4.0]), "grid": np.array([[3.0, 0.0], [0.0, -4.0]]), "batch": np.array([[3.0, 0.0], [0.0, -4.0]])}
+    pair = Pair("model", model, Given(wanted), Given(found), Tolerance(cosine=-1.0))
+    pair.infer({})
+    cosines = {one.output: one.cosine for one in pair.result().outputs}
+    assert cosines == {"flat": pytest.approx(-7 / 25), "grid": pytest.approx(-7 / 25), "batch": pytest.approx(-1.0)}
+
+
+class Given(Computed):
+    """Outputs that are known."""
+
+    def __init__(self, outputs):
+        super().__init__()
+        self.outputs = outputs
+
+    def infer(self, _arrays):
+        return self.outputs
+
+
+def test_times_are_in_milliseconds(monkeypatch):
+    ticks = iter(np.cumsum([0.0, 0.002, 0.0, 0.004] * 21))
+    monkeypatch.setattr("edgemem.infer.parity.time.perf_counter", lambda: next(ticks))
+    pair = Pair("model", MODEL, Computed(), Computed(), Tolerance())
+    pair.infer(inputs(2, 2))
+    pair.repeat(20)
+    result = pair.result()
+    assert (result.reference.p50_ms, result.reference.p95_ms) == (2.0, 2.0)
+    assert (result.tested.p50_ms, result.tested.p95_ms) == (4.0, 4.0)
+
+
+def test_a_cosine_is_never_more_than_one():
+    """Rounding would give a little more for many vectors."""
+    for seed in range(200):
+        vector = np.random.default_rng(seed).normal(size=7)
+        assert -1.0 <= cosine(vector, -vector) <= cosine(vector, vector) <= 1.0
+
+
+@pytest.mark.parametrize("kind", [OutputParity, ModelParity, Latency, CardParity, SelfTest, Machine, CheckResult])
+def test_records_are_frozen(kind):
+    assert kind.__struct_config__.frozen

@@ -90,7 +90,7 @@ class PlanStore:
     def timing_cache(self, key: PlanKey) -> Path:
         """Timings of kernels, which belong to a device and to versions: a build reuses those of earlier models."""
         versions = f"{key.TensorRT}\n{key.CUDA}\n{key.GPU}\n{key.L4T}"
-        return self.folder / f"timing-{hashlib.sha256(versions.encode()).hexdigest()[:16]}.cache"
+        return self.folder / f"timing-{hashlib.sha256(versions.encode()).hexdigest()}.cache"
 
     def problem(self, card: str, model: str, key: PlanKey) -> str:
         """Why there is no plan to use; empty if there is one. The plan itself is not read."""

@@ -105,7 +105,7 @@ class Session:
     def _add(self, name: str, shape: tuple[int, ...], mapped: bool) -> None:
         if self._engine.get_tensor_location(name) != trt.TensorLocation.DEVICE:
             raise EngineError(f"{name} is read by the processor while the model runs, which is not supported")
-        if min(shape, default=1) < 0:
+        if any(size < 0 for size in shape):
             raise EngineError(f"the size of {name} depends on the values of the inputs, which is not supported")
         dtype = self._dtype(name)
         size_bytes = max(math.prod(shape) * dtype.itemsize, dtype.itemsize)

@@ -127,6 +127,8 @@ def test_an_output_without_values_is_allowed(bench, onnx_file, monkeypatch):
     engine = load(bench, onnx_file, msgspec.structs.replace(MODEL, outputs={"y": Tensor(shape=["n", 0])}))
     assert engine.infer({"x": np.ones((2, 4), np.float32)})["y"].shape == (2, 0)
     engine.close()
+    with pytest.raises(EngineError, match=r"the card says the shape \['n', 5\], the model has \['free', 0\]"):
+        load(bench, onnx_file, msgspec.structs.replace(MODEL, outputs={"y": Tensor(shape=["n", 5])}))
 
 
 def test_what_a_build_leaves_behind_is_the_plan_alone(bench, onnx_file, tmp_path):
