@@ -57,7 +57,20 @@ def test_broken_toml_and_missing_files_are_one_line(tmp_path: Path) -> None:
         assert path.name in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "size"), [("64MiB", 64 << 20), ("1.5 GB", 1_500_000_000), ("4096", 4096), ("2kb", 2000)])
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("64MiB", 64 << 20),
+        ("1.5 GB", 1_500_000_000),
+        ("4096", 4096),
+        ("2kb", 2000),
+        ("3B", 3),
+        ("2MB", 2_000_000),
+        ("2TB", 2 * 10**12),
+        ("2KiB", 2048),
+        ("2TiB", 2 << 40),
+    ],
+)
 def test_sizes(text: str, size: int) -> None:
     assert parse_bytes(text) == size
 

@@ -23,7 +23,9 @@ LIGHT = {"transcribe": "a lighter card"}
 
 
 class Result(NamedTuple):
-    """One day: parts of the frames and of background work, hottest temperature, time above the trip point, changes of the step."""
+    """One day: parts of the frames and of background work, hottest temperature, time above the trip point, changes of the step (of the best
+    possible: of its rate in hundredths).
+    """
 
     kept: float
     background: float
@@ -86,7 +88,7 @@ class Best:
         plant = board.plant
         watts = (plant.trip_c - self._limits.heat_margin_c - board.air_c) / plant.kelvin_per_watt - plant.idle_watts
         rate = max(0.0, min(1.0, watts / plant.frame_watts))
-        self.step = Step(name="best", rate=rate, background=watts >= plant.frame_watts + plant.background_watts)
+        self.step = Step(name=f"{rate:.2f}", rate=rate, background=watts >= plant.frame_watts + plant.background_watts)
 
 
 def day(air: tuple[float, float], control: Governed | Thermostat | Fixed | Best) -> Result:
