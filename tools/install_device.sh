@@ -5,9 +5,11 @@
 #   install_device.sh --uninstall [--purge] [--root DIR]
 #
 # --config FILE      settings to start with, copied to /etc/edgemem.toml unless that exists (default: firmware_configs/door-camera.toml)
-# --program PATH     an installed `edgemem`; without it edgemem is installed into /opt/edgemem (a virtual environment, from this checkout)
+# --program PATH     an installed `edgemem`; without it edgemem is installed into /opt/edgemem, a virtual environment of $PYTHON (default:
+#                    python3) made from this checkout
 # --memory-max SIZE  most memory of the daemon, such as 3G (default: 75 % of the board's)
-# --root DIR         install below DIR, for an image or a test: nothing of the running system is touched, no service is started
+# --root DIR         install below DIR, for an image or a test: nothing of the running system is touched, no service is started.
+#                    It needs --program, a path inside the image: a virtual environment cannot be moved
 # --uninstall        remove the service and the program; settings and memories stay, unless --purge is given
 set -eu
 
@@ -34,7 +36,7 @@ while [ $# -gt 0 ]; do
     --uninstall) action=uninstall ;;
     --purge) purge=yes ;;
     -h | --help)
-      sed -n 's/^# \{0,1\}//; 2,12p' "$0"
+      sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) fail "unknown option $1 (see --help)" ;;
@@ -57,17 +59,18 @@ copy() {
 
 install_program() {
   if [ -n "$program" ]; then
-    [ -x "$program" ] || fail "$program is not a program; give the path of an installed edgemem"
+    [ -x "$program" ] || [ -x "$root$program" ] || fail "$program is not a program; give the path of an installed edgemem"
     [ "$(readlink "$opt/bin/edgemem" 2>/dev/null)" = "$program" ] && return
     mkdir -p "$opt/bin"
     ln -sfn "$program" "$opt/bin/edgemem"
     echo "linked ${opt#"$root"}/bin/edgemem to $program"
     return
   fi
+  [ -z "$root" ] || fail "--root needs --program: a virtual environment cannot be moved"
   before=$("$opt/bin/edgemem" --version 2>/dev/null || true)
-  [ -x "$opt/bin/python" ] || python3 -m venv "$opt" || fail "cannot make a virtual environment: apt-get install python3-venv"
+  [ -x "$opt/bin/python" ] || "${PYTHON:-python3}" -m venv "$opt" || fail "cannot make a virtual environment: apt-get install python3-venv"
   "$opt/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade -c "$here/constraints.txt" \
-    "$here" "$here/plugins/onnx" "$here/plugins/ocr" "$here/plugins/vam"
+    "$here" "$here/plugins/onnx" "$here/plugins/convert" "$here/plugins/ocr" "$here/plugins/hearing" "$here/plugins/vam"
   [ "$("$opt/bin/edgemem" --version)" = "$before" ] || changed=yes
 }
 
@@ -98,6 +101,11 @@ do_install() {
   group=$(sed -n 's/^edgemem:[^:]*:\([0-9]*\):.*/\1/p' "$root/etc/group")
   chgrp "$group" "$settings"
   systemd-tmpfiles --root="${root:-/}" --create edgemem.conf
+  # A Python in somebody's home, for example, cannot be run by others.
+  [ -n "$root" ] || runuser -u edgemem -- "$opt/bin/edgemem" --version >/dev/null \
+    || fail "the user edgemem may not run $opt/bin/edgemem: use a Python that everyone may run, such as PYTHON=/usr/bin/python3"
+  [ -n "$root" ] || [ "$changed" = no ] \
+    || echo "fetch its models once: runuser -u edgemem -- env EDGEMEM_HOME=/var/lib/edgemem/home $opt/bin/edgemem engines fetch"
   if live; then
     [ "$changed" = no ] || systemctl daemon-reload
     systemctl enable --quiet edgemem.service

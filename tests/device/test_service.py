@@ -155,6 +155,7 @@ def test_uninstalling_keeps_settings_and_memories_unless_they_are_to_go_too(devi
         (["--config"], "--config needs a value"),
         (["--config", "nowhere.toml"], "nowhere.toml: no such settings file"),
         (["--program", "/nowhere/edgemem"], "/nowhere/edgemem is not a program"),
+        ([], "--root needs --program"),
     ],
 )
 def test_a_wrong_call_of_the_installer_writes_nothing(device: Path, options: list[str], says: str) -> None:

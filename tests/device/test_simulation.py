@@ -316,3 +316,21 @@ def test_the_time_of_the_process_is_its_own_again_after_the_simulation() -> None
     with clock.time_from(SimulatedTime(0)):
         assert clock.to_iso(clock.now_us()) == "1970-01-01T00:00:00.000Z"
     assert clock.now_us() > clock.PLAUSIBLE_US
+
+
+def test_the_governor_slows_the_camera_on_a_hot_day_and_lets_it_go_again(sim: Callable[..., SimulationReport], tmp_path: Path) -> None:
+    """Its decisions are those of the real agent; without the heat every frame is shown."""
+    heat = Thermal(curve=[(0, 50), (60, 50), (120, 90), (600, 90), (660, 50)], trip_c=85)
+    report = sim(heat, seconds=1200.0)
+    (door,) = report.streams
+    said_by_governor = [(at, text) for at, text in said(report) if text.startswith("governor: ")]
+    less = [at for at, text in said_by_governor if "less work" in text]
+    more = [at for at, text in said_by_governor if "more work" in text]
+    assert less, said_by_governor
+    assert 100 <= min(less) <= 160
+    assert more, said_by_governor
+    assert min(more) >= 660
+    assert door.shown < 1000
+    seen = seconds_of(tmp_path)
+    assert len([second for second in seen if second < 100]) == 100
+    assert len([second for second in seen if 300 <= second < 600]) <= 150

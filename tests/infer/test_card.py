@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgemem.errors import UsageError
-from edgemem.infer.card import cards_dir, load_card, load_cards, with_parts
+from edgemem.infer.card import SizeRange, cards_dir, load_card, load_cards, with_parts
 
 CARD = """
 name = "{name}"
@@ -88,3 +88,47 @@ def test_parts_come_before_what_is_made_of_them_and_circles_are_refused(tmp_path
     cards = load_cards([tmp_path])
     with pytest.raises(UsageError, match="cycle: bridge -> eye -> bridge"):
         with_parts(cards["bridge"], cards)
+
+
+MODELS = """
+[models.model]
+file = "model"
+[models.model.inputs]
+x = {{ shape = ["n", 4] }}
+[models.model.outputs]
+y = {{ shape = ["n", 3] }}
+"""
+
+
+def test_sizes_and_tolerances_of_a_card(tmp_path):
+    more = "[models.model.ranges]\nn = {{ min = 1, usual = 2, max = 8 }}\n"
+    more += "[tolerance]\ncosine = 0.98\noutputs = {{ y = 0.9 }}\nagreement = {{ y = 0.95 }}\n"
+    card = load_card(write(tmp_path, text=CARD + MODELS + more))
+    assert card.models["model"].ranges == {"n": SizeRange(1, 2, 8)}
+    assert (card.tolerance.cosine, card.tolerance.outputs, card.tolerance.agreement) == (0.98, {"y": 0.9}, {"y": 0.95})
+    plain = load_card(write(tmp_path, text=CARD + MODELS))
+    assert (plain.models["model"].ranges, plain.tolerance.cosine) == ({}, 0.999)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("[models.model.ranges]\nm = {{ min = 1, usual = 1, max = 2 }}", r'no input has a free dimension "m" \(valid: n\)'),
+        ("[models.model.ranges]\nn = {{ min = 0, usual = 1, max = 2 }}", "a range needs 1 <= min <= usual <= max"),
+        ("[models.model.ranges]\nn = {{ min = 2, usual = 1, max = 2 }}", "a range needs 1 <= min <= usual <= max"),
+        ("[models.model.ranges]\nn = {{ min = 1, usual = 3, max = 2 }}", "a range needs 1 <= min <= usual <= max"),
+        ("[tolerance]\noutputs = {{ z = 0.9 }}", r'tolerance: no model has an output "z"'),
+        ("[tolerance]\nagreement = {{ x = 0.9 }}", r'tolerance: no model has an output "x"'),
+    ],
+)
+def test_sizes_and_tolerances_of_nothing_are_refused(tmp_path, more, message):
+    with pytest.raises(UsageError, match=message):
+        load_card(write(tmp_path, text=CARD + MODELS + more))
+
+
+def test_every_free_size_of_a_shipped_card_has_a_range():
+    """Otherwise no plan can be built for it."""
+    for card in load_cards([cards_dir()]).values():
+        for name, model in card.models.items():
+            free = {size for tensor in model.inputs.values() for size in tensor.shape if isinstance(size, str)}
+            assert set(model.ranges) == free, f"{card.name}.{name}"

@@ -20,7 +20,7 @@ from edgemem.config import EngineSettings, load
 from edgemem.errors import EngineError, UsageError
 from edgemem.extend.hookspecs import Component
 from edgemem.extend.plugins import Plugins
-from edgemem.infer.card import Model, load_cards
+from edgemem.infer.card import Model, SizeRange, load_cards
 from edgemem.infer.engines import Engines
 from edgemem.infer.fetch import ensure, sha256_of
 from edgemem.infer.runtime import CheckedEngine, Signature, TensorInfo
@@ -110,7 +110,7 @@ def make(tmp_path, card, engines):
     """Engines with the runtimes onnx, reference and broken, in an order."""
 
     def _make(*order, card=card, **settings):
-        runtimes = {**engines.runtimes._registered, "reference": REFERENCE, "broken": BROKEN}
+        runtimes = {"onnx": engines.runtimes._registered["onnx"], "reference": REFERENCE, "broken": BROKEN}
         plain = Component("plain", lambda _settings, parts: parts.engines["model"])
         tables = {"reference": settings} if settings else {}
         return Engines({"twice": card}, runtimes, {"plain": plain}, tmp_path / "home", EngineSettings(runtime=list(order), runtimes=tables))
@@ -126,14 +126,14 @@ def silent(*_):
 
 
 def test_the_first_runtime_that_can_serves_and_the_others_are_said(make):
-    made = make("tensorrt", "broken", "reference", "onnx")
+    made = make("coral", "broken", "reference", "onnx")
     assert made.served() == {}
     assert (made.role("double").infer(ONES)["y"] == 2).all()
     assert made.served() == {"twice": "onnx"}
     (note,) = made.runtimes.notes()
     assert note.startswith("twice runs on onnx: ")
     for why in (
-        "tensorrt: it is not installed (valid: broken, onnx, openai, reference); run: pip install edgemem-tensorrt",
+        "coral: it is not installed (valid: broken, onnx, reference); run: pip install edgemem-coral",
         "broken: no such acc",
         "reference: twice is not built",
     ):
@@ -178,7 +178,7 @@ def test_when_none_can_every_reason_is_said(make):
         make("broken", "reference").role("double").infer(ONES)
     with pytest.raises(EngineError, match=r"^twice is not built; run: edgemem engines build twice$"):
         make("reference").role("double").infer(ONES)
-    assert "no runtime of engines.runtime (tensorrt) is installed; run: pip install edgemem-tensorrt" in make("tensorrt").missing("double")
+    assert "no runtime of engines.runtime (coral) is installed; run: pip install edgemem-coral" in make("coral").missing("double")
 
 
 def test_a_format_that_no_runtime_takes_is_known_before_loading(make, card):
@@ -213,6 +213,64 @@ def test_a_loaded_model_must_be_the_one_of_its_card(card, inputs, outputs, messa
         Engine("twice", card.models["model"], Signature(inputs, outputs))
     fixed = Signature({"x": TensorInfo("float32", (None, None))}, {"y": TensorInfo("float32", (1, 4)), "more": TensorInfo()})
     Engine("twice", card.models["model"], fixed)
+
+
+def test_sizes_that_a_loaded_model_does_not_take_are_refused_by_name(card):
+    class Engine(CheckedEngine):
+        runs = 0
+
+        def _run(self, arrays):
+            self.runs += 1
+            return {"y": arrays["x"]}
+
+        def close(self):
+            pass
+
+    limits = {"n": SizeRange(2, 2, 4), "other": SizeRange(9, 9, 9)}
+    engine = Engine("twice", card.models["model"], Signature({"x": TensorInfo()}, {"y": TensorInfo()}, limits))
+    for n, fits in ((1, False), (2, True), (4, True), (5, False)):
+        before = engine.runs
+        if fits:
+            engine.infer({"x": np.ones((n, 4), np.float32)})
+        else:
+            with pytest.raises(EngineError, match=f"^twice: n must be 2 to 4, got {n}$"):
+                engine.infer({"x": np.ones((n, 4), np.float32)})
+        assert engine.runs == before + fits, "it is refused before it runs"
+
+
+def test_one_runtime_alone_can_be_asked_for(make, card, tmp_path):
+    made = make("onnx")
+    path = tmp_path / "home/engines/twice/twice.onnx"
+    with pytest.raises(EngineError, match="twice is not built"):
+        made.runtimes.load_on("reference", card, "model", path)
+    (built,) = made.build(card, silent, ["reference"])
+    assert (built.runtime, built.problem) == ("reference", "")
+    engine = made.runtimes.load_on("reference", card, "model", path)
+    assert (engine.infer(ONES)["y"] == 2).all()
+    assert made.served() == {}
+    assert made.runtimes.runtime("reference").describe() == "numpy"
+    other = msgspec.structs.replace(card, format="gguf")
+    with pytest.raises(EngineError, match='reference does not load models of the format "gguf"'):
+        made.runtimes.load_on("reference", other, "model", path)
+    for name in ("refrence", "broken"):
+        with pytest.raises(EngineError, match=r"did you mean|no such accelerator"):
+            made.runtimes.runtime(name)
+
+
+def test_something_can_stand_around_a_loaded_model(tmp_path, card, engines):
+    """What compares runtimes is put in the place of a model when it is loaded, once."""
+    seen = []
+    plain = Component("plain", lambda _settings, parts: parts.engines["model"])
+    runtimes = {"onnx": engines.runtimes._registered["onnx"]}
+
+    def around(loaded, model, engine):
+        seen.append((loaded.name, model))
+        return engine
+
+    made = Engines({"twice": card}, runtimes, {"plain": plain}, tmp_path / "home", EngineSettings(), around=around)
+    for _ in range(2):
+        assert (made.role("double").infer(ONES)["y"] == 2).all()
+    assert seen == [("twice", "model")]
 
 
 def test_settings_of_a_runtime_are_strict(engines):
@@ -256,12 +314,12 @@ def test_build_and_doctor_name_the_runtime_of_every_engine(engines, run):
     code, output = run("engines", "build", "nanodet", "--json")
     (built,) = json.loads(output)["built"]
     assert (code, built["card"], built["runtime"], built["problem"]) == (0, "nanodet", "onnx", "")
-    code, output = run("engines", "build", "nanodet", "--json", "--set", 'engines.runtime=["tensorrt"]')
+    code, output = run("engines", "build", "nanodet", "--json", "--set", 'engines.runtime=["coral"]')
     assert code == 1
     assert "no runtime can load nanodet" in output
-    output = run("doctor", "--set", 'engines.runtime=["tensorrt", "onnx"]')[1]
+    output = run("doctor", "--set", 'engines.runtime=["coral", "onnx"]')[1]
     assert "nanodet on onnx" in output
-    assert "note    runtime         tensorrt: it is not installed" in output
+    assert "note    runtime         coral: it is not installed" in output
     assert "ok      runtime         onnx: ONNX Runtime" in output
 
 
