@@ -206,6 +206,14 @@ def test_a_step_that_lasts_ends_the_longer_waits() -> None:
     assert run(governor, read, 6000) == [(0, 1), (125, 0), (155, 1), (400, 0), (5000, 1), (5125, 0)]
 
 
+@pytest.mark.parametrize(("taken_back_s", "wait_s"), [(305, 240), (360, 240), (365, 120)])
+def test_a_step_counts_as_taken_back_for_twice_its_wait(taken_back_s: int, wait_s: int) -> None:
+    """Up at 125 s after a wait of 120 s. Heat less than 240 s later is a failure of that step, later heat is not."""
+    hot = {0, taken_back_s}
+    made = run(Governor(settings()), lambda t_s: Readings(t_s=t_s, zones=(heat(91 if t_s in hot else 80),)), 1000)
+    assert made == [(0, 1), (125, 0), (taken_back_s, 1), (taken_back_s + 5 + wait_s, 0)]
+
+
 def test_two_steps_up_that_last_end_the_longer_waits_too() -> None:
     """Down to 2; up at 155; taken back at 185 (wait 240); up at 430; that one lasts: up again 120 s after it."""
     governor = Governor(settings())
