@@ -267,7 +267,7 @@ def test_something_can_stand_around_a_loaded_model(tmp_path, card, engines):
         seen.append((loaded.name, model))
         return engine
 
-    made = Engines({"twice": card}, runtimes, {"plain": plain}, tmp_path / "home", EngineSettings(), around)
+    made = Engines({"twice": card}, runtimes, {"plain": plain}, tmp_path / "home", EngineSettings(), around=around)
     for _ in range(2):
         assert (made.role("double").infer(ONES)["y"] == 2).all()
     assert seen == [("twice", "model")]

@@ -23,7 +23,10 @@ LIGHT = {"transcribe": "a lighter card"}
 
 
 class Result(NamedTuple):
-    """One day: parts of the frames and of background work, hottest temperature, time above the trip point, changes of the step (of the best possible: of its rate in hundredths)."""
+    """One day: parts of the frames and of background work, hottest temperature, time above the trip point, changes of the step.
+
+    Of the best possible governor: changes of its rate in hundredths.
+    """
 
     kept: float
     background: float
