@@ -39,6 +39,8 @@ MAKES_FILES = {
     "edgemem/remember/forgetting/wipe.py": "opens memory.db read-only to list its pages, and changes bytes of it in place",
     "edgemem/remember/vectors/sidecar.py": "appends to files that `files` made, without a link",
     "edgemem/remember/disk/keys.py": "a key file, with mode 0600",
+    "edgemem/device/cameras.py": "opens a camera to ask what it can do",
+    "edgemem/device/findings.py": "SQLite in RAM",
     "edgemem/cli/film.py": "FFmpeg writes into a file that `files` made",
     "edgemem/infer/fetch.py": "weights: public, and shared by the users of a machine",
     "edgemem/infer/fetch_kinds.py": "weights",
@@ -69,7 +71,7 @@ def writes(call: ast.Call) -> bool:
         return any(isinstance(word, str) and set(word) & set("wax+") and not set(word) - set("rwaxbt+") for word in words)
     known = {
         "connect": of in {"sqlite3", "dbapi2", "apsw"},
-        "save": of == "np" and not (isinstance(call.args[0], ast.Name) and call.args[0].id == "packed"),
+        "save": of == "np" and [arg.id for arg in call.args[:1] if isinstance(arg, ast.Name)] != ["packed"],
         "copy": of == "shutil",
     }
     return known.get(name, name in WRITERS) and not (of == "files" and name in OWN)

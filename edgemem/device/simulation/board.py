@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from edgemem import clock
+from edgemem import clock, files
 from edgemem.device.peripherals import Peripherals
 from edgemem.device.shared_store import SharedStore
 from edgemem.device.simulation.camera import SimulatedCamera
@@ -95,7 +95,7 @@ def write_zones(root: Path, faults: Faults, at_s: float) -> None:
         folder = root / "sys" / "class" / "thermal" / f"thermal_zone{number}"
         values: dict[str, Any] = {"temp": round(1000 * zone.celsius(at_s))}
         if not folder.is_dir():
-            folder.mkdir(parents=True)
+            files.make_directory(folder)
             values |= {
                 "type": zone.zone,
                 "mode": "enabled",
@@ -105,6 +105,4 @@ def write_zones(root: Path, faults: Faults, at_s: float) -> None:
                 "trip_point_1_type": "critical",
             }
         for name, value in values.items():
-            written = folder / f".{name}"
-            written.write_text(f"{value}\n", encoding="ascii")
-            written.replace(folder / name)  # a reader never sees half a number
+            files.write_file(folder / name, f"{value}\n".encode())  # a reader never sees half a number
