@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 _TICK_S = 1.0
 """How often the agent checks its streams and reports to the service manager."""
-_STOP_S = 15.0
+_STOP_S = 30.0
 """Time limit for the streams to end, and for one to pause. Usually less than a second passes; a slow disk or a large model takes longer."""
 _JOIN_S = 0.05
 """How often a stream that ends is looked at."""
