@@ -98,7 +98,7 @@ class ReactPlanner(Thinking):
         if not self._models.sees(TASK):
             return 0
         fit = self._models.remaining.tokens * 2 // (3 * _EXPECTED_TURNS * IMAGE_TOKENS)
-        return max(0, min(self._settings.shown, fit, len(frames.frames)))
+        return min(self._settings.shown, fit, len(frames.frames))
 
     def _turn(self, talk: _Talk, *, last: bool) -> Turn | None:
         """The next reply, asked for once more where it breaks the format; None where it breaks it again. Raises ChatError."""

@@ -95,6 +95,13 @@ def test_training_finds_the_right_choice_for_each_kind_of_question_and_is_determ
     assert not np.array_equal(grpo.train(episodes, grpo.TrainSettings(rounds=2, seed=1)).weights, trained.weights)
 
 
+def test_the_first_step_of_adam_moves_every_weight_with_a_slope_by_the_learning_rate():
+    moved = grpo.train(lesson({1: 2, 2: 5, 3: 0}), grpo.TrainSettings(rounds=1, inner=1, group=32, learning_rate=0.1)).weights
+    changed = np.abs(moved[moved != 0])
+    assert changed.size
+    assert changed == pytest.approx(0.1, rel=1e-3)
+
+
 def test_a_confidence_interval_is_that_of_the_mean():
     values = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0] * 20
     mean, low, high = grpo.interval(values)
@@ -163,6 +170,11 @@ def test_features_say_where_the_question_stands(asked):
     named = dict(zip(FEATURES, local.features_of(session, State.of(session, frames)), strict=True))
     assert named["bias"] == named["kind where"] == named["names a thing"] == named["short-term fit"] == 1.0
     assert not any(named[key] for key in ("kind when", "names a time", "fit of what tools brought", "searched", "steps taken"))
+    for text, hint in (("What did the sign say?", "read"), ("Did I see the cup?", "seen")):
+        hinted, _ = asked(text)
+        named = dict(zip(FEATURES, local.features_of(hinted, State.of(hinted, frames)), strict=True))
+        assert hinted.parsed.hint == hint
+        assert [name for name in FEATURES if name.startswith("asks for") and named[name]] == [f"asks for what was {hint}"]
     timed, _ = asked("Did I see the cup before 10:01?")
     assert dict(zip(FEATURES, local.features_of(timed, State.of(timed, frames)), strict=True))["names a time"] == 1.0
     later = State.of(session, frames).after(ReadPicture(frame_index=3), None).after(SearchMemory(query="x"), None)
