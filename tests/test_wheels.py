@@ -50,9 +50,9 @@ def test_the_data_rooms_are_inside_the_core_wheel(wheels: list[Path]) -> None:
     (core,) = [wheel for wheel in wheels if wheel.name.startswith("edgemem_agent-")]
     names = zipfile.ZipFile(core).namelist()
     for room in ("engines", "firmware_configs"):
-        here = {path.name for path in (ROOT / room).iterdir()}
+        here = {path.relative_to(ROOT).as_posix() for path in (ROOT / room).rglob("*") if path.is_file()}
         assert any(name.endswith(".toml") for name in here)
-        assert here == {Path(name).name for name in names if name.startswith(f"edgemem/_data/{room}/")}
+        assert here == {name.removeprefix("edgemem/_data/") for name in names if name.startswith(f"edgemem/_data/{room}/")}
     assert "edgemem/recipes/default.toml" in names
     assert "edgemem/py.typed" in names
 

@@ -9,7 +9,7 @@ import msgspec
 
 from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line
 from edgemem.clock import from_iso, now_us
-from edgemem.config import RunSource, Settings
+from edgemem.config import RunSource, Settings, convert
 
 _PATH = click.Path(path_type=Path)
 
@@ -63,7 +63,7 @@ def _settings(settings: Settings, sources: tuple[str, ...], memory: Path | None)
     """The settings with what the command names."""
     run = settings.run
     if sources:
-        run = msgspec.structs.replace(run, sources=[RunSource(source=source) for source in sources])
+        run = msgspec.structs.replace(run, sources=[convert({"source": source}, RunSource, "SOURCE") for source in sources])
     if memory is not None:
         run = msgspec.structs.replace(run, memory=str(memory))
     return msgspec.structs.replace(settings, run=run)
