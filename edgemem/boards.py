@@ -120,6 +120,6 @@ def _texts(path: Path) -> list[str]:
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name that no file can have
         return []
     return [text for part in data.split(b"\0") if (text := part.decode("utf-8", "replace").strip())]

@@ -297,7 +297,8 @@ class Import(Whole):
             reopened(folder / "memory")
         else:
             assert not finished
-        import_into(folder / "memory", folder / "plain") if not finished else None
+        if not finished and (not (folder / "memory" / "memory.db").exists() or content(folder / "memory") != self.before):
+            import_into(folder / "memory", folder / "plain")  # killed after its last line it is whole, and would be taken in anew
         super().verify(folder, finished=True)
 
 

@@ -11,7 +11,7 @@ import click
 
 from edgemem import __version__
 from edgemem.cli.app import CommandContext, fail, guard_terminal, note, with_common_options
-from edgemem.errors import EdgememError, MemoryDirError
+from edgemem.errors import EdgememError, MemoryDirError, UsageError
 
 # command -> (module, attribute, one line of help). The help texts are here so that `edgemem --help` imports no command.
 _COMMANDS = {
@@ -112,6 +112,8 @@ def main(arguments: list[str] | None = None) -> None:
         hint = f" (see: {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
         note(f"edgemem: {error.format_message()}{hint}")
         code = error.exit_code
+    except UnicodeEncodeError:
+        code = fail(UsageError("a name or a text of this command is not valid UTF-8"))
     except BrokenPipeError:
         code = 0  # the reader of our output has seen enough
     except _unreadable() as error:  # a damaged memory, where nothing nearer the damage says it

@@ -167,5 +167,5 @@ def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(_MOST_BYTES).decode("utf-8", "replace").strip()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name that no file can have
         return ""

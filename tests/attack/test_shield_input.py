@@ -252,8 +252,8 @@ def test_deep_and_broken_json_at_the_socket_is_declined_and_the_next_is_served(t
 
 
 def test_every_option_of_every_command_takes_odd_values():
-    """A first helping of what `make torture` does for a minute for each option."""
-    tool = [sys.executable, str(ROOT / "tools/fuzz.py"), "--seconds", "0", "--cases", "1", "--seed", str(random.randrange(10**6))]
+    """A first helping, the same every time, of what `make torture` draws anew for a minute for each option."""
+    tool = [sys.executable, str(ROOT / "tools/fuzz.py"), "--seconds", "0", "--cases", "1", "--seed", "0"]
     done = subprocess.run(tool, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert T0_US
