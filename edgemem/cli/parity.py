@@ -10,9 +10,10 @@ import msgspec
 
 from edgemem import files
 from edgemem.cli.app import CommandContext, note, print_json, print_line, progress, table
+from edgemem.device.sysfs import SysfsBoard
 from edgemem.errors import UsageError
 from edgemem.serve.parity import CardParity, Samples, compare, read_samples
-from edgemem.serve.selftest import run_selftest
+from edgemem.serve.selftest import describe_machine, run_selftest
 
 _HEADER = ("engine", "model", "inputs", "output", "cosine", "largest difference", "agreement", "ms", "ms against")
 
@@ -44,8 +45,10 @@ def run_and_report(
 ) -> None:
     """Run the self-test, write its report to `out` and print it. Exits with 1 if something does not hold."""
     samples = _samples(environment, specs)
+    hardware = environment.settings.hardware
+    machine = describe_machine(Path(hardware.root), SysfsBoard(hardware.name, hardware).power_mode())
     with progress() as advance:
-        report = run_selftest(environment, cards, samples, runtime=runtime, against=against, progress=advance)
+        report = run_selftest(environment, cards, samples, runtime=runtime, against=against, machine=machine, progress=advance)
     files.write_file(out, msgspec.json.format(msgspec.json.encode(report), indent=2))
     if as_json:
         print_json(msgspec.to_builtins(report))

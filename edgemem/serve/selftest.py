@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from edgemem import __version__
+from edgemem.boards import device_tree
 from edgemem.clock import now_us, to_iso
 from edgemem.errors import EngineError
 from edgemem.extend.environment import Environment
@@ -41,7 +41,7 @@ class Machine(Record, frozen=True):
     l4t: str
     """First line of /etc/nv_tegra_release; empty on other machines."""
     power_mode: str
-    """Of nvpmodel; empty where there is none."""
+    """Name of nvpmodel's mode; empty where there is none."""
 
 
 class CheckResult(Record, frozen=True):
@@ -71,7 +71,14 @@ class SelfTest(Record, frozen=True):
 
 
 def run_selftest(
-    environment: Environment, cards: Sequence[str], samples: Samples, *, runtime: str, against: str, progress: Progress
+    environment: Environment,
+    cards: Sequence[str],
+    samples: Samples,
+    *,
+    runtime: str,
+    against: str,
+    machine: Machine,
+    progress: Progress,
 ) -> SelfTest:
     """Test `runtime` with the models of the cards against `against`. Raises EngineError if one of the two cannot be used here at all."""
     runtimes = environment.engines.runtimes
@@ -84,7 +91,7 @@ def run_selftest(
         engines.append(compare(environment, card, samples, runtime=runtime, against=against, repeat=TIMED_RUNS))
     problems = [*(one.problem for one in contract), *(one.problem for one in builds), *(one.problem for one in engines)]
     return SelfTest(
-        edgemem=__version__, when=to_iso(now_us()), machine=describe_machine(), runtime=runtime, about=tested.describe(), against=against,
+        edgemem=__version__, when=to_iso(now_us()), machine=machine, runtime=runtime, about=tested.describe(), against=against,
         against_about=reference.describe(), contract=contract, builds=builds, engines=tuple(engines), passed=not any(problems),
     )  # fmt: skip
 
@@ -108,31 +115,20 @@ def _built(environment: Environment, card: str, runtime: str, progress: Progress
         return [BuildResult(card=card, model="", runtime=runtime, seconds=0.0, problem=str(error))]
 
 
-def describe_machine(root: Path = Path("/")) -> Machine:
-    """The board, its software and its power mode. `root`: where its files are looked for."""
+def describe_machine(root: Path, power_mode: str) -> Machine:
+    """The board whose files are below `root`, its software and its power mode."""
     return Machine(
-        board=_text(root / "proc/device-tree/model"),
+        board=" ".join(device_tree(root)[-1:]),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         processor_count=os.cpu_count() or 1,
         python=platform.python_version(),
         numpy=np.__version__,
-        l4t=_text(root / "etc/nv_tegra_release").partition("\n")[0],
-        power_mode=_power_mode(),
+        l4t=_first_line(root / "etc/nv_tegra_release"),
+        power_mode=power_mode,
     )
 
 
-def _text(path: Path) -> str:
-    with suppress(OSError):
-        return path.read_text(encoding="utf-8", errors="replace").strip("\0 \n")
-    return ""
-
-
-def _power_mode() -> str:
-    """The name after "NV Power Mode:" in what `nvpmodel -q` prints."""
-    with suppress(OSError, subprocess.TimeoutExpired):
-        said = subprocess.run(["nvpmodel", "-q"], capture_output=True, text=True, check=False, timeout=10).stdout
-        for line in said.splitlines():
-            name, found, mode = line.partition("Power Mode:")
-            if found and name.strip() in {"NV", ""}:
-                return mode.strip()
+def _first_line(path: Path) -> str:
+    with suppress(OSError, ValueError):
+        return path.read_text(encoding="utf-8", errors="replace").strip().partition("\n")[0]
     return ""

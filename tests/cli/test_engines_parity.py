@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import onnx
 import pytest
 from onnx import numpy_helper
 
+from edgemem.board_settings import Hardware
 from edgemem.cli.main import main
+from edgemem.device.sysfs import SysfsBoard
 from edgemem.infer.card import WeightSource
 from edgemem.infer.fetch import extract, fetch_archive, sha256_of
 
@@ -141,21 +144,25 @@ def test_a_runtime_that_cannot_be_used_is_an_error_with_its_reason(capsys, plugi
     assert "it is not installed" in err
 
 
-def test_the_machine_is_described_from_its_files(tmp_path, monkeypatch):
+def test_the_machine_is_described_from_its_files(tmp_path):
     from edgemem.serve.selftest import describe_machine
 
     (tmp_path / "proc/device-tree").mkdir(parents=True)
+    (tmp_path / "proc/device-tree/compatible").write_bytes(b"nvidia,p3768-0000+p3767-0005-super\0nvidia,tegra234\0")
     (tmp_path / "proc/device-tree/model").write_bytes(b"NVIDIA Jetson Orin Nano Engineering Reference Developer Kit Super\0")
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/nv_tegra_release").write_text("# R36 (release), REVISION: 4.3, GCID: 38968081\n# second line\n")
-    tool = tmp_path / "bin/nvpmodel"
-    tool.parent.mkdir()
-    tool.write_text("#!/bin/sh\necho 'NVPM VERB: reading'\necho 'NV Fan Mode:quiet'\necho 'NV Power Mode: MAXN_SUPER'\necho 2\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tool.parent}:/bin:/usr/bin")
-    machine = describe_machine(tmp_path)
+    machine = describe_machine(tmp_path, "MAXN_SUPER")
     assert machine.board == "NVIDIA Jetson Orin Nano Engineering Reference Developer Kit Super"
     assert machine.l4t == "# R36 (release), REVISION: 4.3, GCID: 38968081"
     assert machine.power_mode == "MAXN_SUPER"
-    tool.unlink()
-    assert describe_machine(tmp_path / "none").power_mode == ""
+    nothing = describe_machine(tmp_path / "none", "")
+    assert (nothing.board, nothing.l4t, nothing.power_mode) == ("", "", "")
+
+
+def test_the_report_names_the_power_mode_of_the_board(capsys, plugins, photographs, fetched):
+    board = Path(__file__).parents[1] / "device/boards/jetson-orin-nano-8gb"
+    run(capsys, plugins, "selftest", "resemblyzer", "--runtime", "openvino", "--sample", photographs, "--set", f"hardware.root={board}")
+    told = json.loads((fetched / "selftest-openvino.json").read_bytes())["machine"]
+    assert told["power_mode"] == SysfsBoard("", Hardware(root=str(board))).power_mode() != ""
+    assert "Orin Nano" in told["board"]

@@ -19,8 +19,9 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
+
+from edgemem_openai.local_server import LocalHandler, LocalServer
 
 MODEL = "scripted"
 
@@ -126,7 +127,7 @@ FEATURES = frozenset(
 """What a server can reject, see `ScriptedServer(rejects=...)`."""
 
 
-class ScriptedServer:
+class ScriptedServer(LocalServer):
     """Replies from `script` on a free port of this machine, until the `with` block ends or `close` is called.
 
     `vision`: what it reports about its models in `/v1/models`; None = nothing, like most servers. `refuses_schema(schema)` returns an error
@@ -153,42 +154,13 @@ class ScriptedServer:
         self._rejects, self._api_key, self._models = frozenset(rejects), api_key, tuple(models)
         self._vision, self._refuses_schema = vision, refuses_schema
         self._lock = threading.Lock()
-        self.stopping = threading.Event()
         self.asked: list[ScriptedCall] = []
         """Every completion request that got a reply of the script, in order."""
         self.rejected: list[str] = []
         """Why requests were rejected before the script."""
         self.disconnects = 0
         """How often the client closed the connection before the reply was complete."""
-        handler = type("_ScriptedHandler", (_Handler,), {"scripted": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    @property
-    def port(self) -> int:
-        """The port it listens on."""
-        return int(self._http.server_address[1])
-
-    @property
-    def base_url(self) -> str:
-        """The value for `openai.base_url`."""
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def __enter__(self) -> ScriptedServer:  # noqa: PYI034 - Self is in typing from Python 3.11 on
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop, also in the middle of a reply. Calling it twice does nothing."""
-        if not self.stopping.is_set():
-            self.stopping.set()
-            self._http.shutdown()
-            self._http.server_close()
-            self._thread.join()
+        super().__init__(type("_ScriptedHandler", (_Handler,), {"scripted": self}), port)
 
     def reply_to(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> ScriptedReply:
         """The reply to one request. Called by the handler."""
@@ -231,25 +203,20 @@ class ScriptedServer:
         return None
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LocalHandler):
     scripted: ClassVar[ScriptedServer]
-    protocol_version = "HTTP/1.1"
-    timeout = 30
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
-        """No output during tests."""
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name is the base class's
         known = self.path == "/v1/models"
         self._send(ScriptedReply(status=200 if known else 404, body=self.scripted.models() if known else _error(f"no {self.path}")))
 
-    def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
+        raw = self.body()
         if self.path != "/v1/chat/completions":
             self._send(ScriptedReply.failing(404, f"no {self.path}"))
             return
         body = json.loads(raw)
-        reply = self.scripted.reply_to(body, {name.lower(): value for name, value in self.headers.items()})
+        reply = self.scripted.reply_to(body, self.header_fields())
         self.scripted.stopping.wait(reply.wait_s)
         try:
             if reply.body is None and body.get("stream"):

@@ -14,8 +14,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
+
+from edgemem_openai.local_server import LocalHandler, LocalServer
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class EmbeddingReply:
         return cls(status, json.dumps({"error": {"message": message}}).encode(), headers)
 
 
-class EmbeddingServer:
+class EmbeddingServer(LocalServer):
     """Answers `/v1/embeddings` on a free port of this machine until the `with` block ends or `close` is called.
 
     `embed(inputs)` gives one vector for each input of a request; each request has a thread of its own. Replies in `replies` are sent first,
@@ -76,41 +77,12 @@ class EmbeddingServer:
         self.replies: deque[EmbeddingReply] = deque()
         self.asked: list[EmbeddingCall] = []
         """Every request with the right key, in order."""
-        self.stopping = threading.Event()
-        handler = type("_EmbeddingHandler", (_Handler,), {"server_of_vectors": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    @property
-    def port(self) -> int:
-        """The port it listens on."""
-        return int(self._http.server_address[1])
-
-    @property
-    def base_url(self) -> str:
-        """The value for `engines.runtimes.openai.base_url`."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        super().__init__(type("_EmbeddingHandler", (_Handler,), {"server_of_vectors": self}), port)
 
     @property
     def inputs(self) -> list[EmbeddingInput]:
         """All texts and pictures that arrived."""
         return [one for asked in self.asked for one in asked.inputs]
-
-    def __enter__(self) -> EmbeddingServer:  # noqa: PYI034 - Self is in typing from Python 3.11 on
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop. Calling it twice does nothing."""
-        if not self.stopping.is_set():
-            self.stopping.set()
-            self._http.shutdown()
-            self._http.server_close()
-            self._thread.join()
 
     def reply_to(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> EmbeddingReply:
         """The reply to one request. Called by the handler."""
@@ -130,18 +102,13 @@ class EmbeddingServer:
         return EmbeddingReply(body=json.dumps({"object": "list", "model": body["model"], "data": data[::-1], **used}).encode())
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LocalHandler):
     server_of_vectors: ClassVar[EmbeddingServer]
-    protocol_version = "HTTP/1.1"
-    timeout = 30
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
-        """No output during tests."""
-
-    def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
+        raw = self.body()
         if self.path == "/v1/embeddings":
-            reply = self.server_of_vectors.reply_to(json.loads(raw), {name.lower(): value for name, value in self.headers.items()})
+            reply = self.server_of_vectors.reply_to(json.loads(raw), self.header_fields())
         else:
             reply = EmbeddingReply.failing(404, f"no {self.path}")
         self.send_response(reply.status)
