@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.answer.retrieve import held
 from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.understand.words import content_words, similar_texts
 from edgemem.errors import ChatError, EdgememError
+from edgemem.llm.models import IMAGE_TOKENS
 from edgemem.records import US, Evidence
 from edgemem_egagent.actions import Analyse, Analysed
 from edgemem_egagent.ask import Completes, ask_typed

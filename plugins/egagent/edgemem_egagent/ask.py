@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from edgemem.answer.models import Remaining
-from edgemem.answer.readable import readable_reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import ChatMessage, Completion, Prompt
+from edgemem.llm.models import Remaining
+from edgemem.llm.readable import readable_reply
 
 T = TypeVar("T")
 DATA_CHARS = 60_000
@@ -21,7 +21,7 @@ DATA_CHARS = 60_000
 
 
 class Completes(Protocol):
-    """What is needed of `answer.models.Models`."""
+    """What is needed of `llm.models.Models`."""
 
     @property
     def there(self) -> bool: ...

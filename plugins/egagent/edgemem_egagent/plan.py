@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from edgemem.answer.readable import UnreadableError
 from edgemem.answer.session import Session
 from edgemem.answer.tools_graph import relation_text
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.words import content_words, words
+from edgemem.llm.readable import UnreadableError
 from edgemem.records import Record
 from edgemem_egagent.actions import ANY_TIME, GraphSearch, Span, ToolName, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed, instructions
