@@ -104,7 +104,7 @@ def options_of(way: str, recipe: str, program: Path, folder: Path) -> list[str]:
     """The options of `edgemem ingest` for one way to run a recipe; what they name is written to `folder`."""
     if way == WAYS[1]:
         card = (cards_dir() / "ppocr-v6.toml").read_text()
-        (folder / "ppocr-v6.toml").write_text(f"{card}\n[parameters]\nrough = 0.0\n")
+        (folder / "ppocr-v6.toml").write_text(f"{card}\n[parameters]\nrough_px = 0\n")
         return ["--recipe", recipe, "--set", f'engines.cards=["{folder}"]']
     if way == WAYS[2]:
         text = subprocess.run([program, "recipes", recipe], check=True, capture_output=True, text=True).stdout

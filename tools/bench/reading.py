@@ -1,6 +1,6 @@
 """Reading text: the search at lower scale against reading every picture at full scale, on streams that say which signs they show.
 
-    .venv/bin/python tools/bench/reading.py FOLDER... [--rough 0.5]
+    .venv/bin/python tools/bench/reading.py FOLDER... [--rough 480]
 
 A folder holds a video and `truth.json`, as `tools/eval/compose.py` or a lifelog maker write them. Every picture (one a second) that passes
 the reader's test for text is read both ways in turn. A sign counts as read if a picture that shows it has a line like each of its lines.
@@ -104,13 +104,13 @@ def main() -> None:
     """Print one line per stream."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--rough", type=float, default=0.5)
+    parser.add_argument("--rough", type=int, default=480, help="longer side of the copy that is searched first")
     arguments = parser.parse_args()
     session = CommandContext(None, ("engines.threads=1",))
     card = session.cards["ppocr-v6"]
     readers = []
-    for part in (0.0, arguments.rough):
-        session.cards["ppocr-v6"] = msgspec.structs.replace(card, parameters={**card.parameters, "rough": part})
+    for rough_px in (0, arguments.rough):
+        session.cards["ppocr-v6"] = msgspec.structs.replace(card, parameters={**card.parameters, "rough_px": rough_px})
         readers.append(session.make_engines(session.settings.engines).role("read_text", now=True))
     print("pictures seen, and read because they may hold text; for both ways CPU ms per picture, lines, signs of which every line was read")
     columns = (("seen", 6), ("read", 7), *((name, 7) for name in ("CPU", "rough", "ratio", "lines", "rough", "signs", "read", "rough")))

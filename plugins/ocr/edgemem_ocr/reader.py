@@ -43,6 +43,8 @@ GLANCE_PX = (256, 128)
 """Longer sides of the copies that are tested for text: one for small text, one for words that fill the picture."""
 GLANCE_AREA_PX = 26
 """Least number of pixels of the most probable text on the 256 px copy (a quarter of that on 128 px)."""
+TWICE = 0.5
+"""Largest scale of the first search, as a part of the detector's."""
 ROUGH_PROBABILITY = 0.1
 """Pixels of the first search with at least this probability are looked at again. Lines at full scale begin at .3."""
 CONTEXT_PX = 32
@@ -111,7 +113,8 @@ class PaddleReader:
         """Corners of lines in reading order: float32 [4, 2] each, clockwise from the top left, in pixels of `image`."""
         height, width = image.shape[:2]
         scale = self.scale(width, height)
-        (x0, x1), (y0, y1) = self._where(image, scale) if self._settings.rough else ((0, width), (0, height))
+        rough = self._settings.rough_px / max(1, round(max(width, height) * scale))
+        (x0, x1), (y0, y1) = self._where(image, scale, rough) if 0 < rough <= TWICE else ((0, width), (0, height))
         if x0 == x1:
             return []
         corners, _ = self._boxes(self._text_map(image[y0:y1, x0:x1], scale)[None, None], (y1 - y0, x1 - x0))
@@ -121,10 +124,9 @@ class PaddleReader:
         largest = np.sort(np.argsort(-areas, kind="stable")[: self._settings.max_lines])
         return list(TextDetector.sorted_boxes(np.asarray(corners, np.float32)[largest] + np.array((x0, y0), np.float32)))
 
-    def _where(self, image: Image, scale: float) -> tuple[Span, Span]:
-        """Columns and rows that hold all text of a search at lower scale; empty spans if there is none."""
+    def _where(self, image: Image, scale: float, rough: float) -> tuple[Span, Span]:
+        """Columns and rows that hold all text of a search at `rough` of the scale; empty spans if there is none."""
         height, width = image.shape[:2]
-        rough = self._settings.rough
         found = (self._text_map(image, scale * rough) >= ROUGH_PROBABILITY).astype(np.uint8)
         if not found.any():
             return (0, 0), (0, 0)

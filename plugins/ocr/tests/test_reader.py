@@ -118,7 +118,7 @@ def looks(reader, monkeypatch):
 
 @pytest.fixture
 def set_rough(reader, monkeypatch):
-    return lambda rough: monkeypatch.setattr(reader, "_settings", replace(reader._settings, rough=rough))
+    return lambda rough_px: monkeypatch.setattr(reader, "_settings", replace(reader._settings, rough_px=rough_px))
 
 
 def test_only_the_surroundings_of_text_are_looked_at_in_full(reader, photographs, looks):
@@ -137,12 +137,20 @@ def test_where_the_first_search_finds_no_text_there_is_no_second(reader, looks, 
     assert looks == [(480, 320)]
 
 
+@pytest.mark.parametrize(("size", "searched"), [((640, 480), [(640, 480)]), ((957, 640), [(960, 640)]), ((480, 960), [(256, 480)])])
+def test_a_picture_that_is_less_than_twice_as_large_as_the_first_search_is_looked_at_once(reader, looks, monkeypatch, size, searched):
+    """957 is too small; a half of 960 is not."""
+    monkeypatch.setattr("edgemem_ocr.reader.ROUGH_PROBABILITY", 1.1)
+    assert reader.find(np.full((size[1], size[0], 3), 127, np.uint8)) == []
+    assert looks == searched
+
+
 def test_text_in_two_corners_is_read_like_in_the_whole_picture(reader, photographs, set_rough, looks):
     picture = sign(cv2.resize(photographs["chelsea"], (960, 640)), "EXIT 4", 30, (0.05, 0.12))
     picture = sign(picture, "GATE B", 30, (0.8, 0.95))
     corners = reader.find(picture)
     assert looks[-1] == (960, 640)
-    set_rough(0.0)
+    set_rough(0)
     whole = reader.find(picture)
     assert looks[2:] == [(960, 640)]
     assert len(whole) == 2
@@ -154,7 +162,7 @@ def test_text_in_two_corners_is_read_like_in_the_whole_picture(reader, photograp
 def test_a_line_is_found_and_read_as_in_the_whole_picture(reader, photographs, set_rough, text, height_px, place):
     picture = sign(cv2.resize(photographs["coffee"], (1280, 960)), text, height_px, place)
     lines, read = reader.find(picture), squeezed(reader.read(picture))
-    set_rough(0.0)
+    set_rough(0)
     whole = min(reader.find(picture), key=lambda line: np.abs(line[0] - (place[0] * 1280, place[1] * 960 - height_px)).max())
     assert min(np.abs(line - whole).max() for line in lines) <= 0.6 * height_px
     assert text.replace(" ", "").lower() in read
