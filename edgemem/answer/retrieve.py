@@ -36,6 +36,11 @@ class Query(Record, frozen=True):
     to_us: int | None = None
     stream: str | None = None
 
+    def holds(self, t_us: int, stream: str | None = None) -> bool:
+        """The stretch of time holds this point, in this stream where one is given."""
+        within = (self.from_us is None or t_us >= self.from_us) and (self.to_us is None or t_us <= self.to_us)
+        return within and (stream is None or self.stream in {None, stream})
+
 
 class Hits(Record, frozen=True):
     """What one channel found, best first. `confidence`: how likely it is that the thing is there at all, 0..1."""
@@ -128,9 +133,6 @@ def held(wanted: Sequence[str], text: str) -> float:
     return sum(end in roots or any(one.startswith(stem) for one in own) for stem, end in stems) / max(1, len(stems))
 
 
-# --------------------------------------------------------------------------------------------------------------------- fusion
-
-
 def fuse(lists: Sequence[Sequence[Evidence]], k: int) -> list[Evidence]:
     """Reciprocal rank fusion. Hits that point at the same picture or document count together; the first list names the channel."""
     scores: dict[str, float] = {}
@@ -161,9 +163,6 @@ def search(
 def fused(found: Sequence[Hits], k: int) -> list[Evidence]:
     """The hits of one channel as they are, those of several by reciprocal rank."""
     return list(found[0].evidence[:k]) if len(found) == 1 else fuse([hits.evidence for hits in found], k)
-
-
-# ------------------------------------------------------------------------------------------------------------------- episodes
 
 
 def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:

@@ -267,8 +267,7 @@ def test_rare_words_count_more() -> None:
 
 
 def reading(*lines: str, at_s: float = 0.0) -> OcrReading:
-    t_us = round(at_s * US)
-    return OcrReading(moment_id=1, stream="s", t0_us=t_us, t1_us=t_us, offset_us=t_us, text=" ".join(lines), score=1.0, lines=lines)
+    return OcrReading(evidence=evidence(at_s, text=" ".join(lines), channel="text"), lines=lines)
 
 
 def test_readings_within_12_s_that_share_a_line_are_one_sign() -> None:

@@ -29,8 +29,6 @@ SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
 
-# ------------------------------------------------------------------------------------------------------------------------- looking
-
 
 def gather(things: Sequence[str], window: Window, question: str = "", words: Sequence[str] = ()) -> Steps[Pool]:
     """One look at everything; empty when it was refused."""
@@ -61,9 +59,6 @@ def window_of(s: Session) -> Window:
     """The stretch of time that the question names, ending at the as-of time."""
     to_us = s.span.to_us
     return s.span.from_us, to_us if to_us is None else min(to_us, s.question.as_of_us)
-
-
-# -------------------------------------------------------------------------------------------------------------------------- tracks
 
 
 def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
@@ -130,9 +125,6 @@ def picked(lead: Lead, ordinal: int) -> Episode:
     return pick(strong(lead), ordinal) or best_of(lead)
 
 
-# ----------------------------------------------------------------------------------------------------------------------- evidence
-
-
 def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence] = ()) -> tuple[str, ...]:
     """Ids to cite: the best of each appearance in the order given, then sightings of the same ones at another time."""
     best, rest = [], []
@@ -157,9 +149,6 @@ def others_text(episodes: Iterable[Episode], chosen: Episode, tz: str, limit: in
     rest = [e for e in episodes if e is not chosen]
     more = f" and {len(rest) - limit} more times" if len(rest) > limit else ""
     return f" Also {listed([at(e, tz) for e in rest[:limit]])}{more}." if rest else ""
-
-
-# ------------------------------------------------------------------------------------------------------------------------- replies
 
 
 def answered(

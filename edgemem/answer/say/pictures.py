@@ -166,9 +166,6 @@ def colours_of(s: Session, lead: Lead, chosen: Episode, names: tuple[str, ...]) 
     return [name for _, name in sorted(scored, key=lambda pair: -pair[0])]
 
 
-# ------------------------------------------------------------------------------------------------------------------------- scenes
-
-
 def describe(s: Session) -> Plan:
     """What was seen at the time that the question names, first, last, or in all of the memory."""
     window, at_us, ordinal = base.window_of(s), s.span.at_us, s.parsed.ordinal
