@@ -319,18 +319,10 @@ def lines_of(group: Sequence[OcrReading]) -> list[str]:
     variants: dict[str, Counter[str]] = {}
     for reading in group:
         for line in reading.lines:
-            key = squeeze(line)
-            same = next((known for known in variants if known == key or _alike(known, key)), key)
-            variants.setdefault(same, Counter())[line] += 1
+            variants.setdefault(squeeze(line), Counter())[line] += 1
     least = max(1.0, 0.4 * len(group))
     kept = [seen.most_common(1)[0][0] for seen in variants.values() if seen.total() >= least]
     return kept or list(max(group, key=lambda reading: len(reading.text)).lines)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Two readings of one line; figures must be the same."""
-    digits = [[c for c in text if c.isdigit()] for text in (one, other)]
-    return digits[0] == digits[1] and min(len(one), len(other)) >= 4 and similar_texts(one, other) > 0.75
 
 
 def held_shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:

@@ -20,10 +20,6 @@ RRF_K = 60
 """Reciprocal rank fusion: score = sum of 1 / (60 + rank). Cormack, Clarke & Buettcher, SIGIR 2009."""
 SAME_APPEARANCE_US = 300 * US
 """Sightings further apart are two appearances even when nothing was kept between them (the longest event of VAM, Table 4)."""
-FLICKER_US = 6 * US
-"""A single picture in which the thing was missed does not end an appearance when its neighbours are this close."""
-
-
 CLEAR = 0.5
 """A sighting is clear when it scores at least this share of the best one of its appearance."""
 
@@ -186,8 +182,7 @@ def _continues(view: View, earlier: Evidence, later: Evidence, ids: set[str]) ->
     if gap <= 0:
         return True
     between = view.moments(stream=earlier.stream, from_us=earlier.t1_us + 1, to_us=later.t0_us - 1, limit=4)
-    others = sum(f"m{moment.id}" not in ids for moment in between)
-    return others == 0 or (others == 1 and gap <= FLICKER_US)
+    return all(f"m{moment.id}" in ids for moment in between)
 
 
 def _episode(group: list[Evidence]) -> Episode:

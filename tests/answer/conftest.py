@@ -47,7 +47,7 @@ WALK: dict[int, tuple[Observation, ...]] = {
     84: (*person(2), label("park", 0.6)),
     100: (label("motorbike"), label("street", 0.5)),
     120: (label("space rocket"), label("museum", 0.5)),
-    140: (label("tabby cat"), label("garden", 0.5)),
+    140: (label("tabby cat"), label("garden", 0.6)),
     160: (text("MARLOW BAKERY", "red"), text("Open 7:00 - 19:30", "red"), label("shop", 0.5)),
     180: (label("coffee mug", colour="blue"), label("kitchen", 0.7)),
     200: (text("TODAY", "white"), text("Espresso 2.80", "white"), label("blackboard", 0.4)),
