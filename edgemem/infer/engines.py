@@ -208,6 +208,11 @@ class Engines:
                     engine.unload()
             return tuple(problem for problem in problems.values() if problem)
 
+    @property
+    def stepped_down(self) -> tuple[str, ...]:
+        """One line for every role that a card of `prefer` serves."""
+        return tuple(f"{role} is served by {name} for now: the governor has stepped it down" for role, name in self._preferred.items())
+
     def of_card(self, name: str) -> Any:
         """The object of one card, as `ready` names it."""
         with self._lock:

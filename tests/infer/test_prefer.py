@@ -104,9 +104,10 @@ def test_new_objects_use_the_preferred_card_until_it_is_taken_back(engines, runt
     assert (scaled(engines), scaled(engines, "shift")) == (9, 4)
     assert engines.prefer({"scale": "small"}) == ()
     assert (scaled(engines), engines.card("scale").name, engines.ready("scale")) == (2, "small", ["small"])
+    assert engines.stepped_down == ("scale is served by small for now: the governor has stepped it down",)
     assert [(model.factor, model.closed) for model in runtime.loaded] == [(9, True), (4, False), (2, False)]
     assert engines.prefer({}) == ()
-    assert scaled(engines) == 9
+    assert (scaled(engines), engines.stepped_down) == (9, ())
     assert [(model.factor, model.closed) for model in runtime.loaded] == [(9, True), (4, False), (2, True), (9, False)]
 
 
