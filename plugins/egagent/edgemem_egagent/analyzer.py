@@ -41,7 +41,7 @@ _CHOSEN_BY_WORDS = 12
 _LEAST_HELD, _NEAR_BEST = 0.34, 0.8
 """Without a model: an utterance must hold this share of the sub-task's words, and this share of what the best one holds."""
 _SURE = 0.9
-"""A model chose it. Models give no probability that means anything here. Where it chose nothing that proves anything it is 0 (`Analyzer.run`)."""
+"""A model read it. Models give no probability that means anything here; where it chose no proof, `Analyzer.run` says 0."""
 
 
 class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
