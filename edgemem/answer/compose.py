@@ -29,7 +29,7 @@ def time_text(t_us: int, tz: str) -> str:
     return to_local(t_us, tz).strftime("%H:%M:%S on %Y-%m-%d")
 
 
-def at(evidence: Evidence | Episode | OcrReading, tz: str) -> str:
+def at(evidence: Evidence | Episode, tz: str) -> str:
     """When something was: "at 10:02:14 on 2026-05-04 (2 min 14 s into "walk")"."""
     return f'at {time_text(evidence.t0_us, tz)} ({span_text(evidence.offset_us / US)} into "{evidence.stream}")'
 
@@ -92,7 +92,7 @@ def distinct_readings(readings: Sequence[OcrReading], limit: int = 3) -> list[Oc
     for reading in sorted(readings, key=lambda r: -len(r.text)):
         if all(similar_texts(reading.text, other.text) < 0.7 and reading.text not in other.text for other in kept):
             kept.append(reading)
-    return sorted(kept[:limit], key=lambda r: r.t0_us)
+    return sorted(kept[:limit], key=lambda r: r.evidence.t0_us)
 
 
 def scene_text(scene: Scene, without: Iterable[str] = (), limit: int = 4) -> str:

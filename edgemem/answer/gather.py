@@ -20,8 +20,8 @@ import numpy as np
 
 from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, document_evidence, episodes
 from edgemem.answer.retrievers.frames import Roles
-from edgemem.answer.retrievers.readings import OcrReading, reading_evidence, readings
-from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult
+from edgemem.answer.retrievers.readings import OcrReading, readings
+from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
 from edgemem.answer.understand.words import CARRIERS, PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.errors import EngineError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _Phrase = Annotated[str, msgspec.Meta(max_length=400)]
 
 
-class Gather(BaseAction, frozen=True, tag="gather"):
+class Gather(Windowed, frozen=True, tag="gather"):
     """Collect all evidence for a question and for the things that it names."""
 
     question: _Phrase = ""
@@ -42,8 +42,6 @@ class Gather(BaseAction, frozen=True, tag="gather"):
     """Those of the question that the evidence should hold; empty for all of its content words."""
     things: tuple[_Phrase, ...] = ()
     """Looked for in pictures, signs and events, each by itself; what stands in quotation marks was read."""
-    from_us: int | None = None
-    to_us: int | None = None
 
 
 class Candidate(Record, frozen=True):
@@ -192,8 +190,6 @@ class GatherTool(BaseTool):
             people=bool(view.entities(limit=1)),
         )  # fmt: skip
 
-    # ----------------------------------------------------------------------------------------------------- what was said and read
-
     def _candidates(self, query: Query, words: Sequence[str], view: View) -> tuple[Candidate, ...]:
         found = [*_said(view, query, self._meaning), *(signs_of(view, query) if "text" in self._by_name or not self._by_name else [])]
         wanted = tuple(dict.fromkeys(numbered(" ".join(words or content_words(query.text)))))
@@ -207,8 +203,6 @@ class GatherTool(BaseTool):
             for one, share, cosine, distance in zip(found, shares, cosines, above, strict=True)
         )
         return tuple(sorted(weighed, key=lambda one: -(one.held + one.cosine))[:_KEPT])
-
-    # ------------------------------------------------------------------------------------------------------------------- things
 
     def _lead(self, query: Query, view: View) -> tuple[Lead, str]:
         """One thing in pictures, else in what was read or written; and why pictures were not searched, or in another way."""
@@ -307,14 +301,14 @@ def signs_of(view: View, query: Query) -> list[Candidate]:
     for group in signs:
         lines = lines_of(group)
         best = sorted(group, key=lambda one: -sum(squeeze(line) in squeeze(one.text) for line in lines))
-        evidence = tuple(reading_evidence(one, one.score) for one in best)
+        evidence = tuple(one.evidence for one in best)
         around = f"{CARRIED} {' '.join(dict.fromkeys(colour for one in group for colour in one.colours))}"
         made.append(Candidate(channel="text", text="\n".join(lines), evidence=evidence, around=around))
     return [one for one in made if len(squeeze(one.text)) > 1]
 
 
 def _same_sign(one: OcrReading, other: OcrReading) -> bool:
-    if one.stream != other.stream or other.t0_us - one.t1_us > _SAME_SIGN_US:
+    if one.evidence.stream != other.evidence.stream or other.evidence.t0_us - one.evidence.t1_us > _SAME_SIGN_US:
         return False
     own = {squeeze(line) for line in one.lines}
     return any(squeeze(line) in own for line in other.lines) or similar_texts(one.text, other.text) > 0.5
@@ -325,18 +319,10 @@ def lines_of(group: Sequence[OcrReading]) -> list[str]:
     variants: dict[str, Counter[str]] = {}
     for reading in group:
         for line in reading.lines:
-            key = squeeze(line)
-            same = next((known for known in variants if known == key or _alike(known, key)), key)
-            variants.setdefault(same, Counter())[line] += 1
+            variants.setdefault(squeeze(line), Counter())[line] += 1
     least = max(1.0, 0.4 * len(group))
     kept = [seen.most_common(1)[0][0] for seen in variants.values() if seen.total() >= least]
     return kept or list(max(group, key=lambda reading: len(reading.text)).lines)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Two readings of one line; figures must be the same."""
-    digits = [[c for c in text if c.isdigit()] for text in (one, other)]
-    return digits[0] == digits[1] and min(len(one), len(other)) >= 4 and similar_texts(one, other) > 0.75
 
 
 def held_shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:

@@ -20,10 +20,6 @@ RRF_K = 60
 """Reciprocal rank fusion: score = sum of 1 / (60 + rank). Cormack, Clarke & Buettcher, SIGIR 2009."""
 SAME_APPEARANCE_US = 300 * US
 """Sightings further apart are two appearances even when nothing was kept between them (the longest event of VAM, Table 4)."""
-FLICKER_US = 6 * US
-"""A single picture in which the thing was missed does not end an appearance when its neighbours are this close."""
-
-
 CLEAR = 0.5
 """A sighting is clear when it scores at least this share of the best one of its appearance."""
 
@@ -35,6 +31,11 @@ class Query(Record, frozen=True):
     from_us: int | None = None
     to_us: int | None = None
     stream: str | None = None
+
+    def holds(self, t_us: int, stream: str | None = None) -> bool:
+        """The stretch of time holds this point, in this stream where one is given."""
+        within = (self.from_us is None or t_us >= self.from_us) and (self.to_us is None or t_us <= self.to_us)
+        return within and (stream is None or self.stream in {None, stream})
 
 
 class Hits(Record, frozen=True):
@@ -128,9 +129,6 @@ def held(wanted: Sequence[str], text: str) -> float:
     return sum(end in roots or any(one.startswith(stem) for one in own) for stem, end in stems) / max(1, len(stems))
 
 
-# --------------------------------------------------------------------------------------------------------------------- fusion
-
-
 def fuse(lists: Sequence[Sequence[Evidence]], k: int) -> list[Evidence]:
     """Reciprocal rank fusion. Hits that point at the same picture or document count together; the first list names the channel."""
     scores: dict[str, float] = {}
@@ -163,9 +161,6 @@ def fused(found: Sequence[Hits], k: int) -> list[Evidence]:
     return list(found[0].evidence[:k]) if len(found) == 1 else fuse([hits.evidence for hits in found], k)
 
 
-# ------------------------------------------------------------------------------------------------------------------- episodes
-
-
 def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:
     """Merge sightings into appearances, oldest first. Two sightings are one appearance when no other picture was kept between them."""
     grouped: list[list[Evidence]] = []
@@ -187,8 +182,7 @@ def _continues(view: View, earlier: Evidence, later: Evidence, ids: set[str]) ->
     if gap <= 0:
         return True
     between = view.moments(stream=earlier.stream, from_us=earlier.t1_us + 1, to_us=later.t0_us - 1, limit=4)
-    others = sum(f"m{moment.id}" not in ids for moment in between)
-    return others == 0 or (others == 1 and gap <= FLICKER_US)
+    return all(f"m{moment.id}" in ids for moment in between)
 
 
 def _episode(group: list[Evidence]) -> Episode:

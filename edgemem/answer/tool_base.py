@@ -26,6 +26,13 @@ class BaseAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Base of every action: frozen and comparable; unknown keys are refused."""
 
 
+class Windowed(BaseAction, frozen=True, kw_only=True):
+    """Base of actions on a stretch of time, open where None."""
+
+    from_us: int | None = None
+    to_us: int | None = None
+
+
 class BaseTool:
     """Base of tools that only read. One with `effect = True` is never run for a planner: a person starts it from the command line."""
 

@@ -14,8 +14,8 @@ import msgspec
 
 from edgemem.answer.gather import Gather, Pool
 from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fused, moment_evidence
-from edgemem.answer.retrievers.readings import OcrReading, reading, reading_evidence, readings
-from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult
+from edgemem.answer.retrievers.readings import OcrReading, reading, readings
+from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
 from edgemem.answer.understand.words import PLURALS, singular
 from edgemem.errors import UsageError
@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 ChannelName = Literal["frame", "event", "text", "speech", "entity", "any"]
 
 
-class Search(BaseAction, frozen=True, tag="search"):
+class Search(Windowed, frozen=True, tag="search"):
     """Find where in the memory something was seen or read."""
 
     query: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
     channel: ChannelName = "any"
-    from_us: int | None = None
-    to_us: int | None = None
     top_k: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
 
 
@@ -46,21 +44,17 @@ class Inspect(BaseAction, frozen=True, tag="inspect"):
     max_moments: Annotated[int, msgspec.Meta(ge=1, le=64)] = 16
 
 
-class Read(BaseAction, frozen=True, tag="read"):
+class Read(Windowed, frozen=True, tag="read"):
     """All text that was read in a stretch of time."""
 
-    from_us: int | None = None
-    to_us: int | None = None
     about: Annotated[str, msgspec.Meta(max_length=400)] = ""
     """In a very large memory only pictures whose text holds one of these words."""
 
 
-class Count(BaseAction, frozen=True, tag="count"):
+class Count(Windowed, frozen=True, tag="count"):
     """The largest number of one kind of object that the detector saw in one picture."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
-    from_us: int | None = None
-    to_us: int | None = None
 
 
 class Reply(BaseAction, frozen=True, tag="answer"):
@@ -203,7 +197,8 @@ class InspectTool(BaseTool):
         moments = _spread(moments, action.max_moments)
         seen = view.observations([moment.id for moment in moments])
         evidence = tuple(moment_evidence(m, "frame", 1.0, describe_moment(seen.get(m.id, ()))) for m in moments)
-        return Scene(evidence=evidence, sights=tuple(_sights(list(seen.values()))), readings=tuple(_readings(moments, seen)))
+        read = tuple(made for moment in moments if (made := reading(moment, seen.get(moment.id, ()))))
+        return Scene(evidence=evidence, sights=tuple(_sights(list(seen.values()))), readings=read)
 
 
 _NEAREST_US = 1800 * US
@@ -219,7 +214,7 @@ class ReadTool(BaseTool):
 
     def run(self, action: Read, view: View) -> Scene:
         found = readings(view, Query(text=action.about, from_us=action.from_us, to_us=action.to_us))
-        return Scene(evidence=tuple(reading_evidence(r, r.score) for r in found), readings=tuple(found))
+        return Scene(evidence=tuple(r.evidence for r in found), readings=tuple(found))
 
 
 class CountTool(BaseTool):
@@ -261,25 +256,16 @@ def _spread(moments: Sequence[Moment], limit: int) -> list[Moment]:
 
 def _sights(observed: Sequence[tuple[Observation, ...]]) -> list[SeenName]:
     """Everything named in these pictures; a name seen in more of them ranks above one seen once with the same score."""
-    total: Counter[tuple[str, str]] = Counter()
     best: dict[tuple[str, str], Observation] = {}
-    most: Counter[tuple[str, str]] = Counter()
+    total, most = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for observations in observed:
-        here = Counter((o.kind, o.name) for o in observations if o.kind != "object" or o.score >= _COUNTED_SCORE)
-        for key, number in here.items():
-            most[key] = max(most[key], number)
         for o in observations:
-            key = (o.kind, o.name)
-            if key not in best or o.score > best[key].score:
-                best[key] = o
-        for key in {(o.kind, o.name) for o in observations}:
-            total[key] += 1
+            if (o.kind, o.name) not in best or o.score > best[o.kind, o.name].score:
+                best[o.kind, o.name] = o
+        total.update({(o.kind, o.name) for o in observations})
+        most |= Counter((o.kind, o.name) for o in observations if o.kind != "object" or o.score >= _COUNTED_SCORE)
     ranked = sorted(best, key=lambda key: -best[key].score * (1 + total[key] / max(1, len(observed))))
     return [SeenName(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour) for k, n in ranked]
-
-
-def _readings(moments: Sequence[Moment], seen: dict[int, tuple[Observation, ...]]) -> list[OcrReading]:
-    return [made for moment in moments if (made := reading(moment, seen.get(moment.id, ())))]
 
 
 def describe_moment(observations: Sequence[Observation], limit: int = 5) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from edgemem.answer.retrieve import held
-from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult
+from edgemem.answer.retrieve import document_evidence, held
+from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.understand.people import ME
 from edgemem.answer.understand.words import content_words, words
 from edgemem.records import Channel, Entity, Evidence, Record, Relation
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Name = Annotated[str, msgspec.Meta(max_length=100)]
 
 
-class Relate(BaseAction, frozen=True, tag="relate"):
+class Relate(Windowed, frozen=True, tag="relate"):
     """Who did what to whom or with what. Names match whole words ("phone" also finds "mobile phone"); an empty name matches all."""
 
     source: Name = ""
@@ -31,17 +31,13 @@ class Relate(BaseAction, frozen=True, tag="relate"):
     """TALKS_TO, INTERACTS_WITH, MENTIONS, USES ...; empty for all."""
     either: bool = False
     """Source and target may stand the other way round."""
-    from_us: int | None = None
-    to_us: int | None = None
 
 
-class Hear(BaseAction, frozen=True, tag="hear"):
+class Hear(Windowed, frozen=True, tag="hear"):
     """What was said, by whom, about what: utterances by full text, or all of a stretch of time."""
 
     about: Annotated[str, msgspec.Meta(max_length=400)] = ""
     speaker: Name = ""
-    from_us: int | None = None
-    to_us: int | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
 
 
@@ -269,10 +265,7 @@ def _proof(view: View, relation: Relation, text: str, document_id: int | None, m
 def said_of(spoken: Spoken, score: float) -> Said:
     """An utterance as evidence: the words as they were heard."""
     document, speaker = spoken.document, shown_name(spoken.speaker.name) if spoken.speaker else ""
-    evidence = Evidence(
-        id=f"d{document.id}", channel="speech", stream=document.stream, t0_us=document.t0_us, t1_us=document.t1_us,
-        offset_us=document.offset_us, score=score, text=f"{speaker}: {document.text}" if speaker else document.text,
-    )  # fmt: skip
+    evidence = document_evidence(document, "speech", score, f"{speaker}: {document.text}" if speaker else document.text)
     return Said(speaker=speaker, text=document.text, t0_us=document.t0_us, t1_us=document.t1_us, score=score, evidence=evidence)
 
 

@@ -208,6 +208,11 @@ class Engines:
                     engine.unload()
             return tuple(problem for problem in problems.values() if problem)
 
+    @property
+    def stepped_down(self) -> tuple[str, ...]:
+        """One line for every role that a card of `prefer` serves."""
+        return tuple(f"{role} is served by {name} for now: the governor has stepped it down" for role, name in self._preferred.items())
+
     def of_card(self, name: str) -> Any:
         """The object of one card, as `ready` names it."""
         with self._lock:
@@ -246,7 +251,12 @@ class Engines:
         named = self._preferred.get(role) or self.settings.roles.get(role)
         if named:
             return [self.cards[named]]
-        return sorted((card for card in self.cards.values() if card.role == role), key=lambda card: (-card.priority, card.name))
+        return sorted((card for card in self.cards.values() if card.role == role), key=self._rank)
+
+    def _rank(self, card: EngineCard) -> tuple[int, int, str]:
+        """The lowest is preferred: first by `engines.precision`, in its order, then by priority."""
+        wanted = self.settings.precision
+        return (wanted.index(card.precision) if card.precision in wanted else len(wanted), -card.priority, card.name)
 
     def _chosen(self, role: str) -> EngineCard:
         return next(card for card in self._candidates(role) if not self._problem(card, ()))

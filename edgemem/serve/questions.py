@@ -61,7 +61,7 @@ class QuestionService:
             watch = _Watch(question, self._feed, on_step)
             answer, session = answer_question(view, question, kit, question_before(view, request.session), watch)
         if (engines := self._environment.context.engines) is not None:
-            answer = msgspec.structs.replace(answer, notes=(*answer.notes, *engines.runtimes.notes()))
+            answer = msgspec.structs.replace(answer, notes=(*answer.notes, *engines.runtimes.notes(), *engines.stepped_down))
         self._feed.publish(QuestionAnswered(question=question, answer=answer))
         self._environment.plugins.notify("question_answered", question=question, answer=answer)
         log = log_of(session, answer, Path(request.recipe).stem, kit.planner.name)

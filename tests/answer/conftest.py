@@ -10,8 +10,8 @@ import pytest
 
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import AnswerKit
-from edgemem.answer.retrieve import EventRetriever, Query
-from edgemem.answer.retrievers.frames import FrameRetriever, Matches, Sighting
+from edgemem.answer.retrieve import EventRetriever, Hits, Query
+from edgemem.answer.retrievers.frames import FrameRetriever, pictures
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.understand.words import content_words
 from edgemem.clock import from_iso
@@ -47,7 +47,7 @@ WALK: dict[int, tuple[Observation, ...]] = {
     84: (*person(2), label("park", 0.6)),
     100: (label("motorbike"), label("street", 0.5)),
     120: (label("space rocket"), label("museum", 0.5)),
-    140: (label("tabby cat"), label("garden", 0.5)),
+    140: (label("tabby cat"), label("garden", 0.6)),
     160: (text("MARLOW BAKERY", "red"), text("Open 7:00 - 19:30", "red"), label("shop", 0.5)),
     180: (label("coffee mug", colour="blue"), label("kitchen", 0.7)),
     200: (text("TODAY", "white"), text("Espresso 2.80", "white"), label("blackboard", 0.4)),
@@ -58,17 +58,17 @@ WALK: dict[int, tuple[Observation, ...]] = {
 class WordMatcher:
     """Scores a picture by the share of the query's words that one of its labels or objects holds; honest about being exact."""
 
-    def match(self, query: Query, view: View, k: int) -> Matches:
+    def match(self, query: Query, view: View, k: int) -> Hits:
         wanted = set(content_words(query.text))
-        best: dict[int, Sighting] = {}
+        best: dict[int, tuple[int, float, str]] = {}
         names = [*view.names("label"), *view.names("object")]
         for posting in view.postings(names, kinds=("label", "object"), from_us=query.from_us, to_us=query.to_us):
             have = set(content_words(f"{posting.colour} {posting.name}")) | ({"people"} if posting.name == "person" else set())
             score = posting.score * len(wanted & have) / max(1, len(wanted))
-            if score > 0.4 and (posting.moment_id not in best or score > best[posting.moment_id].score):
-                best[posting.moment_id] = Sighting(moment_id=posting.moment_id, score=score, why=posting.name)
-        ranked = sorted(best.values(), key=lambda s: (-s.score, s.moment_id))[:k]
-        return Matches(sightings=tuple(ranked), confidence=ranked[0].score if ranked else 0.0)
+            if score > 0.4 and (posting.moment_id not in best or score > best[posting.moment_id][1]):
+                best[posting.moment_id] = (posting.moment_id, score, posting.name)
+        ranked = sorted(best.values(), key=lambda one: (-one[1], one[0]))[:k]
+        return Hits(evidence=pictures(view, ranked), confidence=ranked[0][1] if ranked else 0.0)
 
 
 def jpeg(seed: int) -> bytes:

@@ -14,7 +14,7 @@ from edgemem.answer.retrievers.readings import OcrReading, TextRetriever
 from edgemem.answer.understand.words import figures, numbered, root
 from edgemem.errors import EngineError
 from edgemem.infer.roles import Space
-from edgemem.records import US
+from edgemem.records import US, Evidence
 from edgemem.remember.entries import NewDocument, NewPassage, embedded
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -88,7 +88,8 @@ def test_the_lines_of_a_sign_belong_together_and_what_was_read_once_is_left_out(
 
 def test_figures_that_differ_are_two_lines() -> None:
     def read(line: str) -> OcrReading:
-        return OcrReading(moment_id=1, stream="s", t0_us=0, t1_us=0, offset_us=0, text=line, score=1.0, lines=(line,))
+        seen = Evidence(id="m1", channel="text", stream="s", t0_us=0, t1_us=0, offset_us=0, score=1.0, text=line)
+        return OcrReading(evidence=seen, lines=(line,))
 
     assert lines_of([read("GATE 18"), read("GATE 18"), read("GATE 19"), read("GATE 19")]) == ["GATE 18", "GATE 19"]
     assert lines_of([read("MARLOW BAKERY"), read("MARLOW BAKERV"), read("MARLOW BAKERY")]) == ["MARLOW BAKERY"]

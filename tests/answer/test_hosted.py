@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgemem.answer.retrieve import Query
-from edgemem.answer.retrievers.frames import FrameRetriever, HostedMatcher, Matches, Sighting, VectorMatcher
+from edgemem.answer.retrieve import Hits, Query
+from edgemem.answer.retrievers.frames import FrameRetriever, HostedMatcher, VectorMatcher, pictures
 from edgemem.errors import EngineError
 from edgemem.infer.roles import Space
 from edgemem.records import US
@@ -53,8 +53,8 @@ class Guess:
     """A matcher of the engine on the device, which always finds the first picture."""
 
     def match(self, query, view, k):
-        del query, view, k
-        return Matches(sightings=(Sighting(moment_id=1, score=0.4, why="mug"),), confidence=0.4, firing=0.3)
+        del query, k
+        return Hits(evidence=pictures(view, [(1, 0.4, "mug")]), confidence=0.4, firing=0.3)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def match(memory, joint, **query):
 
 def test_the_vectors_of_the_server_decide_where_they_are(memory):
     found = match(memory, Far(), to_us=US)
-    assert [one.moment_id for one in found.sightings] == [2, 1]
+    assert [one.id for one in found.evidence] == ["m2", "m1"]
     assert found.firing == 1.0
     assert found.note == "the pictures that have no vector of far yet were not searched"
 
@@ -95,20 +95,20 @@ def test_the_engine_on_the_device_searches_where_the_server_does_not_answer(memo
     joint = Far()
     joint.away = "far: 10.0.0.1 cannot be reached"
     found = match(memory, joint)
-    assert (found.sightings[0].moment_id, found.confidence, found.firing) == (1, 0.4, 0.3)
+    assert (found.evidence[0].id, found.confidence, found.firing) == ("m1", 0.4, 0.3)
     assert found.note == "pictures were searched by the engine on this device, not by far: far: 10.0.0.1 cannot be reached"
 
 
 def test_the_engine_on_the_device_searches_pictures_that_have_no_vector_yet(memory):
     found = match(memory, Far(), from_us=2 * US)
-    assert found.sightings[0].why == "mug"
+    assert found.evidence[0].text == "mug"
     assert found.note.endswith("not by far: none of these pictures has its vector yet")
 
 
 def test_a_time_without_pictures_is_searched_by_nobody_else(memory):
     with Store.open(memory) as store, store.transaction() as tx:
         tx.drop_moment(3)
-    assert match(memory, Far(), from_us=9 * US) == Matches()
+    assert match(memory, Far(), from_us=9 * US) == Hits()
 
 
 class Roles:

@@ -83,7 +83,7 @@ def test_between_is_what_lies_between_two_anchors_in_either_order() -> None:
     assert place.window == (20 * US + 1, 20 * US + 1)
 
 
-def test_what_came_next_is_looked_for_within_12_s_then_within_120_s_and_is_one_scene_of_5_s() -> None:
+def test_what_came_next_is_looked_for_within_120_s_and_is_one_scene_of_5_s() -> None:
     def near(action: Any) -> Any:
         if isinstance(action, Gather):
             return Pool(leads=(lead(episode(50, 60)),))
@@ -95,10 +95,10 @@ def test_what_came_next_is_looked_for_within_12_s_then_within_120_s_and_is_one_s
 
     reply, actions = run(order.neighbours(session(kind="what", relation="after", anchors=("mug",))), near)
     spans = [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)]
-    assert spans == [(60 * US + 1, 72 * US), (60 * US + 1, 180 * US), (100 * US, 105 * US)]
+    assert spans == [(60 * US + 1, 180 * US), (100 * US, 105 * US)]
     assert reply.text.startswith("cat")
     reply, actions = run(order.neighbours(session(kind="what", relation="before", anchors=("mug",))), near)
-    assert [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)] == [(38 * US, 50 * US - 1), (0, 50 * US - 1)]
+    assert [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)] == [(0, 50 * US - 1)]
     assert reply.status == "abstained"
 
 
@@ -147,8 +147,8 @@ def test_a_count_is_as_sure_as_what_was_counted_stands_out() -> None:
     assert many.text.endswith(" and later.")
 
 
-def test_where_it_is_now_is_the_last_appearance_that_is_nearly_as_good_as_the_best() -> None:
-    for score, second in ((0.82, 100), (0.8, 10)):  # .9 * .9 = .81
+def test_where_it_is_now_is_the_last_appearance_that_counts() -> None:
+    for score, second in ((0.55, 100), (0.53, 10)):  # .6 * .9 = .54
         assert said(lead(episode(10), episode(100, score=score)), kind="where", verb="be").evidence[0] == f"m{second * US}"
 
 
@@ -267,8 +267,7 @@ def test_rare_words_count_more() -> None:
 
 
 def reading(*lines: str, at_s: float = 0.0) -> OcrReading:
-    t_us = round(at_s * US)
-    return OcrReading(moment_id=1, stream="s", t0_us=t_us, t1_us=t_us, offset_us=t_us, text=" ".join(lines), score=1.0, lines=lines)
+    return OcrReading(evidence=evidence(at_s, text=" ".join(lines), channel="text"), lines=lines)
 
 
 def test_readings_within_12_s_that_share_a_line_are_one_sign() -> None:
@@ -281,9 +280,6 @@ def test_lines_of_a_sign_are_those_that_two_in_five_readings_hold() -> None:
     read = [reading("GATE 18", "EXIT"), reading("GATE 18"), reading("GATE 18", "EXlT"), reading("GATE 18"), reading("GATE 18")]
     assert gather.lines_of(read) == ["GATE 18", "EXIT"]
     assert gather.lines_of([reading("GATE 18", "EXIT"), *[reading("GATE 18")] * 2]) == ["GATE 18"]
-    assert gather._alike("elena fischer", "elena fisher")
-    assert not gather._alike("room 214", "room 217")
-    assert not gather._alike("abc", "abd")
 
 
 # ------------------------------------------------------------------------------------------------------------------------------ leads

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from edgemem.answer.planner import AnswerKit, ask
@@ -40,10 +41,10 @@ class Guessing(WordMatcher):
 
     def match(self, query: Query, view: View, k: int):
         found = super().match(query, view, k)
-        if found.sightings:
+        if found.evidence:
             return found
         guess = super().match(Query(text="space rocket", from_us=query.from_us, to_us=query.to_us), view, k)
-        return type(found)(sightings=tuple(type(s)(s.moment_id, 0.35, s.why) for s in guess.sightings), confidence=0.35)
+        return type(found)(evidence=tuple(msgspec.structs.replace(one, score=0.35) for one in guess.evidence), confidence=0.35)
 
 
 @pytest.fixture(scope="module")

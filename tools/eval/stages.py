@@ -47,8 +47,7 @@ def passed(phrase: str, spans: tuple[Span, ...], matcher: LabelMatcher, joint: A
     likely = [name for name, firing in wanted.labels.items() if firing >= best / 2]
     seen = [p for a, b in ranges for p in view.postings(likely, kinds=("label",), from_us=a, to_us=b)]
     matches = matcher.match(Query(text=phrase), view, K)
-    moments = view.moments_of(s.moment_id for s in matches.sightings)
-    right = [any(a - within <= moments[s.moment_id].t_us <= b + within for a, b in ranges) for s in matches.sightings]
+    right = [any(a - within <= one.t0_us <= b + within for a, b in ranges) for one in matches.evidence]
     checks = (kept, wanted.likeness >= KNOWN, any(p.score >= SEEN for p in seen), any(right), matches.confidence >= weights().surely)
     lost = next((stage for stage, ok in zip(STAGES, checks, strict=True) if not ok), "answered")
     return Passed(lost, bool(right and right[0]), matches.confidence, checks)

@@ -14,41 +14,29 @@ from edgemem.answer.retrievers.taught import taught_hits
 from edgemem.errors import EngineError
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import JointEmbedder
-from edgemem.records import Channel, Record
+from edgemem.records import Channel, Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from edgemem.answer.retrievers.match import Ranked
     from edgemem.remember.results import Posting
     from edgemem.remember.view import View
 
 
-class Sighting(Record, frozen=True):
-    """A picture that may show the thing: score 0..1, and what it was recognised by."""
-
-    moment_id: int
-    score: float
-    why: str = ""
-
-
-class Matches(Record, frozen=True):
-    """Sightings, best first, and how likely it is that the thing is among them at all."""
-
-    sightings: tuple[Sighting, ...] = ()
-    confidence: float = 0.0
-    firing: float = 1.0
-    """As in `Hits`; a dual encoder knows no labels and covers everything."""
-    note: str = ""
-    """As in `Hits`."""
-
-
 class Matcher(Protocol):
     """Scores pictures for a phrase."""
 
-    def match(self, query: Query, view: View, k: int) -> Matches:
-        """At most `k` sightings inside the query's stretch of time."""
+    def match(self, query: Query, view: View, k: int) -> Hits:
+        """At most `k` pictures inside the query's stretch of time, scored 0..1. A dual encoder knows no labels, and its `firing` is 1."""
         ...
+
+
+def pictures(view: View, scored: Iterable[tuple[int, float, str]]) -> tuple[Evidence, ...]:
+    """Moments that may show a thing as evidence in the order given: their ids, scores, and what each was recognised by."""
+    every = list(scored)
+    moments = view.moments_of(moment_id for moment_id, _, _ in every)
+    return tuple(moment_evidence(moments[one], "frame", score, why) for one, score, why in every if one in moments)
 
 
 class Roles(Protocol):
@@ -76,12 +64,7 @@ class FrameRetriever:
             if why or self._engines is None:
                 return Hits(silent=f"pictures were not searched: {why}")
             self._matcher = _matcher_of(self._engines.role("embed_joint"))
-        matches = self._matcher.match(query, view, k)
-        moments = view.moments_of(s.moment_id for s in matches.sightings)
-        evidence = tuple(
-            moment_evidence(moments[s.moment_id], self.name, s.score, s.why) for s in matches.sightings if s.moment_id in moments
-        )
-        return Hits(evidence=evidence, confidence=matches.confidence, firing=matches.firing, note=matches.note)
+        return self._matcher.match(query, view, k)
 
 
 def _matcher_of(joint: JointEmbedder) -> Matcher:
@@ -114,7 +97,7 @@ class LabelMatcher:
         self._joint = joint
         self._queries: dict[str, LabelQuery] = {}
 
-    def match(self, query: Query, view: View, k: int) -> Matches:
+    def match(self, query: Query, view: View, k: int) -> Hits:
         if query.text not in self._queries:
             self._queries[query.text] = self._joint.match_labels(query.text)
         wanted = self._queries[query.text]
@@ -129,17 +112,17 @@ class LabelMatcher:
         ranked = match.score_moments(wanted, postings, moments)
         firing = max((*wanted.objects.values(), *wanted.labels.values()), default=0.0)
         if not ranked:
-            return Matches(firing=firing)
+            return Hits(firing=firing)
         sure, best = self._confidence(wanted, postings, ranked, view), ranked[0].score
         if whole:
-            postings = [posting for posting in postings if _within(query, posting.t_us)]
-            ranked = [one for one in ranked if _within(query, one.t_us)]
+            postings = [posting for posting in postings if query.holds(posting.t_us)]
+            ranked = [one for one in ranked if query.holds(one.t_us)]
         confidence = self._confidence(wanted, postings, ranked, view)
-        sightings = (
-            Sighting(moment_id=r.moment_id, score=sure * r.score / best, why=f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
+        scored = (
+            (r.moment_id, sure * r.score / best, f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
             for r in match.spread(ranked, k)
         )
-        return Matches(sightings=tuple(sightings), confidence=confidence, firing=firing)
+        return Hits(evidence=pictures(view, scored), confidence=confidence, firing=firing)
 
     @staticmethod
     def _confidence(wanted: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ranked], view: View) -> float:
@@ -163,10 +146,6 @@ def _moments(view: View) -> int:
     return sum(stream.moments for stream in view.streams())
 
 
-def _within(query: Query, t_us: int) -> bool:
-    return (query.from_us is None or t_us >= query.from_us) and (query.to_us is None or t_us <= query.to_us)
-
-
 _BACKGROUND = (
     "a car", "a tree", "a person", "a dog", "food", "a building", "the sky", "a machine", "a book", "water", "an animal", "a room",
     "clothes", "a tool", "a toy", "a plant", "a road", "a screen", "a sign", "furniture",
@@ -181,19 +160,19 @@ class VectorMatcher:
         self._joint = joint
         self._background: Any = None
 
-    def match(self, query: Query, view: View, k: int) -> Matches:
+    def match(self, query: Query, view: View, k: int) -> Hits:
         space = self._joint.space.name
         vector = self._joint.embed_text([query.text])[0]
         found = view.vector_search(space, vector, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
         if not found:
-            return Matches()
+            return Hits()
         if self._background is None:
             self._background = self._joint.embed_text(_BACKGROUND)
         tops = [hits[0][1] for v in self._background if (hits := view.vector_search(space, v, 1))]
         mean, spread = statistics.fmean(tops), max(statistics.pstdev(tops), 1e-3)
         scores = [(1 + math.tanh((cosine - mean) / spread / 2)) / 2 for _, cosine in found]  # the logistic function, without overflow
-        sightings = tuple(Sighting(moment_id=m, score=s) for (m, _), s in zip(found, scores, strict=True))
-        return Matches(sightings=sightings, confidence=scores[0])
+        scored = ((moment_id, score, "") for (moment_id, _), score in zip(found, scores, strict=True))
+        return Hits(evidence=pictures(view, scored), confidence=scores[0])
 
 
 class HostedMatcher:
@@ -202,14 +181,14 @@ class HostedMatcher:
     def __init__(self, joint: JointEmbedder, here: Matcher) -> None:
         self._space, self._hosted, self._here = joint.space.name, VectorMatcher(joint), here
 
-    def match(self, query: Query, view: View, k: int) -> Matches:
+    def match(self, query: Query, view: View, k: int) -> Hits:
         instead = f"pictures were searched by the engine on this device, not by {self._space}"
         try:
             found = self._hosted.match(query, view, k)
         except EngineError as error:
             return msgspec.structs.replace(self._here.match(query, view, k), note=f"{instead}: {error}")
         waiting = bool(view.moments_without_vector(self._space, 1, newest_first=True))
-        if found.sightings or not waiting:
+        if found.evidence or not waiting:
             note = f"the pictures that have no vector of {self._space} yet were not searched" if waiting else ""
             return msgspec.structs.replace(found, note=note)
         return msgspec.structs.replace(self._here.match(query, view, k), note=f"{instead}: none of these pictures has its vector yet")

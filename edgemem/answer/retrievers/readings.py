@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from edgemem.answer.retrieve import Hits, Query
+import msgspec
+
+from edgemem.answer.retrieve import Hits, Query, moment_evidence
 from edgemem.answer.understand.words import Line, best_word, likeness, line_of, wanted_words
 from edgemem.records import Channel, Evidence, Moment, Observation, Record
 
@@ -21,18 +23,16 @@ _LEAST_LIKENESS = 0.5
 
 
 class OcrReading(Record, frozen=True):
-    """All the text read in one picture, top to bottom."""
+    """All the text read in one picture, top to bottom: as evidence, and line by line as it stands on the sign."""
 
-    moment_id: int
-    stream: str
-    t0_us: int
-    t1_us: int
-    offset_us: int
-    text: str
-    score: float
+    evidence: Evidence
+    lines: tuple[str, ...]
     colours: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
-    """The same line by line, as they stand on the sign."""
+
+    @property
+    def text(self) -> str:
+        """The lines as one."""
+        return self.evidence.text
 
 
 class TextRetriever:
@@ -43,10 +43,9 @@ class TextRetriever:
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
         """Pictures whose text is like the query, best first; the score is the share of the query that was read."""
         scored = [(likeness(query.text, found.text), found) for found in readings(view, query, matching=True)]
-        scored = sorted((pair for pair in scored if pair[0] >= _LEAST_LIKENESS), key=lambda pair: (-pair[0], pair[1].t0_us))
-        return Hits(
-            evidence=tuple(reading_evidence(found, score) for score, found in scored[:k]), confidence=scored[0][0] if scored else 0.0
-        )
+        scored = sorted((pair for pair in scored if pair[0] >= _LEAST_LIKENESS), key=lambda pair: (-pair[0], pair[1].evidence.t0_us))
+        evidence = tuple(msgspec.structs.replace(found.evidence, score=score) for score, found in scored[:k])
+        return Hits(evidence=evidence, confidence=scored[0][0] if scored else 0.0)
 
 
 def readings(view: View, query: Query, *, matching: bool = False) -> list[OcrReading]:
@@ -85,7 +84,7 @@ def _by_documents(view: View, query: Query) -> list[OcrReading]:
 
 def _read(view: View, moments: Sequence[Moment]) -> list[OcrReading]:
     seen = view.observations([moment.id for moment in moments])
-    return sorted((made for m in moments if (made := reading(m, seen.get(m.id, ())))), key=lambda r: r.t0_us)
+    return sorted((made for m in moments if (made := reading(m, seen.get(m.id, ())))), key=lambda r: r.evidence.t0_us)
 
 
 def reading(moment: Moment, observations: Iterable[Observation]) -> OcrReading | None:
@@ -93,16 +92,6 @@ def reading(moment: Moment, observations: Iterable[Observation]) -> OcrReading |
     texts = [o for o in observations if o.kind == "text" and o.name.strip()]
     if not texts:
         return None
-    return OcrReading(
-        moment_id=moment.id, stream=moment.stream, t0_us=moment.t_us, t1_us=moment.t_us, offset_us=moment.offset_us,
-        text=" ".join(o.name.strip() for o in texts), score=max(o.score for o in texts),
-        colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)), lines=tuple(o.name.strip() for o in texts),
-    )  # fmt: skip
-
-
-def reading_evidence(reading: OcrReading, score: float) -> Evidence:
-    """What was read as evidence, its text unchanged."""
-    return Evidence(
-        id=f"m{reading.moment_id}", channel="text", stream=reading.stream, t0_us=reading.t0_us, t1_us=reading.t1_us,
-        offset_us=reading.offset_us, score=score, text=reading.text,
-    )  # fmt: skip
+    lines = tuple(o.name.strip() for o in texts)
+    evidence = moment_evidence(moment, "text", max(o.score for o in texts), " ".join(lines))
+    return OcrReading(evidence=evidence, lines=lines, colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)))

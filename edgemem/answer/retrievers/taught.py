@@ -37,7 +37,7 @@ def _hits(entity: Entity, lessons: list[StoredPart], query: Query, view: View, k
     bare = _OWNED.sub("", entity.name.lower())
     text = f"looks like the {bare} you showed me"
     if not seen:
-        seen = [part for part in lessons if _within(query, part)]
+        seen = [part for part in lessons if query.holds(part.t0_us, part.stream)]
         text = f"the {bare} you showed me"
     best = {part.moment_id: part for part in sorted(seen, key=lambda part: part.score) if part.moment_id is not None}
     ranked = sorted(best.values(), key=lambda part: (-part.score, -part.t0_us))[:k]
@@ -49,11 +49,6 @@ def _hits(entity: Entity, lessons: list[StoredPart], query: Query, view: View, k
     )
     taught = f"what {text}" if text.startswith("looks") else text
     return Hits(evidence=evidence, confidence=max((one.score for one in evidence), default=0.0), taught=taught)
-
-
-def _within(query: Query, part: StoredPart) -> bool:
-    after, before = query.from_us is None or part.t0_us >= query.from_us, query.to_us is None or part.t0_us <= query.to_us
-    return after and before and query.stream in {None, part.stream}
 
 
 _SHOWN = "shown"

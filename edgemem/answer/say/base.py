@@ -6,11 +6,9 @@ import math
 from collections.abc import Generator, Iterable, Sequence
 from typing import TypeVar
 
-import msgspec
-
 from edgemem.answer.compose import a, at, listed
 from edgemem.answer.gather import Gather, Lead, Pool
-from edgemem.answer.retrieve import CLEAR, Episode
+from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
@@ -28,8 +26,6 @@ Of the things that came several times in three composed streams 52 % are counted
 SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
-
-# ------------------------------------------------------------------------------------------------------------------------- looking
 
 
 def gather(things: Sequence[str], window: Window, question: str = "", words: Sequence[str] = ()) -> Steps[Pool]:
@@ -61,9 +57,6 @@ def window_of(s: Session) -> Window:
     """The stretch of time that the question names, ending at the as-of time."""
     to_us = s.span.to_us
     return s.span.from_us, to_us if to_us is None else min(to_us, s.question.as_of_us)
-
-
-# -------------------------------------------------------------------------------------------------------------------------- tracks
 
 
 def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
@@ -114,23 +107,12 @@ def pick(episodes: Iterable[Episode], ordinal: int) -> Episode | None:
     if not ordered or not ordinal:
         return max(ordered, key=lambda e: e.score, default=None)
     position = ordinal - 1 if ordinal > 0 else len(ordered) + ordinal
-    if not 0 <= position < len(ordered):
-        return None
-    return _latest_first(ordered[position]) if ordinal == -1 else ordered[position]
-
-
-def _latest_first(track: Episode) -> Episode:
-    """The same with its latest clear sighting in front: that proves until when the thing was seen."""
-    latest = max((e for e in track.evidence if e.score >= CLEAR * track.score), key=lambda e: e.t0_us)
-    return msgspec.structs.replace(track, evidence=(latest, *(e for e in track.evidence if e is not latest)))
+    return ordered[position] if 0 <= position < len(ordered) else None
 
 
 def picked(lead: Lead, ordinal: int) -> Episode:
     """The n-th of its tracks, the best where there are not that many. The lead must have appearances."""
     return pick(strong(lead), ordinal) or best_of(lead)
-
-
-# ----------------------------------------------------------------------------------------------------------------------- evidence
 
 
 def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence] = ()) -> tuple[str, ...]:
@@ -157,9 +139,6 @@ def others_text(episodes: Iterable[Episode], chosen: Episode, tz: str, limit: in
     rest = [e for e in episodes if e is not chosen]
     more = f" and {len(rest) - limit} more times" if len(rest) > limit else ""
     return f" Also {listed([at(e, tz) for e in rest[:limit]])}{more}." if rest else ""
-
-
-# ------------------------------------------------------------------------------------------------------------------------- replies
 
 
 def answered(

@@ -176,9 +176,6 @@ def _order(s: Session, pool: Pool) -> Plan:
     return with_option(reply, best)
 
 
-# ------------------------------------------------------------------------------------------------- options that name an answer
-
-
 def with_option(reply: Reply, option: int | None) -> Reply:
     """The reply with the option that it means."""
     return msgspec.structs.replace(reply, option=option) if reply.status == "answered" and option is not None else reply

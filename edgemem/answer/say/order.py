@@ -17,8 +17,8 @@ from edgemem.answer.understand.parse import take_ordinal
 from edgemem.answer.weigh import is_shown, shown, weights
 from edgemem.records import US, Record
 
-_NEAR_US, _FAR_US = 12 * US, 120 * US
-"""What follows or precedes is looked for this close first, and then this far."""
+_NEXT_US = 120 * US
+"""What follows or precedes is looked for this close."""
 _SCENE_US = 5 * US
 """What is this close to the first picture counts as the same scene."""
 
@@ -155,12 +155,9 @@ def _scene_of(s: Session, place: Place) -> Steps[Scene]:
         beside = s.parsed.relation in {"while", "side"} and place.anchors
         return (yield from base.inspect(s, place.window, place.anchors[0][1].stream if beside else ""))
     before = s.parsed.relation == "before"
-    for reach in (_NEAR_US, _FAR_US):
-        low, high = (max(from_us or 0, near - reach), near - 1) if before else (near + 1, min(near + reach, s.question.as_of_us))
-        scene = yield from base.inspect(s, (low, high), limit=64)
-        if scene.evidence:
-            break
-    else:
+    low, high = (max(from_us or 0, near - _NEXT_US), near - 1) if before else (near + 1, min(near + _NEXT_US, s.question.as_of_us))
+    scene = yield from base.inspect(s, (low, high), limit=64)
+    if not scene.evidence:
         return scene
     end = scene.evidence[-1 if before else 0]  # only the scene next door, not all that is in reach
     low, high = (max(low, end.t0_us - _SCENE_US), end.t0_us) if before else (end.t0_us, min(high, end.t0_us + _SCENE_US))

@@ -53,9 +53,6 @@ def relation(s: Session) -> Maybe:
     return (yield from _not_done(s, asked)) if known else None
 
 
-# ------------------------------------------------------------------------------------------------------------------------- rows
-
-
 def _heard(window: Window, about: str = "", speaker: str = "") -> Steps[list[Row]]:
     """What was said about something, oldest first; only what holds every word, where anything does."""
     talk = yield Hear(about=about[:400], speaker=speaker[:100], from_us=window[0], to_us=window[1])
@@ -105,9 +102,6 @@ def _near_me(asked: Asked, window: Window) -> Steps[tuple[list[Row], str]]:
         return [row for row in found.rows if row.confidence >= LEAST], _NOT_YOURS
     heard = yield from _heard(window, speaker=other)
     return [row for row in heard if row.source not in _NOBODY | {ME}], _ONLY_HEARD
-
-
-# ------------------------------------------------------------------------------------------------------------------------- words
 
 
 def _summary(s: Session, asked: Asked, rows: Sequence[Row], note: str = "") -> Reply:
@@ -223,9 +217,6 @@ def _sentence(s: Session, asked: Asked, row: Row, order: str) -> str:
     return f"{_action_text(asked)}{order} at {at}{f': {quote(row.quote, 160)}' if row.quote else ''}."
 
 
-# --------------------------------------------------------------------------------------------------------------- what is not known
-
-
 def _not_done(s: Session, asked: Asked) -> Maybe:
     """Nothing is known of it; that proves nothing. Of a thing that was seen that is said, and no more."""
     if TALKS_TO in asked.types or not asked.target or s.parsed.time or asked.wanted in {"how_often", "what"}:
@@ -252,9 +243,6 @@ def _not_said(s: Session, asked: Asked) -> Maybe:
     notes = (f'if that was {name}, say so: edgemem name speaker:{number} "{name}" --memory DIR',) if number.isdecimal() else ()
     text = f"I know of nothing that {name} said about that; {_sentence(s, asked, rows[-1], '')}"
     return abstain(text, *notes, evidence=_ids(rows[::-1]))
-
-
-# --------------------------------------------------------------------------------------------------------------------- who was there
 
 
 def _company(s: Session, asked: Asked) -> Maybe:

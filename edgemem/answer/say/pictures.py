@@ -20,8 +20,6 @@ _BESIDE_US = 5 * US
 """A place that was seen this close to a thing is where the thing was."""
 _POINT_US = 2 * US
 """A count at a point in time is made in the pictures this close to it."""
-_AS_GOOD = 0.9
-"""Appearances with this share of the best score are equally good."""
 _FIRST = {1: "first ", -1: "last "}
 Told = Steps[tuple[str, float]]
 """What is said, and which share of the confidence in the thing it deserves."""
@@ -35,7 +33,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     if not is_seen(p) or (p.place and not there and p.kind == "yes_no"):
         return _unchecked(s, pool, lead, base.pick(tracks, p.ordinal) or base.best_of(lead))
     tracks, unverified = there or tracks, () if there or not p.place else (p.place,)
-    chosen = _last_of_the_best(tracks) if p.kind == "where" and not p.ordinal else base.pick(tracks, p.ordinal)
+    chosen = base.pick(tracks, p.ordinal or -(p.kind == "where"))  # where it was last seen is where it still is
     if chosen is None:
         text = f"I saw {the(lead.phrase)} only {len(tracks)} time{'s' if len(tracks) != 1 else ''}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
@@ -82,12 +80,6 @@ def _not_there(s: Session) -> Steps[str]:
         if not is_shown(s.parsed, other):
             return thing
     return ""
-
-
-def _last_of_the_best(tracks: list[Episode]) -> Episode | None:
-    """Of several equally good appearances the last: that is where a thing still is."""
-    best = max((e.score for e in tracks), default=0.0)
-    return next((e for e in reversed(tracks) if e.score >= _AS_GOOD * best), None)
 
 
 def _when(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> Told:
@@ -164,9 +156,6 @@ def colours_of(s: Session, lead: Lead, chosen: Episode, names: tuple[str, ...]) 
     pool = yield from base.gather([f"{name} {lead.phrase}" for name in names], (chosen.t0_us, chosen.t1_us))
     scored = [(base.best_score(one) + (name in observed), name) for name, one in zip(names, pool.leads, strict=False) if one.episodes]
     return [name for _, name in sorted(scored, key=lambda pair: -pair[0])]
-
-
-# ------------------------------------------------------------------------------------------------------------------------- scenes
 
 
 def describe(s: Session) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol, TypeVar
 
@@ -31,7 +31,7 @@ class Completes(Protocol):
     def complete(self, prompt: Prompt) -> Completion: ...
 
 
-@lru_cache(maxsize=32)
+@cache
 def instructions(task: str) -> str:
     """The file `prompts/<task>.md`."""
     return files("edgemem_egagent.prompts").joinpath(f"{task}.md").read_text(encoding="utf-8").strip()

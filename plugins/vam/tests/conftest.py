@@ -17,8 +17,8 @@ from edgemem_vam.search import HybridSearchTool
 from edgemem_vam.summaries import SummaryTool, SurveyTool
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.retrieve import EventRetriever, Query
-from edgemem.answer.retrievers.frames import FrameRetriever, Matches, Sighting
+from edgemem.answer.retrieve import EventRetriever, Hits, Query
+from edgemem.answer.retrievers.frames import FrameRetriever, pictures
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.session import Session
 from edgemem.answer.understand.words import content_words
@@ -102,16 +102,16 @@ WALK: dict[int, tuple[Observation, ...]] = {
 class WordMatcher:
     """Scores a picture by the share of the query's words that its labels hold; honest about being exact."""
 
-    def match(self, query: Query, view: View, k: int) -> Matches:
+    def match(self, query: Query, view: View, k: int) -> Hits:
         wanted = set(content_words(query.text))
-        best: dict[int, Sighting] = {}
+        best: dict[int, tuple[int, float, str]] = {}
         for posting in view.postings([*view.names("label")], kinds=("label",), from_us=query.from_us, to_us=query.to_us):
             have = set(content_words(f"{posting.colour} {posting.name}"))
             score = posting.score * len(wanted & have) / max(1, len(wanted))
-            if score > 0.02 and (posting.moment_id not in best or score > best[posting.moment_id].score):
-                best[posting.moment_id] = Sighting(moment_id=posting.moment_id, score=score, why=posting.name)
-        ranked = sorted(best.values(), key=lambda s: (-s.score, s.moment_id))[:k]
-        return Matches(sightings=tuple(ranked), confidence=ranked[0].score if ranked else 0.0)
+            if score > 0.02 and (posting.moment_id not in best or score > best[posting.moment_id][1]):
+                best[posting.moment_id] = (posting.moment_id, score, posting.name)
+        ranked = sorted(best.values(), key=lambda one: (-one[1], one[0]))[:k]
+        return Hits(evidence=pictures(view, ranked), confidence=ranked[0][1] if ranked else 0.0)
 
 
 def jpeg(level: int) -> bytes:
