@@ -30,7 +30,7 @@ class OcrSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rough_px: int = 480
     """Longer side of a copy that is searched for text first; only where it has some, the detector looks at full scale. It is done where
     the detector gets at least twice as much: in smaller pictures it misses a tenth of the lines. 0 = at once at full scale, which takes
-    1.8 times as long and reads the same signs (`tools/bench/reading.py`)."""
+    1.4 to 1.8 times as long and reads the same signs (`tools/bench/reading.py`)."""
     codes: bool = False
     """Read QR codes too; about 0.1 s per picture of 960 px. Their content is kept as text after "QR:"; links are never opened."""
     pixel_threshold: float = 0.3

@@ -98,6 +98,18 @@ def test_a_processor_that_tells_nothing_is_not_trusted_with_int8(tmp_path):
     assert int8_saturates(tmp_path / "missing") is True
 
 
+def test_models_share_one_arena_unless_each_is_to_have_its_own(runtime, tmp_path):
+    shared = runtime._options()
+    assert (shared.intra_op_num_threads, shared.inter_op_num_threads, shared.log_severity_level) == (2, 1, 3)
+    assert (shared.enable_cpu_mem_arena, shared.enable_mem_pattern) == (True, False)
+    assert shared.get_session_config_entry("session.use_env_allocators") == "1"
+    (component,) = register_runtimes()
+    own = component.factory(OnnxSettings(arena=True), RuntimeContext(tmp_path, threads=2))._options()
+    assert (own.enable_cpu_mem_arena, own.enable_mem_pattern) == (True, True)
+    with pytest.raises(RuntimeError, match="use_env_allocators"):
+        own.get_session_config_entry("session.use_env_allocators")
+
+
 @pytest.mark.parametrize(("saturates", "option"), [(True, "1"), (False, "0")])
 def test_weights_are_converted_only_where_int8_saturates(runtime, monkeypatch, saturates, option):
     monkeypatch.setattr("edgemem_onnx.runtime.int8_saturates", lambda: saturates)
