@@ -28,7 +28,7 @@ def read(parsed: Parsed) -> dict[str, Any]:
     """The slots in the form of the labels. The time of a question is its calendar time and the event it refers to."""
     said = parsed.time.said if parsed.time else ""
     beside = parsed.relation == "side"
-    here = loose(parsed.place)
+    here = loose(f"{parsed.place} {parsed.person}")
     chosen = (choice for choice in parsed.choices if parsed.kind != "yes_no" and not loose(choice) <= here)
     named = (*parsed.things, *chosen, *(parsed.anchors if parsed.kind == "order" else ()))
     return {
