@@ -222,7 +222,10 @@ class _Reader(Protocol):
 _MEDIUM = r"the (?:video|stream|recording|clip|film|footage|memory)"
 _PART = r"(morning|noon|afternoon|evening|night)"
 _ROUGHLY = r"(?:(?:early|late|earlier|later|sometime|some time|this time) )*"
-_HOLIDAYS = {"christmas": "0000-12-25"}
+_HOLIDAYS = {
+    "christmas eve": "0000-12-24", "christmas day": "0000-12-25", "christmas": "0000-12-25", "boxing day": "0000-12-26",
+    "new year's eve": "0000-12-31", "new year's day": "0000-01-01", "new year": "0000-01-01",
+}  # fmt: skip
 _MINE = {"day": "today", "week": "this week"}
 _WEEKDAY = "|".join(WEEKDAYS)
 _BARE = rf"\d{{1,2}}|{_HOUR}"
@@ -239,11 +242,7 @@ _RULES = _compile(
     (rf"\b({_HOW_MANY}) days? ago(?:,? (?:(?:early|late) )?(?:in the )?{_PART})?\b",
         lambda m: _day(f"{round(_number(m[1]))} days ago", m[2])),
     (r"\b(?:in |during |over )?(?:the )?(this|last|past) month\b", lambda m: {"day": "this month" if m[1] == "this" else "last month"}),
-    (r"\b(?:on )?christmas eve\b", lambda _: {"day": "0000-12-24"}),
-    (r"\b(?:at|over|on) christmas(?: day)?\b", lambda _: {"day": "0000-12-25"}),
-    (r"\b(?:on )?boxing day\b", lambda _: {"day": "0000-12-26"}),
-    (r"\b(?:on )?new year's eve\b", lambda _: {"day": "0000-12-31"}),
-    (r"\b(?:on )?new year's day\b|\bat new year\b", lambda _: {"day": "0000-01-01"}),
+    (rf"\b(?:(?:at|over|on) )?({'|'.join(_HOLIDAYS)})\b", lambda m: {"day": _HOLIDAYS[m[1]]}),
     (rf"\b(?:in|since|during|last|this) ({_MON_FULL})\b(?! \d)", lambda m: {"day": f"month {_MONTHS[m[1]]}"}),
     (rf"\b(?:at |around |about |by |before |after |since )*({_BARE})[ -]?ish\b", lambda m: _bare_hour("at", m[1], 1800.0)),
     (r"\b(?:at |around |about |by )*(noon|midday|midnight)ish\b", lambda m: {"relation": "at", "first": read_clock(m[1])}),
