@@ -191,7 +191,7 @@ class _Reader:
             self._needs, self._relative, self._subject = "finite", True, True
         elif word in _WH:
             verb = self._word(i + 1) in lexicon.PASTS and self._word(i + 2) not in _AUX
-            self._needs, self._subject = "finite", word in {"who", "what"} or verb
+            self._needs, self._subject = "finite", word in {"who", "what"} or verb or self._word(i + 1) in _BE
             self._det = word if word in {"which", "whose"} and not verb else ""
         elif word == "that" and self._needs and self._word(i + 1) in lexicon.PASTS:
             self._subject = True
