@@ -157,3 +157,19 @@ def test_labelled_questions_are_read_no_worse(parsing: ModuleType, lot: str, lea
 def test_everyday_wordings(text: str, fields: dict[str, object]) -> None:
     parsed = understand(text)
     assert {name: getattr(parsed, name) for name in fields} == fields
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("how many people could be seen in the square", {"things": ("people",), "place": "in the square"}),
+        ("in what order did I see the cow, the sheep and the goose", {"kind": "order", "things": ("cow", "sheep", "goose")}),
+        ("I can't find my passport", {"kind": "where", "things": ("passport",)}),
+        ("Did Mrs. Hill come?", {"person": "Mrs. Hill", "things": ()}),
+        ("Was the gate shut or open?", {"predicate": "shut or open"}),
+        ("what did I sell before it rained, and what did she hide?", {"predicate": "sold", "clause": "before it rained"}),
+    ],
+)
+def test_more_everyday_wordings(text: str, fields: dict[str, object]) -> None:
+    parsed = understand(text)
+    assert {name: getattr(parsed, name) for name in fields} == fields

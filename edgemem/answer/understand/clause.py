@@ -204,7 +204,7 @@ class _Reader:
         if self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"}:
             self._add_verb(i, VERBS.get(word, "do"))
         elif word in _BE and self._needs == "base":
-            self._needs = ""
+            self._needs, self._subject = "state", self._subject or self._word(i - 1) in _DO
         else:
             self._needs = "base" if word in _DO else "participle" if word in _HAVE else "state"
             self._subject = self._subject and (word not in _DO or self._word(i + 1) == "not")
@@ -386,7 +386,7 @@ class _Reader:
             base = next(iter(classes.get("VERB", ())), "") or (word if self._width == 2 and not classes else "")
         if self._needs == "base":
             return bool(base) and base == word
-        ends = word.endswith("ed") and (bool(base) or (len(word) > 4 and (self._needs != "finite" or self._subject)))
+        ends = word.endswith("ed") and (bool(base) or len(word) > 4)
         past = word in lexicon.PASTS or ends
         if self._needs == "participle":
             return past

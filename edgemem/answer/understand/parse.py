@@ -123,7 +123,11 @@ def _without_lead(body: str) -> str:
 
 def _main_clause(body: str) -> tuple[str, str]:
     """What stands before the question itself ("the mug, where is it"), and the question."""
-    parts = [part.strip(" ?!.;") for part in re.split(r"(?<=[.?!;])\s+|,\s+|\s+-\s+|:\s+", body) if re.search(r"\w", part)] or [body]
+    parts = [
+        part.strip(" ?!.;")
+        for part in re.split(r"(?<=[.?!;])(?<!\bdr\.)(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)\s+|,\s+|\s+-\s+|:\s+", body)
+        if re.search(r"\w", part)
+    ] or [body]
     asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
@@ -138,7 +142,9 @@ def _main_clause(body: str) -> tuple[str, str]:
 
 def _first_asked(body: str) -> str:
     """The first of two questions: "what did I buy and where was it"."""
-    return re.split(r"(?<!before)(?<!after),? (?:and|or|but) (?=(?:who|did|what(?! do| did)|how|was|where|when) )", body)[0]
+    return re.split(
+        r"(?<!before)(?<!after),? (?:and|or|but) (?=(?:who|did|what(?! (?:did|does) (?:it|they) say)|how|was|where|when) )", body
+    )[0]
 
 
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
@@ -146,7 +152,7 @@ def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     time, timeless = take_time(body)
     if topic and time is None:
         time, topic = take_time(topic)
-    if time is not None and re.search(r"\b(?:than|as)\b", timeless):
+    if time is not None and re.search(r"\b(?:than|as|or)\b", timeless):
         other, timeless = take_time(timeless)
         time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
     return time, topic, timeless.strip(" ,;:-'")

@@ -68,7 +68,7 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     attribute, phrases = _attribute(clause.phrases, kind)
     for phrase in phrases:
         bare = _bare(phrase.words, inside=bool(phrase.inner))
-        if _is_no_thing(phrase):
+        if _is_no_thing(phrase) or (kind == "order" and phrase.text == "order"):
             continue
         named = next((i for i, word in enumerate(phrase.words) if word.strip(".").removesuffix("'s") in names), 0)
         if phrase.words[0].removesuffix("'s") in names and phrase.words[0].endswith("'s") and len(phrase.words) > 1:
@@ -258,7 +258,7 @@ def _compared(text: str, kind: Kind, done: bool) -> str:
 def _either(text: str) -> str:
     """Two states to choose from, as they stand."""
     found = re.search(r"\b(\w+) or (\w+)$", text.strip())
-    return found[0] if found and {found[1], found[2]} <= STATES | {"on"} else ""
+    return found[0] if found and {found[1], found[2]} <= STATES | {"on", "shut"} else ""
 
 
 def _state(clause: Clause, text: str, kind: Kind) -> str:
