@@ -25,37 +25,18 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(_CLASSES[name])
 
 
-AMBIGUOUS = words_of("AMBIGUOUS")
-"""Verbs whose base form is a noun as well."""
-SEEING = words_of("SEEING")
-"""What a camera does: these deeds are checked by the picture itself."""
-HAVING = words_of("HAVING")
-"""Being and moving about: seen with the thing, or not worth a doubt."""
-PLACING = words_of("PLACING")
-"""What ends with the thing lying somewhere: its last sighting answers where."""
-SAYING = words_of("SAYING")
-MOTION = words_of("MOTION")
-"""Verbs behind which "to" leads to a place."""
-STATES = words_of("STATES")
-"""What may be claimed of a thing and no label shows."""
-PERSONS = words_of("PERSONS")
-PRONOUNS = words_of("PRONOUNS")
-DETERMINERS = words_of("DETERMINERS")
-AUXILIARIES = words_of("AUXILIARIES")
-PLACE_WORDS = words_of("PLACE_WORDS")
-"""Prepositions that make a place, and below words that are a place by themselves."""
-PLACE_ADVERBS = words_of("PLACE_ADVERBS")
+# fmt: off
+(
+    AMBIGUOUS, SEEING, HAVING, PLACING, SAYING, MOTION, STATES, PERSONS, PRONOUNS, DETERMINERS, AUXILIARIES, PLACE_WORDS,
+    PLACE_ADVERBS, PARTICLES, FILLER, USING, HANDLING, MENTAL, ASKING_VERBS, KNOWN,
+) = (words_of(name) for name in (
+    "AMBIGUOUS", "SEEING", "HAVING", "PLACING", "SAYING", "MOTION", "STATES", "PERSONS", "PRONOUNS", "DETERMINERS", "AUXILIARIES",
+    "PLACE_WORDS", "PLACE_ADVERBS", "PARTICLES", "FILLER", "USING", "HANDLING", "MENTAL", "ASKING_VERBS", "KNOWN",
+))
+"""The classes under their names in `lexicon.txt`, where remarks say what is in them."""
+# fmt: on
 PREPOSITIONS = PLACE_WORDS | words_of("PREPOSITIONS")
-PARTICLES = words_of("PARTICLES")
-FILLER = words_of("FILLER")
-"""Words that are never part of the name of a thing."""
 STOP = PRONOUNS | DETERMINERS | AUXILIARIES | PREPOSITIONS | FILLER | PLACE_ADVERBS
-USING = words_of("USING")
-HANDLING = words_of("HANDLING")
-MENTAL = words_of("MENTAL")
-ASKING_VERBS = words_of("ASKING_VERBS")
-KNOWN = words_of("KNOWN")
-"""Everyday words that the dictionary lacks."""
 MISSPELT = {wrong: right.replace("_", " ") for wrong, _, right in (pair.partition("=") for pair in _CLASSES["MISSPELT"])}
 """Slips in the words that decide what a question is; names of things are compared letter by letter later."""
 
