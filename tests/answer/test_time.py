@@ -199,6 +199,9 @@ SPRING = FakeView(
         ("at Christmas", "2025-12-25T00:00:00Z", "2025-12-26T00:00:00Z"),
         ("in December", "2025-12-01T00:00:00Z", "2026-01-01T00:00:00Z"),
         ("since Sunday", "2026-05-03T00:00:00Z", "2026-05-06T00:00:00Z"),
+        ("before Monday", "2025-12-25T00:00:00Z", "2026-05-04T00:00:00Z"),
+        ("since last week", "2026-04-27T00:00:00Z", "2026-05-06T00:00:00Z"),
+        ("at about nine o'clock", "2026-05-05T08:45:00Z", "2026-05-05T10:00:00Z"),
         ("this week", "2026-05-04T00:00:00Z", "2026-05-11T00:00:00Z"),
         ("last week", "2026-04-27T00:00:00Z", "2026-05-04T00:00:00Z"),
         ("the day before yesterday", "2026-05-03T00:00:00Z", "2026-05-04T00:00:00Z"),
@@ -263,3 +266,14 @@ def test_last_weekend_on_a_weekend_is_the_one_before() -> None:
 @pytest.mark.parametrize("text", ["this morning", "since nine this morning"])
 def test_this_morning_is_today_or_nothing(text: str) -> None:
     assert "today" in span(text, SPRING, "2026-05-06T20:00:00Z").problem
+
+
+def test_before_and_since_name_a_day() -> None:
+    ref, rest = take_time("did i wear it before christmas")
+    assert ref is not None
+    assert (ref.day, ref.relation, rest) == ("0000-12-25", "before", "did i wear it")
+
+
+def test_a_length_needs_a_figure_before_a_short_unit() -> None:
+    assert take_time("have i worn the old ones since")[0] is None
+    assert duration_s("5m 3s") == 303

@@ -133,6 +133,8 @@ def main() -> None:
     labels = json.loads((args.lifelogs / "questions-to-parse.json").read_text())
     for name, value in measure([label for label in labels if int(label["id"][1:]) % 2]).items():
         print(f"{'parsing: ' + name:44} {value:6.1f}")
+    for lot in sorted((Path(__file__).parent / "parse_set").glob("lot_*.json")):
+        print(f"{f'parsing, {lot.stem}: every slot':44} {measure(json.loads(lot.read_text()))['every slot']:6.1f}")
 
 
 if __name__ == "__main__":

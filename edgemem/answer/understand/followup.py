@@ -7,18 +7,13 @@ import re
 import msgspec
 
 from edgemem.answer.understand.record import Parsed
+from edgemem.answer.understand.wordings import pattern
 from edgemem.infer.phrase import COLOUR_WORDS
-
-_FOLLOWS = re.compile(
-    r"^(?:and|what about|how about|or)\b(?!.*\b(?:see|saw|say|said)\b.{12})|^(?:the )?other one|^any (?:earlier|later|others?|more)\b"
-    r"|^(?:which|what) one\b$|\b(?:than that|after that|before that|the one (?:before|after)|those|next)\??$|^(?:before|after) that\b"
-    r"|^why\??$|^(?:where|when|who) was that\??$"
-)
 
 
 def goes_on(plain: str) -> bool:
     """Whether a question in its normal form goes on about one that is not known."""
-    return _FOLLOWS.search(plain.rstrip(" ?!.")) is not None
+    return pattern("FOLLOWS").search(plain.rstrip(" ?!.")) is not None
 
 
 def followed(parsed: Parsed, before: Parsed) -> Parsed:

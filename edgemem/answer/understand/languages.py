@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import re
 
-from edgemem.answer.understand.words import spelt
+from edgemem.answer.understand.lexicon import words_of
 
-_WORDS = {
-    "de": "der die das den dem ein eine einen ist war habe hab hat wo wann wer was wie oft viele ich mein meine meinen mir mich nicht"
-    " und im"
-    " am beim auf mit zum noch gestern heute wem welche welcher welches wurde sind letzten zuerst zusammen fass dir du hast gesehen kam",
-    "es": "el la los las un una es está esta estaba dónde donde cuándo cuando quién quien qué que cómo cuántos cuántas cuánto mi mis yo"
-    " no en"
-    " de del con por ayer hoy he dejé vi dijo sobre hazme resumen antes después cuál había hay me son fue",
-    "fr": "le la les un une des est était où quand qui que quoi comment combien mon ma mes je j'ai ne pas dans sur avec hier aujourd'hui ai"
-    " as t'as vu est-ce qu'est-ce ce cette du au quel quelle avant ou suis été il elle fait",
-}
-_SETS = {name: frozenset(text.split()) for name, text in _WORDS.items()}
-_ENGLISH = frozenset(spelt("the a an is are was were did do does have has had i my me we you it where when what who which how why of to"
-    " and in on at for with that"
-    " this there any not see saw seen last first before after many all tell show find please"))  # fmt: skip
+_SETS = {name: words_of(f"LANGUAGE_{name}") for name in ("de", "es", "fr")}
+_ENGLISH = words_of("LANGUAGE_en")
 NAMES = {"de": "German", "es": "Spanish", "fr": "French", "zh": "Chinese", "?": "a language that I do not know"}
 
 

@@ -7,6 +7,7 @@ import unicodedata
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.wordings import pattern
 from edgemem.errors import UsageError
 
 LIMIT_CHARS = 600
@@ -27,8 +28,8 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
         notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
     made, slips = _respelt(text)
-    for pattern, plain in _SPOKEN:
-        made = pattern.sub(plain, made)
+    for spoken, plain in _SPOKEN:
+        made = spoken.sub(plain, made)
     return made.strip() or text.lower(), (*notes, *slips)
 
 
@@ -47,6 +48,7 @@ def _respelt(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 _SPOKEN = tuple((re.compile(pattern), plain) for pattern, plain in (
+    (r"\b(who|what|where|whereabouts|when|how|which|that|it|he|she|there|why)'s\b", r"\1 is"), (r"\bhow (\w+)'s\b", r"how \1 is"),
     (r"\b(wh\w+|how)'d (?!been|better|like|rather|got)", r"\1 did "),
     (r"\bgimme\b", "give me"), (r"\blemme\b", "let me"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "have to"), (r"\bain't\b", "isn't"),
     (r"\bya\b", "you"), (r"\bd'you\b", "do you"), (r"\bdunno\b", "don't know"), (r"\b(?:cos|cuz)\b", "because"),
@@ -54,18 +56,17 @@ _SPOKEN = tuple((re.compile(pattern), plain) for pattern, plain in (
     (r"(?<=\b[a-z] )like,? (?=(?:put|go|went|get|got|leave|left|take|took|see|saw|say|said|do|did|have|had|come|came|make|made)\b)", ""),
     (r"^(so|and|but|ok|hey),? like\b,?", r"\1"),
     (r" in (?:a few|\w+) (?:sentences?|words|lines|bullet points)(?=[ ?!.]*$)", ""),
-    (r"(?<=\w),? (?:or (?:what|not|something)|innit|mate|at all|eh|huh|though|any (?:clue|idea)|yeah|i mean)(?=[ ?!.]*$)", ""),
+    (r"\bwhere abouts\b", "whereabouts"),
+    (r"(?<=\w), (?:did|do|does|is|was|were|are|have|has|had|would|can|could)(?:n't)? (?:i|we|you|it|he|she|they|there)(?=[ ?!.]*$)", ""),
+    (r"(?<=\w),? (?:or (?:what|not|something|nah|no|so|whatever)|lol|innit|mate|love|dear|help|ta|please|at all)(?=[ ?!.]*$)", ""),
+    (r"(?<=\w),? (?:eh|huh|though|yeah|i mean|any (?:clue|idea))(?=[ ?!.]*$)", ""),
 ))  # fmt: skip
 """What is said by the way, and words that are run together."""
 
 
-_VAGUE = re.compile(r"\b(?:just now|right now|the other day|earlier on|earlier than that|lately|(?:quite )?a while (?:ago|back)|so far"
-                    r"|(?<=\w )next(?=$))(?=\W|$)")  # fmt: skip
-
-
 def take_vague(body: str) -> tuple[str, str]:
     """A time that is no interval ("just now", "the other day"), cut out."""
-    match = _VAGUE.search(body)
+    match = pattern("VAGUE").search(body)
     if match is None:
         return body, ""
     return f"{body[: match.start()]} {body[match.end() :]}".strip() or body, match[0]

@@ -1,4 +1,12 @@
-"""What a question means, as one typed record."""
+"""What a question means, as one typed record.
+
+Things are named as they are said, without articles and counts: "cups of coffee", "house with the blue gate"; those of a clause that
+only tells the time ("when the phone rang") are left out. A person is a name, a role ("plumber") or, of somebody spoken of, "he" or
+"she". A place is what stands behind a preposition of place, or "here", "upstairs". The predicate is the deed as a participle with its
+particle ("turned off"), two deeds where one says how the other goes ("started ironing"), a comparison ("taller", "more often"), a
+state, or the attribute that is asked for ("price", "full"); seeing, saying, being, having, going somewhere and putting down are none.
+A relative clause gives its deed where the main clause has none: "everything I bought".
+"""
 
 from __future__ import annotations
 

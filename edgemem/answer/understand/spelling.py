@@ -18,8 +18,10 @@ from edgemem.infer.labels import read_table
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _VOWELS = "aeiouy"
-_SHORTEST = 5
+_SHORTEST = 3
 """Shorter words have too many neighbours one letter away."""
+_LONG = 5
+"""From this length on the other word may be any known one, below only a verb or a word of grammar."""
 
 
 @lru_cache(maxsize=1)
@@ -30,24 +32,9 @@ def _common() -> frozenset[str]:
     return labels | lexicon.STOP | lexicon.STATES | lexicon.PERSONS | CALENDAR | lexicon.VERBS.keys() | NUMBERS.keys()
 
 
-def _is_word(word: str) -> bool:
-    from lemminflect import getAllLemmas  # 0.4 s with the first word
-
-    return bool(getAllLemmas(word))
-
-
-def is_adjective(word: str) -> bool:
-    """The dictionary has it as an adjective and as no noun: "muddy"."""
-    from lemminflect import getAllLemmas
-
-    kinds = getAllLemmas(word)
-    return "ADJ" in kinds and "NOUN" not in kinds
-
-
-def _is_noun(word: str) -> bool:
-    from lemminflect import getAllLemmas
-
-    return word in getAllLemmas(word).get("NOUN", ())
+@lru_cache(maxsize=1)
+def _grammar() -> frozenset[str]:
+    return frozenset(word for word in lexicon.STOP | lexicon.PERSONS | lexicon.KNOWN | lexicon.VERBS.keys() if len(word) > _SHORTEST)
 
 
 def _slips(word: str) -> Iterator[str]:
@@ -61,6 +48,8 @@ def _slips(word: str) -> Iterator[str]:
         if tail and letter in _VOWELS:
             yield from (f"{head}{other}{tail}" for other in _VOWELS)
         yield f"{head}{letter}{letter}{tail}"
+    if "f" in word:
+        yield word.replace("f", "ph")
 
 
 def _gaps(word: str) -> Iterator[str]:
@@ -70,17 +59,32 @@ def _gaps(word: str) -> Iterator[str]:
         yield from (f"{word[:i]}{letter}{word[i:]}" for letter in _LETTERS)
 
 
+def _swaps(word: str) -> Iterator[str]:
+    """Any letter in place of another; for words of grammar and verbs alone."""
+    return (f"{word[:i]}{letter}{word[i + 1 :]}" for i in range(len(word)) for letter in _LETTERS if i or word[0] + letter in _SOUND_ALIKE)
+
+
+_SOUND_ALIKE = ("kc", "ck", "sc", "cs", "jg", "gj")
+
+
 @lru_cache(maxsize=4096)
 def repaired(word: str) -> str:
     """The known word that a lower-case word is a slip of, else the word itself; a plural in "ys" becomes one in "ies"."""
-    if len(word) < _SHORTEST or not (word.isalpha() and word.isascii()) or word in lexicon.STOP or word in lexicon.VERBS:
+    if len(word) < _SHORTEST or not (word.isalpha() and word.isascii()) or word in lexicon.STOP | lexicon.KNOWN or word in lexicon.VERBS:
         return word
-    if {word, word.removesuffix("s"), word.removesuffix("es")} & _common() or _is_word(word):
+    if {word, word.removesuffix("s"), word.removesuffix("es")} & _common() or lexicon.word_classes(word):
         return word
-    found = next((other for other in _slips(word) if other in _common()), "")
-    if len(word) > _SHORTEST:
-        found = found or next((other for other in _gaps(word) if other in _common()), "")
-        found = found or next((other for other in _slips(word) if len(other) > _SHORTEST and _is_noun(other)), "")
+    known = _common() if len(word) >= _LONG else _grammar()
+    found = next((other for other in _slips(word) if other in known), "") or next(
+        (other for other in _gaps(word) if other in lexicon.STOP), ""
+    )
+    found = found or next((other for other in _gaps(word) if other in _grammar()), "")
+    if len(word) > _LONG:
+        found = found or next((other for other in _gaps(word) if other in known), "")
+        found = found or next(
+            (other for other in _slips(word) if len(other) >= _LONG and other in lexicon.word_classes(other).get("NOUN", ())), ""
+        )
+    found = found or next((other for other in _swaps(word) if other in _grammar()), "")
     if found or not word.endswith("s"):
         return found or word
     single = repaired(word[:-1])

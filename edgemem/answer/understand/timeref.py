@@ -29,13 +29,17 @@ CALENDAR = frozenset((*WEEKDAYS, *(name for name in _MONTHS if len(name) > 3), *
 """Words of the calendar."""
 
 _NUM = r"(?:\d+(?:\.\d+)?|half an?|an?(?! few| couple)|" + "|".join(sorted((w for w in _WORDS if len(w) > 2), key=len, reverse=True)) + r")"
-_UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|weeks?|fortnights?|months?|years?)"
-_DUR = rf"(?:{_NUM}[ -]?{_UNIT}\b(?:(?:,? and |,? ){_NUM}[ -]?{_UNIT}\b)*)"
+_LONG_UNIT = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?|years?)"
+_UNIT = rf"(?:{_LONG_UNIT}|[smh])"
+_ONE_DUR = rf"(?:{_NUM}[ -]{_LONG_UNIT}|\d+(?:\.\d+)?[ -]?{_UNIT})\b"
+_DUR = rf"(?:{_ONE_DUR}(?:(?:,? and |,? ){_ONE_DUR})*)"
 DURATION = rf"(?:{_DUR}|half an hour|(?:a )?few (?:minutes|hours|days)|an hour)"
 """A length of time, as in "half an hour after"."""
 _AMPM = r"(?: ?(?:[ap]\.m\.|[ap]m\b)| in the (?:morning|afternoon|evening)| at night)"
+_HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _CLOCK = (
-    rf"(?:\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?{_AMPM}?|\d{{1,2}}h\d{{2}}\b|\d{{1,2}}(?: o'?clock{_AMPM}?|{_AMPM})"
+    rf"(?:(?:{_HOUR}) o'?clock{_AMPM}?|\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?{_AMPM}?"
+    rf"|\d{{1,2}}h\d{{2}}\b|\d{{1,2}}(?: o'?clock{_AMPM}?|{_AMPM})"
     r"|(?:half|quarter) (?:past|to) \w+|noon\b|midday\b|midnight\b)"
 )
 _STREAM = r"(?: of (?:the|this|my) (?:\w+ )?(?:video|stream|recording|clip|film|footage|file|tape|memory))"
@@ -124,7 +128,7 @@ def read_clock(text: str) -> Clock | None:
         minutes = (30 if spoken[1] == "half" else 15) * (1 if spoken[2] == "past" else -1)
         hour = _number(spoken[3])
         return Clock(day_s=(hour * 3600 + minutes * 60) % _DAY_S, exact_s=60, half_day=True) if 1 <= hour <= 24 else None
-    figures = [float(f) for f in re.findall(r"\d+(?:\.\d+)?", text)]
+    figures = [float(f) for f in re.findall(r"\d+(?:\.\d+)?", text)] or [_number(text.split()[0])]
     hour, minute, second = (*figures, 0.0, 0.0)[:3]
     afternoon = re.search(r"\bp\.?m|pm|afternoon|evening|night", text) is not None
     named = afternoon or re.search(r"\ba\.?m|am\b|morning", text) is not None
@@ -218,12 +222,18 @@ class _Reader(Protocol):
 _MEDIUM = r"the (?:video|stream|recording|clip|film|footage|memory)"
 _PART = r"(morning|noon|afternoon|evening|night)"
 _ROUGHLY = r"(?:(?:early|late|earlier|later|sometime|some time|this time) )*"
+_HOLIDAYS = {
+    "christmas eve": "0000-12-24", "christmas day": "0000-12-25", "christmas": "0000-12-25", "boxing day": "0000-12-26",
+    "new year's eve": "0000-12-31", "new year's day": "0000-01-01", "new year": "0000-01-01",
+}  # fmt: skip
 _MINE = {"day": "today", "week": "this week"}
 _WEEKDAY = "|".join(WEEKDAYS)
-_BARE = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_BARE = rf"\d{{1,2}}|{_HOUR}"
 _HOW_MANY = r"\d+|two|three|four|five|six|seven|a couple of|a few"
 _MON_FULL = "|".join(calendar.month_name[1:]).lower()
 _RULES = _compile(
+    (rf"(?<!\bday )\b(before|until|till|since) (?:last )?({_WEEKDAY}|yesterday|this week|last week|christmas)\b",
+        lambda m: {"day": _HOLIDAYS.get(m[2], m[2]), "relation": _SIDES[m[1]]}),
     (r"\blast night\b", lambda _: {"day": "yesterday", "part": "night"}),
     (r"\b(?:the )?night before last\b", lambda _: {"day": "day before yesterday", "part": "night"}),
     (r"\b(?:(?:on|at|over) )?(?:(this|last|the) )weekend\b", lambda m: {"day": "last weekend" if m[1] == "last" else "weekend"}),
@@ -232,20 +242,16 @@ _RULES = _compile(
     (rf"\b({_HOW_MANY}) days? ago(?:,? (?:(?:early|late) )?(?:in the )?{_PART})?\b",
         lambda m: _day(f"{round(_number(m[1]))} days ago", m[2])),
     (r"\b(?:in |during |over )?(?:the )?(this|last|past) month\b", lambda m: {"day": "this month" if m[1] == "this" else "last month"}),
-    (r"\b(?:on )?christmas eve\b", lambda _: {"day": "0000-12-24"}),
-    (r"\b(?:at|over|on) christmas(?: day)?\b", lambda _: {"day": "0000-12-25"}),
-    (r"\b(?:on )?boxing day\b", lambda _: {"day": "0000-12-26"}),
-    (r"\b(?:on )?new year's eve\b", lambda _: {"day": "0000-12-31"}),
-    (r"\b(?:on )?new year's day\b|\bat new year\b", lambda _: {"day": "0000-01-01"}),
+    (rf"\b(?:(?:at|over|on) )?({'|'.join(_HOLIDAYS)})\b", lambda m: {"day": _HOLIDAYS[m[1]]}),
     (rf"\b(?:in|since|during|last|this) ({_MON_FULL})\b(?! \d)", lambda m: {"day": f"month {_MONTHS[m[1]]}"}),
     (rf"\b(?:at |around |about |by |before |after |since )*({_BARE})[ -]?ish\b", lambda m: _bare_hour("at", m[1], 1800.0)),
+    (r"\b(?:at |around |about |by )*(noon|midday|midnight)ish\b", lambda m: {"relation": "at", "first": read_clock(m[1])}),
     (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
     (rf"\b{_ROUGHLY}(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
         lambda m: _day(m[1], m[2])),
     (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
     (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
     (rf"\bin (\d+|an?|one|two|five|ten) ({_UNIT})(?: from now| time)?[?.! ]*$", lambda _: {"future": True}),
-    (rf"\bsince (?:last )?({_WEEKDAY}|yesterday)\b", lambda m: {"day": m[1], "relation": "after"}),
     (rf"\b(?:on |last |this |on the )?({_WEEKDAY})\b(?: {_PART}\b)?", lambda m: _day(m[1], m[2])),
     (rf"\b(?:on )?(?:the )?({_DATE})\b", _iso_day),
     (rf"\b(?:between|from|in between) ({_CLOCK})(?: and | to | until | till | ?[-\u2013] ?)({_CLOCK})", lambda m: _clocks("between", m)),
@@ -274,7 +280,7 @@ _RULES = _compile(
     (rf"\b(?:(?:just|right|shortly) )?(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
     (rf"\b(?:(?:just|right|shortly|soon) )?(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
     (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
-    (rf"\b(before|until|till|after|since|at|around|by) ({_BARE})(?=[?,.! ]*$|,)",
+    (rf"\b(before|until|till|after|since|at|around|by) (?:about |around )?({_BARE})(?=[?,.! ]*$|,)",
         lambda m: _bare_hour(_SIDES.get(m[1], "at"), m[2], 3600.0)),
     (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )",
         lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),

@@ -195,6 +195,8 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
     first, after = _named_days(ref.day, today)
     if ref.relation == "after" and ref.first is None:  # since Sunday
         after = today + timedelta(days=1)
+    elif ref.relation == "before" and ref.first is None:  # before Sunday
+        first, after = to_local(bounds[0], tz).date(), first
     from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
     if from_us > now:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")

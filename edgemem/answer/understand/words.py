@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from edgemem import words as nouns
+from edgemem.answer.understand.lexicon import words_of
 
 
 def spelt(text: str) -> list[str]:
@@ -16,15 +17,7 @@ def spelt(text: str) -> list[str]:
     return text.split()
 
 
-_FUNCTION = frozenset(spelt(
-    "a an the of in on at to for from by with and or is was were are be i my me we our you your it its this that these those there here"
-    " did do does have has had see saw seen what which who where when how about"
-))  # fmt: skip
-CARRIERS = frozenset(spelt(
-    "sign signs signboard board poster badge screen label note page menu ticket banner plate plaque card receipt display door notice"
-    " billboard package packet book cover paper sticker shirt tag wall monitor text word words writing letters name nameplate slide title"
-    " caption headline"
-))  # fmt: skip
+_FUNCTION, CARRIERS = words_of("FUNCTION"), words_of("CARRIERS")
 """Things that carry text: they say where it stands, not what it says."""
 _LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b"})
 

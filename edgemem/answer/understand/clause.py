@@ -1,0 +1,399 @@
+"""The parts of a question: phrases, deeds and states, found from left to right by what may stand where.
+
+English orders a question so strictly that the words around it tell what a word is: behind "did I" stands a deed, whatever the word; behind
+"did" and a subject a verb's base; behind "have" a participle; behind "was" and a subject a participle, an "-ing" form or a state; behind
+"who" or a name and pronoun ("the shoes I wore") a finite verb. A list of verbs and, for other words, a dictionary decide between several.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from edgemem.answer.understand import lexicon
+from edgemem.answer.understand.lexicon import DETERMINERS, PARTICLES, PREPOSITIONS, PRONOUNS, STATES, STOP, VERBS
+from edgemem.answer.understand.words import spelt
+from edgemem.records import Record
+
+_Needs = Literal["", "base", "participle", "state", "finite"]
+"""The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
+
+
+class Phrase(Record, frozen=True):
+    """A thing, person or place as it is named."""
+
+    words: tuple[str, ...]
+    prep: str = ""
+    """The preposition in front of it, with its article."""
+    at: int = 0
+    """Its place among the words of the clause."""
+    end: int = 0
+    either: bool = False
+    """It stands behind "or"."""
+    chained: bool = False
+    """Only a comma, "or" or "and" stands between it and the phrase before."""
+    near: bool = False
+    """Behind "close to", "nearer to"."""
+    named: bool = False
+    """An article or the like stands in front of it."""
+    inner: tuple[str, ...] = ()
+    """A phrase inside it: "blue gate" of "house with the blue gate"."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+class VerbPhrase(Record, frozen=True):
+    """A verb with what belongs to it."""
+
+    base: str
+    said: str
+    at: int
+    particle: str = ""
+    then: str = ""
+    """A second verb: "ironing" of "start ironing"."""
+    relative: bool = False
+    pronoun: str = ""
+    """Who does it, where a pronoun says so."""
+
+
+class Clause(Record, frozen=True):
+    """What a question names, in order."""
+
+    phrases: tuple[Phrase, ...] = ()
+    deeds: tuple[VerbPhrase, ...] = ()
+    state: str = ""
+    where: str = ""
+    """An adverb of place: "upstairs"."""
+
+
+def tokens_of(text: str) -> list[str]:
+    """Words and commas; short forms in full, and prepositions of several words as one ("on&top&of")."""
+    for pattern, plain in _SHORT_FORMS:
+        text = pattern.sub(plain, text)
+    text = _COMPOUND.sub(lambda match: match[0].replace(" ", "&"), text)
+    return re.findall(r"[^\W_]+(?:['&.-][^\W_]+)*\.?(?=\s|$)|[^\W_]+(?:['&-][^\W_]+)*|,", text)
+
+
+_SHORT_FORMS = tuple((re.compile(pattern), plain) for pattern, plain in (
+    (r"\b(who|what|where|whereabouts|when|how|which|that|it|he|she|there|here|why)'s\b", r"\1 is"), (r"\bcan't\b", "can not"),
+    (r"\bwon't\b", "will not"), (r"n't\b", " not"), (r"'ve\b", " have"), (r"'(?:m|re|ll|d)\b|'(?=\s|$)|(?<!\w)'", ""),
+))  # fmt: skip
+_COMPOUND = re.compile(
+    r"\b(?:on top of|in front of|out of|next to|close to|because of|according to|on the way to|to the (?:left|right) of"
+    r"|(?:at|on) the (?:back|bottom|top|end|side|edge|left|right|corner|left or the right) of)\b"
+)
+_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS = (
+    lexicon.words_of(name) for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS")
+)
+_AUX = _DO | _HAVE | _BE
+_CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
+_MEETS = frozenset(("come across", "bump into", "run into", "go off"))
+"""Verbs with a preposition that leads to no place."""
+_GET = frozenset(("get", "got", "gets", "getting"))
+"""Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
+_TAKES_ON = frozenset(("turn", "switch"))
+
+
+def read_clause(tokens: Sequence[str], names: frozenset[str] = frozenset()) -> Clause:
+    """Reads with the known verbs; where one must stand and none was found, with every verb of the dictionary, then with unknown words."""
+    reader = _Reader(tokens, names, 0)
+    for width in (1, 2):
+        if reader.lacks_verb:
+            reader = _Reader(tokens, names, width)
+    return reader.clause()
+
+
+class _Reader:
+    def __init__(self, tokens: Sequence[str], names: frozenset[str], width: int) -> None:
+        self._tokens, self._names, self._width = tokens, names, width
+        self._needs: _Needs = ""
+        self._near = self._subject = self._relative = self._either = self._chained = False
+        self._prep = self._det = self._state = self._where = self._pronoun_before = ""
+        self._phrases: list[Phrase] = []
+        self._deeds: list[VerbPhrase] = []
+        self._end = self._verb_end = -1  # where the last phrase and the last verb ended
+        i = 0
+        while i < len(tokens):
+            i = self._step(i)
+
+    @property
+    def lacks_verb(self) -> bool:
+        return self._needs in {"base", "participle"}
+
+    def clause(self) -> Clause:
+        deeds, last = list(self._deeds), self._tokens[-1] if self._tokens else ""
+        stranded = {"on", "in"} if self._tokens[:1] and self._tokens[0] not in _WH else frozenset()
+        if deeds and not deeds[-1].particle and last in PARTICLES | stranded and self._end < len(self._tokens) and self._prep == last:
+            deeds[-1] = msgspec.structs.replace(deeds[-1], particle=last)
+        return Clause(phrases=tuple(self._phrases), deeds=tuple(deeds), state=self._state, where=self._where)
+
+    def _word(self, i: int) -> str:
+        return self._tokens[i] if 0 <= i < len(self._tokens) else ""
+
+    def _is_plain(self, i: int) -> bool:
+        word = self._word(i)
+        return bool(word) and word not in STOP and word not in _CUTS and "&" not in word
+
+    def _is_open(self, i: int, *, inside: bool = False) -> bool:
+        """A word that names, or a stop word in the place of one: "the tin can", "the first aid kit", "the back gate"."""
+        word, before, following = self._word(i), self._word(i - 1) if i else "", self._word(i + 1)
+        if word in {"right", "back"}:
+            return before in DETERMINERS and (word == "back" or following in {"one", "cupboard", "side", "hand"})
+        named = inside or self._is_plain(i - 1) or before in {"the", "other", "which", "this", "that"}
+        return (
+            self._is_plain(i)
+            or (word in {"can", "one"} and named)
+            or (word == "other" and following in {"one", "ones"})
+            or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page"})
+            or (word == "like" and self._needs == "base")
+            or (word == "home" and before in PREPOSITIONS)
+            or (self._verb_end == i > 0 and word.endswith("ing") and word in VERBS)
+        )
+
+    # ------------------------------------------------------------------------------------------------ one word after another
+
+    def _step(self, i: int) -> int:
+        word = self._word(i)
+        if self._is_open(i):
+            return self._run(i)
+        if word in _AUX:
+            self._auxiliary(i)
+        elif word in _JOINTS:
+            self._joint(word, i)
+        elif word in PRONOUNS and not (word in DETERMINERS and self._is_open(i + 1)):
+            self._pronoun(i)
+        elif self._asks_or_relates(word, i) or self._begins_infinitive(word, i):
+            self._prep = ""
+        elif word in _GET and self._needs and self._word(i + 1) in PARTICLES | {"to"}:
+            self._add_verb(i, "get")
+        elif (word in PREPOSITIONS | PARTICLES and word != "of") or "&" in word:
+            self._preposition(i)
+        elif word in lexicon.PLACE_ADVERBS:
+            self._place_adverb(i)
+        elif word in DETERMINERS:
+            self._det = word
+        return i + 1
+
+    def _joint(self, word: str, i: int) -> None:
+        """Behind "or" and "between ... and" the preposition goes on."""
+        last = self._phrases[-1].prep.split(" ")[0] if self._phrases and self._end == i else ""
+        self._prep, self._det = last if word == "or" else "and" if word == "and" and last == "between" else "", ""
+        self._either = word == "or"
+
+    def _asks_or_relates(self, word: str, i: int) -> bool:
+        """A question word, or a pronoun that begins a relative clause or stands for a thing ("where's that gone")."""
+        if word in {"who", "that", "which", "whom"} and self._end == i and not self._is_open(i + 1):
+            self._needs, self._relative, self._subject = "finite", True, True
+        elif word in _WH:
+            verb = self._word(i + 1) in lexicon.PASTS and self._word(i + 2) not in _AUX
+            self._needs, self._subject = "finite", word in {"who", "what"} or verb or self._word(i + 1) in _BE
+            self._det = word if word in {"which", "whose"} and not verb else ""
+        elif word == "that" and self._needs and self._word(i + 1) in lexicon.PASTS:
+            self._subject = True
+        else:
+            return False
+        return True
+
+    def _auxiliary(self, i: int) -> None:
+        word = self._word(i)
+        if self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"}:
+            self._add_verb(i, VERBS.get(word, "do"))
+        elif word in _BE and self._needs == "base":
+            self._needs, self._subject = "state", self._subject or self._word(i - 1) in _DO
+        else:
+            self._needs = "base" if word in _DO else "participle" if word in _HAVE else "state"
+            self._subject = self._subject and (word not in _DO or self._word(i + 1) == "not")
+        self._prep = self._det = ""
+
+    def _pronoun(self, i: int) -> None:
+        word = self._word(i)
+        self._pronoun_before = word
+        if not self._needs and word in _SUBJECTS and self._verb_end != i:
+            self._needs, self._relative = "finite", bool(self._phrases) or self._relative
+        if self._verb_end == i:
+            self._verb_end = i + 1
+        self._subject, self._prep, self._det = True, "", ""
+
+    def _begins_infinitive(self, word: str, i: int) -> bool:
+        following = self._word(i + 1)
+        base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or self._word(i + 2) in DETERMINERS | PRONOUNS)
+        if word != "to" or not (base or (self._deeds and following.endswith("ing") and following in VERBS)):
+            return False
+        self._needs, self._subject, self._chained, self._det = "base", True, bool(self._deeds), ""
+        return True
+
+    def _preposition(self, i: int) -> None:
+        word, following = self._word(i), self._word(i + 1)
+        deed = self._deeds[-1] if self._deeds else None
+        if deed and self._verb_end == i and not deed.particle and self._is_particle(word, following, deed.base):
+            self._deeds[-1] = msgspec.structs.replace(deed, particle=word.replace("&", " "))
+            self._verb_end = i + 1 if word in PARTICLES else -1
+            self._prep = ""
+        else:
+            looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) == "look"
+            self._prep, self._near = "of" if looks else word, word == "to" and self._word(i - 1) in _NEAR
+        self._det = ""
+
+    def _is_particle(self, word: str, following: str, base: str) -> bool:
+        ends = not following or (following in STOP and following not in DETERMINERS | PRONOUNS) or following == ","
+        if word in {"to", "next&to"}:
+            return base in _TOWARDS or (word == "next&to" and not ends)
+        if f"{base} {word}" in _MEETS:
+            return True
+        if word in PARTICLES:
+            return ends or base not in lexicon.MOTION - _TRANSITIVE
+        stranded = not following and self._tokens[0] in _WH and word in {"on", "in"}
+        return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
+
+    def _place_adverb(self, i: int) -> None:
+        word = self._word(i)
+        if word == "there" and self._word(i - 1) in _BE | {"not"}:
+            self._subject = False
+        elif not (word in {"here", "there"} and self._needs == "finite"):
+            self._where = word
+
+    # --------------------------------------------------------------------------------------------------------- runs of words
+
+    def _run(self, i: int) -> int:
+        """A run of words without a stop word: a phrase, a state, or a subject, its verb and an object."""
+        end = i + 1
+        while self._is_open(end, inside=True):
+            end += 1
+        run = [self._word(j) for j in range(i, end)]
+        at = self._verb_in(run, i, end)
+        if at is None and self._needs == "state" and self._leads and _is_state(run[-1]):
+            at = 0
+        if at is None or at:
+            self._phrase(run[:at], i, end if at is None else i + at)
+        if at is None:
+            return end
+        word = run[at]
+        known = word in VERBS or word.endswith(("ed", "ing"))
+        if self._needs == "state" and (run[-1] in STATES or not known or (at == len(run) - 1 and word.endswith("er"))):
+            self._state, self._needs = " ".join(run[at:]), ""
+            return end
+        self._add_verb(i + at, VERBS.get(word, word))
+        return i + at + 1
+
+    @property
+    def _leads(self) -> bool:
+        """The subject is complete and nothing begins a new phrase."""
+        return self._subject and not self._det and not self._prep
+
+    def _phrase(self, run: Sequence[str], i: int, end: int) -> None:
+        gap = self._tokens[self._end : i] if self._end > 0 else ()
+        chained = bool(gap) and gap[0] in _JOINTS and all(word in _JOINTS | DETERMINERS | PREPOSITIONS for word in gap)
+        words, prep = tuple(run), f"{self._prep} {self._det}".strip().replace("&", " ") if self._prep else ""
+        before = self._phrases[-1] if self._phrases else None
+        joins = self._word(i - 1 - bool(self._det))
+        if before and joins == "of" and self._end >= i - 3:
+            words = words if before.words[-1] in _MEASURES else (*before.words, "of", *words)
+            self._phrases[-1] = msgspec.structs.replace(before, words=words)
+        elif before and self._attaches(i):
+            inner = tuple(word for word in (self._prep, self._det, *words) if word)
+            self._phrases[-1] = msgspec.structs.replace(before, words=(*before.words, *inner), inner=words)
+        else:
+            self._phrases.append(
+                Phrase(words=words, prep=prep, at=i, end=end, chained=chained, either=self._either, named=bool(self._det), near=self._near)
+            )
+        self._subject = self._subject or not prep
+        self._prep, self._det, self._either, self._end = "", "", False, end
+
+    def _attaches(self, i: int) -> bool:
+        """Behind a thing "with" belongs to it, but where something was done with it."""
+        acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
+        if self._prep != "with" or self._end != i - 1 - bool(self._det) or self._word(i) in self._names:
+            return False
+        return not acted and self._word(i) not in lexicon.PERSONS
+
+    def _add_verb(self, i: int, base: str) -> None:
+        word, last = self._word(i), self._deeds[-1] if self._deeds else None
+        if last and (self._chained or (word.endswith("ing") and self._verb_end == i)):
+            silent = last.base in _SILENT
+            self._deeds[-1] = msgspec.structs.replace(last, base=base if silent else last.base, said=word, then="" if silent else word)
+        else:
+            self._deeds.append(VerbPhrase(base=base, said=word, at=i, relative=self._relative, pronoun=self._pronoun_before))
+        self._pronoun_before = ""
+        self._needs, self._chained, self._verb_end = "finite" if base in _REPORTS else "", False, i + 1
+        self._relative, self._subject = self._relative or base in _REPORTS, self._subject and base not in _REPORTS
+        self._prep = self._det = ""
+
+    # -------------------------------------------------------------------------------------------------------- which is the verb
+
+    def _verb_in(self, run: Sequence[str], i: int, end: int) -> int | None:
+        """Where in a run the verb stands."""
+        first = run[0]
+        if not self._needs:
+            return self._unasked_verb(run, i, end)
+        if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
+            return 0
+        if self._needs == "finite" and self._word(end) in _AUX:
+            return None
+        fitting = [
+            k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1)
+        ]
+        if self._needs == "state":
+            fitting = self._states(run, end, fitting)
+        if not fitting:
+            return self._second_verb(run, end)
+        sure = fitting if self._needs == "finite" else [k for k in fitting if run[k] not in lexicon.AMBIGUOUS]
+        return sure[0] if sure else fitting[-1]
+
+    def _states(self, run: Sequence[str], end: int, fitting: Sequence[int]) -> list[int]:
+        """Of those the ones that may be said of a subject: the last word, a comparison, what somebody is doing."""
+        if run[-1].endswith("er") and (self._leads or (len(run) > 1 and self._word(end) in {"than", "to"})):
+            return [len(run) - 1]
+        if self._leads and run[0].endswith("ing") and len(run[0]) > 4:
+            return [0]
+        return [k for k in fitting if k == len(run) - 1 or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
+
+    def _unasked_verb(self, run: Sequence[str], i: int, end: int) -> int | None:
+        """Where no verb must come: "carry" behind "help", a command ("give me"), a second verb."""
+        if VERBS.get(run[0]) == run[0]:
+            helps = bool(self._deeds) and self._deeds[-1].base == "help"
+            self._chained = self._chained or helps
+            told = run[0] not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS and not self._det
+            if helps or told:
+                return 0
+        return None if self._prep else self._second_verb(run, end)
+
+    def _second_verb(self, run: Sequence[str], end: int) -> int | None:
+        """Such as "ironing" behind "start", "running" of "leave the tap running"; a finite verb of "everything Dad said"."""
+        if self._verb_end >= 0 and run[0].endswith("ing") and run[0] in VERBS and self._word(self._verb_end) == run[0]:
+            return 0
+        k = len(run) - 1
+        acts = (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
+        if k and acts and run[k].endswith("ing") and run[k] in VERBS:
+            return k
+        if k and not self._needs and not self._prep and run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES:
+            self._relative = bool(self._phrases)
+            return k
+        return None
+
+    def _may_act(self, subject: Sequence[str]) -> bool:
+        return subject[-1] in lexicon.PERSONS | self._names or (len(subject) == 1 and not lexicon.is_adjective(subject[0]))
+
+    def _fits(self, word: str, last: bool = False) -> bool:
+        """Whether a word has the form of the verb that must come."""
+        base = VERBS.get(word, "")
+        if not base and self._width:
+            classes = lexicon.word_classes(word)
+            base = next(iter(classes.get("VERB", ())), "") or (word if self._width == 2 and not classes else "")
+        if self._needs == "base":
+            return bool(base) and base == word
+        ends = word.endswith("ed") and (bool(base) or len(word) > 4)
+        past = word in lexicon.PASTS or ends
+        if self._needs == "participle":
+            return past
+        if self._needs == "state":
+            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and _is_state(word))
+        return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
+
+
+def _is_state(word: str) -> bool:
+    return word in STATES or lexicon.is_adjective(word)

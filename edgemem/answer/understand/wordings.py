@@ -1,0 +1,56 @@
+"""The wordings by which questions are read, as regular expressions (`wordings.txt`), compiled when they are first used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from edgemem.answer.understand.lexicon import HANDLING, PERSONS, USING, VERBS, read_table
+from edgemem.answer.understand.timeref import DURATION
+from edgemem.answer.understand.words import CARRIERS
+from edgemem.infer.phrase import COLOUR_WORDS
+
+ORDINALS = {
+    "first": 1, "1st": 1, "earliest": 1, "initial": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "fifth": 5,
+    "5th": 5, "last": -1, "latest": -1, "final": -1, "finally": -1, "most recent": -1, "most recently": -1, "lastly": -1, "newest": -1,
+    "earlier": 1, "sooner": 1, "later": -1,
+}  # fmt: skip
+"""What a word says about the place in a row: 1 = first, -1 = last."""
+
+
+@lru_cache(maxsize=1)
+def _sources() -> tuple[tuple[str, str], ...]:
+    classes = {
+        "PERSONS": PERSONS,
+        "COLOURS": frozenset(COLOUR_WORDS),
+        "CARRIERS": CARRIERS - {"word", "words"},
+        "ORDINALS": frozenset(ORDINALS),
+    }
+    classes |= {
+        name: frozenset(f for f, base in VERBS.items() if base in bases) for name, bases in (("USING", USING), ("HANDLING", HANDLING))
+    }
+    known = {name: "|".join(sorted(words, key=len, reverse=True)) for name, words in classes.items()} | {"DURATION": DURATION}
+    made = list[tuple[str, str]]()
+    for name, lines in read_table("wordings.txt"):
+        source = re.sub(r"<([A-Z]+)>", lambda match: f"(?:{known[match[1]]})", "|".join(lines))
+        known[name] = source
+        made.append((name, source))
+    return tuple(made)
+
+
+def sources(group: str) -> Iterator[tuple[str, str]]:
+    """Those of a group in order, by what stands behind its name: "HEAD what price" is "what price" of "HEAD"."""
+    return ((name.removeprefix(f"{group} "), source) for name, source in _sources() if name.startswith(f"{group} "))
+
+
+@lru_cache(maxsize=256)
+def pattern(name: str, flags: int = 0) -> re.Pattern[str]:
+    """Such as that of "FITS colour"; KeyError where there is none."""
+    return re.compile(dict(_sources())[name], flags)
+
+
+@lru_cache(maxsize=16)
+def patterns(group: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The `sources` of a group, compiled."""
+    return tuple((name, re.compile(source)) for name, source in sources(group))
