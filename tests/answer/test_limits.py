@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Generator
 from typing import Any
 
+import msgspec
 import pytest
 
 from edgemem.answer import gather, weigh
@@ -232,6 +233,16 @@ def test_a_second_reading_is_told_from_85_of_100_of_the_first_on() -> None:
     one, two = words("OPEN 9-5"), words("GATE 18", at_s=5)
     assert "may also be" in statements.tell(session(kind="what"), [(0.8, one), (0.69, two)]).text
     assert "may also be" not in statements.tell(session(kind="what"), [(0.8, one), (0.67, two)]).text
+
+
+def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
+    sign, told = words("25 ft TAPE MEASURE", 1.0), msgspec.structs.replace(words("I used it three times", 1.0), channel="speech")
+    asked = Parsed(kind="how_many", counts="times", text="how often did the tape measure appear?")
+    assert not statements.may_tell(asked, sign)
+    assert statements.may_tell(asked, told), "somebody may have counted"
+    assert statements.may_tell(msgspec.structs.replace(asked, text="how often does the bus go?"), sign), "a timetable tells it"
+    assert statements.may_tell(msgspec.structs.replace(asked, hint="read"), sign)
+    assert statements.may_tell(msgspec.structs.replace(asked, counts=""), sign)
 
 
 def test_the_model_is_logistic_and_its_features_are_bounded() -> None:
