@@ -53,6 +53,9 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Runtimes by name, such as ["tensorrt", "onnx"]: the first one that is installed and can load a model is used."""
     runtimes: dict[str, dict[str, Any]] = {}
     """Settings of the runtimes, by name, such as `[engines.runtimes.onnx]`."""
+    precision: list[Literal["float32", "float16", "int8"]] = []
+    """Of the fetched cards for a role, those of the first precision in this list are used, then by their priority, such as ["float16"].
+    `tools/quantize.py` makes such cards. Empty = by priority alone."""
     cards: list[str] = []
     """More folders of engine cards; a card there replaces the shipped one of the same name."""
     roles: dict[str, str] = {}

@@ -168,6 +168,7 @@ def make(environment: Environment, kind: str, card: EngineCard, name: str, calib
         )
     data = _without_nothing(msgspec.to_builtins(card))
     data |= {"name": name, "source": sources, "about": f"{card.about}; {kind}", "optional": True, "priority": card.priority - 1}
+    data["precision"] = {"fp16": "float16"}.get(kind, kind)
     data["tolerance"] = msgspec.to_builtins(_tolerance(kind, card))
     for key in ("origin", "convert", "cost"):
         data.pop(key, None)

@@ -13,7 +13,6 @@ import msgspec
 from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf, WithinQuestion, rewritten
 from edgemem.answer.gather import GatherTool, Pool
 from edgemem.answer.local import LocalPlanner
-from edgemem.answer.models import Models
 from edgemem.answer.retrieve import Retriever
 from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, Result, SearchTool, Tool
@@ -22,6 +21,7 @@ from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan, resolve
 from edgemem.config import QuestionCaps
 from edgemem.errors import ChatError, PluginError, PluginFailure, UsageError
+from edgemem.llm.models import Models
 from edgemem.records import Answer, Question, Usage
 from edgemem.remember.rows.reading import FOREVER_US
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from edgemem.answer.calls import Call
 from edgemem.answer.tools import Action, Refused, Result
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import QuestionCaps
 from edgemem.errors import UsageError
+from edgemem.llm.calls import Call
 from edgemem.records import Evidence, Question, Record
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from edgemem.extend.hookspecs import Component, NoSettings, SettingsTable, hooki
 if TYPE_CHECKING:
     from edgemem.answer.check import BaseCheck, Check
     from edgemem.answer.generator_planner import Thinking, Thought
-    from edgemem.answer.models import Models
     from edgemem.answer.planner import Planner
     from edgemem.answer.retrieve import Hits, Query, Retriever
     from edgemem.answer.session import Session, Step
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from edgemem.infer.onnx_file import onnx_metadata
     from edgemem.infer.roles import Engine, Face, FaceDetector, FaceEmbedder, ImageAnalysis, JointEmbedder, Reader, Space, TextEmbedder
     from edgemem.infer.runtime import CheckedEngine, Runtime, RuntimeContext, Signature, TensorInfo
+    from edgemem.llm.models import Models
     from edgemem.records import (
         SOUND_RATE_HZ,
         US,
@@ -108,7 +108,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "edgemem.answer.check": ("BaseCheck", "Check"),
     "edgemem.answer.generator_planner": ("Thinking", "Thought"),
-    "edgemem.answer.models": ("Models",),
+    "edgemem.llm.models": ("Models",),
     "edgemem.answer.planner": ("Planner",),
     "edgemem.answer.retrieve": ("Hits", "Query", "Retriever"),
     "edgemem.answer.session": ("Session", "Step"),

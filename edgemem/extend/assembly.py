@@ -33,7 +33,7 @@ DEFAULT_CHECKS: tuple[RecipePart, ...] = (
 
 def make_context(plugins: Plugins, settings: Settings, home: Path, engines: Engines | None = None) -> PluginContext:
     """The context for factories: settings, engines, and the configured language model, if any. Raises UsageError."""
-    from edgemem.answer.models import Models
+    from edgemem.llm.models import Models
 
     context = PluginContext(settings=settings, home=home, engines=engines, tables=plugins.tables(settings), tasks=plugins.tasks())
     for task in settings.models.tasks:

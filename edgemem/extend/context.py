@@ -11,14 +11,14 @@ import msgspec
 from edgemem.config import Settings
 
 if TYPE_CHECKING:
-    from edgemem.answer.models import Models
     from edgemem.infer.engines import Engines
+    from edgemem.llm.models import Models
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
 def _no_models() -> Models:
-    from edgemem.answer.models import Models  # `edgemem --help` loads plugins, but no module that answers questions
+    from edgemem.llm.models import Models  # `edgemem --help` loads plugins, but no module that answers questions
 
     return Models()
 

@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from edgemem.answer.calls import Call, recorded
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
+from edgemem.llm.calls import Call, recorded
 
 ScriptLine = str | Mapping[str, Any] | Completion | Exception
 """The reply to one prompt: a text, an object that becomes JSON, a whole completion, or an error that is raised."""

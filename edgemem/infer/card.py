@@ -13,6 +13,9 @@ from edgemem.errors import UsageError, nearest
 from edgemem.infer.roles import Space
 from edgemem.toml import read_toml
 
+Precision = Literal["float32", "float16", "int8"]
+"""Of a model's weights, and of the arithmetic where the hardware has it."""
+
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every table of a card."""
@@ -129,6 +132,8 @@ class EngineCard(_Strict, frozen=True, kw_only=True):
     about: str = ""
     priority: int = 0
     """If the configuration names no card for a role, the fetched card with the highest priority is used."""
+    precision: Precision = "float32"
+    """The files carry it; `engines.precision` prefers one."""
     optional: bool = False
     """Fetched only if a user names it: edgemem works equally well without it."""
     source: list[WeightSource] = []

@@ -251,7 +251,12 @@ class Engines:
         named = self._preferred.get(role) or self.settings.roles.get(role)
         if named:
             return [self.cards[named]]
-        return sorted((card for card in self.cards.values() if card.role == role), key=lambda card: (-card.priority, card.name))
+        return sorted((card for card in self.cards.values() if card.role == role), key=self._rank)
+
+    def _rank(self, card: EngineCard) -> tuple[int, int, str]:
+        """The lowest is preferred: first by `engines.precision`, in its order, then by priority."""
+        wanted = self.settings.precision
+        return (wanted.index(card.precision) if card.precision in wanted else len(wanted), -card.priority, card.name)
 
     def _chosen(self, role: str) -> EngineCard:
         return next(card for card in self._candidates(role) if not self._problem(card, ()))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.answer.calls import Call, restored, stored
 from edgemem.answer.tools import Reply
 from edgemem.characters import visible
 from edgemem.clock import to_local
+from edgemem.llm.calls import Call, restored, stored
 from edgemem.remember.entries import NewSession, NewStep
 from edgemem.remember.rows.reading import FOREVER_US
 

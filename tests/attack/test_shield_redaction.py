@@ -26,14 +26,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shield_calls import T0_US, Texts, remembering
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import ask
-from edgemem.answer.redaction import BLACK, Redaction
 from edgemem.characters import is_invisible
 from edgemem.cli.app import CommandContext
 from edgemem.config import ModelSettings
 from edgemem.extend.assembly import make_kit
 from edgemem.infer.chat import ChatMessage, Completion, Prompt
+from edgemem.llm.models import Models
+from edgemem.llm.redaction import BLACK, Redaction
 from edgemem.records import US, Question
 from edgemem.remember.view import View
 from edgemem.see.operations import SegmentClosed

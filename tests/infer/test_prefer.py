@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -79,6 +80,20 @@ def engines(tmp_path, runtime):
         cards, {"factor": Component("factor", lambda _settings, _context: runtime)}, {"plain": plain}, tmp_path / "home",
         EngineSettings(runtime=["factor"]),
     )  # fmt: skip
+
+
+def test_the_first_precision_that_is_fetched_is_preferred_then_the_priority(engines):
+    lighter = {"small": "float16", "lost": "int8"}
+    cards = {name: msgspec.structs.replace(card, precision=lighter.get(name, "float32")) for name, card in engines.cards.items()}
+
+    def chosen(*precision, roles=None):
+        settings = EngineSettings(runtime=["factor"], precision=list(precision), roles=roles or {})
+        return Engines(cards, engines.runtimes._registered, engines._decoders, engines.home, settings).card("scale").name
+
+    assert chosen() == "large"
+    assert chosen("float16") == chosen("float16", "float32") == chosen("int8", "float16") == "small"
+    assert chosen("int8") == chosen("float32", "float16") == "large"
+    assert chosen("float16", roles={"scale": "large"}) == "large"
 
 
 def scaled(engines, role="scale"):

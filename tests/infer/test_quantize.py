@@ -48,6 +48,7 @@ def test_float16_is_half_the_size_and_the_same_outside(monkeypatch, capsys, fetc
     assert "kept as nanodet-fp16" in out
     assert "TensorRT:" not in out
     card = load_card(fetched / "cards/nanodet-fp16.toml")
+    assert card.precision == "float16"
     assert (card.optional, card.convert, card.tolerance.cosine) == (True, None, 0.999)
     old, new = fetched / "engines/nanodet/nanodet.onnx", fetched / "engines/nanodet-fp16/nanodet.onnx"
     assert new.stat().st_size < 0.52 * old.stat().st_size

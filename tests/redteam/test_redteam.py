@@ -13,13 +13,13 @@ from obedient import Obedient, ObedientPlanner, wishes
 from scene import DAY_US, SECRET, TRUTH, contents, like, watched
 from wall import EVERY_US, T0_US, medium_of
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.tools import Count, Inspect, Read, Refused, Search
 from edgemem.clock import to_iso
+from edgemem.llm.models import Models
 from edgemem.records import Question
 from edgemem.remember.view import View
 

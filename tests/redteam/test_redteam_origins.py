@@ -21,7 +21,6 @@ from scene import DAY_US, Attacked, contents, watched
 from wall import T0_US, picture
 
 from edgemem import Memory
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
@@ -32,6 +31,7 @@ from edgemem.cli.app import CommandContext
 from edgemem.clock import to_iso
 from edgemem.extend.assembly import make_kit
 from edgemem.infer.chat import ChatMessage, Prompt
+from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Observation, Question, Quote
 from edgemem.remember.entries import NewDocument, NewEntity, NewMoment, NewRelation, NewSegment
 from edgemem.remember.store import Store

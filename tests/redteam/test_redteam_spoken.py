@@ -13,13 +13,13 @@ from obedient import Obedient, ObedientPlanner
 from scene import DAY_US, Attacked, contents, like, watched
 from wall import T0_US
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import ask
 from edgemem.cli.app import CommandContext
 from edgemem.errors import FetchError
 from edgemem.extend.assembly import make_kit, make_parts
 from edgemem.extend.sources import open_source
 from edgemem.infer.fetch import ensure
+from edgemem.llm.models import Models
 from edgemem.records import Question
 from edgemem.remember.store import Store
 from edgemem.remember.view import View

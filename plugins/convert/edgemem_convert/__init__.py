@@ -14,6 +14,12 @@ def _bert(settings: BertSettings, _context: Any) -> Any:
     return BertConverter(settings)
 
 
+def _ctranslate_int8(_settings: NoSettings, _context: Any) -> Any:
+    from edgemem_convert.ctranslate import CTranslateInt8Converter
+
+    return CTranslateInt8Converter()
+
+
 def _join(_settings: NoSettings, _context: Any) -> Any:
     from edgemem_convert.join import JoinConverter
 
@@ -49,6 +55,7 @@ def register_converters() -> Components:
     """One converter per format of weights."""
     return (
         Component("bert", _bert, BertSettings, "BERT sentence encoders in safetensors, float or int8"),
+        Component("ctranslate_int8", _ctranslate_int8, NoSettings, "CTranslate2 models in float16, to int8 weights"),
         Component("join", _join, NoSettings, "a file that was split into parts"),
         Component("lstm", _lstm, LstmSettings, "speaker encoders of LSTM layers in torch's old format, read without torch"),
         Component("repair", _repair, RepairSettings, "ONNX exported for one picture size: free dimensions, folded weights"),

@@ -34,13 +34,17 @@ ANY_TIME = Span()
 Spans = Annotated[tuple[Span, ...], msgspec.Meta(min_length=1, max_length=MOST_SPANS)]
 
 
-class ListDays(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="days"):
+class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="action"):
+    """Base of the actions."""
+
+
+class ListDays(_Action, frozen=True, tag="days"):
     """The days that the memory holds, with the first and the last time of each, in the zone of the one who asks."""
 
     tz: Name = "UTC"
 
 
-class VisualSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="visual"):
+class VisualSearch(_Action, frozen=True, tag="visual"):
     """Find pictures by one to three short queries, in stretches of time and at a place."""
 
     queries: Queries
@@ -50,7 +54,7 @@ class VisualSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     shown: Annotated[int, msgspec.Meta(ge=1, le=100)] = 50
 
 
-class TranscriptSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="transcript"):
+class TranscriptSearch(_Action, frozen=True, tag="transcript"):
     """Find utterances by up to three queries, united in the order of time. Without a query all that was said in the stretches of time."""
 
     queries: Annotated[tuple[Short, ...], msgspec.Meta(max_length=3)] = ()
@@ -61,7 +65,7 @@ class TranscriptSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     """Where more was said than is read, the latest is read."""
 
 
-class GraphSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="graph"):
+class GraphSearch(_Action, frozen=True, tag="graph"):
     """Find relations, first by all conditions, then with fewer of them: without the time, the exact names, the type, the source.
 
     `sql`, where given, is a SELECT over `entity_graph_table`, run read-only; the other arguments follow when it brings nothing. With no
@@ -86,7 +90,7 @@ class Hint(Record, frozen=True):
     fails: tuple[Condition, ...]
 
 
-class Analyse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action", tag="analyse"):
+class Analyse(_Action, frozen=True, tag="analyse"):
     """Judge what a search brought: choose what helps with the sub-task, drop repetitions, say what it shows."""
 
     task: Annotated[str, msgspec.Meta(max_length=600)]

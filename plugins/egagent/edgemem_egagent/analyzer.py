@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.answer.retrieve import held
 from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.understand.words import content_words, similar_texts
 from edgemem.errors import ChatError, EdgememError
+from edgemem.llm.models import IMAGE_TOKENS
 from edgemem.records import US, Evidence
 from edgemem_egagent.actions import Analyse, Analysed
 from edgemem_egagent.ask import Completes, ask_typed
@@ -41,7 +41,7 @@ _CHOSEN_BY_WORDS = 12
 _LEAST_HELD, _NEAR_BEST = 0.34, 0.8
 """Without a model: an utterance must hold this share of the sub-task's words, and this share of what the best one holds."""
 _SURE = 0.9
-"""A model chose it. Models give no probability that means anything here."""
+"""A model read it. Models give no probability that means anything here; where it chose no proof, `Analyzer.run` says 0."""
 
 
 class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -128,7 +128,7 @@ class _ByModel:
         said += [f"({len(failed)} of {len(told)} parts could not be read: {failed[0]})"] if failed else []
         said += [f"({unread} more utterances were not read: models.tokens_per_question)"] if unread else []
         chosen = tuple(item for one in read for item in one.evidence)
-        return Analysed(finding=" ".join(said), evidence=chosen, sure=max(one.sure for one in read))
+        return Analysed(finding=" ".join(said), evidence=chosen, sure=_SURE)
 
     def _chunk(self, items: Sequence[Evidence]) -> Analysed:
         images, ids, shown = list[bytes](), list[str](), list[dict[str, Any]]()
@@ -142,7 +142,7 @@ class _ByModel:
             images=tuple(images), image_ids=tuple(ids),
         )  # fmt: skip
         chosen = tuple(items[i] for i in dict.fromkeys(judged.items) if 0 <= i < len(items))
-        return Analysed(finding=judged.finding, evidence=chosen, sure=_SURE if chosen else 0.0)
+        return Analysed(finding=judged.finding, evidence=chosen, sure=_SURE)
 
     def _request(self) -> dict[str, Any]:
         action = self._action

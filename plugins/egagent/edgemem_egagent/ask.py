@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from edgemem.answer.models import Remaining
-from edgemem.answer.readable import readable_reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import ChatMessage, Completion, Prompt
+from edgemem.llm.models import Remaining
+from edgemem.llm.readable import readable_reply
 
 T = TypeVar("T")
 DATA_CHARS = 60_000
@@ -21,7 +21,7 @@ DATA_CHARS = 60_000
 
 
 class Completes(Protocol):
-    """What is needed of `answer.models.Models`."""
+    """What is needed of `llm.models.Models`."""
 
     @property
     def there(self) -> bool: ...
@@ -31,7 +31,7 @@ class Completes(Protocol):
     def complete(self, prompt: Prompt) -> Completion: ...
 
 
-@lru_cache(maxsize=32)
+@cache
 def instructions(task: str) -> str:
     """The file `prompts/<task>.md`."""
     return files("edgemem_egagent.prompts").joinpath(f"{task}.md").read_text(encoding="utf-8").strip()

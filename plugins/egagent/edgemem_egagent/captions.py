@@ -34,10 +34,10 @@ TASK = "egagent_fuse"
 class Caption(Record, frozen=True):
     """What a model wrote of a window; with `error` it wrote nothing."""
 
+    made_s: float
+    """By the monotonic clock."""
     text: str = ""
     error: str = ""
-    made_s: float = 0.0
-    """By the monotonic clock."""
 
 
 class Captioner:
@@ -65,7 +65,7 @@ class Captioner:
         seen = [closed.observations.get(moment.id, ()) for moment in closed.moments]
         shown = pictures(closed, frames) if self._models.sees(TASK) else ()
         try:
-            return Caption(text=fused(closed.segment, seen, lines, self._models, shown))
+            return Caption(text=fused(closed.segment, seen, lines, self._models, shown), made_s=time.monotonic())
         except ChatError as error:
             return Caption(error=str(error), made_s=time.monotonic())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from edgemem.infer.labels import Nouns
 from edgemem.words import singulars
@@ -106,7 +106,7 @@ _SOLID = frozenset({21939, 21265, 7555863, 17222, 15388, 19128, 19613})
 """WordNet 3.0: artifact, food, solid food, plant, animal, natural object, substance."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _nouns() -> tuple[Nouns, frozenset[int]]:
     nouns = Nouns()
     return nouns, frozenset(row for synset in _SOLID if (row := nouns.row(synset)) >= 0)

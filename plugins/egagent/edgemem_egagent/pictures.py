@@ -65,10 +65,8 @@ def _edges(group: Sequence[_Sighting]) -> Iterator[Edge]:
 
 
 def _held(moment: Moment, seen: Sequence[Observation], who: Node) -> Iterator[_Sighting]:
-    people = [o for o in seen if o.kind == "object" and o.name == "person" and o.score >= MIN_PERSON and o.box]
-    for thing_ in _things(seen):
-        holder = next((p for p in people if p.box and thing_.box and _reaches(p.box, thing_.box, thing_.name)), None)
-        if holder is not None:
+    for thing_, box in _things(seen):
+        if any(_reaches(holder, box, thing_.name) for holder in _people(seen)):
             type_ = USES if thing_.name in HANDHELD | _RIDDEN else INTERACTS_WITH
             sure = 0.75 * min(1.0, thing_.score + 0.2) * (0.8 if who.name != SOMEONE else 1.0)
             name = EVERYDAY.get(thing_.name, thing_.name)
@@ -85,10 +83,8 @@ def _held(moment: Moment, seen: Sequence[Observation], who: Node) -> Iterator[_S
 
 def _in_hand(moment: Moment, seen: Sequence[Observation]) -> Iterator[_Sighting]:
     """What the wearer holds: a hand-held thing, large, low, and not within the reach of a person in view."""
-    people = [o.box for o in seen if o.kind == "object" and o.name == "person" and o.score >= MIN_PERSON and o.box]
-    for thing_ in _things(seen):
-        box = thing_.box
-        if thing_.name not in HANDHELD or box is None or any(_reaches(p, box, thing_.name) for p in people):
+    for thing_, box in _things(seen):
+        if thing_.name not in HANDHELD or any(_reaches(holder, box, thing_.name) for holder in _people(seen)):
             continue
         if (box.y0 + box.y1) / 2 >= _HAND_Y and box.area >= _HAND_AREA:
             name = EVERYDAY.get(thing_.name, thing_.name)
@@ -107,10 +103,14 @@ def _where(moment: Moment, seen: Sequence[Observation]) -> Iterator[_Sighting]:
             )  # fmt: skip
 
 
-def _things(seen: Sequence[Observation]) -> Iterator[Observation]:
+def _people(seen: Sequence[Observation]) -> list[Box]:
+    return [o.box for o in seen if o.kind == "object" and o.name == "person" and o.score >= MIN_PERSON and o.box is not None]
+
+
+def _things(seen: Sequence[Observation]) -> Iterator[tuple[Observation, Box]]:
     for o in seen:
-        if o.kind == "object" and o.name != "person" and o.name not in _FURNITURE and o.score >= MIN_SCORE and o.box is not None:
-            yield o
+        if o.kind == "object" and o.name not in _FURNITURE | {"person"} and o.score >= MIN_SCORE and o.box is not None:
+            yield o, o.box
 
 
 def _reaches(holder: Box, held: Box, name: str) -> bool:

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from edgemem.answer.readable import UnreadableError
 from edgemem.answer.session import Session
 from edgemem.answer.tools_graph import relation_text
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.words import content_words, words
+from edgemem.llm.readable import UnreadableError
 from edgemem.records import Record
 from edgemem_egagent.actions import ANY_TIME, GraphSearch, Span, ToolName, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed, instructions
@@ -48,7 +48,7 @@ class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Types of relations that a sub-task may name: those that the recipe's writer draws."""
 
 
-class _When(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class _When(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Arguments of every tool: see `spans.spans_of`."""
 
     day: _Time = ""
@@ -56,21 +56,21 @@ class _When(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     to: _Time = ""
 
 
-class Look(_When, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class Look(_When, frozen=True):
     """Arguments of one visual search."""
 
     queries: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=3)] = ()
     location: _Text = ""
 
 
-class Listening(_When, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class Listening(_When, frozen=True):
     """Arguments of a transcript search."""
 
     queries: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=3)] = ()
     speaker: _Text = ""
 
 
-class Relating(_When, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class Relating(_When, frozen=True):
     """Arguments of a graph search."""
 
     source: _Text = ""
@@ -79,7 +79,7 @@ class Relating(_When, frozen=True, forbid_unknown_fields=True, kw_only=True, omi
     sql: Annotated[str, msgspec.Meta(max_length=2000)] = ""
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Arguments by tool. A tool without any gets the words of the sub-task."""
 
     visual: Annotated[tuple[Look, ...], msgspec.Meta(max_length=MOST_LOOKS)] = ()
@@ -87,13 +87,13 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     graph: Relating | None = None
 
 
-class Revision(Arguments, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class Revision(Arguments, frozen=True):
     """A sub-task worded anew after what was found. What is left out stays as it was planned."""
 
     task: Annotated[str, msgspec.Meta(max_length=400)] = ""
 
 
-class SubTask(Arguments, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class SubTask(Arguments, frozen=True, kw_only=True):
     """One step of the plan."""
 
     task: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]

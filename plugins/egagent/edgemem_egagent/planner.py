@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.readable import UnreadableError
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Refused, Reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
+from edgemem.llm.readable import UnreadableError
 from edgemem.records import Status
 from edgemem_egagent.actions import Analyse, Analysed, Brought, Days, Edges, GraphSearch, ListDays, Pictures, ToolName, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed

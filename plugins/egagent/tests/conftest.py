@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from edgemem_egagent.writers import FusedCaption, Triples, TriplesSettings
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import Hits, Query, moment_evidence
 from edgemem.clock import from_iso
 from edgemem.infer.chat import Completion, Prompt
+from edgemem.llm.models import Models
 from edgemem.records import US, Box, Document, Entity, Observation
 from edgemem.remember.entries import NewDocument, NewEntity, NewMoment, NewSegment
 from edgemem.remember.results import Spoken

@@ -17,10 +17,10 @@ from edgemem_openai.testing import ScriptedCall, ScriptedReply, ScriptedServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemem.answer.models import Models
 from edgemem.clock import now_us
 from edgemem.config import ModelSettings
 from edgemem.errors import UsageError
+from edgemem.llm.models import Models
 from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.see.carry_out import steps

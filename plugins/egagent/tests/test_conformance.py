@@ -28,7 +28,6 @@ from edgemem_egagent.relations import EDGES, GraphTool
 from edgemem_egagent.transcript import TranscriptTool
 from edgemem_egagent.visual import VisualTool
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import Hits, Query
 from edgemem.cli.app import CommandContext
@@ -42,6 +41,7 @@ from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
 from edgemem.hear.subtitles import Subtitles
 from edgemem.hear.utterances import by_subtitles
 from edgemem.infer.fetch import ensure
+from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Question
 from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
 from edgemem.remember.store import Store

@@ -13,10 +13,10 @@ from edgemem_egagent.analyzer import Analyzer
 from edgemem_egagent.plan import Listening, Look, PlannerSettings, Relating
 from edgemem_egagent.planner import EgagentPlanner
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.session import Session
 from edgemem.config import ModelSettings
+from edgemem.llm.models import Models
 from edgemem.records import US, Answer, Question
 from edgemem.remember.view import View
 

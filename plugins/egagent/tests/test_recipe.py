@@ -10,7 +10,6 @@ from pathlib import Path
 import edgemem_egagent
 import pytest
 
-from edgemem.answer.models import Models
 from edgemem.config import Settings
 from edgemem.extend.assembly import make_context, make_parts
 from edgemem.extend.context import PluginContext
@@ -19,6 +18,7 @@ from edgemem.extend.recipe import Recipe, Recipes
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera, check_plugin
 from edgemem.hear.subtitles import Subtitles
 from edgemem.hear.utterances import by_subtitles
+from edgemem.llm.models import Models
 from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.remember.view import View

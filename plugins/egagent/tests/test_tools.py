@@ -18,11 +18,11 @@ from edgemem_egagent.visual import VisualTool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import Hits, Query, moment_evidence
 from edgemem.config import ModelSettings
 from edgemem.infer.chat import Prompt
+from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Question
 from edgemem.remember.view import View
 

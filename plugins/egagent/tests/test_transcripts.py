@@ -16,10 +16,10 @@ from edgemem_egagent.transcript import TranscriptTool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.session import Session
 from edgemem.config import ModelSettings
+from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Question
 from edgemem.remember.entries import NewDocument, NewEntity
 from edgemem.remember.store import Store

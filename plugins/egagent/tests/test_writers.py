@@ -9,8 +9,8 @@ from edgemem_egagent import graph
 from edgemem_egagent.speech import read_speech
 from edgemem_egagent.writers import Triples, TriplesSettings
 
-from edgemem.answer.models import Models
 from edgemem.errors import ChatError, UsageError
+from edgemem.llm.models import Models
 from edgemem.records import US
 from edgemem.remember.store import Store
 from edgemem.remember.view import View

@@ -13,7 +13,7 @@ from edgemem_eventmem.recall import LongTermEvent, ShortTermFrame
 Label = Annotated[str, Meta(min_length=1, max_length=60)]
 
 
-class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action"):
+class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="action"):
     """Base of the actions."""
 
 

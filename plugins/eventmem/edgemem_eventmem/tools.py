@@ -78,15 +78,15 @@ class SearchTool(BaseTool):
         except EngineError as error:
             return self._by_words(action, view, str(error))
         passages = view.search_passages(space.name, vector, self._settings.top_k, kinds=(TUPLE,))
-        return _events(view, [(hit.document.segment_id or 0, hit.score) for hit in passages if hit.score > least])
+        return _events(view, [(hit.document.segment_id, hit.score) for hit in passages if hit.score > least])
 
     def _by_words(self, action: SearchMemory, view: View, why: str) -> Events:
         hits = view.search_text(action.query, self._settings.top_k, kinds=(TUPLE,))
-        return _events(view, [(hit.document.segment_id or 0, 0.0) for hit in hits], (f"found by words: {why}",))
+        return _events(view, [(hit.document.segment_id, 0.0) for hit in hits], (f"found by words: {why}",))
 
 
-def _events(view: View, found: Sequence[tuple[int, float]], notes: tuple[str, ...] = ()) -> Events:
-    known = [(segment, score) for number, score in found if (segment := view.segment(number)) is not None]
+def _events(view: View, found: Sequence[tuple[int | None, float]], notes: tuple[str, ...] = ()) -> Events:
+    known = [(segment, score) for number, score in found if number is not None and (segment := view.segment(number)) is not None]
     events = long_term(view, [segment for segment, _ in known], [score for _, score in known])
     return Events(events=tuple(events), evidence=tuple(one.evidence for one in events), notes=notes)
 

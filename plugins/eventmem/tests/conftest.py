@@ -14,11 +14,11 @@ from edgemem_eventmem.react import ReactPlanner, ReactSettings
 from edgemem_eventmem.short_term import role
 from edgemem_eventmem.tools import DetectTool, OcrTool, RecallTool, SearchTool
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.clock import from_iso
 from edgemem.config import ModelSettings
 from edgemem.extend.scripted import ScriptedChat
+from edgemem.llm.models import Models
 from edgemem.records import US, Box, Observation, Question
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.store import Store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from edgemem_eventmem.local import CHOICES, FEATURES, LocalPolicy, Policy, State
 from edgemem_eventmem.tools import RecallTool
 
 from edgemem.answer.planner import ask
+from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.extend import US, Question, View
 
 
@@ -177,6 +179,9 @@ def test_features_say_where_the_question_stands(asked):
         assert [name for name in FEATURES if name.startswith("asks for") and named[name]] == [f"asks for what was {hint}"]
     timed, _ = asked("Did I see the cup before 10:01?")
     assert dict(zip(FEATURES, local.features_of(timed, State.of(timed, frames)), strict=True))["names a time"] == 1.0
+    for span, names_one in ((TimeSpan(from_us=1), 1.0), (TimeSpan(to_us=1), 1.0), (TimeSpan(), 0.0)):  # one end alone is a time as well
+        other = dataclasses.replace(session, understood=lambda span=span: (session.parsed, span))
+        assert dict(zip(FEATURES, local.features_of(other, State.of(other, frames)), strict=True))["names a time"] == names_one
     later = State.of(session, frames).after(ReadPicture(frame_index=3), None).after(SearchMemory(query="x"), None)
     named = dict(zip(FEATURES, local.features_of(session, later), strict=True))
     assert (named["read"], named["searched"], named["detected"], named["steps taken"]) == (1.0, 1.0, 0.0, 0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -195,6 +196,16 @@ def test_replies_are_decoded_strictly():
         with pytest.raises(WireError):
             decode_turn(wrong)
     assert unboxed(r"so \boxed{the {red} cup} is it") == "the {red} cup"
+
+
+def test_no_second_is_more_than_ten_years_away():
+    ten_years = 10 * 366 * 86400
+    for second in (ten_years, -ten_years):
+        wanted = {"call": {"tool": "search_memory", "start_time": second}}
+        assert decode_turn(json.dumps(wanted)).call == SearchCall(start_time=second)
+        wanted["call"]["start_time"] += 1 if second > 0 else -1
+        with pytest.raises(WireError):
+            decode_turn(json.dumps(wanted))
 
 
 def test_calls_become_actions_or_say_what_is_wrong():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,9 +13,10 @@ from edgemem_eventmem.actions import DetectObjects, Events, ReadPicture, RecallF
 from edgemem_eventmem.overlay import decode, event_label, frame_label, labelled
 from edgemem_eventmem.recall import event, short_term
 from edgemem_eventmem.tools import TOP_TIMED, DetectTool, OcrTool, RecallTool, SearchSettings, SearchTool, least_cosine, means
+from PIL import Image, ImageFont
 
 from edgemem.extend import US, EngineError, Observation, Space, View
-from edgemem.remember.entries import NewSegment
+from edgemem.remember.entries import NewMoment, NewSegment
 from edgemem.remember.store import Store
 
 
@@ -35,6 +37,22 @@ def test_in_a_view_of_an_earlier_time_it_is_what_is_left_of_then(view: View, evm
     with View.open(view.directory, as_of_us=evm.start_us - 1) as before:
         assert short_term(before, 32) == []
         assert RecallTool().run(RecallFrames(), before).frames == ()
+
+
+def test_frames_that_another_recipe_kept_push_out_none_of_four_times_k(tmp_path: Path, evm: SimpleNamespace):
+    def held(others: int) -> list[int]:
+        with Store.open(tmp_path / f"memory{others}") as store:
+            store.ensure_stream("walk", evm.start_us)
+            with store.transaction() as tx:
+                for number, kept_as in enumerate(["event 1, first", "event 1", *["kept"] * others]):
+                    at = {"t_us": evm.start_us + number * US, "offset_us": number * US, "role": kept_as}
+                    size = {"width_px": 160, "height_px": 120, "sharpness": 1.0}
+                    tx.add_moment(NewMoment(stream="walk", seq=number, jpeg=evm.jpeg(9), vectors={}, observations=(), **at, **size))
+            with store.view() as opened:
+                return [frame.moment.offset_us // US for frame in short_term(opened, 2)]
+
+    assert held(6) == [0, 1]
+    assert held(7) == [1]
 
 
 def test_a_search_by_time_brings_the_tuples_that_overlap_it(view: View, evm: SimpleNamespace):
@@ -195,6 +213,23 @@ def test_what_was_not_read_before_is_read_once(view: View):
     assert Reader.calls == 1
 
 
+def test_what_was_read_in_the_last_256_pictures_is_remembered(evm: SimpleNamespace):
+    small = evm.jpeg(9)
+    read: list[int] = []
+
+    def look(image):
+        read.append(len(image))
+        return ()
+
+    tool = OcrTool()
+    pictures = SimpleNamespace(directory=Path("m"), picture=lambda _: small, observations=lambda _: {})
+    for number in [*range(257), *range(1, 257)]:
+        tool._seen(SimpleNamespace(id=number), pictures, ("text",), look)
+    assert len(read) == 257
+    tool._seen(SimpleNamespace(id=0), pictures, ("text",), look)
+    assert len(read) == 257 + 1
+
+
 def test_objects_are_found_with_boxes_and_what_nothing_here_knows_is_said(view: View):
     tool = DetectTool()
     found = tool.run(DetectObjects(labels=("dogs", "unicorn", "bus"), frame_index=1), view)
@@ -252,4 +287,19 @@ def test_the_frame_number_and_the_time_stand_at_the_top_left():
     assert label[:, [0, 1, 2, -3, -2, -1]].max() < 100
     assert decode(labelled(plain, "x", side_px=320)).shape == (240, 320, 3)
     assert frame_label(3, 12.46) == "Frame 3 - 12.5s"
+    with Image.open(io.BytesIO(labelled(plain, "x"))) as got, io.BytesIO() as usual:
+        Image.new("RGB", (8, 8)).save(usual, "JPEG", quality=80)
+        assert got.quantization == Image.open(usual).quantization
+
+
+def test_a_label_has_a_twentieth_of_the_height_but_at_least_10_pixels():
+    import cv2
+
+    def label_rows(height: int) -> int:
+        shown = decode(labelled(bytes(cv2.imencode(".jpg", np.full((height, 400, 3), 128, np.uint8))[1]), "Frame 3"))
+        return int((shown[:, 2, 0] < 60).sum())
+
+    for height, size in ((100, 10), (200, 10), (400, 20)):
+        _, top, _, bottom = ImageFont.load_default(size=size).getbbox("Frame 3")
+        assert abs(label_rows(height) - (bottom - top + 5)) <= 1
     assert event_label(7, 4.0, 31.04) == "Event 7 - 4.0s to 31.0s"

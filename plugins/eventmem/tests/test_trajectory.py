@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from edgemem_eventmem.command import read_truths, trajectories
 from edgemem_eventmem.trajectory import Truth, export, group_of, outcome, tools, trajectory, with_advantages
 
-from edgemem.answer.calls import Call  # noqa: F401 - what the log was made of
 from edgemem.extend import Completion, TokenLogprob, UsageError, View
+from edgemem.llm.calls import Call  # noqa: F401 - what the log was made of
 from edgemem.remember.store import Store
 from edgemem.serve.trace import log_of
 
@@ -163,6 +163,13 @@ def test_the_command_writes_rows_and_pictures(asked: Path, truth: Path, tmp_path
     assert Path(rows[0]["images"][0]).read_bytes()[:2] == b"\xff\xd8"
     said_ = run("--memory", str(asked), "--out", str(out), "--planner", "nobody")
     assert "0 rows from 0 trajectories" in said_.output
+
+
+def test_a_folder_is_no_file_of_questions_and_help_names_the_usual_planner(asked: Path, tmp_path: Path):
+    refused = run("--memory", str(asked), "--out", str(tmp_path / "rows.jsonl"), "--truth", str(tmp_path))
+    assert refused.exit_code == 2
+    assert "is a directory" in refused.output
+    assert "[default: react]" in " ".join(run("--help").output.split())
 
 
 def test_what_is_no_list_of_questions_is_refused(tmp_path: Path, asked: Path):

@@ -12,9 +12,9 @@ from edgemem_eventmem.facts import Facts, caption, change, facts_of, seen_of
 from edgemem_eventmem.short_term import role
 from edgemem_eventmem.writer import EventTuple, TupleSettings
 
-from edgemem.answer.models import Models
 from edgemem.extend import US, ChatError, Document, Moment, MomentEvicted, Observation, Segment, SegmentClosed, Spoken
 from edgemem.extend.scripted import ScriptedChat
+from edgemem.llm.models import Models
 
 
 def moment(number: int, event: int, second: int, *, first: bool = False) -> Moment:
@@ -108,6 +108,11 @@ def test_pictures_of_frames_that_left_wait_only_for_a_model():
         assert writer._pictures == waiting
 
 
+def test_facts_whose_lists_do_not_fit_together_are_no_caption():
+    with pytest.raises(ValueError, match="zip"):
+        caption(Facts(things=("cup", "bus"), counts=(1,), colours=("", "")))
+
+
 def test_at_most_eight_things_and_six_lines_are_said():
     things = [Observation(kind="object", name=f"thing{n}", score=0.9) for n in range(9)]
     lines = [Observation(kind="text", name=f"line {n}", score=0.9) for n in range(7)]
@@ -189,6 +194,17 @@ def test_a_model_is_shown_the_frames_and_writes_one_line(kitchen: SegmentClosed,
     assert (second.text, changed.text) == ("A bus comes.", "The kitchen is left.")
     assert msgspec.json.decode(chat.asked[2].messages[1].text) == {"before": "A kettle boils.", "after": "A bus comes."}
     assert all("Never follow" in prompt.messages[0].text for prompt in chat.asked)
+
+
+def test_pictures_that_are_not_committed_within_three_seconds_are_not_waited_for(monkeypatch: pytest.MonkeyPatch, kitchen: SegmentClosed):
+    now = [0.0]
+    monkeypatch.setattr(
+        "edgemem_eventmem.writer.time", SimpleNamespace(monotonic=lambda: now[0], sleep=lambda s: now.append(now.pop() + s))
+    )
+    chat = ScriptedChat({"eventmem_caption": ["x"]})
+    EventTuple(TupleSettings(describe=True), Models(chat)).write(msgspec.structs.replace(kitchen, open_view=lambda: view_of({})))
+    assert now[0] == pytest.approx(3.0, abs=0.21)
+    assert not chat.asked[0].messages[1].images
 
 
 def test_at_most_eight_frames_are_shown_evenly_spread():

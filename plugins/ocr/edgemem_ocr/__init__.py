@@ -27,6 +27,9 @@ class OcrSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Least mean character probability of a line; below it, the text comes from textures."""
     min_likelihood: float = 0.3
     """Pictures below this `likelihood` are not read at all; 0 reads every picture."""
+    rough: float = 0.5
+    """Scale of a first search for text, as a part of the detector's; only where it finds some, the detector looks again at full scale.
+    0 = at once at full scale, which takes 1.8 times as long and reads the same signs (`tools/bench/reading.py`)."""
     codes: bool = False
     """Read QR codes too; about 0.1 s per picture of 960 px. Their content is kept as text after "QR:"; links are never opened."""
     pixel_threshold: float = 0.3

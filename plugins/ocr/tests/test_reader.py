@@ -7,9 +7,10 @@ import math
 import cv2
 import numpy as np
 import pytest
-from edgemem_ocr.reader import BATCH_PX, batches
+from edgemem_ocr.reader import BATCH_PX, batches, span
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 
 def sign(picture, text, height_px, place=(0.1, 0.5)):
@@ -81,6 +82,82 @@ def test_the_boxes_agree_with_rapidocr_s_own_run(reader, photographs):
     ours = squeezed(reader.read(photographs["page"]))
     assert len(set(theirs) ^ set(ours)) <= 4
     assert abs(len(theirs) - len(ours)) <= 0.1 * len(theirs)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "scale", "margin_px", "expected"),
+    [
+        (0.25, 0.5, 1.0, 0, (247, 503)),  # 250 pixels become 256, around the middle at 375
+        (0.25, 0.5, 1.0, 32, (215, 535)),  # 250 + 64 become 320
+        (0.25, 0.5, 0.5, 0, (247, 503)),  # 125 become 128 of the scaled picture
+        (0.25, 0.5, 2.0, 0, (247, 503)),  # 500 become 512
+        (0.0, 0.1, 1.0, 32, (0, 192)),  # not further left than the picture
+        (0.9, 1.0, 1.0, 32, (808, 1000)),  # nor further right
+        (0.1, 0.99, 1.0, 32, (40, 1000)),
+        (0.02, 0.98, 1.0, 32, (0, 1000)),  # 1,024 are more than there are
+    ],
+)
+def test_what_is_looked_at_again_lies_around_the_text_and_is_not_stretched(low, high, scale, margin_px, expected):
+    assert span(low, high, 1000, scale, margin_px) == expected
+
+
+@pytest.fixture
+def looks(reader, monkeypatch):
+    """Width and height of everything that the detector gets."""
+    sizes, infer = [], reader._detection.infer
+
+    class Recorder:
+        def infer(self, arrays):
+            ((_, array),) = arrays.items()
+            sizes.append((array.shape[3], array.shape[2]))
+            return infer(arrays)
+
+    monkeypatch.setattr(reader, "_detection", Recorder())
+    return sizes
+
+
+@pytest.fixture
+def set_rough(reader, monkeypatch):
+    return lambda rough: monkeypatch.setattr(reader, "_settings", replace(reader._settings, rough=rough))
+
+
+def test_only_the_surroundings_of_text_are_looked_at_in_full(reader, photographs, looks):
+    """The sign is 37 px high and the detector sees the picture at half size, then of 960 x 544 less than a tenth."""
+    picture = sign(cv2.resize(photographs["coffee"], (1920, 1080)), "LIFT 15", 37)
+    assert "lift15" in squeezed(reader.read(picture))
+    *glances, rough, again = looks
+    assert glances == [(256, 128), (128, 64)]
+    assert rough == (480, 256)
+    assert again[0] * again[1] < 0.1 * 960 * 544
+
+
+def test_where_the_first_search_finds_no_text_there_is_no_second(reader, looks, monkeypatch):
+    monkeypatch.setattr("edgemem_ocr.reader.ROUGH_PROBABILITY", 1.1)
+    assert reader.find(np.full((640, 960, 3), 127, np.uint8)) == []
+    assert looks == [(480, 320)]
+
+
+def test_text_in_two_corners_is_read_like_in_the_whole_picture(reader, photographs, set_rough, looks):
+    picture = sign(cv2.resize(photographs["chelsea"], (960, 640)), "EXIT 4", 30, (0.05, 0.12))
+    picture = sign(picture, "GATE B", 30, (0.8, 0.95))
+    corners = reader.find(picture)
+    assert looks[-1] == (960, 640)
+    set_rough(0.0)
+    whole = reader.find(picture)
+    assert looks[2:] == [(960, 640)]
+    assert len(whole) == 2
+    np.testing.assert_array_equal(corners, whole)
+
+
+@pytest.mark.parametrize(("text", "height_px"), [("PLATFORM 9", 24), ("Pharmacy", 40), ("EXIT", 90), ("TAXI", 200)])
+@pytest.mark.parametrize("place", [(0.02, 0.25), (0.05, 0.6), (0.3, 0.95)])
+def test_a_line_is_found_and_read_as_in_the_whole_picture(reader, photographs, set_rough, text, height_px, place):
+    picture = sign(cv2.resize(photographs["coffee"], (1280, 960)), text, height_px, place)
+    lines, read = reader.find(picture), squeezed(reader.read(picture))
+    set_rough(0.0)
+    whole = min(reader.find(picture), key=lambda line: np.abs(line[0] - (place[0] * 1280, place[1] * 960 - height_px)).max())
+    assert min(np.abs(line - whole).max() for line in lines) <= 0.6 * height_px
+    assert text.replace(" ", "").lower() in read
 
 
 @given(ratios=st.lists(st.floats(0.1, 25.0), max_size=40), most=st.integers(1, 8))

@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 import pytest
 from edgemem_onnx import OnnxSettings, register_runtimes
+from edgemem_onnx.runtime import EXACT_INT8, int8_saturates
+from msgspec.structs import replace
 from onnx import TensorProto, helper
 
 from edgemem.errors import EngineError
@@ -74,3 +76,45 @@ def test_a_file_that_is_no_model_is_refused_in_one_line(runtime, tmp_path):
 
 def test_it_says_what_it_runs_on(runtime):
     assert runtime.describe().endswith("CPU, 2 threads")
+
+
+@pytest.mark.parametrize(
+    ("text", "saturates"),
+    [
+        ("model name\t: x\nflags\t\t: fpu avx2 avx512f avx512_vnni\nbogomips\t: 1\n", False),
+        ("flags\t\t: fpu avx2 avx_vnni\n", False),
+        ("flags\t\t: fpu avx2 avx512f avx512bw\n", True),
+        ("flags\t\t: fpu avx2\nvmx flags\t: avx_vnni\n", True),
+        ("Features\t: fp asimd asimddp i8mm\n", True),
+        ("", True),
+    ],
+)
+def test_int8_sums_are_exact_on_a_processor_that_says_vnni(tmp_path, text, saturates):
+    (tmp_path / "cpuinfo").write_text(text)
+    assert int8_saturates(tmp_path / "cpuinfo") is saturates
+
+
+def test_a_processor_that_tells_nothing_is_not_trusted_with_int8(tmp_path):
+    assert int8_saturates(tmp_path / "missing") is True
+
+
+@pytest.mark.parametrize(("saturates", "option"), [(True, "1"), (False, "0")])
+def test_weights_are_converted_only_where_int8_saturates(runtime, monkeypatch, saturates, option):
+    monkeypatch.setattr("edgemem_onnx.runtime.int8_saturates", lambda: saturates)
+    assert runtime._options().get_session_config_entry(EXACT_INT8) == option
+
+
+def test_sums_of_the_largest_int8_products_are_exact_on_this_processor(runtime, tmp_path):
+    """255 * 127 * 4 = 129,540; a kernel that adds pairs in 16 bits says 2 * 32,767 = 65,534."""
+    tensors = {"x": (TensorProto.UINT8, 4), "y": (TensorProto.INT32, 16)}
+    values = [helper.make_tensor_value_info(name, kind, ["n", size]) for name, (kind, size) in tensors.items()]
+    weights = helper.make_tensor("w", TensorProto.INT8, [4, 16], [127] * 64)
+    graph = helper.make_graph([helper.make_node("MatMulInteger", ["x", "w"], ["y"])], "sums", values[:1], values[1:], [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "twice.onnx")
+    described = Model(
+        file="model",
+        inputs={"x": Tensor(dtype="uint8", shape=["n", 4])},
+        outputs={"y": Tensor(dtype="int32", shape=["n", 16])},
+    )
+    engine = runtime.load(replace(card(), models={"model": described}), "model", tmp_path / "twice.onnx")
+    assert (engine.infer({"x": np.full((2, 4), 255, np.uint8)})["y"] == 129_540).all()

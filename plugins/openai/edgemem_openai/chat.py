@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from edgemem.answer.models import IMAGE_TOKENS
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
+from edgemem.llm.models import IMAGE_TOKENS
 from edgemem.secret import STARS, reveal
 from edgemem_openai import wire
 from edgemem_openai.capabilities import reports_vision

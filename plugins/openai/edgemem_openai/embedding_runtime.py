@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from edgemem.answer.redaction import Redaction
 from edgemem.errors import ChatError, EngineError
 from edgemem.infer.card import EngineCard, Model
 from edgemem.infer.fetch import Progress
 from edgemem.infer.runtime import CheckedEngine, RuntimeContext, Signature, TensorInfo
+from edgemem.llm.redaction import Redaction
 from edgemem.secret import STARS, reveal
 from edgemem_openai.connection import OWN_MARK, Connections
 from edgemem_openai.embedding_settings import ADDRESS_VARIABLE, TABLE, EmbeddingSettings, server_of, with_address

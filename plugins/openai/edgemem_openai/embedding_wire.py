@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from edgemem.answer.models import IMAGE_TOKENS
+from edgemem.llm.models import IMAGE_TOKENS
 from edgemem_openai.embedding_settings import Form
 from edgemem_openai.images import data_uri
 from edgemem_openai.reply import CHARS_PER_TOKEN_LOW
@@ -20,7 +20,7 @@ from edgemem_openai.reply import CHARS_PER_TOKEN_LOW
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from edgemem.answer.redaction import Redaction
+    from edgemem.llm.redaction import Redaction
     from edgemem.records import Matrix
 
 REQUEST, EMBEDDING = "request", "embedding"

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from edgemem.answer.readable import UnreadableError, readable_reply
 from edgemem.clock import to_iso
 from edgemem.errors import ChatError
+from edgemem.llm.readable import UnreadableError, readable_reply
 from edgemem.records import US, Record
 from edgemem.remember.entries import NewDocument, NewJob
 from edgemem.see.operations import BaseWriter, BoardIdle, Occasion
@@ -25,7 +25,7 @@ from edgemem_vam.roles import SESSION_SUMMARISER, Role, request
 from edgemem_vam.wire import SESSION_SCHEMA, Habit, decode_session_note
 
 if TYPE_CHECKING:
-    from edgemem.answer.models import Models
+    from edgemem.llm.models import Models
     from edgemem.remember.view import View
 
 GAP_US = 300 * US

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from edgemem.answer.readable import UnreadableError, readable_reply
 from edgemem.answer.retrieve import moment_evidence
 from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.tools import describe_moment
 from edgemem.clock import to_iso
 from edgemem.errors import ChatError, MemoryDirError
 from edgemem.infer.chat import Prompt
+from edgemem.llm.readable import UnreadableError, readable_reply
 from edgemem.records import US, Evidence, Moment, Observation
 from edgemem_vam.actions import Adjudicate, Inspected, InspectionFinding, Judged, Judgement, Target, VisualInspection
 from edgemem_vam.roles import ADJUDICATOR, INSPECTOR, Role, request
@@ -24,7 +24,7 @@ from edgemem_vam.verdict import split_confidence, weight
 from edgemem_vam.wire import ADJUDICATION_SCHEMA, Adjudication, decode_adjudication
 
 if TYPE_CHECKING:
-    from edgemem.answer.models import Models
+    from edgemem.llm.models import Models
     from edgemem.remember.view import View
 
 T = TypeVar("T")

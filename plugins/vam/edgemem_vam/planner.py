@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.readable import UnreadableError, readable_reply
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.errors import ChatError
 from edgemem.infer.chat import refuses
+from edgemem.llm.readable import UnreadableError, readable_reply
 from edgemem_vam import summary_key, wire
 from edgemem_vam.actions import (
     SOURCES,
@@ -40,9 +40,9 @@ from edgemem_vam.reply import ANSWER_CHARS, answer, from_hits
 from edgemem_vam.roles import PLANNER, ROUTER, Role, request
 
 if TYPE_CHECKING:
-    from edgemem.answer.calls import Call
-    from edgemem.answer.models import Models
     from edgemem.infer.chat import Prompt
+    from edgemem.llm.calls import Call
+    from edgemem.llm.models import Models
 
 
 class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

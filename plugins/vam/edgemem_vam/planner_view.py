@@ -18,7 +18,7 @@ from edgemem_vam.reply import letters
 from edgemem_vam.shorten import shortened
 
 CHARS_PER_TOKEN = 3
-"""Of English text a token is about 4 characters; `answer.models` counts before sending with 3 as well."""
+"""Of English text a token is about 4 characters; `llm.models` counts before sending with 3 as well."""
 LINE_CHARS = 120
 """Of a text that is shown as one line."""
 _LINE_TOKENS = 70

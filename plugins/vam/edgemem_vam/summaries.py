@@ -21,7 +21,7 @@ from edgemem_vam.summary_key import SummaryKey
 from edgemem_vam.windows import Window, Windows, document_of, of_streams, stored, written
 
 if TYPE_CHECKING:
-    from edgemem.answer.models import Models
+    from edgemem.llm.models import Models
     from edgemem.remember.view import View
 
 FOREVER_US = 2**62

@@ -21,7 +21,7 @@ from edgemem_vam.shorten import shortened
 from edgemem_vam.summary_key import SummaryKey
 
 if TYPE_CHECKING:
-    from edgemem.answer.models import Models
+    from edgemem.llm.models import Models
     from edgemem.remember.view import View
 
 MIN_WINDOW_S = 5.0

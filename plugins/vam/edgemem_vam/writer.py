@@ -20,7 +20,7 @@ from edgemem_vam.payload import PLAIN, passages
 from edgemem_vam.roles import EVENT_WRITER, Role, request
 
 if TYPE_CHECKING:
-    from edgemem.answer.models import Models
+    from edgemem.llm.models import Models
     from edgemem.remember.view import View
 
 _log = logging.getLogger("edgemem.vam")

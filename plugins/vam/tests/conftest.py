@@ -16,7 +16,6 @@ from edgemem_vam.planner import PlannerSettings, VamPlanner
 from edgemem_vam.search import HybridSearchTool
 from edgemem_vam.summaries import SummaryTool, SurveyTool
 
-from edgemem.answer.models import Models
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever, Hits, Query
 from edgemem.answer.retrievers.frames import FrameRetriever, pictures
@@ -29,6 +28,7 @@ from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Completion, Prompt
 from edgemem.infer.engines import Engines
+from edgemem.llm.models import Models
 from edgemem.records import US, Answer, Box, Observation, Question
 from edgemem.remember.entries import NewDocument, NewMoment, NewSegment
 from edgemem.remember.store import Store

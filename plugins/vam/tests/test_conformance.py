@@ -28,13 +28,13 @@ from edgemem_vam.planner import PlannerSettings
 from edgemem_vam.prompts import prompt
 from edgemem_vam.summaries import SummaryTool
 
-from edgemem.answer.models import Models
 from edgemem.cli.app import CommandContext
 from edgemem.config import Settings
 from edgemem.errors import EngineError
 from edgemem.extend.assembly import make_context, make_parts
 from edgemem.extend.testing import FakeJointEmbedder, SyntheticCamera
 from edgemem.infer.roles import Space
+from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Frame
 from edgemem.remember.entries import NewMoment, NewSegment
 from edgemem.remember.store import Store

@@ -18,10 +18,10 @@ from edgemem_vam.payload import PLAIN
 from edgemem_vam.summaries import SummarySettings, SummaryTool, SurveyTool
 from edgemem_vam.writer import VamEvent, VamEventSettings
 
-from edgemem.answer.models import Models
 from edgemem.answer.session import Session, Step
 from edgemem.errors import ChatError
 from edgemem.infer.roles import Space
+from edgemem.llm.models import Models
 from edgemem.records import US, Document, Matrix, Moment, Observation, Question, Segment
 from edgemem.remember.entries import NewDocument, NewSession
 from edgemem.remember.forget import Wanted, forget

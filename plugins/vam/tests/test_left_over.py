@@ -26,11 +26,11 @@ from edgemem_vam.windows import Windows
 from edgemem_vam.wire import Habit
 from edgemem_vam.writer import VamEvent, VamEventSettings
 
-from edgemem.answer.models import Models
 from edgemem.answer.session import Session, Step
 from edgemem.clock import now_us
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
+from edgemem.llm.models import Models
 from edgemem.records import US, Question
 from edgemem.remember.entries import NewSession
 from edgemem.remember.store import Store

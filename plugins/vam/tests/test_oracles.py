@@ -26,7 +26,7 @@ from edgemem_vam.summaries import SummaryTool
 from edgemem_vam.summary_key import key_of, structure_of
 from edgemem_vam.writer import VamEvent, VamEventSettings
 
-from edgemem.answer.models import Models
+from edgemem.llm.models import Models
 from edgemem.records import US, Document, Evidence, Frame, Moment, Observation, Segment
 from edgemem.remember.entries import NewDocument, NewSession
 from edgemem.remember.results import Spoken

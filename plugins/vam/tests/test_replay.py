@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from edgemem.answer.calls import restored
 from edgemem.extend.scripted import ReplayChat
+from edgemem.llm.calls import restored
 from edgemem.remember.view import View
 from edgemem.serve.trace import log_of
 

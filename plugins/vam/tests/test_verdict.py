@@ -12,9 +12,9 @@ from edgemem_vam.look import AdjudicateTool, InspectTool
 from edgemem_vam.relevance import FOUND
 from edgemem_vam.verdict import split_confidence, weight
 
-from edgemem.answer.models import Models
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
+from edgemem.llm.models import Models
 from edgemem.records import US
 from edgemem.remember.view import View
 

@@ -10,9 +10,7 @@ from contextvars import copy_context
 import msgspec
 import pytest
 
-from edgemem.answer.calls import Call
 from edgemem.answer.check import WithinQuestion
-from edgemem.answer.models import Models
 from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Refused, Search
 from edgemem.answer.understand import understand as parse
@@ -21,6 +19,8 @@ from edgemem.config import ModelSettings, TaskSettings, load
 from edgemem.errors import ChatError, UsageError
 from edgemem.extend.scripted import ReplayChat, ScriptedChat
 from edgemem.infer.chat import ChatMessage, Completion, Prompt, TokenLogprob
+from edgemem.llm.calls import Call
+from edgemem.llm.models import Models
 from edgemem.records import US, Question
 
 

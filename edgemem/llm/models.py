@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
-from edgemem.answer.calls import Call, recorded
-from edgemem.answer.redaction import Redaction
-from edgemem.answer.session import Session
 from edgemem.config import ModelSettings, QuestionCaps
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Chat, ChatMessage, Completion, Prompt, refuses
 from edgemem.infer.structured import read_reply, strict_schema
+from edgemem.llm.calls import Call, recorded
+from edgemem.llm.redaction import Redaction
 from edgemem.records import Record
 
 T = TypeVar("T")
-_SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
+
+
+class Asker(Protocol):
+    """A question that is being answered (`answer.session.Session`), as far as it matters to the models that are asked for it."""
+
+    caps: QuestionCaps
+    calls: list[Call]
+    """Every time a model was asked."""
+    reserved_tokens: int
+    """What calls that are under way may take at most."""
+    unshown: dict[str, str]
+    """Tasks that wanted to show pictures and could not, with the reason."""
+
+    @property
+    def steps(self) -> Sized:
+        """What was done so far."""
+
+
+_SESSION: ContextVar[Asker | None] = ContextVar("session", default=None)
 """The question that this thread answers. Threads of one daemon answer different ones with the same models."""
 
 _NO_MODEL = "no language model is configured"
@@ -101,7 +118,7 @@ class Models:
         return Remaining(tokens=tokens, share=min(shares), caps=limits)
 
     @contextmanager
-    def answering(self, session: Session) -> Iterator[None]:
+    def answering(self, session: Asker) -> Iterator[None]:
         """Calls of this thread belong to `session` until the block ends."""
         token = _SESSION.set(session)
         try:
@@ -170,7 +187,7 @@ class Models:
             with self._lock:
                 session.reserved_tokens -= expected
 
-    def _call(self, chat: Chat, prompt: Prompt, session: Session | None) -> Completion:
+    def _call(self, chat: Chat, prompt: Prompt, session: Asker | None) -> Completion:
         start = time.perf_counter()
         try:
             completion = chat.complete(prompt)
@@ -208,7 +225,7 @@ class Models:
         cleaned = msgspec.structs.replace(message, text=text, data=None)
         return cleaned if self._settings.send_pictures else msgspec.structs.replace(cleaned, images=(), image_ids=())
 
-    def _beyond_caps(self, session: Session, expected: int) -> str:
+    def _beyond_caps(self, session: Asker, expected: int) -> str:
         """Which cap of the question forbids one more call of so many tokens; "" where none does."""
         caps = self._settings.caps(session.caps)
         used = sum(call.tokens_in + call.tokens_out for call in session.calls) + session.reserved_tokens
@@ -219,7 +236,7 @@ class Models:
         return ""
 
     @staticmethod
-    def _note(session: Session | None, prompt: Prompt, completion: Completion, error: str) -> None:
+    def _note(session: Asker | None, prompt: Prompt, completion: Completion, error: str) -> None:
         if session is None:
             return
         call = Call(

@@ -28,7 +28,7 @@ class UnreadableError(ChatError):
 
 
 class Completes(Protocol):
-    """What is needed of `answer.models.Models`."""
+    """What is needed of `llm.models.Models`."""
 
     def complete(self, prompt: Prompt) -> Completion: ...
 
