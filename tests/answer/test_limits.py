@@ -8,9 +8,13 @@ import msgspec
 import pytest
 
 from edgemem.answer import gather, weigh
+from edgemem.answer.compose import distinct_readings
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode, Hits, Query
+from edgemem.answer.retrievers.match import Features
+from edgemem.answer.retrievers.match import confidence as confidence_of
 from edgemem.answer.retrievers.readings import OcrReading
+from edgemem.answer.retrievers.speech import _is_first_name
 from edgemem.answer.say import base, choose, order, people, pictures, statements
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Inspect, Scene, SeenName
@@ -151,6 +155,12 @@ def test_a_count_is_as_sure_as_what_was_counted_stands_out() -> None:
 def test_where_it_is_now_is_the_last_appearance_that_counts() -> None:
     for score, second in ((0.55, 100), (0.53, 10)):  # .6 * .9 = .54
         assert said(lead(episode(10), episode(100, score=score)), kind="where", verb="be").evidence[0] == f"m{second * US}"
+
+
+def test_what_was_there_is_what_is_a_second_away_and_signs_are_read_within_20_s() -> None:
+    one = lead(episode(50, 60))
+    _, actions = run(pictures.from_pictures(session(kind="where", verb="see", things=("mug",)), Pool(leads=(one,)), one), lambda _: Scene())
+    assert [(a.from_us, a.to_us) for a in actions if isinstance(a, Inspect)] == [(49 * US, 61 * US), (30 * US, 80 * US)]
 
 
 def test_the_third_time_of_two_is_not_known() -> None:
@@ -342,7 +352,7 @@ def test_a_word_means_something_where_a_label_fires_for_it_or_the_dictionary_has
 
 def row(at_s: float, confidence: float = 0.8) -> Row:
     return Row(
-        source="Anna", source_kind="person", type="USES", target="drill", target_kind="object", t0_us=round(at_s * US),
+        source="Anna", type="USES", target="drill", target_kind="object", t0_us=round(at_s * US),
         t1_us=round(at_s * US), confidence=confidence, quote="words", evidence=evidence(at_s, channel="speech"),
     )  # fmt: skip
 
@@ -356,3 +366,35 @@ def test_several_rows_remove_a_part_of_the_doubt() -> None:
     """1 - (1 - .8) (1 - .5 / 2) (1 - .3 / 3) (1 - .2 / 4); a fifth row does not count."""
     assert people._at_least_one([0.5, 0.8]) == pytest.approx(1 - 0.2 * 0.75)
     assert people._at_least_one([0.1, 0.2, 0.3, 0.5, 0.8]) == pytest.approx(1 - 0.2 * 0.75 * 0.9 * 0.95)
+
+
+def test_of_many_rows_at_most_95_in_100_are_believed() -> None:
+    rows = [row(0, 1.0), row(5, 1.0)]
+    assert people._reply(session(kind="other"), "anna used it", rows, rows, "").confidence == 0.95
+    assert people._reply(session(kind="other"), "anna used it", [row(0, 0.5)], rows, "").confidence == 0.5
+
+
+# ---------------------------------------------------------------------------------------------------------------------------- replies
+
+
+def test_what_was_not_seen_is_doubted_by_a_quarter_at_most() -> None:
+    for confidence, doubt in ((0.4, 0.25), (0.2, 0.2)):
+        assert base.not_seen(session(kind="when"), lead(episode(10), confidence=confidence)).confidence == doubt
+
+
+def test_a_reading_that_stands_in_a_longer_one_is_not_told_again() -> None:
+    long, part, other = reading("GATE 18 TERMINAL TWO DEPARTURES"), reading("GATE 18", at_s=5), reading("EXIT", at_s=9)
+    assert distinct_readings([part, other, long]) == [long, other]
+    assert distinct_readings([reading("MARLOW BAKERY"), reading("MARL0W BAKERV")]) == [reading("MARLOW BAKERY")], "nearly the same"
+
+
+@pytest.mark.parametrize(("word", "name", "first"), [("al", "Al Gore", False), ("ann", "Ann Lee", True), ("speaker", "speaker 3", False)])
+def test_a_first_name_has_three_letters(word: str, name: str, first: bool) -> None:
+    assert _is_first_name(word, name) is first
+
+
+def test_a_firing_under_one_in_a_thousand_counts_as_that() -> None:
+    """1 / (1 + exp(-(2.62 + .7 log(.001) + .53 log(.51) + .08)))."""
+    rare = Features(firing=0.0001, support=0.0001, again=0.5, likeness=1.0)
+    known = 2.62 + 0.7 * math.log(0.001) + 2.07 * 0.0001 * math.log(0.0101) + 0.53 * math.log(0.51) + 0.08
+    assert confidence_of(rare) == pytest.approx(1 / (1 + math.exp(-known)))
