@@ -10,7 +10,8 @@ import pytest
 from edgemem.answer import gather, weigh
 from edgemem.answer.compose import distinct_readings
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
-from edgemem.answer.retrieve import Episode, Hits, Query
+from edgemem.answer.retrieve import Episode, Hits, Query, held
+from edgemem.answer.retrievers.frames import _likely
 from edgemem.answer.retrievers.match import Features
 from edgemem.answer.retrievers.match import confidence as confidence_of
 from edgemem.answer.retrievers.readings import OcrReading
@@ -21,6 +22,7 @@ from edgemem.answer.tools import Inspect, Scene, SeenName
 from edgemem.answer.tools_graph import Row
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.timespan import TimeSpan
+from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US, Evidence, Question
 from edgemem.remember.view import View
 
@@ -61,9 +63,6 @@ def run(plan: Generator[Any, Any, Any], result: Callable[[Any], Any]) -> tuple[A
 def found(*leads: Lead) -> Callable[[Any], Any]:
     """Every look at things brings these leads, every inspection an empty scene."""
     return lambda action: Pool(leads=leads) if isinstance(action, Gather) else Scene()
-
-
-# ------------------------------------------------------------------------------------------------------------------ order, relations
 
 
 @pytest.mark.parametrize(
@@ -122,9 +121,6 @@ def test_order_needs_two_things_that_were_seen() -> None:
     assert order.in_order(asked, (early, late), ("cup", "mug"), Pool())[0].text.startswith("Before: the cup came before the mug, ")
 
 
-# --------------------------------------------------------------------------------------------------------------------------- pictures
-
-
 def said(one: Lead, **parsed: Any) -> Any:
     return run(pictures.from_pictures(session(things=("mug",), **parsed), Pool(leads=(one,)), one), lambda _: Scene())[0]
 
@@ -180,9 +176,6 @@ def test_of_one_appearance_only_sightings_at_other_times_are_cited() -> None:
     assert base.cite([one], [evidence(5)]) == ("m0", "m5000000", "m10500000", "m30000000")
 
 
-# ----------------------------------------------------------------------------------------------------------------------------- options
-
-
 def test_an_option_is_as_sure_as_its_share_of_the_evidence() -> None:
     leads = (lead(episode(10, score=0.6), confidence=0.6), lead(episode(50, score=0.3), confidence=0.3))
     reply = choose._best_option(session(("cup", "mug"), kind="which"), leads, [0.6, 0.3])
@@ -230,9 +223,6 @@ def test_an_option_is_meant_where_three_quarters_of_its_letters_stand() -> None:
     assert reply is not None
     assert (reply.option, reply.confidence) == (0, 0.3)
     assert choose._from_words(asked, [(0.2, words("EXIT"))]) is None
-
-
-# -------------------------------------------------------------------------------------------------------------------- words, weights
 
 
 def words(text: str, held: float = 0.0, at_s: float = 0.0, **more: Any) -> Candidate:
@@ -303,9 +293,6 @@ def test_lines_of_a_sign_are_those_that_two_in_five_readings_hold() -> None:
     assert gather.lines_of([reading("GATE 18", "EXIT"), *[reading("GATE 18")] * 2]) == ["GATE 18"]
 
 
-# ------------------------------------------------------------------------------------------------------------------------------ leads
-
-
 class Fixed:
     """A channel that always finds the same."""
 
@@ -347,9 +334,6 @@ def test_a_word_means_something_where_a_label_fires_for_it_or_the_dictionary_has
     assert lead_of(view, "ladle", Fixed("frame", 0.5, firing=0.0)).named
 
 
-# ----------------------------------------------------------------------------------------------------------------------------- people
-
-
 def row(at_s: float, confidence: float = 0.8) -> Row:
     return Row(
         source="Anna", type="USES", target="drill", target_kind="object", t0_us=round(at_s * US),
@@ -374,9 +358,6 @@ def test_of_many_rows_at_most_95_in_100_are_believed() -> None:
     assert people._reply(session(kind="other"), "anna used it", [row(0, 0.5)], rows, "").confidence == 0.5
 
 
-# ---------------------------------------------------------------------------------------------------------------------------- replies
-
-
 def test_what_was_not_seen_is_doubted_by_a_quarter_at_most() -> None:
     for confidence, doubt in ((0.4, 0.25), (0.2, 0.2)):
         assert base.not_seen(session(kind="when"), lead(episode(10), confidence=confidence)).confidence == doubt
@@ -398,3 +379,19 @@ def test_a_firing_under_one_in_a_thousand_counts_as_that() -> None:
     rare = Features(firing=0.0001, support=0.0001, again=0.5, likeness=1.0)
     known = 2.62 + 0.7 * math.log(0.001) + 2.07 * 0.0001 * math.log(0.0101) + 0.53 * math.log(0.51) + 0.08
     assert confidence_of(rare) == pytest.approx(1 / (1 + math.exp(-known)))
+
+
+def test_a_relation_without_an_anchor_does_not_point_at_pictures() -> None:
+    assert weigh.stated_prior(Parsed(kind="what", verb="see", relation="after")) == 0.3
+    assert weigh.stated_prior(Parsed(kind="what", verb="see", relation="after", anchors=("mug",))) == 0.0
+
+
+def test_words_of_five_letters_match_by_their_beginning() -> None:
+    assert held(["bakery"], "the baker") == 1.0
+    assert held(["bakery"], "the bank") == 0.0
+
+
+def test_in_a_large_memory_the_20_likeliest_names_are_searched() -> None:
+    names = {f"name {n}": 0.9 - n / 1000 for n in range(30)}
+    assert _likely(LabelQuery(labels=names, objects={})) == list(names)[:20]
+    assert _likely(LabelQuery(labels={"cup": 0.8, "vase": 0.03}, objects={})) == ["cup"], "less than a twentieth as likely"
