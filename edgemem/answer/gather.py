@@ -87,7 +87,6 @@ class Pool(ToolResult, frozen=True):
 
     candidates: tuple[Candidate, ...] = ()
     leads: tuple[Lead, ...] = ()
-    searched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     by_words: str = ""
     """Why what was said and read was compared by its words alone, where an engine for its meaning is configured."""
@@ -184,7 +183,6 @@ class GatherTool(BaseTool):
         found += [e for candidate in candidates for e in candidate.evidence]
         return Pool(
             candidates=candidates, leads=leads, evidence=tuple({e.id: e for e in reversed(found)}.values())[::-1],
-            searched=tuple(self._by_name),
             notes=tuple(dict.fromkeys(why for _, why in hits if why)),
             by_words=self._meaning.problem,
             people=bool(view.entities(limit=1)),

@@ -6,6 +6,7 @@ Actions are a tagged union that refuses unknown keys, so a language model's JSON
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
@@ -94,8 +95,6 @@ class Found(ToolResult, frozen=True):
 
     episodes: tuple[Episode, ...] = ()
     confidence: float = 0.0
-    searched: tuple[str, ...] = ()
-    """Channels that were really looked into."""
     notes: tuple[str, ...] = ()
     """Why other channels could not be."""
 
@@ -166,19 +165,11 @@ class SearchTool(BaseTool):
 
     def run(self, action: Search, view: View) -> Found:
         query = Query(text=action.query, from_us=action.from_us, to_us=action.to_us)
-        chosen = [r for r in self._retrievers if action.channel in {"any", r.name}]
-        results = [r.retrieve(query, view, action.top_k) for r in chosen]
+        results = [r.retrieve(query, view, action.top_k) for r in self._retrievers if action.channel in {"any", r.name}]
         evidence = fused(results, action.top_k)
-        confidence = 1.0
-        for result in results:  # independent channels that agree: 1 - product of the doubts
-            confidence *= 1 - result.confidence
-        return Found(
-            evidence=tuple(evidence),
-            episodes=tuple(episodes(view, evidence)),
-            confidence=1 - confidence,
-            searched=tuple(r.name for r, result in zip(chosen, results, strict=True) if not result.silent),
-            notes=tuple(why for result in results if (why := result.silent or result.note)),
-        )
+        doubt = math.prod(1 - result.confidence for result in results)  # of independent channels that agree
+        notes = tuple(why for result in results if (why := result.silent or result.note))
+        return Found(evidence=tuple(evidence), episodes=tuple(episodes(view, evidence)), confidence=1 - doubt, notes=notes)
 
 
 class InspectTool(BaseTool):

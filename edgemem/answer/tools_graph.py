@@ -42,18 +42,17 @@ class Hear(Windowed, frozen=True, tag="hear"):
 
 
 class Row(Record, frozen=True):
-    """One relation, and the evidence that it rests on."""
+    """One relation, and the evidence that it rests on; an utterance has no type and no target."""
 
     source: str
-    source_kind: str
-    type: str
-    target: str
-    target_kind: str
     t0_us: int
     t1_us: int
     confidence: float
     quote: str
     evidence: Evidence
+    type: str = ""
+    target: str = ""
+    target_kind: str = ""
 
 
 class Related(ToolResult, frozen=True):
@@ -238,8 +237,7 @@ def row_of(view: View, relation: Relation) -> Row:
     quote = next((q for q in relation.quotes if q.document_id is not None), relation.quotes[0] if relation.quotes else None)
     text = quote.text if quote else ""
     return Row(
-        source=shown_name(relation.source.name), source_kind=relation.source.kind, type=relation.type,
-        target=shown_name(relation.target.name),
+        source=shown_name(relation.source.name), type=relation.type, target=shown_name(relation.target.name),
         target_kind=relation.target.kind, t0_us=relation.t0_us, t1_us=relation.t1_us, confidence=relation.confidence, quote=text,
         evidence=_proof(view, relation, text, quote.document_id if quote else None, quote.moment_id if quote else None),
     )  # fmt: skip
@@ -248,16 +246,13 @@ def row_of(view: View, relation: Relation) -> Row:
 def _proof(view: View, relation: Relation, text: str, document_id: int | None, moment_id: int | None) -> Evidence:
     document = view.document(document_id) if document_id is not None else None
     moment = view.moment(moment_id) if moment_id is not None and document is None else None
+    place = (f"m{moment.id}", moment.offset_us) if moment else (f"r{relation.id}", 0)
+    place = (f"d{document.id}", document.offset_us) if document else place
     told = relation_text(relation.source.name, relation.type, relation.target.name, relation.target.kind)
     said = f'{told}: "{text}"' if text else told
     channel: Channel = "speech" if document is not None and document.kind == "utterance" else "entity"
-    evidence_id, offset_us = f"r{relation.id}", 0
-    if document is not None:
-        evidence_id, offset_us = f"d{document.id}", document.offset_us
-    elif moment is not None:
-        evidence_id, offset_us = f"m{moment.id}", moment.offset_us
     return Evidence(
-        id=evidence_id, channel=channel, stream=relation.stream, t0_us=relation.t0_us, t1_us=relation.t1_us, offset_us=offset_us,
+        id=place[0], channel=channel, stream=relation.stream, t0_us=relation.t0_us, t1_us=relation.t1_us, offset_us=place[1],
         score=relation.confidence, text=said,
     )  # fmt: skip
 

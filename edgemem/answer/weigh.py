@@ -123,6 +123,11 @@ _PICTURED = frozenset(("", "time", "date", "place", "colour", "duration", "perso
 _LASTED = re.compile(r"\b(?:was|were|did|have|has|had|been|stayed?)\b")
 
 
+def happened(p: Parsed) -> bool:
+    """The question is about what was, not about what is so in general or still to come."""
+    return _PAST.search(p.text) is not None
+
+
 def fits_pictures(p: Parsed) -> bool:
     """A picture shows when, where, whether, how often and in which colour; it knows no names and no numbers, and nothing to come."""
     if p.kind == "how_long":
@@ -155,4 +160,4 @@ def takes_for_granted(p: Parsed) -> bool:
     """The question says that the thing was there. "Where is it" does not say that it was ever seen."""
     if p.kind == "yes_no":  # "did I see it before the rocket" asks for the order only
         return p.relation in {"before", "after"} and bool(p.anchors)
-    return p.kind != "where" or p.verb in SEEING or _PAST.search(p.text) is not None
+    return p.kind != "where" or p.verb in SEEING or happened(p)

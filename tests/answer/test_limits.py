@@ -4,18 +4,25 @@ import math
 from collections.abc import Callable, Generator
 from typing import Any
 
+import msgspec
 import pytest
 
 from edgemem.answer import gather, weigh
+from edgemem.answer.compose import distinct_readings
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
-from edgemem.answer.retrieve import Episode, Hits, Query
+from edgemem.answer.retrieve import Episode, Hits, Query, held
+from edgemem.answer.retrievers.frames import _likely
+from edgemem.answer.retrievers.match import Features
+from edgemem.answer.retrievers.match import confidence as confidence_of
 from edgemem.answer.retrievers.readings import OcrReading
+from edgemem.answer.retrievers.speech import _is_first_name
 from edgemem.answer.say import base, choose, order, people, pictures, statements
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Inspect, Scene, SeenName
 from edgemem.answer.tools_graph import Row
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.timespan import TimeSpan
+from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US, Evidence, Question
 from edgemem.remember.view import View
 
@@ -56,9 +63,6 @@ def run(plan: Generator[Any, Any, Any], result: Callable[[Any], Any]) -> tuple[A
 def found(*leads: Lead) -> Callable[[Any], Any]:
     """Every look at things brings these leads, every inspection an empty scene."""
     return lambda action: Pool(leads=leads) if isinstance(action, Gather) else Scene()
-
-
-# ------------------------------------------------------------------------------------------------------------------ order, relations
 
 
 @pytest.mark.parametrize(
@@ -117,9 +121,6 @@ def test_order_needs_two_things_that_were_seen() -> None:
     assert order.in_order(asked, (early, late), ("cup", "mug"), Pool())[0].text.startswith("Before: the cup came before the mug, ")
 
 
-# --------------------------------------------------------------------------------------------------------------------------- pictures
-
-
 def said(one: Lead, **parsed: Any) -> Any:
     return run(pictures.from_pictures(session(things=("mug",), **parsed), Pool(leads=(one,)), one), lambda _: Scene())[0]
 
@@ -152,6 +153,12 @@ def test_where_it_is_now_is_the_last_appearance_that_counts() -> None:
         assert said(lead(episode(10), episode(100, score=score)), kind="where", verb="be").evidence[0] == f"m{second * US}"
 
 
+def test_what_was_there_is_what_is_a_second_away_and_signs_are_read_within_20_s() -> None:
+    one = lead(episode(50, 60))
+    _, actions = run(pictures.from_pictures(session(kind="where", verb="see", things=("mug",)), Pool(leads=(one,)), one), lambda _: Scene())
+    assert [(a.from_us, a.to_us) for a in actions if isinstance(a, Inspect)] == [(49 * US, 61 * US), (30 * US, 80 * US)]
+
+
 def test_the_third_time_of_two_is_not_known() -> None:
     reply = said(lead(episode(10), episode(100)), kind="when", ordinal=3)
     assert (reply.status, reply.text, reply.confidence) == ("abstained", "I saw the mug only 2 times.", 0.25)
@@ -167,9 +174,6 @@ def test_other_times_are_listed_up_to_four() -> None:
 def test_of_one_appearance_only_sightings_at_other_times_are_cited() -> None:
     one = Episode(stream="s", t0_us=0, t1_us=0, offset_us=0, score=1.0, evidence=tuple(evidence(s) for s in (0, 10, 10.5, 30, 60)))
     assert base.cite([one], [evidence(5)]) == ("m0", "m5000000", "m10500000", "m30000000")
-
-
-# ----------------------------------------------------------------------------------------------------------------------------- options
 
 
 def test_an_option_is_as_sure_as_its_share_of_the_evidence() -> None:
@@ -221,9 +225,6 @@ def test_an_option_is_meant_where_three_quarters_of_its_letters_stand() -> None:
     assert choose._from_words(asked, [(0.2, words("EXIT"))]) is None
 
 
-# -------------------------------------------------------------------------------------------------------------------- words, weights
-
-
 def words(text: str, held: float = 0.0, at_s: float = 0.0, **more: Any) -> Candidate:
     return Candidate(channel="text", text=text, evidence=(evidence(at_s, text=text, channel="text"),), held=held, **more)
 
@@ -232,6 +233,16 @@ def test_a_second_reading_is_told_from_85_of_100_of_the_first_on() -> None:
     one, two = words("OPEN 9-5"), words("GATE 18", at_s=5)
     assert "may also be" in statements.tell(session(kind="what"), [(0.8, one), (0.69, two)]).text
     assert "may also be" not in statements.tell(session(kind="what"), [(0.8, one), (0.67, two)]).text
+
+
+def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
+    sign, told = words("25 ft TAPE MEASURE", 1.0), msgspec.structs.replace(words("I used it three times", 1.0), channel="speech")
+    asked = Parsed(kind="how_many", counts="times", text="how often did the tape measure appear?")
+    assert not statements.may_tell(asked, sign)
+    assert statements.may_tell(asked, told), "somebody may have counted"
+    assert statements.may_tell(msgspec.structs.replace(asked, text="how often does the bus go?"), sign), "a timetable tells it"
+    assert statements.may_tell(msgspec.structs.replace(asked, hint="read"), sign)
+    assert statements.may_tell(msgspec.structs.replace(asked, counts=""), sign)
 
 
 def test_the_model_is_logistic_and_its_features_are_bounded() -> None:
@@ -282,9 +293,6 @@ def test_lines_of_a_sign_are_those_that_two_in_five_readings_hold() -> None:
     assert gather.lines_of([reading("GATE 18", "EXIT"), *[reading("GATE 18")] * 2]) == ["GATE 18"]
 
 
-# ------------------------------------------------------------------------------------------------------------------------------ leads
-
-
 class Fixed:
     """A channel that always finds the same."""
 
@@ -326,12 +334,9 @@ def test_a_word_means_something_where_a_label_fires_for_it_or_the_dictionary_has
     assert lead_of(view, "ladle", Fixed("frame", 0.5, firing=0.0)).named
 
 
-# ----------------------------------------------------------------------------------------------------------------------------- people
-
-
 def row(at_s: float, confidence: float = 0.8) -> Row:
     return Row(
-        source="Anna", source_kind="person", type="USES", target="drill", target_kind="object", t0_us=round(at_s * US),
+        source="Anna", type="USES", target="drill", target_kind="object", t0_us=round(at_s * US),
         t1_us=round(at_s * US), confidence=confidence, quote="words", evidence=evidence(at_s, channel="speech"),
     )  # fmt: skip
 
@@ -345,3 +350,48 @@ def test_several_rows_remove_a_part_of_the_doubt() -> None:
     """1 - (1 - .8) (1 - .5 / 2) (1 - .3 / 3) (1 - .2 / 4); a fifth row does not count."""
     assert people._at_least_one([0.5, 0.8]) == pytest.approx(1 - 0.2 * 0.75)
     assert people._at_least_one([0.1, 0.2, 0.3, 0.5, 0.8]) == pytest.approx(1 - 0.2 * 0.75 * 0.9 * 0.95)
+
+
+def test_of_many_rows_at_most_95_in_100_are_believed() -> None:
+    rows = [row(0, 1.0), row(5, 1.0)]
+    assert people._reply(session(kind="other"), "anna used it", rows, rows, "").confidence == 0.95
+    assert people._reply(session(kind="other"), "anna used it", [row(0, 0.5)], rows, "").confidence == 0.5
+
+
+def test_what_was_not_seen_is_doubted_by_a_quarter_at_most() -> None:
+    for confidence, doubt in ((0.4, 0.25), (0.2, 0.2)):
+        assert base.not_seen(session(kind="when"), lead(episode(10), confidence=confidence)).confidence == doubt
+
+
+def test_a_reading_that_stands_in_a_longer_one_is_not_told_again() -> None:
+    long, part, other = reading("GATE 18 TERMINAL TWO DEPARTURES"), reading("GATE 18", at_s=5), reading("EXIT", at_s=9)
+    assert distinct_readings([part, other, long]) == [long, other]
+    assert distinct_readings([reading("MARLOW BAKERY"), reading("MARL0W BAKERV")]) == [reading("MARLOW BAKERY")], "nearly the same"
+
+
+@pytest.mark.parametrize(("word", "name", "first"), [("al", "Al Gore", False), ("ann", "Ann Lee", True), ("speaker", "speaker 3", False)])
+def test_a_first_name_has_three_letters(word: str, name: str, first: bool) -> None:
+    assert _is_first_name(word, name) is first
+
+
+def test_a_firing_under_one_in_a_thousand_counts_as_that() -> None:
+    """1 / (1 + exp(-(2.62 + .7 log(.001) + .53 log(.51) + .08)))."""
+    rare = Features(firing=0.0001, support=0.0001, again=0.5, likeness=1.0)
+    known = 2.62 + 0.7 * math.log(0.001) + 2.07 * 0.0001 * math.log(0.0101) + 0.53 * math.log(0.51) + 0.08
+    assert confidence_of(rare) == pytest.approx(1 / (1 + math.exp(-known)))
+
+
+def test_a_relation_without_an_anchor_does_not_point_at_pictures() -> None:
+    assert weigh.stated_prior(Parsed(kind="what", verb="see", relation="after")) == 0.3
+    assert weigh.stated_prior(Parsed(kind="what", verb="see", relation="after", anchors=("mug",))) == 0.0
+
+
+def test_words_of_five_letters_match_by_their_beginning() -> None:
+    assert held(["bakery"], "the baker") == 1.0
+    assert held(["bakery"], "the bank") == 0.0
+
+
+def test_in_a_large_memory_the_20_likeliest_names_are_searched() -> None:
+    names = {f"name {n}": 0.9 - n / 1000 for n in range(30)}
+    assert _likely(LabelQuery(labels=names, objects={})) == list(names)[:20]
+    assert _likely(LabelQuery(labels={"cup": 0.8, "vase": 0.03}, objects={})) == ["cup"], "less than a twentieth as likely"

@@ -48,12 +48,11 @@ EXPECTED_AGAIN = 0.7
 
 
 class Ranked(Record, frozen=True):
-    """A moment that may show the thing. `score` ranks moments of one query; `support` is the probability of the label in `why`."""
+    """A moment that may show the thing. `score` ranks moments of one query; `why` is the label that adds most to it."""
 
     moment_id: int
     t_us: int
     score: float
-    support: float
     why: str
     colour: str = ""
 
@@ -184,6 +183,4 @@ def _colour_factor(query: LabelQuery, posting: Posting) -> float:
 
 
 def _ranked(score: float, posting: Posting) -> Ranked:
-    return Ranked(
-        moment_id=posting.moment_id, t_us=posting.t_us, score=score, support=posting.score, why=posting.name, colour=posting.colour
-    )
+    return Ranked(moment_id=posting.moment_id, t_us=posting.t_us, score=score, why=posting.name, colour=posting.colour)

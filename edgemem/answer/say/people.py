@@ -58,12 +58,9 @@ def _heard(window: Window, about: str = "", speaker: str = "") -> Steps[list[Row
     talk = yield Hear(about=about[:400], speaker=speaker[:100], from_us=window[0], to_us=window[1])
     said = talk.said if isinstance(talk, Talk) else ()
     rows = [
-        Row(
-            source=one.speaker, source_kind="person", type="", target="", target_kind="", t0_us=one.t0_us, t1_us=one.t1_us,
-            confidence=VERBATIM * one.score, quote=one.text, evidence=one.evidence,
-        )
-        for one in sorted(said, key=lambda one: one.t0_us)
-    ]  # fmt: skip
+        Row(source=o.speaker, t0_us=o.t0_us, t1_us=o.t1_us, confidence=VERBATIM * o.score, quote=o.text, evidence=o.evidence)
+        for o in sorted(said, key=lambda o: o.t0_us)
+    ]
     return [row for row in rows if row.confidence >= _EVERY_WORD * VERBATIM] or rows
 
 

@@ -14,7 +14,7 @@ from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, short_answer
 from edgemem.answer.understand.lexicon import SAYING
 from edgemem.answer.understand.words import likeness, similar_texts, spaced, words
-from edgemem.answer.weigh import stated
+from edgemem.answer.weigh import happened, stated
 
 _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
@@ -27,10 +27,14 @@ def ranked(p: Parsed, pool: Pool) -> list[tuple[float, Candidate]]:
 
 
 def may_tell(p: Parsed, one: Candidate) -> bool:
-    """Not what another than the one asked about said, nor what has no number where one is asked; talk about a thing is no sight of it."""
+    """Not what another than the one asked about said, nor what has no number where one is asked; talk about a thing is no sight of it, and
+    a sign with its name does not tell how often it came.
+    """
     if p.hint == "said" and p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker)) and p.verb in SAYING:
         return set(words(p.person)) <= set(words(one.text))
     if p.form in STRICT and not fits(p.form, one.text):
+        return False
+    if p.counts == "times" and p.hint == "none" and one.channel == "text" and happened(p):
         return False
     return p.hint != "seen" or p.kind in {"what", "which", "who"}
 
