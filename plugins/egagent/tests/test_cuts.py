@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from edgemem_egagent.actions import Day, GraphSearch, Span
+from edgemem_egagent.actions import Day, GraphSearch, Hint, ListDays, Span
+from edgemem_egagent.days import DaysTool
 from edgemem_egagent.graph import Line, SameAs
 from edgemem_egagent.memory import Finding, WorkingMemory
 from edgemem_egagent.plan import Listening, Look, PlannerSettings, Relating, SubTask, asked, searches, typed
@@ -88,6 +89,18 @@ def test_times_of_day_are_looked_for_on_the_latest_64_days() -> None:
     found = spans_of("", "07:00", "08:00", days, "UTC", 10**18)
     assert len(found) == 64
     assert found[0].from_us == spans_of(days[6].date, "07:00", "", (), "UTC", 10**18)[0].from_us
+
+
+def test_what_happens_at_midnight_belongs_to_one_day(tmp_path: Path) -> None:
+    midnight_s = 15 * 3600
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, {midnight_s: (), midnight_s - 0.000001: ()}, [])
+        with store.view() as view:
+            found = DaysTool().run(ListDays(), view).days
+    day_us = T0_US + midnight_s * US
+    assert found == (
+        Day(date="2026-05-04", first_us=day_us - 1, last_us=day_us - 1), Day(date="2026-05-05", first_us=day_us, last_us=day_us),
+    )  # fmt: skip
 
 
 def test_an_end_at_its_beginning_is_a_stretch_of_no_length_and_none_past_the_question() -> None:
@@ -202,8 +215,6 @@ def test_of_options_the_one_that_an_utterance_names_is_chosen_and_the_earlier_of
 
 
 def test_the_two_newest_hints_are_told_as_what_comes_nearest() -> None:
-    from edgemem_egagent.actions import Hint
-
     rows = tuple(item(f"r{n}", f'row {n}: "quote"', n) for n in range(14))
     finding = Finding(tool="graph", task="t", text="", evidence=rows, hints=tuple(Hint(id=row.id, fails=("time",)) for row in rows[1:]))
     none = Reply(text="I do not know.", status="abstained", confidence=0.0)
