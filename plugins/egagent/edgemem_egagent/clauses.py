@@ -172,7 +172,7 @@ class _Reading:
                 progressive = True
             elif low in _HAVE and self._is_auxiliary_have(at):
                 perfect = True
-            elif low in _DO and at + 1 < len(self._words) and self._words[at + 1].start not in self._phrases and low != "done":
+            elif low in _DO and self._phrase_at(at + 1) is None and low != "done":
                 pass
             elif low not in _ADVERBS | {"will"} and not (low.endswith("ly") and low not in {"fly", "apply", "supply"}):
                 break
@@ -186,7 +186,7 @@ class _Reading:
         begins = at < len(self._words) and re.match(r"(?:i|we|you|let)'", self._words[at].low) is not None
         at += begins
         before = self._words[at - 1].low if at else ""
-        auxiliary = before.rsplit("'", 1)[-1] if "'" in before and before != "let's" else ""
+        auxiliary = before.rpartition("'")[2] if "'" in before and before != "let's" else ""
         return at, auxiliary if auxiliary in {"m", "re", "ve", "ll", "d", "s"} else ""
 
     def _is_auxiliary_have(self, at: int) -> bool:

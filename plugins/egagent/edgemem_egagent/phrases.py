@@ -59,7 +59,7 @@ def phrases(sentence: str, known: Collection[str] = ()) -> list[Phrase]:
         if named := _proper(sentence, tokens, i, known):
             phrase, used = named
         else:
-            after_person = i > 0 and bool(found) and found[-1].node.kind == "person" and found[-1].end == tokens[i - 1].end()
+            after_person = bool(found) and found[-1].node.kind == "person" and found[-1].end == tokens[i - 1].end()
             acts = after_person and not tokens[i - 1][0].endswith(("'s", "’s"))
             phrase, used = _common(tokens, i, after_person=acts)
         if phrase is not None:

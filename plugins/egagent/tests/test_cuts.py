@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from edgemem_egagent.actions import Day, GraphSearch, Hint, ListDays, Span
+from edgemem_egagent.actions import Day, GraphSearch, Hint, Lines, ListDays, Span, TranscriptSearch
 from edgemem_egagent.days import DaysTool
 from edgemem_egagent.graph import Line, SameAs
 from edgemem_egagent.memory import Finding, WorkingMemory
 from edgemem_egagent.plan import Listening, Look, PlannerSettings, Relating, SubTask, asked, searches, typed
-from edgemem_egagent.planner import AnswerReply, _refused, _reply
+from edgemem_egagent.planner import AnswerReply, EgagentPlanner, _refused, _reply
 from edgemem_egagent.relations import EDGES, GraphTool
 from edgemem_egagent.spans import spans_of
 from edgemem_egagent.without_model import _nearest, _quoted
@@ -25,6 +25,8 @@ from edgemem.answer.session import Session, TimeSpan
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.record import Parsed
+from edgemem.config import ModelSettings
+from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Question
 from edgemem.remember.entries import NewEntity, NewRelation
 from edgemem.remember.store import Store
@@ -209,6 +211,9 @@ def test_of_options_the_one_that_an_utterance_names_is_chosen_and_the_earlier_of
     assert reply is not None
     assert (reply.option, reply.evidence) == (1, ("d1", "d0"))
     assert _quoted(session(options=("violin", "giraffe")), memory) is None
+    fifths = session(options=("apple grape lemon mango peach",))
+    assert _quoted(fifths, remembered(heard(0.9, "apple grape lemon"))) is not None, "three fifths of its letters"
+    assert _quoted(fifths, remembered(heard(0.9, "apple grape"))) is None
     named = session(text="What did Anna say to Ben?")
     assert _quoted(named, remembered(heard(0.9, "anna likes it"))) is None
     assert _quoted(named, remembered(heard(0.9, "anna likes it", "ben and anna"))).evidence == ("d1",)  # type: ignore[union-attr]
@@ -248,6 +253,22 @@ def test_of_a_search_that_nobody_judged_twelve_items_are_kept(tmp_path: Path, ki
             ask(view, Question(text="What?", asked_us=T0_US + 3600 * US, as_of_us=T0_US + 3600 * US), kit_of(chat))
     read = msgspec.json.decode(chat.asked("answer")[0].messages[-1].text)["data"]["findings"]["Transcript_Search"][0]
     assert (len(read["items"]), read["finding"]) == (12, "not judged")
+
+
+@pytest.mark.parametrize(("tokens", "affords"), [(5199, False), (5200, True)])
+def test_four_calls_as_large_as_the_answer_must_be_left(kit_of: KitOf, tokens: int, affords: bool) -> None:
+    """Nothing found yet: 1,300 tokens for an answer, four times. A finding of 3,000 letters makes it 1,000 and more each."""
+    planner: Any = kit_of().planner
+    models = Models(ScriptedChat(), ModelSettings(tokens_per_question=tokens))
+    assert planner._affords(models, WorkingMemory()) == affords
+    assert not planner._affords(models, remembered(heard(0.5, LONG)))
+    full = EgagentPlanner(PlannerSettings(spare=1.0), models)
+    assert not full._affords(models, WorkingMemory()), "the spare share is not spent"
+
+
+def test_an_analysis_is_asked_at_the_earlier_time_and_its_task_is_cut() -> None:
+    asked_of = EgagentPlanner._analysis(TranscriptSearch(), LONG, Lines(), session(), WorkingMemory())
+    assert (asked_of.asked_us, asked_of.task, asked_of.tool) == (800 * US, "z" * 600, "transcript")
 
 
 def test_every_task_has_room_for_its_reply(view: View, kit_of: KitOf) -> None:

@@ -173,6 +173,7 @@ def test_a_name_that_a_speaker_gives_is_taken_where_it_is_one(speaker: str, text
         ("Quickly water the lamps.", [("object", "lamp", False)]),
         ("Water the lamps.", [("object", "lamp", False)]),
         ("Tom hammers the lamps.", [("person", "Tom", False), ("object", "lamp", False)]),
+        ("The box, Tom hammers the lamps.", [("object", "box", False), ("person", "Tom", False), ("object", "lamp", False)]),
         ("Tom's hammer is here.", [("person", "Tom", False), ("object", "hammer", False)]),
         ("I want to hammer.", []),
         ("I walk to the hammer.", [("object", "hammer", False)]),

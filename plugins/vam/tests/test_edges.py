@@ -13,10 +13,11 @@ import pytest
 from edgemem_vam import context as contexts
 from edgemem_vam import wire
 from edgemem_vam import writer as writers
-from edgemem_vam.actions import HybridSearch, ResultRow, WriteSummaries
+from edgemem_vam.actions import Adjudicate, HybridSearch, ResultRow, Target, VisualInspection, WriteSummaries
 from edgemem_vam.context import RetrievalContext, TurnResult
 from edgemem_vam.conversation import ConversationWriter
 from edgemem_vam.events import OtsuEvents
+from edgemem_vam.look import AdjudicateTool, InspectTool
 from edgemem_vam.reply import answer, from_hits
 from edgemem_vam.summaries import SummarySettings, SummaryTool, SummaryWriter
 from edgemem_vam.writer import VamEvent
@@ -24,6 +25,7 @@ from edgemem_vam.writer import VamEvent
 from edgemem.answer.session import Session, Step
 from edgemem.cli.main import main
 from edgemem.errors import MemoryDirError
+from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Moment, Question, Segment
 from edgemem.remember.entries import NewSession
 from edgemem.remember.store import Store
@@ -142,6 +144,20 @@ def test_a_picture_is_shown_with_what_was_recognised_in_it(vam: SimpleNamespace,
         found = vam.search_tool().run(HybridSearch(queries=(wire.SubQuery(q="coffee mug"),), sources=("frame",)), view)
     assert [one.text for one in found.evidence] == [one.text for one in found.rows]
     assert "desk" in found.evidence[0].text
+
+
+def test_a_look_shows_six_pictures_and_of_what_was_not_kept_nobody_is_sure(vam: SimpleNamespace, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "dense") as store:
+        vam.remember(store, {second: (vam.label("thing"),) for second in range(40)})
+    whole = Target(id="t", stream="walk", from_us=vam.start_us, to_us=vam.start_us + 40 * US)
+    later = Target(id="late", stream="walk", from_us=vam.start_us + 900 * US, to_us=vam.start_us + 901 * US)
+    with View.open(tmp_path / "dense") as view:
+        chat = vam.Chat(["x"])
+        InspectTool(None, Models(chat)).run(VisualInspection(targets=(whole,), prompt="?"), view)
+        assert [len(prompt.messages[1].images) for prompt in chat.asked] == [6]
+        judge = AdjudicateTool(None, Models(vam.Chat(["no verdict"])))
+        judged = judge.run(Adjudicate(targets=(whole, later), event="e"), view).judgements
+    assert [(one.target, one.match, one.confidence) for one in judged] == [("t", False, 0.0), ("late", False, 0.0)]
 
 
 # The command
