@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from edgemem_vam import context as contexts
@@ -19,6 +20,7 @@ from edgemem_vam.conversation import ConversationWriter
 from edgemem_vam.events import OtsuEvents
 from edgemem_vam.look import AdjudicateTool, InspectTool
 from edgemem_vam.reply import answer, from_hits
+from edgemem_vam.search import ScoredResult, _merged
 from edgemem_vam.summaries import SummarySettings, SummaryTool, SummaryWriter
 from edgemem_vam.writer import VamEvent
 
@@ -137,6 +139,16 @@ def test_the_best_text_counts_as_found_from_012_on() -> None:
 
 
 # Searches
+
+
+def test_of_one_result_found_twice_the_better_stays_and_of_equals_the_first() -> None:
+    def found(name: str, score: float, text: str, ahead: bool = False) -> ScoredResult:
+        one = row(name, score)
+        return ScoredResult(row=msgspec.structs.replace(one.row, text=text, look_ahead=ahead), evidence=one.evidence)
+
+    merged = _merged([found("d1", 0.5, "a"), found("d2", 0.9, "b"), found("d1", 0.5, "c", True), found("d2", 0.8, "d")])
+    assert [(one.row.id, one.row.text, one.row.look_ahead) for one in merged] == [("d2", "b", False), ("d1", "a", True)]
+    assert [one.row.text for one in _merged([found("d1", 0.5, "a"), found("d1", 0.6, "c")])] == ["c"]
 
 
 def test_a_picture_is_shown_with_what_was_recognised_in_it(vam: SimpleNamespace, walk: Path) -> None:
