@@ -45,7 +45,7 @@ def edges(scene: Scene) -> set[Triple]:
             Observation(kind=kind, name=name, score=score, box=Box(*box) if box else None)  # type: ignore[arg-type]
             for kind, name, score, box in seen
         )
-    found = (*read_speech(lines).edges, *read_pictures(moments, observations, scene.present).edges)
+    found = (*read_speech(lines).edges, *read_pictures(moments, observations, scene.present, egocentric=True).edges)
     return {(e.source.name, e.type, e.target.name) for e in found}
 
 

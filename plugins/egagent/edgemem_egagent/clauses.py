@@ -166,13 +166,13 @@ class _Reading:
         perfect = auxiliary == "ve"
         while at < len(self._words):
             low = self._words[at].low
-            if low in _UNREAL or low.removesuffix("'ve") in _UNREAL:
+            if low in _UNREAL:
                 real = False
             elif low in _BE:
                 progressive = True
             elif low in _HAVE and self._is_auxiliary_have(at):
                 perfect = True
-            elif low in _DO and at + 1 < len(self._words) and self._words[at + 1].start not in self._phrases and low != "done":
+            elif low in _DO and self._phrase_at(at + 1) is None and low != "done":
                 pass
             elif low not in _ADVERBS | {"will"} and not (low.endswith("ly") and low not in {"fly", "apply", "supply"}):
                 break
@@ -186,17 +186,14 @@ class _Reading:
         begins = at < len(self._words) and re.match(r"(?:i|we|you|let)'", self._words[at].low) is not None
         at += begins
         before = self._words[at - 1].low if at else ""
-        auxiliary = before.rsplit("'", 1)[-1] if "'" in before else ""
+        auxiliary = before.rpartition("'")[2] if "'" in before and before != "let's" else ""
         return at, auxiliary if auxiliary in {"m", "re", "ve", "ll", "d", "s"} else ""
 
     def _is_auxiliary_have(self, at: int) -> bool:
         """Such as "have already read", not "have a pen": a participle follows."""
         following = next((w.low for w in self._words[at + 1 :] if w.low not in _ADVERBS | _UNREAL), "")
         ends = following.endswith(("ed", "en", "wn", "ught"))
-        irregular = following in word_set(
-            "read put cut hit let set shut got made had done drunk sung begun run come lost left found won told"
-        )
-        return ends or irregular
+        return ends or following in _PARTICIPLES
 
     def _verb(self, who: Node | None, at: int, *, progressive: bool, perfect: bool) -> Generator[Doing, None, int]:
         verb = self._words[at].low
@@ -208,18 +205,9 @@ class _Reading:
                 return at + 1
             else:
                 return at + 1  # an adjective, or something was done to the subject
-        if (
-            verb == "going"
-            and self._low(at + 1) == "to"
-            and self._words[at + 2 : at + 3]
-            and self._words[at + 2].start not in self._phrases
-        ):
-            return at + 2
-        if who is None or not verb.isalpha() or verb in _PREPOSITIONS | _NO_DETERMINER_BEFORE or self._is_infinitive(at + 1):
-            return at + 1
-        if perfect and verb == "got":
-            return at + 1
-        yield from self._done(who, verb, at)
+        is_verb = verb.isalpha() and verb not in _PREPOSITIONS | _NO_DETERMINER_BEFORE and not (perfect and verb == "got")
+        if who is not None and is_verb and not self._is_infinitive(at + 1):
+            yield from self._done(who, verb, at)
         return at + 1
 
     def _is_infinitive(self, at: int) -> bool:
@@ -243,7 +231,7 @@ class _Reading:
             if type_ := self._type_behind(particle, verb, phrase.node.name.split()[-1]) or self._type(verb, particle, phrase):
                 yield Doing(who=who, type=type_, what=phrase.node, sure=0.8)
         yield from self._to_it(who, verb, end, particle, objects or behind)
-        yield from self._after_prepositions(who, verb, at, objects or behind)
+        yield from self._after_prepositions(who, verb, at)
 
     def _to_it(self, who: Node, verb: str, end: int, particle: str, objects: Sequence[Phrase]) -> Iterator[Doing]:
         """Such as "I'm using it" and "switched it off"."""
@@ -288,7 +276,7 @@ class _Reading:
         )
 
     def _objects(self, at: int, *, give: bool) -> Iterator[Phrase]:
-        """The noun phrase that begins here, and those joined to it by "and" or a comma."""
+        """The noun phrase that begins here, and those joined to it by "and" or a comma; "and opened the door" joins a verb."""
         phrase = self._phrase_from(at)
         if phrase is not None and phrase.node.kind == "person" and give:
             phrase = self._phrase_from(self._after(phrase.end)) or phrase
@@ -298,9 +286,9 @@ class _Reading:
             joins = 0
             while self._low(at) in {"and", ","}:
                 at, joins = at + 1, joins + 1
-            phrase = self._phrase_from(at, of=False) if joins else None
+            phrase = self._phrase_from(at) if joins and not self._begins_verb(at) else None
 
-    def _phrase_from(self, at: int, *, of: bool = True) -> Phrase | None:
+    def _phrase_from(self, at: int) -> Phrase | None:
         """The first thing that is named here, behind determiners and adjectives; "a cup of tea" is told by its last noun's thing too."""
         for i in range(at, min(at + _FOLLOWS_WORDS, len(self._words))):
             low = self._words[i].low
@@ -308,8 +296,7 @@ class _Reading:
             if phrase is not None and phrase.node.kind == "person" and self._words[i].low.endswith("'s"):
                 continue  # "Mary's picture"
             if phrase is not None:
-                held = self._content_of(phrase) if of else None
-                return held or phrase
+                return self._content_of(phrase) or phrase
             if low in _PREPOSITIONS - {"of"} or low in _CONDITION | _BE | _ENDS:
                 return None
             if low in _RECIPIENTS and i > at:
@@ -321,11 +308,10 @@ class _Reading:
         at = self._after(phrase.end)
         if self._low(at) != "of":
             return None
-        return self._phrase_from(at + 1, of=False)
+        return self._phrase_from(at)
 
-    def _after_prepositions(self, who: Node, verb: str, at: int, objects: Sequence[Phrase]) -> Iterator[Doing]:
+    def _after_prepositions(self, who: Node, verb: str, at: int) -> Iterator[Doing]:
         """What is used or handled behind a preposition: "by boat", "with the knife", "on TV", "from the cup"."""
-        done = {phrase.start for phrase in objects}
         for i in range(at + 1, len(self._words)):
             low = self._words[i].low
             if low in {",", ";", ":", "and", "but", "because", "that", "when", "while", "if"} or self._is_pronoun(i):
@@ -333,10 +319,9 @@ class _Reading:
             if low not in _PREPOSITIONS | {"off"}:
                 continue
             phrase = self._phrase_from(i + 1)
-            if phrase is None or phrase.start in done or phrase.node.kind != "object":
+            if phrase is None or phrase.node.kind != "object":
                 continue
             if type_ := self._type_behind(low, verb, phrase.node.name.split()[-1]):
-                done.add(phrase.start)
                 yield Doing(who=who, type=type_, what=phrase.node, sure=0.75)
 
     def _is_pronoun(self, at: int) -> bool:

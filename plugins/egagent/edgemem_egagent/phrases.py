@@ -54,15 +54,17 @@ def phrases(sentence: str, known: Collection[str] = ()) -> list[Phrase]:
     tokens = list(_TOKEN.finditer(sentence))
     found: list[Phrase] = []
     i = 0
-    while i < len(tokens):
-        phrase, used = _proper(sentence, tokens, i, known)
-        if phrase is None:
-            after_person = i > 0 and bool(found) and found[-1].node.kind == "person" and found[-1].end == tokens[i - 1].end()
+    while tokens[i:]:
+        phrase: Phrase | None
+        if named := _proper(sentence, tokens, i, known):
+            phrase, used = named
+        else:
+            after_person = bool(found) and found[-1].node.kind == "person" and found[-1].end == tokens[i - 1].end()
             acts = after_person and not tokens[i - 1][0].endswith(("'s", "’s"))
             phrase, used = _common(tokens, i, after_person=acts)
         if phrase is not None:
             found.append(phrase)
-        i += max(1, used)
+        i += used
     return found
 
 
@@ -70,8 +72,8 @@ def _bare(token: re.Match[str]) -> str:
     return re.sub(r"['’]s?$", "", token[0])
 
 
-def _proper(sentence: str, tokens: list[re.Match[str]], i: int, known: Collection[str]) -> tuple[Phrase | None, int]:
-    """A run of capitalised words (up to three) that names a person or a place."""
+def _proper(sentence: str, tokens: list[re.Match[str]], i: int, known: Collection[str]) -> tuple[Phrase, int] | None:
+    """A run of capitalised words (up to three) that names a person or a place, and how many they are."""
     lowered = {name.casefold() for name in known}
     run: list[str] = []
     while i + len(run) < len(tokens) and len(run) < 3:
@@ -83,13 +85,13 @@ def _proper(sentence: str, tokens: list[re.Match[str]], i: int, known: Collectio
         if word != tokens[i + len(run) - 1][0]:  # a genitive ends the name
             break
     if not run:
-        return None, 0
+        return None
     start, end, name = tokens[i].start(), tokens[i + len(run) - 1].end(), " ".join(run)
     before, after = sentence[:start], sentence[end:]
     previous = tokens[i - 1][0].lower() if i else ""
     following = tokens[i + len(run)][0].lower() if i + len(run) < len(tokens) else ""
     if previous in _DETERMINERS - {"that"}:
-        return None, 0  # "the Nikon", "my Toyota": a make, which the common nouns may know
+        return None  # "the Nikon", "my Toyota": a make, which the common nouns may know
     is_name = run[0].lower() in FIRST_NAMES or name.casefold() in lowered or run[0].casefold() in lowered
     vocative = (
         (bool(_ADDRESSED.match(after)) and not before.strip())
@@ -104,7 +106,7 @@ def _proper(sentence: str, tokens: list[re.Match[str]], i: int, known: Collectio
         return Phrase(node=person(name), start=start, end=end, vocative=vocative), len(run)
     if i and _is_where(before, previous):
         return Phrase(node=place(name), start=start, end=end), len(run)
-    return None, 0
+    return None
 
 
 def _is_where(before: str, previous: str) -> bool:
@@ -112,7 +114,7 @@ def _is_where(before: str, previous: str) -> bool:
 
 
 def _common(tokens: list[re.Match[str]], i: int, *, after_person: bool) -> tuple[Phrase | None, int]:
-    """A noun, or a run of nouns ("coffee machine"), that names a thing or a place."""
+    """A noun, or a run of nouns ("coffee machine"), that names a thing or a place, and how many words are done with."""
     run: list[str] = []
     while i + len(run) < len(tokens) and len(run) < 3:
         word = _bare(tokens[i + len(run)]).lower()
@@ -121,7 +123,7 @@ def _common(tokens: list[re.Match[str]], i: int, *, after_person: bool) -> tuple
             break
         run.append(word)
     if not run or run[-1] in MODIFIERS:
-        return None, 0
+        return None, 1
     previous = tokens[i - 1][0].lower() if i else ""
     following = tokens[i + len(run)][0].lower() if i + len(run) < len(tokens) else ""
     if following in _ABOUT_A_THING:

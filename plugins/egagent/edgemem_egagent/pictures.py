@@ -40,7 +40,7 @@ class _Sighting(Record, frozen=True):
 
 
 def read_pictures(
-    moments: Sequence[Moment], observations: Mapping[int, tuple[Observation, ...]], present: Sequence[str] = (), *, egocentric: bool = True
+    moments: Sequence[Moment], observations: Mapping[int, tuple[Observation, ...]], present: Sequence[str] = (), *, egocentric: bool
 ) -> Extraction:
     """Edges of one segment. `present` are names of people heard in it: a single one besides the wearer names the person in the picture.
 

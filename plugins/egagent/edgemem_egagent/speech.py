@@ -31,7 +31,8 @@ from edgemem_egagent.lexicon import FIRST_NAMES, NOT_NAMES
 from edgemem_egagent.phrases import Phrase, phrases, sentences
 from edgemem_egagent.turns import TURN_GAP_US, Turn, met, speaker_name, turns_of
 
-_FOLLOWS_CHARS = 40
+_FOLLOWS_CHARS = 20
+"""Letters that may stand between "pass me" and what is passed."""
 _OTHER_DAY = re.compile(
     r"\b(?:yesterday|tomorrow|ago|last (?:week|month|year|night|time|summer|winter)|next (?:week|month|year|time)"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|later|soon|used to|always|usually|every (?:day|week|morning))\b",
@@ -98,16 +99,16 @@ def _read(lines: Sequence[Line], people: Collection[str], wearer: str) -> tuple[
 
 def _line_edges(turn: Turn, people: Collection[str], wearer: str, it: Node | None) -> tuple[list[Edge], Node | None]:
     """The edges of one line, and the thing that "it" means after it; `it` is what it meant before."""
-    edges = [] if turn.to is None else [_edge(turn, turn.speaker, TALKS_TO, turn.to, turn.sure)]
+    edges = [] if turn.to is None else [_edge(turn.line, turn.speaker, TALKS_TO, turn.to, turn.sure)]
     for sentence in sentences(turn.line.text):
         named = [
             msgspec.structs.replace(p, node=person(met(speaker_name(p.node.name, wearer), people))) if p.node.kind == "person" else p
             for p in phrases(sentence, people)
         ]
         edges += [
-            _edge(turn, turn.speaker, MENTIONS, phrase.node, 0.85 if phrase.node.kind != "object" else 0.75)
+            _edge(turn.line, turn.speaker, MENTIONS, phrase.node, 0.85 if phrase.node.kind != "object" else 0.75)
             for phrase in named
-            if not phrase.vocative and phrase.node != turn.speaker
+            if not phrase.vocative
         ]
         edges += _done(turn, sentence, [p for p in named if not p.vocative], people, it)
         it = next((p.node for p in reversed(named) if p.node.kind == "object"), it)
@@ -120,7 +121,7 @@ def _done(turn: Turn, sentence: str, named: Sequence[Phrase], people: Collection
         return
     for phrase in named:
         if phrase.node.kind == "location" and _PRESENT_AT.search(sentence[: phrase.start]):
-            yield _edge(turn, turn.speaker, INTERACTS_WITH, phrase.node, 0.7)
+            yield _edge(turn.line, turn.speaker, INTERACTS_WITH, phrase.node, 0.7)
 
     def subject(word: str) -> Node | None:
         if word.lower() in {"i", "we"}:
@@ -128,7 +129,7 @@ def _done(turn: Turn, sentence: str, named: Sequence[Phrase], people: Collection
         return turn.to if word.lower() == "you" else person(met(word, people))
 
     for doing in doings(sentence, named, subject, it):
-        yield _edge(turn, doing.who, doing.type, doing.what, doing.sure)
+        yield _edge(turn.line, doing.who, doing.type, doing.what, doing.sure)
 
 
 def _passed(turn: Turn, following: Turn | None, people: Collection[str]) -> Iterator[Edge]:
@@ -140,10 +141,10 @@ def _passed(turn: Turn, following: Turn | None, people: Collection[str]) -> Iter
     for sentence in sentences(turn.line.text):
         if match := _PASS.search(sentence):
             for phrase in phrases(sentence, people):
-                if phrase.node.kind == "object" and 0 <= phrase.start - match.end() <= _FOLLOWS_CHARS // 2:
+                if phrase.node.kind == "object" and 0 <= phrase.start - match.end() <= _FOLLOWS_CHARS:
                     whole = msgspec.structs.replace(turn.line, t1_us=following.line.t1_us)
                     for who, sure in ((following.speaker, 0.7), (turn.speaker, 0.65)):
-                        yield _edge(Turn(line=whole, speaker=turn.speaker, to=None, sure=sure), who, INTERACTS_WITH, phrase.node, sure)
+                        yield _edge(whole, who, INTERACTS_WITH, phrase.node, sure)
                     break
 
 
@@ -161,8 +162,7 @@ def _introduced(turn: Turn) -> Iterator[SameAs]:
         yield SameAs(other=own, name=name)
 
 
-def _edge(turn: Turn, source: Node, type_: str, target: Node, sure: float) -> Edge:
-    line = turn.line
+def _edge(line: Line, source: Node, type_: str, target: Node, sure: float) -> Edge:
     return Edge(
         source=source, type=type_, target=target, t0_us=line.t0_us, t1_us=line.t1_us,
         confidence=round(sure * line.confidence, 3), quotes=(quoted(line),),

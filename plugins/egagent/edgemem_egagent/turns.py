@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from edgemem.records import US, Record
 from edgemem_egagent.graph import ME, Line, Node, person
@@ -63,10 +64,9 @@ def broadcasting(lines: Sequence[Line], names: Sequence[str]) -> frozenset[str]:
 
 def _is_addressed(name: str, lines: Sequence[Line], names: Sequence[str]) -> bool:
     """Somebody else's line right after one of this voice asks, or says "you"."""
-    pairs = zip(range(len(lines)), range(1, len(lines)), strict=False)
     return any(
         names[i] == name and names[j] != name and lines[j].t0_us - lines[i].t1_us <= TURN_GAP_US and _ADDRESSES.search(lines[j].text)
-        for i, j in pairs
+        for i, j in pairwise(range(len(lines)))
     )
 
 
@@ -74,17 +74,23 @@ def _turn(
     lines: Sequence[Line], names: Sequence[str], i: int, people: Collection[str], wearer: str, silent: Collection[str]
 ) -> Turn:  # fmt: skip
     line, name = lines[i], names[i]
-    if name in silent:
-        return Turn(line=line, speaker=person(name), to=None, sure=0.0)
+    called = "" if name in silent else _called(line, name, people, wearer)
+    if called:
+        return Turn(line=line, speaker=person(name), to=person(called), sure=0.9)
+    after = _nearest(range(i + 1, len(lines)), lines, names, i, silent)
+    before = _nearest(range(i - 1, -1, -1), lines, names, i, silent)
+    to = "" if name in silent else after or before
+    return Turn(line=line, speaker=person(name), to=person(to) if to else None, sure=0.85 if after and after == before else 0.75)
+
+
+def _called(line: Line, name: str, people: Collection[str], wearer: str) -> str:
+    """Whom a line calls by name; "" for nobody."""
     for sentence in sentences(line.text):
         for phrase in phrases(sentence, people):
             called = speaker_name(phrase.node.name, wearer)
             if phrase.vocative and called != name:
-                return Turn(line=line, speaker=person(name), to=person(met(called, people)), sure=0.9)
-    after = _nearest(range(i + 1, len(lines)), lines, names, i, silent)
-    before = _nearest(range(i - 1, -1, -1), lines, names, i, silent)
-    to = after or before
-    return Turn(line=line, speaker=person(name), to=person(to) if to else None, sure=0.85 if after and after == before else 0.75)
+                return met(called, people)
+    return ""
 
 
 def _nearest(
@@ -92,8 +98,7 @@ def _nearest(
 ) -> str:  # fmt: skip
     """The speaker of the next line in that direction that no broadcast is; "" where it is too far away, or the same speaker goes on."""
     for j in order:
-        gap_us = lines[j].t0_us - lines[i].t1_us if j > i else lines[i].t0_us - lines[j].t1_us
-        if gap_us > TURN_GAP_US:
+        if max(lines[j].t0_us - lines[i].t1_us, lines[i].t0_us - lines[j].t1_us) > TURN_GAP_US:
             return ""
         if names[j] not in silent:
             return names[j] if names[j] != names[i] else ""

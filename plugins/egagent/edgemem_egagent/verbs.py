@@ -97,7 +97,7 @@ def lemmas(word: str) -> tuple[str, ...]:
         if stem == word or len(stem) < 2:
             continue
         found += [stem + other for other in others]
-        if ending in {"ed", "ing"} and len(stem) > 2 and stem[-1] == stem[-2]:
+        if ending in {"ed", "ing"} and stem[-1] == stem[-2]:
             found.append(stem[:-1])
         if ending == "ing" and stem in _LEMMAS:
             return (_LEMMAS[stem],)

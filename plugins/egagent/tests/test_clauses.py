@@ -96,6 +96,40 @@ def drawn(text: str, answer: str = "") -> set[tuple[str, str, str]]:
         ("I wrote down his phone number.", set()),
         ("I'll take the umbrella.", {("Anna", T, "umbrella")}),
         ("I think that Tom broke the lamp.", {("Tom", T, "lamp")}),
+        ("I opened the very very very old box.", {("Anna", T, "box")}),
+        ("I opened the very very very very old box.", set()),
+        ("He made me open the box.", set()),
+        ("Let's open the bottle.", {("Anna", T, "bottle")}),
+        ("Let them open the box.", set()),
+        ("This we let.", set()),
+        ("Then I opened the box.", {("Anna", T, "box")}),
+        ("Because of you opened the box.", set()),
+        ("I opened the box and then.", {("Anna", T, "box")}),
+        ("I opened the box and left.", {("Anna", T, "box")}),
+        ("I opened the box and quickly drank the milk.", {("Anna", T, "box"), ("Anna", U, "milk")}),
+        ("I saw the box and cups with the spoon.", set()),
+        ("I saw the box and cups over the spoon.", set()),
+        ("I'd open the box.", set()),
+        ("Yes, I do.", set()),
+        ("I'm going to open the box.", set()),
+        ("I'm going to the park by bus.", {("Anna", U, "bus")}),
+        ("I drove to school by bus.", {("Anna", U, "bus")}),
+        ("I drove to the school by bus.", {("Anna", U, "bus")}),
+        ("I put the jacket on Tom.", {("Anna", T, "jacket")}),
+        ("I took the hammer this morning the lamp broke.", {("Anna", T, "hammer")}),
+        ("I took the hammer and the cup of tea.", {("Anna", T, "hammer"), ("Anna", T, "tea")}),
+        ("I opened with the key.", {("Anna", U, "key")}),
+        ("I cut the bread and Tom eats with the spoon.", {("Anna", T, "bread"), ("Tom", U, "spoon")}),
+        ("I cut the bread she eats with the spoon.", {("Anna", T, "bread")}),
+        ("I took water from the bottle.", {("Anna", T, "water")}),
+        ("I walked to the radio.", set()),
+        ("Tom is near the phone.", set()),
+        ("I do open the box.", {("Anna", T, "box")}),
+        ("I did cups with the spoon.", set()),
+        ("I helped to carry the box with the rope.", set()),
+        ("I opened Mary's box.", {("Anna", T, "box")}),
+        ("I drank a glass of water.", {("Anna", U, "water")}),
+        ("I'm listening to the bread.", set()),
     ],
 )  # fmt: skip
 def test_what_a_sentence_states(text: str, edges: set[tuple[str, str, str]]) -> None:
@@ -107,6 +141,7 @@ def test_you_is_who_is_spoken_to_and_it_is_what_was_named_last() -> None:
     assert drawn("The drill is here. I'm using it now.") == {("Anna", U, "drill")}
     assert drawn("The drill is here. I switched it off.") == {("Anna", U, "drill")}
     assert drawn("The drill is here. I like it.") == set()
+    assert drawn("The drill is here. I'm using that box.") == {("Anna", U, "box")}
 
 
 @pytest.mark.parametrize(

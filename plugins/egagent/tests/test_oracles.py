@@ -51,7 +51,7 @@ IN_HAND = [("me", "USES", "cup")]
 
 @pytest.mark.parametrize(
     ("score", "present", "sure"),
-    [(0.5, (), 0.525), (0.9, (), 0.75), (0.5, ("Ben",), 0.42), (0.9, ("Ben", "me"), 0.6),
+    [(0.5, (), 0.525), (0.4567, (), 0.493), (0.9, (), 0.75), (0.5, ("Ben",), 0.42), (0.9, ("Ben", "me"), 0.6),
      (0.5, ("Ben", "Anna"), 0.525), (0.5, ("me",), 0.525)],
 )  # fmt: skip
 def test_what_is_held_is_as_sure_as_its_score_and_who_holds_it(score: float, present: tuple[str, ...], sure: float) -> None:

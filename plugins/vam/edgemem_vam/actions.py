@@ -19,7 +19,7 @@ By = Literal["document", "chunk", "field", "words", "picture", "reading"]
 """Which part of a source fitted the query."""
 
 
-class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="action"):
+class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="action"):
     """Base of the actions."""
 
 

@@ -39,7 +39,7 @@ class OtsuEvents(BaseSegmenter):
     """Events between local peaks of distance.
 
     A distance is a boundary when it is at least both neighbours and at least the threshold, so it is decided one moment later. At the
-    ends the missing neighbour counts as smaller: the first distance can be a peak, and `flush` decides the last one. A pause between two
+    ends the missing neighbour counts as 0: the first distance can be a peak, and `flush` decides the last one. A pause between two
     moments longer than the cap ends the event there; a longer event is split at its last peak, else at its largest distance, so that no
     event exceeds the cap. A single moment is an event. The last moment stands for its event (VAM). Clock jumps do not matter: offsets
     are monotonic.
@@ -55,7 +55,7 @@ class OtsuEvents(BaseSegmenter):
         self._cap_us = round(settings.cap_s * US)
         self._marks: list[Mark] = []
         self._distances: list[float] = []
-        self._before = -1.0
+        self._before = 0.0
         self._history: deque[float] = deque(maxlen=HISTORY)
 
     def observe(self, mark: Mark) -> list[Cut]:
@@ -90,7 +90,7 @@ class OtsuEvents(BaseSegmenter):
     def _is_boundary(self, index: int) -> bool:
         here = self._distances[index]
         left = self._distances[index - 1] if index else self._before
-        right = self._distances[index + 1] if index + 1 < len(self._distances) else -1.0
+        right = self._distances[index + 1] if index + 1 < len(self._distances) else 0.0
         return here >= left and here >= right and here >= self.threshold()
 
     def _split(self) -> int:
@@ -115,7 +115,7 @@ class OtsuEvents(BaseSegmenter):
             closed.append(self._cut_after(len(self._distances) - 1))
         if self._marks:
             closed.append(Cut(marks=tuple(self._marks), representative_id=self._marks[-1].moment_id))
-        self._marks, self._distances, self._before = [], [], -1.0
+        self._marks, self._distances, self._before = [], [], 0.0
         return closed
 
     def state(self) -> bytes:

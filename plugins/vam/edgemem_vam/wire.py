@@ -32,7 +32,7 @@ class WireError(ValueError):
     """A reply that breaks the format. The message goes back to the model."""
 
 
-class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Base: unknown keys are refused, text that is needed is not blank."""
 
     def __post_init__(self) -> None:

@@ -11,7 +11,6 @@ import pytest
 from edgemem_vam import summary_key
 from edgemem_vam.actions import Exchange, Survey, WriteSummaries
 from edgemem_vam.conversation import (
-    HABITS,
     ConversationWriter,
     SessionMemory,
     before,
@@ -325,7 +324,7 @@ def test_only_the_first_question_after_a_pause_looks_back_and_only_at_the_conver
 
 def test_the_planner_reads_the_latest_habits(vam: SimpleNamespace, memory: Path) -> None:
     with Store.open(memory) as store:
-        for number in range(HABITS + 3):
+        for number in range(15):
             said = [Exchange(asked_us=vam.start_us + number * US, question="please do it this way", answer="")]
             habit = Habit(habit=f"habit {number}", quote="do it this way")
             made = habit_documents(SessionMemory(t0_us=0, t1_us=0, event_document="x", habits=(habit,)), said, (), 5)
@@ -334,7 +333,7 @@ def test_the_planner_reads_the_latest_habits(vam: SimpleNamespace, memory: Path)
                 for document in made:
                     tx.add_document(document)
         with store.view() as view:
-            assert [habit.habit for habit in known_habits(view)] == [f"habit {number}" for number in range(3, HABITS + 3)]
+            assert [habit.habit for habit in known_habits(view)] == [f"habit {number}" for number in range(3, 15)]
 
 
 def test_a_model_that_fails_is_asked_for_habits_again_later(vam: SimpleNamespace, memory: Path) -> None:
