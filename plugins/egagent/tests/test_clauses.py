@@ -124,6 +124,7 @@ def drawn(text: str, answer: str = "") -> set[tuple[str, str, str]]:
         ("I took water from the bottle.", {("Anna", T, "water")}),
         ("I walked to the radio.", set()),
         ("Tom is near the phone.", set()),
+        ("Tom is on television.", {("Tom", U, "television")}),
         ("I do open the box.", {("Anna", T, "box")}),
         ("I did cups with the spoon.", set()),
         ("I helped to carry the box with the rope.", set()),
@@ -156,6 +157,7 @@ def test_forms_lead_to_their_verb(word: str, verb: str) -> None:
 
 def test_a_form_leads_to_no_other_verb() -> None:
     assert lemmas("left") == ("leave",)
+    assert lemmas("driving") == ("drive",)
     assert not is_form_of("sing", frozenset(("s",)))
     assert not is_form_of("read", frozenset(("re",)))
     assert "dress" in CLOTHES
