@@ -103,7 +103,6 @@ def drawn(text: str, answer: str = "") -> set[tuple[str, str, str]]:
         ("Let them open the box.", set()),
         ("This we let.", set()),
         ("Then I opened the box.", {("Anna", T, "box")}),
-        ("Because of you opened the box.", set()),
         ("I opened the box and then.", {("Anna", T, "box")}),
         ("I opened the box and left.", {("Anna", T, "box")}),
         ("I opened the box and quickly drank the milk.", {("Anna", T, "box"), ("Anna", U, "milk")}),
@@ -139,6 +138,7 @@ def test_what_a_sentence_states(text: str, edges: set[tuple[str, str, str]]) -> 
 
 def test_you_is_who_is_spoken_to_and_it_is_what_was_named_last() -> None:
     assert drawn("You're wearing my jacket.", "Sorry.") == {("Ben", U, "jacket")}
+    assert drawn("Because of you opened the box.", "Sorry.") == set()
     assert drawn("The drill is here. I'm using it now.") == {("Anna", U, "drill")}
     assert drawn("The drill is here. I switched it off.") == {("Anna", U, "drill")}
     assert drawn("The drill is here. I like it.") == set()
