@@ -312,7 +312,7 @@ class _Reading:
 
     def _after_prepositions(self, who: Node, verb: str, at: int) -> Iterator[Doing]:
         """What is used or handled behind a preposition: "by boat", "with the knife", "on TV", "from the cup"."""
-        for i in range(at + 1, len(self._words)):
+        for i in range(at, len(self._words)):
             low = self._words[i].low
             if low in {",", ";", ":", "and", "but", "because", "that", "when", "while", "if"} or self._is_pronoun(i):
                 return

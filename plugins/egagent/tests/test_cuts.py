@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from edgemem_egagent.planner import AnswerReply, EgagentPlanner, _refused, _repl
 from edgemem_egagent.relations import EDGES, GraphTool
 from edgemem_egagent.spans import spans_of
 from edgemem_egagent.without_model import _nearest, _quoted
-from edgemem_egagent.writers import Triples, TriplesSettings, _digest
+from edgemem_egagent.writers import FusedCaption, Triples, TriplesSettings, _digest
 
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.session import Session, TimeSpan
@@ -31,6 +32,7 @@ from edgemem.records import US, Evidence, Question
 from edgemem.remember.entries import NewEntity, NewRelation
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.operations import BoardIdle
 
 from .conftest import T0_US, ScriptedChat, remember
 
@@ -330,10 +332,19 @@ def test_an_edge_is_drawn_from_the_least_confidence_on(tmp_path: Path) -> None:
                 assert len(view.relations(type="USES")) == count
 
 
-def test_512_joined_names_are_remembered() -> None:
-    writer = Triples()
-    writer.restore(msgspec.msgpack.encode([bytes([n % 256, n // 256]) for n in range(512)]))
-    assert len(msgspec.msgpack.decode(writer.state())) == 512
+def test_a_window_that_was_forgotten_is_not_drawn_later(view: View) -> None:
+    idle = BoardIdle(payload=msgspec.msgpack.encode(999), stream="day", now_us=T0_US, open_view=lambda: nullcontext(view))  # type: ignore[arg-type]
+    for models in (Models(ScriptedChat()), None):
+        assert list(Triples(None, models).write(idle)) == list(FusedCaption(None, models).write(idle)) == []
+
+
+def test_512_joined_names_are_remembered_the_latest(tmp_path: Path) -> None:
+    writer, old = Triples(), [bytes([n % 256, n // 256]) for n in range(512)]
+    writer.restore(msgspec.msgpack.encode(old))
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, {}, [(2, 4, "me", "I met Tomas Novak today."), (31, 33, "me", "Tomas likes the garden.")], [writer])
+    kept = msgspec.msgpack.decode(writer.state())
+    assert (len(kept), kept[0]) == (512, old[1])
     assert len(_digest(SameAs(other="A", name="A B"))) == 8
     assert _digest(SameAs(other="a", name="A b")) == _digest(SameAs(other="A", name="A B"))
 

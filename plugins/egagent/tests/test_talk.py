@@ -97,6 +97,14 @@ def test_an_edge_is_as_sure_as_its_kind_and_as_what_was_heard() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "sure"), [("I opened with the key.", 0.25), ("Tom is on the phone.", 0.25), ("The saw is here. I'm using it.", 0.2)]
+)
+def test_what_is_used_in_other_ways_than_as_an_object_is_less_sure(text: str, sure: float) -> None:
+    """.75 behind a preposition, .6 where only "it" is said; of .333."""
+    assert [one[3] for one in edges((0, 1, "Ben", text), type_="USES", sure=0.333)] == [sure]
+
+
 PASSED = [("Anna", "INTERACTS_WITH", "salt", 0.7), ("Ben", "INTERACTS_WITH", "salt", 0.65)]
 
 
