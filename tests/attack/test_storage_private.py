@@ -48,6 +48,7 @@ MAKES_FILES = {
     "plugins/convert/edgemem_convert/graph.py": "weights",
     "plugins/convert/edgemem_convert/bert.py": "weights",
     "plugins/convert/edgemem_convert/join.py": "weights",
+    "plugins/convert/edgemem_convert/ctranslate.py": "weights",
     "plugins/openai/edgemem_openai/ledger.py": "SQLite, on a file that it makes with mode 0600",
     "edgemem/remember/restore.py": "copies a backup into a file that `files` made",
     "edgemem/extend/testing/models.py": "what plugins' tests need, in a directory that is gone after",

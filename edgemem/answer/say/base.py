@@ -6,9 +6,11 @@ import math
 from collections.abc import Generator, Iterable, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from edgemem.answer.compose import a, at, listed
 from edgemem.answer.gather import Gather, Lead, Pool
-from edgemem.answer.retrieve import Episode
+from edgemem.answer.retrieve import CLEAR, Episode
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
@@ -107,7 +109,15 @@ def pick(episodes: Iterable[Episode], ordinal: int) -> Episode | None:
     if not ordered or not ordinal:
         return max(ordered, key=lambda e: e.score, default=None)
     position = ordinal - 1 if ordinal > 0 else len(ordered) + ordinal
-    return ordered[position] if 0 <= position < len(ordered) else None
+    if not 0 <= position < len(ordered):
+        return None
+    return _latest_first(ordered[position]) if ordinal == -1 else ordered[position]
+
+
+def _latest_first(track: Episode) -> Episode:
+    """The same with its latest clear sighting in front: that proves until when the thing was seen."""
+    latest = max((e for e in track.evidence if e.score >= CLEAR * track.score), key=lambda e: e.t0_us)
+    return msgspec.structs.replace(track, evidence=(latest, *(e for e in track.evidence if e is not latest)))
 
 
 def picked(lead: Lead, ordinal: int) -> Episode:
