@@ -50,7 +50,7 @@ class RecallTool(BaseTool):
     def run(self, action: RecallFrames, view: View) -> Frames:
         frames = short_term(view, action.frames)
         first_us = {stream.name: stream.t0_us for stream in view.streams()}
-        t0_us = first_us.get(frames[0].moment.stream, 0) if frames else 0
+        t0_us = first_us[frames[0].moment.stream] if frames else 0
         return Frames(frames=tuple(frames), evidence=tuple(frame.evidence for frame in frames), stream_t0_us=t0_us)
 
 

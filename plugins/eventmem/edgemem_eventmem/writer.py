@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -192,16 +193,11 @@ def _stored(closed: SegmentClosed) -> list[bytes]:
         return []
     pictures: dict[int, bytes] = {}
     until = time.monotonic() + _COMMITTED_WITHIN_S
-    while len(pictures) < len(closed.moments) and time.monotonic() < until:
+    while closed.moments and not pictures and time.monotonic() < until:
         with closed.open_view() as view:
             for moment in closed.moments:
-                if moment.id not in pictures:
-                    try:
-                        pictures[moment.id] = view.picture(moment.id)
-                    except EdgememError:
-                        continue
+                with suppress(EdgememError):
+                    pictures[moment.id] = view.picture(moment.id)
         if not pictures:
             time.sleep(0.2)
-        else:
-            break
     return [pictures[moment.id] for moment in closed.moments if moment.id in pictures]

@@ -102,6 +102,12 @@ def test_an_abstention_shows_the_five_best_and_an_answer_the_eight_best():
     assert reply("red mug", ("red mug", "mug", "desk")).evidence == ("m0", "m1")
 
 
+def test_confidence_has_two_digits():
+    assert reply("red mug handle", ("red mug",)).confidence == 0.4
+    assert reply("red mug handle plate fork", ("red mug handle plate",)).confidence == 0.48
+    assert reply("red mug handle plate fork knife lamp", ("red mug handle plate fork",)).confidence == 0.43  # .6 * 5 / 7
+
+
 def test_an_answer_has_at_most_1000_characters():
     assert len(reply("mug", ("mug " * 1000,)).text) == 1000
 
@@ -113,6 +119,7 @@ def test_the_option_that_the_evidence_names_is_chosen():
     assert (half.option, half.status) == (1, "answered")
     assert reply("what was it", ("a red blue thing",), options=("blue plate", "red mug")).option is None
     assert reply("what was it", ("lamp",), options=("blue plate", "red mug")).option is None
+    assert reply("what was it", ("a red mug", "a lamp"), options=("blue plate", "red mug")).option == 1
     short = reply("what was it", ("it, what",), options=("it", "of"))
     assert short.option == 0
 

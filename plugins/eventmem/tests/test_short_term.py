@@ -145,6 +145,9 @@ def test_settings_that_make_no_sense_are_refused():
     for wrong in ({"frames": 0}, {"bins": 1}, {"min_frames": -1}, {"fixed_s": -1.0}):
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert(wrong, ShortTermSettings)
+    for least in ({"frames": 1}, {"bins": 2}, {"min_frames": 0}, {"fixed_s": 0.0}):
+        ((name, value),) = least.items()
+        assert getattr(msgspec.convert(least, ShortTermSettings), name) == value
 
 
 # The sample

@@ -169,7 +169,12 @@ def test_a_folder_is_no_file_of_questions_and_help_names_the_usual_planner(asked
     refused = run("--memory", str(asked), "--out", str(tmp_path / "rows.jsonl"), "--truth", str(tmp_path))
     assert refused.exit_code == 2
     assert "is a directory" in refused.output
-    assert "[default: react]" in " ".join(run("--help").output.split())
+    said = " ".join(run("--help").output.split())
+    assert all(f"[default: {usual}]" in said for usual in ("react", "trl", "train"))
+    (tmp_path / "file").write_text("")
+    refused = run("--memory", str(asked), "--out", str(tmp_path / "rows.jsonl"), "--pictures", str(tmp_path / "file"))
+    assert refused.exit_code == 2
+    assert "is a file" in refused.output
 
 
 def test_what_is_no_list_of_questions_is_refused(tmp_path: Path, asked: Path):

@@ -109,6 +109,10 @@ def test_pictures_of_frames_that_left_wait_only_for_a_model():
 
 
 def test_facts_whose_lists_do_not_fit_together_are_no_caption():
+    one = Facts(things=("cup",), counts=(1,), colours=("",))
+    for before, after in ((one, Facts(things=("cup",))), (Facts(things=("cup",)), one)):
+        with pytest.raises(ValueError, match="zip"):
+            change(before, after)
     with pytest.raises(ValueError, match="zip"):
         caption(Facts(things=("cup", "bus"), counts=(1,), colours=("", "")))
 
