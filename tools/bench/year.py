@@ -1,6 +1,6 @@
 """A simulated year of 365 days of 16 hours, with the real store, its age tiers and its byte budget, in minutes.
 
-    python tools/bench/year.py [--cap 4] [--scale 100] [--days 365] [--retainer age_tiers|none]
+    python tools/bench/year.py [--cap 8] [--scale 100] [--days 365] [--retainer age_tiers|none]
 
 Scale: only 16 h / scale of each day are simulated, at full density (moments per minute, bytes per picture and gaps of the tiers are those
 of a real day), and the cap is that of the disk divided by the scale. So bytes per moment relative to the cap are those of a real year,
@@ -323,7 +323,7 @@ def age_tiers(recipe: str, keep: str | None) -> AgeTiersSettings:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cap", type=float, default=4, help="GB of the real disk")
+    parser.add_argument("--cap", type=float, default=8, help="GB of the real disk")
     parser.add_argument("--scale", type=float, default=100, help="16 h / scale of each day are simulated; the cap is divided by the scale")
     parser.add_argument("--days", type=int, default=365)
     parser.add_argument(
