@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from edgemem.answer.session import Session
+from edgemem.answer.tool_base import Timed
 from edgemem.answer.tools import Action, Reply
 from edgemem.records import US
 
@@ -55,7 +56,7 @@ class WithinQuestion(BaseCheck):
     name = "within_question"
 
     def rewrite(self, action: Action, session: Session) -> Action:
-        if not session.calls or isinstance(action, Reply) or not hasattr(action, "from_us"):
+        if not session.calls or isinstance(action, Reply) or not isinstance(action, Timed):
             return action
         span = session.span
         if span.fell_back:
@@ -73,7 +74,7 @@ class WithinAsOf(BaseCheck):
     name = "within_as_of"
 
     def before_action(self, action: Action, session: Session) -> str:
-        from_us, to_us = getattr(action, "from_us", None), getattr(action, "to_us", None)
+        from_us, to_us = (action.from_us, action.to_us) if isinstance(action, Timed) else (None, None)
         if from_us is not None and from_us > session.question.as_of_us:
             return "the stretch of time begins after the as-of time of the question"
         if from_us is not None and to_us is not None and to_us < from_us:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 
@@ -31,6 +31,16 @@ class Windowed(BaseAction, frozen=True, kw_only=True):
 
     from_us: int | None = None
     to_us: int | None = None
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """Any action on a stretch of time, also of a plugin: checks keep it within the question and the as-of time."""
+
+    @property
+    def from_us(self) -> int | None: ...
+    @property
+    def to_us(self) -> int | None: ...
 
 
 class BaseTool:

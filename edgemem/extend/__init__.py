@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from edgemem.see.select import BaseSelector, Candidate, Decision, Evict, Keep, Pin, Replace, Selector, Unpin
     from edgemem.see.sources.base import BaseSource, Source, SourceContext
     from edgemem.see.write import sure_names
+    from edgemem.words import singular
 
 _HOMES = {
     "edgemem.answer.check": ("BaseCheck", "Check"),
@@ -158,6 +159,7 @@ _HOMES = {
     "edgemem.see.select": ("BaseSelector", "Candidate", "Decision", "Evict", "Keep", "Pin", "Replace", "Selector", "Unpin"),
     "edgemem.see.sources.base": ("BaseSource", "Source", "SourceContext"),
     "edgemem.see.write": ("sure_names",),
+    "edgemem.words": ("singular",),
 }  # fmt: skip
 """The modules of the public names."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -330,6 +332,7 @@ __all__ = [
     "read_file",
     "reveal",
     "sha256_of",
+    "singular",
     "sure_names",
     "write_file",
 ]

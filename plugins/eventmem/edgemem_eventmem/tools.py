@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.extend import BaseTool, EdgememError, EngineError, Evidence, Moment, Observation
+from edgemem.extend import BaseTool, EdgememError, EngineError, Evidence, Moment, Observation, singular
 from edgemem_eventmem.actions import DetectObjects, Events, Found, Frames, Looked, ReadPicture, RecallFrames, SearchMemory
 from edgemem_eventmem.overlay import decode
 from edgemem_eventmem.recall import event, long_term, short_term
@@ -180,11 +180,8 @@ def means(label: str, name: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """Lower case; the last word in the singular, by the one ending that most English plurals have."""
-    words = text.casefold().replace("-", " ").split()
-    if words and len(words[-1]) > 3 and words[-1].endswith("s") and not words[-1].endswith("ss"):
-        words[-1] = words[-1][:-1]
-    return words
+    """Lower case; the last word in the singular."""
+    return singular(text.replace("-", " ").strip()).split()
 
 
 def _looked(moment: Moment, found: Sequence[Found], unknown: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Looked:

@@ -265,9 +265,11 @@ def test_a_picture_is_named_by_one_of_two_ways():
     ("asked", "name", "same"),
     [
         ("mug", "coffee mug", True), ("coffee mug", "mug", True), ("mugs", "mug", True), ("glass", "glass", True),
-        ("mug", "mug rack", False), ("red mug", "blue mug", False), ("bus", "buses", False), ("", "mug", False),
+        ("mug", "mug rack", False), ("red mug", "blue mug", False),
+        ("bus", "buses", True), ("wine glasses", "glass", True), ("gas", "gases", True), ("", "mug", False),
         ("traffic light", "traffic-light", True),
-        ("red cups", "cup", True), ("glass cup", "glass cups", True), ("gas", "ga", False), ("cups red", "cup red", False),
+        ("red cups", "cup", True), ("glass cup", "glass cups", True),
+        ("gas", "ga", False), (" mugs ", "mug", True), ("cups red", "cup red", False),
     ],
 )  # fmt: skip
 def test_labels_and_names_mean_the_same_by_their_last_words(asked: str, name: str, same: bool):
