@@ -25,7 +25,7 @@ def told(parsed: Parsed) -> str:
     slots["time"] = parsed.time.said if parsed.time else ""
     slots["language"] = "" if parsed.language == "en" else parsed.language
     said = {name: " + ".join(value) if isinstance(value, tuple) else value for name, value in slots.items()}
-    return " | ".join(f"{name}={value}" for name, value in said.items() if value not in {"", "none", False, 0})
+    return " | ".join(f"{name}={value}" for name, value in said.items() if value not in {"", "none", False})
 
 
 @pytest.mark.parametrize(("asked", "meant"), rows("questions"))
