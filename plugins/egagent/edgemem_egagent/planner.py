@@ -71,12 +71,18 @@ class EgagentPlanner(Thinking):
         """What carries out its actions; recipes may name others."""
 
     def think(self, session: Session) -> Thought:
-        memory = WorkingMemory(tz=session.question.tz)
-        yield from self._gather(session, memory)
-        if self._models is not None:
-            yield self._answer(session, memory, self._models)
-        else:
-            yield (yield from answered_locally(session, memory))
+        """Where the model fails after something was found, the answer is made of that; where nothing was, the local planner begins anew."""
+        memory, notes = WorkingMemory(tz=session.question.tz), ()
+        try:
+            yield from self._gather(session, memory)
+            if self._models is not None:
+                yield self._answer(session, memory, self._models)
+        except ChatError as error:
+            if not memory.evidence():
+                raise
+            notes = (f"{error}; the local planner answered from what was found",)
+        reply = yield from answered_locally(session, memory)
+        yield msgspec.structs.replace(reply, notes=(*notes, *reply.notes))
 
     # Gathering
 

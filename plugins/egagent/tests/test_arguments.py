@@ -221,6 +221,10 @@ def test_the_table_of_relations_is_on_the_askers_clock(view: View, kit_of: KitOf
         found = GraphTool().run(GraphSearch(sql=sql.format(low, high), tz=tz), view)
         assert (found.step, {row.target for row in found.rows}) == ("sql", {"wrench"})
         assert not GraphTool().run(GraphSearch(sql=sql.format(low + 40000, high + 40000), tz=tz), view).rows
+    rows = GraphTool().run(GraphSearch(sql=sql.format(9000000, 9020000), target="bike"), view)
+    assert (rows.step, {row.target for row in rows.rows}) == ("sql", {"wrench"})
+    none = GraphTool().run(GraphSearch(sql="SELECT id FROM entity_graph_table WHERE target_id = 'violin'"), view)
+    assert (none.rows, none.notes) == ((), ())
     chat = model({"task": "wrench", "tool": "graph", "graph": {"sql": sql.format(11000000, 11020000)}})
     put(view, kit_of(chat), "Who used the wrench?")
     assert request(chat, "analyse")["data"]["items"][0]["time"] == "2026-05-04T11:01:11+02:00"

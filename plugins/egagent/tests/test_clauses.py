@@ -136,6 +136,71 @@ def test_what_a_sentence_states(text: str, edges: set[tuple[str, str, str]]) -> 
     assert drawn(text) == edges
 
 
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ("I talked to Tom and washed the plates.", {("Anna", T, "plate")}),
+        ("The man with Anna washed the plates.", set()),
+        ("Of course Tom washed the plates.", {("Tom", T, "plate")}),
+        ("I think that Mary opened the box.", {("Mary", T, "box")}),
+        ("We got on the school bus.", {("Anna", U, "school bus")}),
+        ("I got on the red city bus with the box.", {("Anna", U, "city bus"), ("Anna", U, "box")}),
+        ("I used the school drill.", {("Anna", U, "school drill")}),
+        ("I used the drill and the saw, but not the hammer.", {("Anna", U, "drill"), ("Anna", U, "saw")}),
+        ("I cut the bread and quickly washed the plates.", {("Anna", T, "bread"), ("Anna", T, "plate")}),
+        ("And then I washed the plates.", {("Anna", T, "plate")}),
+        ("I washed the plates and.", {("Anna", T, "plate")}),
+        ("I washed and dried the plates.", {("Anna", T, "plate")}),
+        ("Let us open the bottle.", set()),
+        ("Let me.", set()),
+        ("I have broken the cup.", {("Anna", T, "cup")}),
+        ("I'm taking the train to work with the bag.", {("Anna", U, "train"), ("Anna", U, "bag")}),
+        ("Mary's wearing a coat.", {("Mary", U, "coat")}),
+        ("Mary's coat is wet.", set()),
+        ("I hung Mary's picture on the wall.", {("Anna", T, "picture")}),
+        ("I poured a glass of water from the bottle.", {("Anna", T, "water")}),
+        ("I ate a bowl of soup with the spoon.", {("Anna", U, "soup"), ("Anna", U, "spoon")}),
+        ("Mary had a sandwich and Tom had the keys.", {("Mary", U, "sandwich")}),
+        ("I listened to the radio on my phone.", {("Anna", U, "radio"), ("Anna", U, "phone")}),
+        ("I listened to Tom.", set()),
+        ("I put the phone on the radio.", {("Anna", T, "phone")}),
+        ("I worked on the fence with the saw.", {("Anna", T, "fence"), ("Anna", T, "saw")}),
+        ("I liked the bread with the butter.", set()),
+        ("I drank from the cup.", {("Anna", U, "cup")}),
+        ("I put the coat on and opened the umbrella.", {("Anna", U, "coat"), ("Anna", T, "umbrella")}),
+        ("I picked up the box and the rope.", {("Anna", T, "box"), ("Anna", T, "rope")}),
+        ("I put on the blue jacket.", {("Anna", U, "blue jacket")}),
+        ("If I open the box, I take the saw.", {("Anna", T, "saw")}),
+        ("When I open the box; Tom takes the saw.", {("Tom", T, "saw")}),
+        ("Did I open the box?", set()),
+        ("Have you used the drill?", set()),
+        ("To me Tom opened the box.", {("Tom", T, "box")}),
+        ("I brought him the old red coffee pot of my aunt.", {("Anna", T, "coffee pot")}),
+        ("I did it with the drill.", {("Anna", U, "drill")}),
+        ("I was washing the plates when the phone rang.", {("Anna", T, "plate")}),
+        ("I was washed by the nurse.", set()),
+        ("I had a bus ticket.", set()),
+        ("I met Mary in the kitchen with the box.", {("Anna", T, "Mary"), ("Anna", U, "box")}),
+        ("You should open the box and Tom opens the bag.", {("Tom", T, "bag")}),
+        ("I apply the paint.", {("Anna", T, "paint")}),
+        ("I shouldn't have used the drill.", set()),
+    ],
+)  # fmt: skip
+def test_what_longer_sentences_state(text: str, edges: set[tuple[str, str, str]]) -> None:
+    lines = [Line(speaker="Anna", text=text, t0_us=0, t1_us=2 * US)]
+    found = [e for e in read_speech(lines).edges if e.type in {U, T} and e.target.kind != "location"]
+    assert {(e.source.name, e.type, e.target.name) for e in found} == edges
+
+
+def test_an_object_is_surer_than_what_stands_behind_a_preposition_and_that_than_a_pronoun() -> None:
+    def drawn_of(*texts: str) -> list[tuple[str, str, float]]:
+        lines = [Line(speaker="Anna", text=text, t0_us=4 * i * US, t1_us=(4 * i + 2) * US) for i, text in enumerate(texts)]
+        return sorted((e.type, e.target.name, e.confidence) for e in read_speech(lines).edges if e.type in {U, T})
+
+    assert drawn_of("I cut the bread with the knife.") == [(T, "bread", 0.8), (U, "knife", 0.75)]
+    assert drawn_of("The drill is here.", "I used it.") == [(U, "drill", 0.6)]
+
+
 def test_you_is_who_is_spoken_to_and_it_is_what_was_named_last() -> None:
     assert drawn("You're wearing my jacket.", "Sorry.") == {("Ben", U, "jacket")}
     assert drawn("Because of you opened the box.", "Sorry.") == set()
@@ -158,6 +223,11 @@ def test_forms_lead_to_their_verb(word: str, verb: str) -> None:
 def test_a_form_leads_to_no_other_verb() -> None:
     assert lemmas("left") == ("leave",)
     assert lemmas("driving") == ("drive",)
+    assert lemmas("walked") == ("walked", "walk", "walke")
+    assert lemmas("stopped") == ("stopped", "stopp", "stoppe", "stop")
+    assert lemmas("grinding") == ("grind",)
+    assert lemmas("tries") == ("tries", "try")
+    assert lemmas("boxes") == ("boxes", "box", "boxe")
     assert not is_form_of("sing", frozenset(("s",)))
     assert not is_form_of("read", frozenset(("re",)))
     assert "dress" in CLOTHES

@@ -286,6 +286,15 @@ def test_12_three_queries_100_pictures_each_50_shown(day: Path) -> None:
         msgspec.convert({"action": "visual", "queries": ["a", "b", "c", "d"]}, VisualSearch)
 
 
+def test_13_votes_are_sums_of_one_by_sixty_and_the_rank() -> None:
+    """A is first, second: 1/61 + 1/62. B is first, 65th, 65th: 1/61 + 2/125, a little less. One rank later both would be equal."""
+    fill = iter(range(10**6))
+    rest = [[next(fill) for _ in range(63)] for _ in range(2)]
+    lists: list[list[object]] = [["B"], ["A"], [next(fill), "A", *rest[0][:62], "B"], [next(fill), *rest[1], "B"]]
+    assert [keys.index("B") for keys in lists if "B" in keys] == [0, 64, 64]
+    assert [key for key in best_rank_first(lists, 1000) if key in {"A", "B"}] == ["A", "B"]
+
+
 def test_13_reciprocal_ranks_decide_and_votes_only_between_equals() -> None:
     """1/61 for every first place, then 1/62 ...; of the three firsts the one that another query has too comes first."""
     assert best_rank_first([["a", "b", "c"], ["d", "e", "f"], ["g", "d", "h"]], 9) == ["d", "a", "g", "b", "e", "c", "f", "h"]

@@ -27,6 +27,7 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.record import Parsed
 from edgemem.config import ModelSettings
+from edgemem.errors import ChatError
 from edgemem.llm.models import Models
 from edgemem.records import US, Evidence, Question
 from edgemem.remember.entries import NewEntity, NewRelation
@@ -202,6 +203,9 @@ def test_an_utterance_that_holds_three_fifths_of_the_words_is_quoted_with_200_le
     assert reply is not None
     assert (reply.text.count("z"), reply.confidence) == (pytest.approx(200, abs=1), 0.36)
     assert reply.evidence == tuple(f"d{n}" for n in range(10))
+    fine = _quoted(session(), remembered(heard(0.61728, "a")))
+    assert fine is not None
+    assert fine.confidence == 0.3704, "four digits of .6 x .61728 = .370368"
     surest = _quoted(session(), remembered(heard(0.7, "first"), heard(0.8, "second")))
     assert surest is not None
     assert ("second" in surest.text, surest.confidence) == (True, 0.48)
@@ -255,6 +259,21 @@ def test_of_a_search_that_nobody_judged_twelve_items_are_kept(tmp_path: Path, ki
             ask(view, Question(text="What?", asked_us=T0_US + 3600 * US, as_of_us=T0_US + 3600 * US), kit_of(chat))
     read = msgspec.json.decode(chat.asked("answer")[0].messages[-1].text)["data"]["findings"]["Transcript_Search"][0]
     assert (len(read["items"]), read["finding"]) == (12, "not judged")
+
+
+def test_what_a_model_judged_is_quoted_as_surely_as_it_said_when_it_dies_before_the_answer(tmp_path: Path, kit_of: KitOf) -> None:
+    def dies(_prompt: Any) -> str:
+        raise ChatError("gone")
+
+    task = {"task": "the number", "tool": "transcript", "transcript": {"from": "2026-05-04T09:00", "to": "2026-05-04T12:00"}}
+    chat = ScriptedChat(plan={"sub_tasks": [task]}, analyse={"finding": "x", "items": [0]}, grade={"sufficient": "yes"}, answer=dies)
+    with Store.open(tmp_path / "memory") as store:
+        remember(store, {}, [(0, 1, "Ben", "it is number nine")])
+        with store.view() as view:
+            answer, _ = ask(
+                view, Question(text="Quelle est la suite?", asked_us=T0_US + 3600 * US, as_of_us=T0_US + 3600 * US), kit_of(chat)
+            )
+    assert (answer.confidence, "it is number nine" in answer.answer) == (pytest.approx(0.6 * 0.9), True)
 
 
 @pytest.mark.parametrize(("tokens", "affords"), [(5199, False), (5200, True)])

@@ -16,6 +16,7 @@ from edgemem_egagent.planner import EgagentPlanner
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.session import Session
 from edgemem.config import ModelSettings
+from edgemem.errors import ChatError
 from edgemem.llm.models import Models
 from edgemem.records import US, Answer, Question
 from edgemem.remember.view import View
@@ -141,6 +142,21 @@ def test_answers_that_cannot_be_read_leave_the_question_to_the_local_planner(vie
     answer, _ = put(view, kit_of(chat), "When did I last use the printer?")
     assert (answer.status, len(chat.asked("answer"))) == ("answered", 4)
     assert any("no valid answer" in note and "the local planner answered" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("task", ["grade", "revise", "answer"])
+def test_a_model_that_dies_half_way_leaves_an_answer_from_what_was_found(view: View, kit_of: KitOf, task: str) -> None:
+    def dies(_prompt: Any) -> str:
+        raise ChatError("the server is gone")
+
+    said = {"task": "the wifi password", "tool": "transcript", "transcript": {"from": "2026-05-04T09:00", "to": "2026-05-04T10:00"}}
+    other = {"task": "the printer", "tool": "graph", "graph": {"target": "printer"}}
+    chat = model(plan={"sub_tasks": [said, other]}, **{task: dies})
+    answer, session = put(view, kit_of(chat), "Ou est le mot de passe?")
+    assert chat.prompts[-1].task == f"egagent_{task}", "nobody is asked after that"
+    assert answer.status == "answered"
+    assert any("the server is gone; the local planner answered from what was found" in note for note in answer.notes)
+    assert answer.evidence[0].id in {e.id for step in session.steps[:3] for e in getattr(step.result, "evidence", ())}
 
 
 def test_enough_is_left_for_the_answer_however_dear_the_pictures_are(view: View, kit_of: KitOf) -> None:

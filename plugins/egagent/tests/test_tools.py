@@ -116,6 +116,8 @@ def test_a_bounded_stretch_is_read_as_a_whole_an_unbounded_one_is_not(view: View
         "The wifi password is under the printer.",
         "Thanks, Clara.",
     ]
+    for half in (Span(), Span(T0_US, None), Span(None, T0_US + 999 * US)):
+        assert not transcript.run(TranscriptSearch(spans=(half,)), view).said
     assert not transcript.run(TranscriptSearch(), view).said
 
 
@@ -137,6 +139,12 @@ def test_the_ladder_goes_from_strict_to_relaxed(view: View, action: GraphSearch,
     found = graph.run(action, view)
     assert (found.step, found.rows[0].target) == (step, first)
     assert found.evidence[0].id[0] in "dm"
+
+
+def test_where_nothing_is_found_no_step_is_named(view: View) -> None:
+    for nothing in (GraphSearch(source="Zoe", target="violin", type="USES"), GraphSearch(source="Zoe")):
+        found = graph.run(nothing, view)
+        assert (found.step, found.rows) == ("", ())
 
 
 def test_more_rows_than_one_may_be_asked_for(view: View) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
 from edgemem_eventmem import grpo, local
@@ -61,6 +62,8 @@ def test_the_policys_slope_is_that_of_its_log_probability():
         step[row, column] = 1e-6
         assert slope[row, column] == pytest.approx((value(weights + step) - value(weights - step)) / 2e-6, abs=1e-5)
     assert not slope[2].any()  # a choice that was not possible
+    with pytest.raises(ValueError, match="zip"):
+        grpo._slope(weights, group[:1], old, 0.2)  # log-probabilities of more attempts than there were
 
 
 def test_probabilities_are_a_softmax_over_what_is_possible():
@@ -144,6 +147,24 @@ def test_words_are_searched_for_where_the_question_names_no_thing(asked):
     words = " ".join(session.parsed.words)
     assert words
     assert possible_actions(session, State.of(session, frames))["search"] == SearchMemory(query=words)
+
+
+def test_half_of_what_was_asked_in_short_term_memory_needs_no_search(asked):
+    session, frames = asked("Where is the cup?")
+    for things, searched in ((("cup", "unicorn"), False), (("cup", "unicorn", "bus"), True)):
+        parsed = msgspec.structs.replace(session.parsed, things=things)
+        both = dataclasses.replace(session, understood=lambda parsed=parsed: (parsed, session.span))
+        state = State.of(both, frames)
+        assert state.recent_fit == pytest.approx(1 / len(things))
+        assert ("search" in possible_actions(both, state)) is searched
+
+
+def test_objects_are_asked_for_by_five_names_of_sixty_letters(asked):
+    session, frames = asked("Where is the cup?")
+    parsed = msgspec.structs.replace(session.parsed, things=("cup", *(f"{n}" * 61 for n in range(5))))
+    many = dataclasses.replace(session, understood=lambda: (parsed, session.span))
+    offered = possible_actions(many, State.of(many, frames))
+    assert offered["detect_frame"].labels == ("cup", *(f"{n}" * 60 for n in range(4)))
 
 
 def test_with_a_time_long_term_memory_may_be_searched_by_it(asked, evm: SimpleNamespace):

@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from edgemem_eventmem import react
 from edgemem_eventmem.actions import DetectObjects, ReadPicture, RecallFrames, SearchMemory
 from edgemem_eventmem.react import TASK, ReactSettings, evenly
 from edgemem_eventmem.wire import OcrCall, SearchCall, WireError, decode_turn, option_of, typed, unboxed
 
-from edgemem.extend import ChatError, Completion, View
+from edgemem.extend import Box, ChatError, Completion, View
 
 SEARCH = {"thought": "Not in view.", "action": "search", "call": {"tool": "search_memory", "query": "bus"}}
 ANSWER = {"thought": "Found.", "action": "answer", "answer": "A bus came by.", "cites": ["event 2"]}
@@ -173,6 +174,22 @@ def test_an_answer_without_proof_is_no_answer(talk: Any):
     assert "cited nothing" in answer.notes[-1]
 
 
+@pytest.mark.parametrize(
+    ("cite", "cited"), [("frame 3", True), ("frame 4", False), ("event 2", True), ("event 3", False), ("frame x", False)]
+)
+def test_only_what_came_up_can_be_cited(talk: Any, cite: str, cited: bool):
+    answer, _, _ = talk([SEARCH, ANSWER | {"cites": [cite]}])
+    assert answer.confidence == (0.8 if cited else 0.0)
+    assert (answer.status == "answered") is cited
+    assert [one.text for one in answer.evidence] == {"frame 3": ['cup, desk; text "EXIT"'], "event 2": ["In view: street, bus."]}.get(
+        cite, []
+    )
+
+
+def test_boxes_have_three_digits():
+    assert react._box(Box(x0=1 / 3, y0=0.25, x1=2 / 3, y1=0.9996)) == [0.333, 0.25, 0.667, 1.0]
+
+
 def test_an_option_that_is_none_is_answered_from_what_was_found(talk: Any):
     answer, _, _ = talk([SEARCH, ANSWER | {"answer": "a train"}], "What came by?", options=("a bus", "a cat"))
     assert (answer.option, answer.answer) == (0, "a bus")
@@ -224,6 +241,10 @@ def test_calls_become_actions_or_say_what_is_wrong():
 )  # fmt: skip
 def test_options_are_named_by_letter_or_text(said: str, index: int | None):
     assert option_of(said, ("a blue plate", "a red cup", "tall glass")) == index
+
+
+def test_the_letter_tells_options_apart_that_hold_one_another():
+    assert [option_of(said, ("cup", "red cup")) for said in ("A. cup", "B. red cup", "red cup", "the red cup")] == [0, 1, 1, None]
 
 
 def test_frames_are_spread_evenly_and_the_newest_is_among_them():

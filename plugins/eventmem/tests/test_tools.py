@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import msgspec
 import numpy as np
 import pytest
-from edgemem_eventmem.actions import DetectObjects, Events, ReadPicture, RecallFrames, SearchMemory
+from edgemem_eventmem.actions import DetectObjects, Events, Frames, ReadPicture, RecallFrames, SearchMemory
 from edgemem_eventmem.overlay import decode, event_label, frame_label, labelled
 from edgemem_eventmem.recall import event, short_term
 from edgemem_eventmem.tools import TOP_TIMED, DetectTool, OcrTool, RecallTool, SearchSettings, SearchTool, least_cosine, means
@@ -36,7 +36,8 @@ def test_in_a_view_of_an_earlier_time_it_is_what_is_left_of_then(view: View, evm
         assert [f.moment.offset_us // US for f in short_term(earlier, 32)] == [50]
     with View.open(view.directory, as_of_us=evm.start_us - 1) as before:
         assert short_term(before, 32) == []
-        assert RecallTool().run(RecallFrames(), before).frames == ()
+        assert RecallTool().run(RecallFrames(), before) == Frames(frames=(), stream_t0_us=0)
+        assert Frames().stream_t0_us == 0
 
 
 def test_frames_that_another_recipe_kept_push_out_none_of_four_times_k(tmp_path: Path, evm: SimpleNamespace):
@@ -53,6 +54,24 @@ def test_frames_that_another_recipe_kept_push_out_none_of_four_times_k(tmp_path:
 
     assert held(6) == [0, 1]
     assert held(7) == [1]
+
+
+def test_the_first_frame_of_an_event_that_ended_is_among_them_while_others_of_it_are(tmp_path: Path, evm: SimpleNamespace):
+    with Store.open(tmp_path / "memory") as store:
+        store.ensure_stream("walk", evm.start_us)
+        with store.transaction() as tx:
+            size = {"width_px": 160, "height_px": 120, "sharpness": 1.0, "jpeg": evm.jpeg(9), "vectors": {}, "observations": ()}
+            ids = []
+            for number, kept_as in enumerate(("event 1, first", "event 2, first", "event 2", "kept", "event 3, first")):
+                at = {"t_us": evm.start_us + number * US, "offset_us": number * US, "role": kept_as}
+                ids.append(tx.add_moment(NewMoment(stream="walk", seq=number, **at, **size)))
+            for first, last in ((0, 0), (1, 3)):
+                span = {"t0_us": evm.start_us + first * US, "t1_us": evm.start_us + last * US, "offset_us": first * US}
+                of = {"moment_ids": tuple(ids[first : last + 1]), "representative_id": ids[first]}
+                tx.add_segment(NewSegment(stream="walk", segmenter="events", **span, **of))
+        with store.view() as opened:
+            assert [moment.role for moment in opened.moments()][:2] == ["representative"] * 2
+            assert [frame.moment.offset_us // US for frame in short_term(opened, 9)] == [1, 2, 4]
 
 
 def test_a_search_by_time_brings_the_tuples_that_overlap_it(view: View, evm: SimpleNamespace):
@@ -297,6 +316,9 @@ def test_the_frame_number_and_the_time_stand_at_the_top_left():
     # Black all round the letters: two pixels above and below, at least three to the left and to the right.
     letters = shown[:40].min(axis=2) > 200
     rows, columns = letters.any(axis=1).nonzero()[0], letters.any(axis=0).nonzero()[0]
+    text = ImageFont.load_default(size=480 // 20).getbbox("Frame 3 - 12.5s")
+    black = (shown.max(axis=2) < 60)[text[1] + 2 - 1]  # a row of pixels above the letters
+    assert int(black.sum()) == 4 + text[2] + 4 + 1
     label = shown[rows[0] - 1 : rows[-1] + 2, : columns[-1] + 4]
     assert label[[0, -1]].max() < 100
     assert label[:, [0, 1, 2, -3, -2, -1]].max() < 100

@@ -95,6 +95,36 @@ def test_frames_of_an_event_that_has_its_caption_are_not_counted_again(kitchen: 
     assert b"zebra" not in writer.state()
 
 
+def test_an_event_without_a_number_ends_none_that_has_one(kitchen: SegmentClosed, evm: SimpleNamespace):
+    writer = EventTuple()
+    other = msgspec.structs.replace(moment(8, 0, 0), role="kept")
+    writer.write(closed(9, [other], {8: (evm.thing("chair"),)}))
+    writer.write(MomentEvicted(moment=moment(7, 1, 3), observations=(evm.thing("zebra", 0.99), evm.thing("zebra", 0.98))))
+    assert "2 x zebra" in writer.write(kitchen)[0].text
+
+
+def test_what_was_noted_of_later_events_stays_and_of_earlier_ones_goes(evm: SimpleNamespace):
+    writer = EventTuple()
+
+    def noted() -> list[int]:
+        return sorted(msgspec.msgpack.decode(writer.state(), strict=False)["left"])
+
+    for event in (1, 2, 3):
+        writer.write(MomentEvicted(moment=moment(6 + event, event, 2), observations=(evm.thing("zebra", 0.99),)))
+    writer.write(closed(9, [msgspec.structs.replace(moment(20, 0, 0), role="kept")], {}))
+    assert noted() == [1, 2, 3]
+    writer.write(closed(2, [moment(3, 2, 10, first=True)], {}))
+    assert noted() == [3]
+
+
+def test_of_an_event_the_first_96_frames_that_leave_are_noted(evm: SimpleNamespace):
+    writer = EventTuple()
+    for number in range(97):
+        writer.write(MomentEvicted(moment=moment(100 + number, 1, 2), observations=(evm.line(f"line {number}"),)))
+    (noted,) = msgspec.msgpack.decode(writer.state())["left"].values()
+    assert [frame[0][1] for frame in noted] == [f"line {number}" for number in range(3 * 32)]
+
+
 def test_a_caption_quotes_what_was_said_first(kitchen: SegmentClosed):
     said = tuple(f"Line {number}." for number in range(7))
     (written,) = EventTuple().write(closed(1, list(kitchen.moments), dict(kitchen.observations), said))
