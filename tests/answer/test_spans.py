@@ -1,4 +1,4 @@
-"""The stretch of time that a question points at, worked out on a calendar: its edges to the second, and what is said where there is none."""
+"""The stretch of time that a question points at, worked out on a calendar: its edges to the second, and why there is none."""
 
 from collections.abc import Sequence
 
