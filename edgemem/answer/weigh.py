@@ -41,7 +41,7 @@ class Model(Record, frozen=True):
     def probability(self, features: Mapping[str, float]) -> float:
         """1 / (1 + exp(-(constant + sum of weight x feature)))."""
         total = self.constant + sum(weight * features[name] for name, weight in self.weights.items())
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+        return 1 / (1 + math.exp(-total))
 
 
 class Weights(Record, frozen=True):
@@ -111,7 +111,7 @@ def stated(p: Parsed, one: Candidate) -> float:
 
 
 def _of_words(one: Candidate) -> Model:
-    return weights().words if one.cosine or one.above else weights().letters
+    return weights().words if one.cosine else weights().letters
 
 
 def shown(p: Parsed, lead: Lead) -> float:
@@ -140,9 +140,7 @@ def fits_pictures(p: Parsed) -> bool:
         return _LASTED.search(p.text) is not None
     if p.kind in {"what", "which"} and p.form != "colour" and p.hint != "seen" and p.verb not in SEEING | HAVING | {""}:
         return False
-    return (
-        p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and stated_prior(p) >= 0.5) and p.hint != "said"
-    )
+    return p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and stated_prior(p)) and p.hint != "said"
 
 
 def is_seen(p: Parsed) -> bool:

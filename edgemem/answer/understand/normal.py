@@ -42,7 +42,7 @@ def _respelt(text: str) -> tuple[str, tuple[str, ...]]:
         named = quoted or (i > 0 and core != plain)
         other = lexicon.MISSPELT.get(plain, "") or (plain if named else repaired(plain))
         made.append(word.replace(core, other).lower())
-        if other.replace("'", "") != plain:
+        if other.replace("'", "") != plain.replace("'", ""):
             slips.append(f'read "{core}" as "{other}"')
     return " ".join(made), tuple(slips)
 
