@@ -212,6 +212,8 @@ def test_chances_of_coming_first() -> None:
     """Two at the same time are as likely to come first; what is .6 of the best score may be it, what is less is none."""
     same = [lead(episode(10), confidence=0.8), lead(episode(10), confidence=0.8)]
     assert order.first_of(same)[1] == pytest.approx(0.5)
+    first, last = 0.8 * (0.8 / 2 + 0.2 / 2) * (0.8 + 0.2 / 2) + 0.2 / 4, 0.8 * (0.2 / 2) * (0.2 / 2) + 0.2 / 4
+    assert order.first_of([*same, lead(episode(20), confidence=0.8)])[1] == pytest.approx(first / (2 * first + last))
     assert order.first_of([lead(episode(10), confidence=0.8), lead(episode(20), confidence=0.6)])[1] == pytest.approx(
         0.8 * (0.6 + 0.4 / 2) + 0.2 / 2
     )  # what none of their pictures shows came first as likely as not

@@ -289,6 +289,8 @@ def test_a_planner_as_a_generator_answers_several_questions_at_once() -> None:
     assert planner.next(sessions[2]) == Reply(text="1 hits", status="abstained")
     for refused in (asked(problem="Not yet."), asked()):
         refused.empty = not refused.span.problem
-        assert planner.next(refused).text == (refused.span.problem or "This memory is empty.")
+        said = refused.span.problem or "This memory is empty."
+        assert planner.next(refused) == Reply(text=said, status="abstained", confidence=0.0)
     sessions[3].steps.append(Step(action=Reply(text="x"), result=Refused(why="cites nothing"), ms=1.0))
-    assert planner.next(sessions[3]).notes == ("cites nothing",)
+    given_up = Reply(text="I found nothing that proves an answer.", status="abstained", confidence=0.0, notes=("cites nothing",))
+    assert planner.next(sessions[3]) == given_up

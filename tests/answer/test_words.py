@@ -13,6 +13,7 @@ from edgemem.answer.understand import understand, words
 from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PARTICIPLES, VERBS
+from edgemem.answer.understand.parse import take_ordinal
 from edgemem.answer.understand.people import Asked, read_asked, read_statement, same_verb
 from edgemem.answer.understand.spelling import repaired
 from edgemem.clock import from_iso
@@ -340,3 +341,16 @@ def test_what_was_heard(graph: Path) -> None:
 def test_a_relation_as_a_sentence(row: tuple[str, str, str, str], text: str) -> None:
     assert relation_text(*row) == text
     assert evidence(1).id == "m1000000"
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("first earliest initial 1st earlier sooner", 1), ("second 2nd", 2), ("third 3rd", 3), ("fourth 4th", 4), ("fifth 5th", 5),
+     ("last latest final finally lastly newest later", -1)],
+)  # fmt: skip
+def test_places_in_a_row(words: str, number: int) -> None:
+    for word in words.split():
+        found, rest = take_ordinal(f"the {word} mug")
+        assert (found, rest.split()) == (number, ["the", "mug"])
+    assert take_ordinal("the most recent mug")[0] == -1
+    assert take_ordinal("the second floor") == (0, "the second floor")
