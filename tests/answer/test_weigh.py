@@ -136,6 +136,9 @@ def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
         ({"kind": "what", "text": "what is it"}, 0.7), ({"kind": "what", "person": "Anna"}, 0.7), ({"kind": "what"}, 0.3),
         ({"kind": "which", "verb": "see"}, 0.3), ({"kind": "yes_no", "text": "is there a cat"}, 0.2),
         ({"kind": "when", "text": "what time is the film"}, 0.8),
+        ({"kind": "when", "verb": "see", "person": "Robert", "text": "when do i see robert"}, 0.8),
+        ({"kind": "when", "verb": "see", "person": "Robert", "text": "when did i see robert"}, 0.0),
+        ({"kind": "when", "verb": "see", "text": "when do i see the bus"}, 0.0),
     ],
 )  # fmt: skip
 def test_more_wordings_that_point_at_words_or_pictures(fields: dict[str, Any], prior: float) -> None:
