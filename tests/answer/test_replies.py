@@ -212,6 +212,8 @@ def test_chances_of_coming_first() -> None:
     """Two at the same time are as likely to come first; what is .6 of the best score may be it, what is less is none."""
     same = [lead(episode(10), confidence=0.8), lead(episode(10), confidence=0.8)]
     assert order.first_of(same)[1] == pytest.approx(0.5)
+    first, last = 0.8 * (0.8 / 2 + 0.2 / 2) * (0.8 + 0.2 / 2) + 0.2 / 4, 0.8 * (0.2 / 2) * (0.2 / 2) + 0.2 / 4
+    assert order.first_of([*same, lead(episode(20), confidence=0.8)])[1] == pytest.approx(first / (2 * first + last))
     assert order.first_of([lead(episode(10), confidence=0.8), lead(episode(20), confidence=0.6)])[1] == pytest.approx(
         0.8 * (0.6 + 0.4 / 2) + 0.2 / 2
     )  # what none of their pictures shows came first as likely as not
@@ -617,3 +619,97 @@ def test_a_command_is_told_how_it_is_done(command: str, does: str) -> None:
     assert does in found.text
     assert ("only answer" in found.text) is not bool(does)
     assert Parsed(kind="command", command=command).command == command
+
+
+def within(*leads: Lead) -> Callable[[Any], Any]:
+    """A look for things brings of each what was seen of it in the stretch that is looked at."""
+    known = {one.phrase: one for one in leads}
+
+    def brings(action: Any) -> Any:
+        if not isinstance(action, Gather):
+            return Scene(evidence=(evidence(7),), sights=(label("sofa"),))
+        found = []
+        for thing in action.things:
+            one = known.get(thing, Lead(phrase=thing))
+            low, high = action.from_us or 0, 10**12 if action.to_us is None else action.to_us
+            some = tuple(e for e in one.episodes if low <= e.t0_us <= high)
+            found.append(msgspec.structs.replace(one, episodes=some, confidence=one.confidence if some else 0.0))
+        return Pool(leads=tuple(found))
+
+    return brings
+
+
+def answer(question: str, brings: Callable[[Any], Any], options: tuple[str, ...] = (), **span: Any) -> Reply:
+    s = session(options)
+    s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, **span))
+    made: Reply = run(reply.reply(s), brings)[0]
+    return made
+
+
+def test_where_a_relation_puts_the_thing() -> None:
+    mug, cat = lead(episode(10, score=0.95), episode(90)), lead(episode(50), phrase="cat")
+    assert answer("When did I see the mug after the cat?", within(mug, cat)).evidence == ("m90000000",)
+    assert answer("When did I see the mug before the cat?", within(mug, cat)).evidence == ("m10000000",)
+    assert answer("When did I see the mug?", within(mug, cat)).evidence[0] == "m10000000"
+    assert answer("When did I see the mug after the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
+    assert answer("Did I see the mug before the cat?", within(mug, cat)).text.startswith("Yes, the mug was there before the cat")
+    assert answer("Did I see the mug before the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
+    assert answer("What did I see after the cat?", within(mug, cat)).text.startswith("sofa, at")
+    assert answer("Which came first, the mug or the cat?", within(mug, cat)).text.startswith("The mug came first")
+    assert answer("Did I see the cat and the mug?", within(mug, cat)).text.startswith("Yes: I saw the cat")
+
+
+def test_all_that_was_there_where_no_thing_is_named() -> None:
+    for question in ("Did I see it yesterday?", "What did I promise yesterday?", "What did I promise first?", "What did I see?"):
+        assert answer(question, within()).text.startswith("sofa, at"), question
+    assert answer("What did I promise?", within()).text.endswith('About "promised" I cannot tell.')
+
+
+def test_which_kind_of_nothing_it_is() -> None:
+    assert answer("Where is the fox?", within()).text == "I have not seen a fox in this memory."
+    code = answer("What is the code of the fox?", within())
+    assert (code.text, code.confidence) == ("I have heard or read nothing that answers this.", 0.1)
+    told = [heard(f"code 10{n}", n, held=0.01) for n in range(1, 6)]
+    asked = put("What is the code of the fox?", Pool(candidates=tuple(told)))
+    assert (asked.status, len(asked.evidence)) == ("abstained", 3)
+
+
+def test_the_day_is_a_word_where_nothing_else_is_asked() -> None:
+    def words(question: str) -> tuple[str, ...]:
+        s = session()
+        s.__dict__["_read"] = (understand(question), s.span)
+        found: tuple[str, ...] = run(reply.everything(s), lambda _: Pool())[1][0].words
+        return found
+
+    assert words("What is on Friday?") == ("on", "friday")
+    assert words("What is the plan on Friday?") == ("plan",)
+    assert words("What did I see on Friday?") == ()
+
+
+def test_the_option_that_people_are_told_with() -> None:
+    s = session(("yes", "no"), asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
+    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    assert (found.option, found.text.startswith("Yes: Ben said")) == (0, True)
+    s = session(asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
+    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    assert found.option is None
+
+
+def test_words_that_are_told_are_no_alternative() -> None:
+    one, two = heard("The mug is in the hall.", 5, **SURE), heard("A mug is somewhere.", 9, **{**VAGUE, "held": 0.5})
+    found = put("Where is the mug?", Pool(candidates=(one, two), leads=(lead(episode(30), confidence=0.3),)))
+    assert (found.evidence, found.alternatives) == (("m5000000",), ("m9000000", "m30000000"))
+
+
+def test_short_answers_stand_before_the_quote_unless_they_are_all_of_it() -> None:
+    s = session(form="number")
+    assert statements._statement(s, heard("Gate 18", 5, speaker="speaker 2")) == f'18: speaker 2 said "Gate 18" at {clock(5)}.'
+    assert statements._statement(s, heard("18", 5, speaker="speaker 2")) == f'Speaker 2 said "18" at {clock(5)}.'
+    assert statements.may_tell(understand("What did Anna say?"), heard("Anna", speaker="Ben"))
+    asked, pool = (
+        understand("Where is the key?"),
+        Pool(candidates=(heard("a", 1, held=0.5, cosine=0.5), heard("b", 9, held=0.4999, cosine=0.5))),
+    )
+    assert [one.text for _, one in statements.ranked(asked, pool)] == ["b", "a"], "as likely to a thousandth: the newer"
+    pool = Pool(candidates=(heard("a", 1, held=0.5, cosine=0.5), heard("b", 9, held=0.48, cosine=0.5)))
+    assert [one.text for _, one in statements.ranked(asked, pool)] == ["a", "b"]
