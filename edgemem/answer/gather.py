@@ -159,7 +159,7 @@ _REMEMBERED = 5_000
 @lru_cache(maxsize=1)
 def background() -> tuple[str, ...]:
     """Everyday questions about other things than a memory holds: what they give is chance."""
-    return tuple(files("edgemem.answer").joinpath("background.txt").read_text(encoding="utf-8").split("\n")[:-1])
+    return tuple(files("edgemem.answer").joinpath("background.txt").read_text(encoding="utf-8").splitlines())
 
 
 class GatherTool(BaseTool):
@@ -318,8 +318,7 @@ def lines_of(group: Sequence[OcrReading]) -> list[str]:
     for reading in group:
         for line in reading.lines:
             variants.setdefault(squeeze(line), Counter())[line] += 1
-    least = max(1.0, 0.4 * len(group))
-    kept = [seen.most_common(1)[0][0] for seen in variants.values() if seen.total() >= least]
+    kept = [seen.most_common()[0][0] for seen in variants.values() if seen.total() >= 0.4 * len(group)]
     return kept or list(max(group, key=lambda reading: len(reading.text)).lines)
 
 
@@ -336,11 +335,11 @@ def held_shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:
 def _held(word: str, own: set[str], line: str) -> float:
     if root(word) in own:
         return 1.0
-    return best_word(word, line_of(line)) if len(word) > 3 or any(c.isdigit() for c in word) else 0.0
+    return best_word(word, line_of(line)) if len(word) > 3 else 0.0
 
 
 def _is_reading(phrase: str, reading: Evidence) -> bool:
     """The phrase names the text itself: it has a figure in it, two words or more, or is most of what stands there."""
     named = content_words(phrase)
-    share = len(squeeze("".join(named))) / max(1, len(squeeze(reading.text)))
-    return len("".join(named)) >= 3 and (len(named) > 1 or any(c.isdigit() for c in phrase) or share >= 0.5)
+    most = 2 * len(squeeze("".join(named))) >= len(squeeze(reading.text))
+    return len("".join(named)) >= 3 and (len(named) > 1 or any(c.isdigit() for c in phrase) or most)

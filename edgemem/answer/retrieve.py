@@ -125,7 +125,7 @@ def held(wanted: Sequence[str], text: str) -> float:
     """Share of the wanted words that the text holds, by beginning or root: "printers" is in "the printer", "coming" in "he comes"."""
     own = words(text)
     roots = {root(one) for one in own}
-    stems = [(word if len(word) < 5 else word[: max(4, len(word) - 2)], root(word)) for word in wanted]
+    stems = [(word[: max(4, len(word) - 2)], root(word)) for word in wanted]
     return sum(end in roots or any(one.startswith(stem) for one in own) for stem, end in stems) / max(1, len(stems))
 
 
@@ -153,21 +153,16 @@ def search(
     if top_k < 1:
         raise UsageError("--top-k must be at least 1")
     query = Query(text=text[:1000], from_us=from_us, to_us=to_us)
-    return fused([retriever.retrieve(query, view, top_k) for name, retriever in by_name.items() if channel in {"any", name}], top_k)
-
-
-def fused(found: Sequence[Hits], k: int) -> list[Evidence]:
-    """The hits of one channel as they are, those of several by reciprocal rank."""
-    return list(found[0].evidence[:k]) if len(found) == 1 else fuse([hits.evidence for hits in found], k)
+    found = [retriever.retrieve(query, view, top_k) for name, retriever in by_name.items() if channel in {"any", name}]
+    return fuse([hits.evidence for hits in found], top_k)
 
 
 def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:
     """Merge sightings into appearances, oldest first. Two sightings are one appearance when no other picture was kept between them."""
     grouped: list[list[Evidence]] = []
     ordered = sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us))
-    ids = {hit.id for hit in ordered}
     for hit in ordered:
-        if grouped and _continues(view, grouped[-1][-1], hit, ids):
+        if grouped and _continues(view, grouped[-1][-1], hit):
             grouped[-1].append(hit)
         else:
             grouped.append([hit])
@@ -175,14 +170,10 @@ def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:
     return sorted(made, key=lambda e: (e.t0_us, e.t1_us))
 
 
-def _continues(view: View, earlier: Evidence, later: Evidence, ids: set[str]) -> bool:
-    gap = later.t0_us - earlier.t1_us
-    if earlier.stream != later.stream or gap > SAME_APPEARANCE_US:
+def _continues(view: View, earlier: Evidence, later: Evidence) -> bool:
+    if earlier.stream != later.stream or later.t0_us - earlier.t1_us > SAME_APPEARANCE_US:
         return False
-    if gap <= 0:
-        return True
-    between = view.moments(stream=earlier.stream, from_us=earlier.t1_us + 1, to_us=later.t0_us - 1, limit=4)
-    return all(f"m{moment.id}" in ids for moment in between)
+    return not view.moments(stream=earlier.stream, from_us=earlier.t1_us + 1, to_us=later.t0_us - 1, limit=1)
 
 
 def _episode(group: list[Evidence]) -> Episode:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import msgspec
 
 from edgemem.answer.gather import Gather, Pool
-from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fused, moment_evidence
+from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
 from edgemem.answer.retrievers.readings import OcrReading, reading, readings
 from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
-from edgemem.answer.understand.words import PLURALS, singular
+from edgemem.answer.understand.words import singular
 from edgemem.errors import UsageError
 from edgemem.records import US, Moment, Observation, Record, Status
 
@@ -166,7 +166,7 @@ class SearchTool(BaseTool):
     def run(self, action: Search, view: View) -> Found:
         query = Query(text=action.query, from_us=action.from_us, to_us=action.to_us)
         results = [r.retrieve(query, view, action.top_k) for r in self._retrievers if action.channel in {"any", r.name}]
-        evidence = fused(results, action.top_k)
+        evidence = fuse([result.evidence for result in results], action.top_k)
         doubt = math.prod(1 - result.confidence for result in results)  # of independent channels that agree
         notes = tuple(why for result in results if (why := result.silent or result.note))
         return Found(evidence=tuple(evidence), episodes=tuple(episodes(view, evidence)), confidence=1 - doubt, notes=notes)
@@ -232,11 +232,9 @@ _COUNTED_SCORE = 0.4
 
 
 def object_names(phrase: str, view: View) -> list[str]:
-    """Names of detected objects that the phrase means: the whole phrase in the singular, else its last word."""
-    one = singular(phrase)
-    last = one.split()[-1] if one else ""
-    known = set(view.names("object"))
-    return [name for name in (phrase, one, PLURALS.get(phrase, ""), last, PLURALS.get(last, "")) if name in known][:1]
+    """Names of detected objects that the phrase means: the whole phrase in the singular, else its last words."""
+    one, known = singular(phrase).split(), set(view.names("object"))
+    return [name for name in (phrase, *(" ".join(one[i:]) for i in range(len(one)))) if name in known][:1]
 
 
 def _spread(moments: Sequence[Moment], limit: int) -> list[Moment]:

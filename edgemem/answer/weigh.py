@@ -41,7 +41,7 @@ class Model(Record, frozen=True):
     def probability(self, features: Mapping[str, float]) -> float:
         """1 / (1 + exp(-(constant + sum of weight x feature)))."""
         total = self.constant + sum(weight * features[name] for name, weight in self.weights.items())
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+        return 1 / (1 + math.exp(-total))
 
 
 class Weights(Record, frozen=True):
@@ -66,21 +66,27 @@ _STILL_OPEN = re.compile(r"^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
 
 
+def is_to_come(p: Parsed) -> bool:
+    """The question is about what will be or is so in general: "which day do I see Julia", "when is the meeting"."""
+    return _TO_COME.search(p.text) is not None
+
+
 def stated_prior(p: Parsed) -> float:
     """How much the wording points at words rather than pictures, 0..1. It only weighs."""
     return next((value for value, holds in _PRIORS if holds(p)), _OTHERWISE)
 
 
 _PRIORS: tuple[tuple[float, Callable[[Parsed], object]], ...] = (
+    (0.8, lambda p: p.kind == "when" and p.person and p.verb in SEEING and is_to_come(p)),
     (0.0, lambda p: p.kind in {"when", "yes_no"} and p.verb in SEEING),
     (1.0, lambda p: p.hint in {"said", "read"} or p.quote),
     (0.0, lambda p: p.hint == "seen" or p.kind in {"order", "how_many", "how_long"} or p.ordinal or (p.relation and p.anchors)),
     (0.0, lambda p: p.form == "colour"),
-    (0.8, lambda p: p.kind == "when" and _TO_COME.search(p.text)),
+    (0.8, lambda p: p.kind == "when" and is_to_come(p)),
     (0.0, lambda p: p.kind == "when"),
     (0.9, lambda p: p.kind == "who" or p.form in {"price", "code", "number", "name", "address", "topic", "time", "duration"}),
     (0.7, lambda p: p.kind == "how_why"),
-    (0.5, lambda p: p.kind == "where" and (_TO_COME.search(p.text) or re.search(r"\bwould\b", p.text))),
+    (0.5, lambda p: p.kind == "where" and (is_to_come(p) or re.search(r"\bwould\b", p.text))),
     (0.2, lambda p: p.kind == "where"),
     (0.7, lambda p: p.kind in {"what", "which"} and (p.verb not in SEEING | HAVING | {""} or _NOW.search(p.text) or p.person)),
     (0.3, lambda p: p.kind in {"what", "which"}),
@@ -105,7 +111,7 @@ def stated(p: Parsed, one: Candidate) -> float:
 
 
 def _of_words(one: Candidate) -> Model:
-    return weights().words if one.cosine or one.above else weights().letters
+    return weights().words if one.cosine else weights().letters
 
 
 def shown(p: Parsed, lead: Lead) -> float:
@@ -134,9 +140,7 @@ def fits_pictures(p: Parsed) -> bool:
         return _LASTED.search(p.text) is not None
     if p.kind in {"what", "which"} and p.form != "colour" and p.hint != "seen" and p.verb not in SEEING | HAVING | {""}:
         return False
-    return (
-        p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and stated_prior(p) >= 0.5) and p.hint != "said"
-    )
+    return p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and stated_prior(p)) and p.hint != "said"
 
 
 def is_seen(p: Parsed) -> bool:

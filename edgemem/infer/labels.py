@@ -84,6 +84,11 @@ def heads(phrase: str) -> list[str]:
     return list(dict.fromkeys(" ".join(part) for part in [words, *(core[i:] for i in range(len(core)))]))
 
 
+def squeezed(name: str) -> str:
+    """Without what separates the parts of a compound."""
+    return re.sub(r"[\s_-]", "", name)
+
+
 class Nouns:
     """The positions of nouns in WordNet's hierarchy, relative to the labels."""
 
@@ -91,6 +96,7 @@ class Nouns:
         text = gzip.decompress(files("edgemem.infer").joinpath("nouns.txt.gz").read_bytes()).decode()
         nodes, _, self._lemmas = text.partition("\na")  # the lines of the nodes start with @, so the lemmas start at the first "a"
         self._lemmas = "\na" + self._lemmas
+        self._squeezed = re.sub("[_-]", "", self._lemmas)
         rows = [line[1:].split() for line in nodes.splitlines() if line.startswith("@")]
         self._row = {int(row[0]): i for i, row in enumerate(rows)}
         self.content: Vector = np.array([float(row[1]) for row in rows], np.float32)
@@ -102,12 +108,16 @@ class Nouns:
         return self._row.get(synset, -1)
 
     def senses(self, lemma: str) -> list[tuple[int, bool]]:
-        """Rows of the synsets of a lemma, the most common sense first, and whether the noun is below that synset."""
-        at = self._lemmas.find(f"\n{lemma.replace(' ', '_')} ")
-        if at < 0:
-            return []
-        places = self._lemmas[at + 1 : self._lemmas.find("\n", at + 1)].split()[1:]
-        return [(self._row[int(place.lstrip("<"))], place.startswith("<")) for place in places]
+        """Rows of the synsets of a lemma, the most common sense first, and whether the noun is below that synset.
+
+        A compound is found in one word, in two, or with a hyphen: "letterbox", "tooth brush", "hot air balloon".
+        """
+        for lines, name in ((self._lemmas, lemma.replace(" ", "_")), (self._squeezed, squeezed(lemma))):
+            at = lines.find(f"\n{name} ")
+            if at >= 0:
+                places = lines[at + 1 : lines.find("\n", at + 1)].split()[1:]
+                return [(self._row[int(place.lstrip("<"))], place.startswith("<")) for place in places]
+        return []
 
     def find(self, phrase: str) -> tuple[str, list[tuple[int, bool]]]:
         """The longest head of the phrase that is a known noun, and its senses; ("", []) if there is none."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemem import files
-from edgemem.infer.labels import Label, Meanings, heads
+from edgemem.infer.labels import Label, Meanings, heads, squeezed
 from edgemem.infer.roles import TextEmbedder
 from edgemem.records import Matrix, Record, Vector
 from edgemem.words import singulars
@@ -66,8 +66,9 @@ class PhraseMatcher:
         self._labels = tuple(labels)
         self._embedder = embedder
         self._cache_dir = cache_dir
-        self._words = [{word.lower() for word in (label.plain, *label.synonyms)} for label in self._labels]
-        self._last = [{word.split()[-1] for word in words} for words in self._words]
+        words = [[word.lower() for word in (label.plain, *label.synonyms)] for label in self._labels]
+        self._words = [{squeezed(word) for word in of_label} for of_label in words]
+        self._last = [{word.split()[-1] for word in of_label} for of_label in words]
         self._vectors: tuple[Matrix, Matrix] | None = None
         self._meanings: Meanings | None = None
 
@@ -101,7 +102,7 @@ class PhraseMatcher:
     def _same_words(self, phrase: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """1 if the whole phrase is one of the label's names, .7 if its head is; and 1 if their last words are the same."""
         parts = heads(phrase)
-        names = [set(singulars(part)) for part in parts]
+        names = [{squeezed(name) for name in singulars(part)} for part in parts]
         last = set(singulars(parts[-1].split()[-1])) if parts and parts[-1] else set()
         whole, parts_of = names[:1], names[1:]
         same = [

@@ -31,6 +31,7 @@ SAID = (
     "The gardener phoned. He comes at four. Is that fine?",
     "I forgot the alarm code again.",
     "Keep the ladder until Friday.",
+    "You meet Robert on Thursday at two.",
 )
 BUS_S, SIGN_S, TALK_S = 210, 220, 300
 NOW_US = START_US + 3600 * US
@@ -102,6 +103,8 @@ def put(view: View, kit: AnswerKit, question: str, *options: str, now_us: int = 
         ("When does the vet come?", 10),
         ("When did Anna say the plumber comes?", 0),
         ("Who said that the plumber comes on Tuesday?", 0),
+        ("Which day do I see Robert?", 16),
+        ("When did I say that Robert comes?", 16),
     ],
 )
 def test_what_was_said_and_not_shown_is_answered_with_the_quote(view: View, guessing: AnswerKit, question: str, number: int) -> None:

@@ -61,6 +61,25 @@ def test_a_phrase_finds_labels_of_its_kind(meanings: Meanings, phrase: str, expe
     assert likeness[expected] > likeness["menu"]
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("letterbox", "letter box"), ("hot air balloon", "hot-air balloon"), ("tooth brushes", "toothbrush"), ("wheel barrow", "wheelbarrow")],
+)
+def test_a_compound_is_found_in_one_word_in_two_or_with_a_hyphen(meanings: Meanings, bridge: LabelBridge, written: str, name: str):
+    assert meanings.likeness(name).max() > 0
+    assert np.array_equal(meanings.likeness(written), meanings.likeness(name))
+    one, other = (bridge.match_labels(spelt) for spelt in (written, name))
+    assert one.likeness == other.likeness
+
+
+def test_a_label_of_two_words_is_the_same_in_one(bridge: LabelBridge):
+    """No label is called a letterbox, but one is a letter box by another of its names."""
+    label = max(bridge.match_labels("letterbox").labels.items(), key=lambda one: one[1])
+    assert label[0] == "mailbox"
+    assert label[1] == pytest.approx(bridge.match_labels("letter box").labels["mailbox"], abs=0.1)
+    assert label[1] > 5 * bridge.match_labels("post").labels["mailbox"]
+
+
 def test_a_man_is_no_ape(meanings: Meanings):
     assert "person" in likest(meanings, "fireman", 1)
     assert not {"gorilla", "chimpanzee"} & set(likest(meanings, "man", 10))

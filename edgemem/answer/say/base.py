@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterable, Sequence
+from itertools import zip_longest
 from typing import TypeVar
 
 import msgspec
@@ -70,8 +71,7 @@ def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
             tracks[-1] = joined(tracks[-1], episode)
         else:
             tracks.append(episode)
-    best = max(map(strength, tracks), default=0.0)
-    return [track for track in tracks if strength(track) >= share * best]
+    return [track for track in tracks if strength(track) >= share * max(map(strength, tracks))]
 
 
 def strength(track: Episode) -> float:
@@ -131,7 +131,7 @@ def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence]
     for item in [*first, *then]:
         evidence = item.evidence if isinstance(item, Episode) else (item,)
         best.append(evidence[0].id)
-        rest += [e.id for e in evidence[1:4] if abs(e.t0_us - evidence[0].t0_us) > APPEARANCE_US]
+        rest += [e.id for e in evidence[:4] if abs(e.t0_us - evidence[0].t0_us) > APPEARANCE_US]
     return tuple(dict.fromkeys(best + rest))
 
 
@@ -140,8 +140,8 @@ def others(pool: Pool, *shown_first: Episode | Evidence) -> tuple[str, ...]:
     leads = [e.evidence[0].id for lead in pool.leads[:1] for e in by_score(lead.episodes)]
     told = [one.evidence[0].id for one in pool.candidates[:CITED] if one.held > 0 or one.cosine > 0.3]
     taken = {item.evidence[0].id if isinstance(item, Episode) else item.id for item in shown_first}
-    mixed = [name for pair in zip([*leads, *[""] * len(told)], [*told, *[""] * len(leads)], strict=False) for name in pair]
-    return tuple(dict.fromkeys(name for name in mixed if name and name not in taken))[:OTHERS]
+    mixed = dict.fromkeys(name for pair in zip_longest(leads, told) for name in pair)
+    return tuple(name for name in mixed if name and name not in taken)[:OTHERS]
 
 
 def others_text(episodes: Iterable[Episode], chosen: Episode, tz: str, limit: int = 4) -> str:

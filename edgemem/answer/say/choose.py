@@ -103,16 +103,18 @@ def _neighbour(s: Session) -> Plan:
     anchor = yield from base.look_for(phrase, base.window_of(s))
     at = [e for e in [base.pick(base.strong(anchor), ordinal)] if e] if ordinal else list(anchor.episodes)
     leads = yield from _looked_up(s, base.window_of(s))
-    near = [[max(((_near(s, one, e), e) for e in lead.episodes), key=_first, default=(0.0, None)) for one in at] for lead in leads]
-    weights = [one.score**2 / sum(other.score**2 for other in at) for one in at]
-    scores = [
-        math.sqrt(lead.confidence) * sum(w * score for w, (score, _) in zip(weights, some, strict=True)) / max(1e-9, base.best_score(lead))
-        for lead, some in zip(leads, near, strict=True)
-    ]
-    if max(scores) <= 0:
+    found = [_beside(s, at, lead) for lead in leads]
+    if not any(score for score, _ in found):
         return base.not_seen(s, anchor)
-    weighed = [[(w * score, e) for w, (score, e) in zip(weights, some, strict=True)] for some in near]
-    return _best_option(s, leads, scores, [max(some, key=_first)[1] for some in weighed])
+    return _best_option(s, leads, [score for score, _ in found], [episode for _, episode in found])
+
+
+def _beside(s: Session, at: Sequence[Episode], lead: Lead) -> tuple[float, Episode | None]:
+    """How well an option fits beside the anchor, wherever that was, and its appearance there."""
+    sure, best = sum(one.score**2 for one in at), base.best_score(lead) or math.inf
+    near = [max(((one.score**2 / sure * _near(s, one, e), e) for e in lead.episodes), key=_first, default=(0.0, None)) for one in at]
+    score = math.sqrt(lead.confidence) * sum(score for score, _ in near) / best
+    return score, max(near, key=_first, default=(0.0, None))[1]
 
 
 def _first(pair: tuple[float, Episode | None]) -> float:
@@ -138,7 +140,7 @@ def _at_thing(s: Session) -> Plan:
     else:
         leads = yield from _looked_up(s, (chosen.t0_us - _SLACK_US, chosen.t1_us + _SLACK_US))
         scores = [_score(there) for there in leads]
-    if max(scores) <= 0:
+    if not any(scores):
         return base.not_seen(s, lead)
     best = max(range(len(scores)), key=lambda i: scores[i])
     text = f"{s.question.options[best].strip()}: {at(chosen, s.question.tz)}."
@@ -186,8 +188,7 @@ def _mapped(s: Session) -> bool:
     options, kind = s.question.options, s.parsed.kind
     if any(_says(option) for option in options):
         return True
-    value = {"how_many": number_in, "how_long": number_in, "when": _clock_s}.get(kind)
-    return value is not None and sum(value(option.lower()) is not None for option in options) * 2 >= len(options)
+    return kind in {"how_many", "how_long", "when"} and sum(bool(_values(s, option.lower())) for option in options) * 2 >= len(options)
 
 
 def _same(s: Session, reply: Reply) -> Reply:
@@ -211,21 +212,27 @@ def same_option(s: Session, reply: Reply) -> int | None:
     if any(map(_says, options)):
         word = "yes" if reply.text.startswith("Yes") else "no"
         return next((i for i, option in enumerate(options) if _says(option) == word), None)
-    wanted: list[float | None]
-    values: list[float | None]
-    if s.parsed.kind in {"how_many", "how_long"}:
-        wanted, values = [number_in(reply.text)], [number_in(option) for option in options]
-    else:
-        evidence = s.evidence().get(reply.evidence[0]) if reply.evidence else None
-        local = to_local(evidence.t0_us, s.question.tz) if evidence else None
-        wanted = [evidence.offset_us / US, local.hour * 3600 + local.minute * 60 + local.second] if evidence and local else []
-        values = [_clock_s(option) for option in options]
-    gaps = [(abs(value - one), i) for i, value in enumerate(values) for one in wanted if value is not None and one is not None]
+    wanted = _values(s, reply.text) if s.parsed.kind in {"how_many", "how_long"} else _times(s, reply)
+    gaps = [(abs(value - one), i) for i, option in enumerate(options) for value in _values(s, option) for one in wanted]
     return min(gaps)[1] if gaps else None
 
 
-def _clock_s(option: str) -> float | None:
+def _times(s: Session, reply: Reply) -> list[float]:
+    """Seconds since midnight and since its stream began of what a reply cites first."""
+    evidence = next((one for name, one in s.evidence().items() if name in reply.evidence[:1]), None)
+    if evidence is None:
+        return []
+    local = to_local(evidence.t0_us, s.question.tz)
+    return [evidence.offset_us / US, local.hour * 3600 + local.minute * 60 + local.second]
+
+
+def _values(s: Session, option: str) -> list[float]:
+    """The number in an option, or what its time may mean in seconds: "1:59" is a time of day and a place in a stream."""
+    if s.parsed.kind in {"how_many", "how_long"}:
+        number = number_in(option)
+        return [] if number is None else [number]
     if match := re.search(r"\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]m", option):
         clock = read_clock(match[0])
-        return clock.day_s if clock and clock.day_s >= 0 else clock.offset_s if clock else None
-    return (duration_s(option) or None) if any(map(str.isdigit, option)) else None
+        read = (clock.day_s, clock.offset_s) if clock else ()
+        return [one for one in read if one is not None and one >= 0]
+    return list(filter(None, [duration_s(option)])) if any(map(str.isdigit, option)) else []

@@ -50,6 +50,16 @@ def unread(s: Session) -> Reply | None:
     return None
 
 
+_NAMED_BY: dict[str, tuple[str, ...]] = {
+    "name": ("name",),
+    "date": ("day", "date"),
+    "time": ("time",),
+    "number": ("number",),
+    "price": ("price",),
+}
+"""What a question calls the form of its answer; the answer has the form and not the word."""
+
+
 def everything(s: Session) -> Steps[Pool]:
     """The question as a whole against all words, its things in pictures of its stretch of time.
 
@@ -57,7 +67,8 @@ def everything(s: Session) -> Steps[Pool]:
     """
     p, problem = s.parsed, bool(s.span.problem)
     timeless = stated_prior(p) >= 0.5
-    words = (*p.words, *(p.time.said.split() if p.time and timeless and not p.words else ()))
+    asked = [word for word in p.words if word not in _NAMED_BY.get(p.form, ())] or p.words
+    words = (*asked, *(p.time.said.split() if p.time and timeless and not p.words else ()))
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
     window, seen = (None, s.question.as_of_us), window_of(s)
     if not problem and (not timeless or window == seen):

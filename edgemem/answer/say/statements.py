@@ -14,8 +14,10 @@ from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, short_answer
 from edgemem.answer.understand.lexicon import SAYING
 from edgemem.answer.understand.words import likeness, similar_texts, spaced, words
-from edgemem.answer.weigh import happened, stated
+from edgemem.answer.weigh import happened, stated, stated_prior
 
+_MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
+"""The one who asks said it; a person in such a question was told it or is what it is about."""
 _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
 
@@ -30,13 +32,14 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     """Not what another than the one asked about said, nor what has no number where one is asked; talk about a thing is no sight of it, and
     a sign with its name does not tell how often it came.
     """
-    if p.hint == "said" and p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker)) and p.verb in SAYING:
+    by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
+    if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
     if p.form in STRICT and not fits(p.form, one.text):
         return False
     if p.counts == "times" and p.hint == "none" and one.channel == "text" and happened(p):
         return False
-    return p.hint != "seen" or p.kind in {"what", "which", "who"}
+    return p.hint != "seen" or p.kind in {"what", "which", "who"} or stated_prior(p) >= 0.5
 
 
 def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str, ...] = ()) -> Reply:

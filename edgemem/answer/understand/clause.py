@@ -38,17 +38,14 @@ _TAKES_ON = frozenset(("turn", "switch"))
 
 
 def read_clause(tokens: Sequence[str], names: frozenset[str] = frozenset()) -> Clause:
-    """Reads with the known verbs; where one must stand and none was found, with every verb of the dictionary, then with unknown words."""
-    reader = _Reader(tokens, names, 0)
-    for width in (1, 2):
-        if reader.lacks_verb:
-            reader = _Reader(tokens, names, width)
-    return reader.clause()
+    """Reads with the known verbs; where one must stand and none was found, with every verb of the dictionary and unknown words."""
+    reader = _Reader(tokens, names, wide=False)
+    return (_Reader(tokens, names, wide=True) if reader.lacks_verb else reader).clause()
 
 
 class _Reader:
-    def __init__(self, tokens: Sequence[str], names: frozenset[str], width: int) -> None:
-        self._tokens, self._names, self._width = tokens, names, width
+    def __init__(self, tokens: Sequence[str], names: frozenset[str], *, wide: bool) -> None:
+        self._tokens, self._names, self._wide = tokens, names, wide
         self._needs: _Needs = ""
         self._near = self._subject = self._relative = self._either = self._chained = False
         self._prep = self._det = self._state = self._where = self._pronoun_before = ""
@@ -67,7 +64,7 @@ class _Reader:
     def clause(self) -> Clause:
         deeds, last = list(self._deeds), self._tokens[-1] if self._tokens else ""
         stranded = {"on", "in"} if self._tokens[:1] and self._tokens[0] not in _WH else frozenset()
-        if deeds and not deeds[-1].particle and last in PARTICLES | stranded and self._end < len(self._tokens) and self._prep == last:
+        if deeds and not deeds[-1].particle and last in PARTICLES | stranded and self._prep == last:
             deeds[-1] = msgspec.structs.replace(deeds[-1], particle=last)
         return Clause(phrases=tuple(self._phrases), deeds=tuple(deeds), state=self._state, where=self._where)
 
@@ -83,7 +80,7 @@ class _Reader:
         word, before, following = self._word(i), self._word(i - 1) if i else "", self._word(i + 1)
         if word in {"right", "back"}:
             return before in DETERMINERS and (word == "back" or following in {"one", "cupboard", "side", "hand"})
-        named = inside or self._is_plain(i - 1) or before in {"the", "other", "which", "this", "that"}
+        named = inside or before in {"the", "other", "which", "this", "that"}
         return (
             self._is_plain(i)
             or (word in {"can", "one"} and named)
@@ -94,7 +91,7 @@ class _Reader:
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word == "like" and self._needs == "base")
             or (word == "home" and before in PREPOSITIONS)
-            or (self._verb_end == i > 0 and word.endswith("ing") and word in VERBS)
+            or (self._verb_end == i and word.endswith("ing") and word in VERBS)
         )
 
     # ------------------------------------------------------------------------------------------------ one word after another
@@ -191,11 +188,11 @@ class _Reader:
         deed = self._deeds[-1] if self._deeds else None
         if deed and self._verb_end == i and not deed.particle and self._is_particle(word, following, deed.base):
             self._deeds[-1] = msgspec.structs.replace(deed, particle=word.replace("&", " "))
-            self._verb_end = i + 1 if word in PARTICLES else -1
+            self._verb_end = i + 1
             self._prep = ""
         else:
             looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) == "look"
-            self._prep, self._near = "of" if looks else word, word == "to" and self._word(i - 1) in _NEAR
+            self._prep, self._near = "of" if looks else word, self._word(i - 1) in _NEAR
         self._det = ""
 
     def _is_particle(self, word: str, following: str, base: str) -> bool:
@@ -211,9 +208,9 @@ class _Reader:
 
     def _place_adverb(self, i: int) -> None:
         word = self._word(i)
-        if word == "there" and self._word(i - 1) in _BE | {"not"} and ("who" not in self._tokens or self._word(i + 1)):
-            self._subject = False
-        elif not (word in {"here", "there"} and self._needs == "finite"):
+        said = "who" not in self._tokens or bool(self._word(i + 1))  # "who else was there" is a place
+        is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and said
+        if not is_there and not (word in {"here", "there"} and self._needs == "finite"):
             self._where = word
 
     # --------------------------------------------------------------------------------------------------------- runs of words
@@ -233,7 +230,7 @@ class _Reader:
                 self._phrase(run[:-1], i, end - 1)
             return end
         at = self._verb_in(run, i, end)
-        if at is None and self._needs == "state" and self._leads and (_is_state(run[-1]) or self._word(i - 2) == "many"):
+        if at is None and self._needs == "state" and self._leads and self._word(i - 2) == "many":
             at = 0
         if at is None or at:
             self._phrase(run[:at], i, end if at is None else i + at)
@@ -261,12 +258,12 @@ class _Reader:
         return self._subject and not self._det and not self._prep
 
     def _phrase(self, run: Sequence[str], i: int, end: int) -> None:
-        gap = self._tokens[self._end : i] if self._end > 0 else ()
+        gap = self._tokens[self._end : i]
         chained = bool(gap) and gap[0] in _JOINTS and all(word in _JOINTS | DETERMINERS | PREPOSITIONS for word in gap)
         words, prep = tuple(run), f"{self._prep} {self._det}".strip().replace("&", " ") if self._prep else ""
         before = self._phrases[-1] if self._phrases else None
         joins = self._word(i - 1 - bool(self._det))
-        if before and joins == "of" and self._end >= i - 3:
+        if before and joins == "of" and self._end >= i - 2:
             words = words if before.words[-1] in _MEASURES else (*before.words, "of", *words)
             self._phrases[-1] = msgspec.structs.replace(before, words=words)
         elif before and self._attaches(run, i):
@@ -311,8 +308,6 @@ class _Reader:
             return self._unasked_verb(run, i, end)
         if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
-        if self._needs == "finite" and self._word(end) in _AUX:
-            return None
         fitting = [
             k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1)
         ]
@@ -336,7 +331,7 @@ class _Reader:
         """Of those the ones that may be said of a subject: the last word, a comparison, what somebody is doing."""
         if lexicon.is_comparative(run[-1]) and (self._leads or (len(run) > 1 and self._word(end) in {"than", "to"})):
             return [len(run) - 1]
-        if self._leads and run[0].endswith("ing") and len(run[0]) > 4:
+        if self._leads and run[0].endswith("ing"):
             return [0]
         return [k for k in fitting if k == len(run) - 1 or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
 
@@ -345,14 +340,14 @@ class _Reader:
         if VERBS.get(run[0]) == run[0]:
             helps = bool(self._deeds) and self._deeds[-1].base == "help"
             self._chained = self._chained or helps
-            told = run[0] not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS and not self._det
+            told = run[0] not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS
             if helps or told:
                 return 0
         return None if self._prep else self._second_verb(run, end)
 
     def _second_verb(self, run: Sequence[str], end: int) -> int | None:
         """Such as "ironing" behind "start", "running" of "leave the tap running"; a finite verb of "everything Dad said"."""
-        if self._verb_end >= 0 and run[0].endswith("ing") and run[0] in VERBS and self._word(self._verb_end) == run[0]:
+        if run[0].endswith("ing") and run[0] in VERBS and self._word(self._verb_end) == run[0]:
             return 0
         k = len(run) - 1
         acts = (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
@@ -369,11 +364,11 @@ class _Reader:
     def _fits(self, word: str, last: bool = False) -> bool:
         """Whether a word has the form of the verb that must come."""
         base = VERBS.get(word, "")
-        if not base and self._width:
+        if not base and self._wide:
             classes = lexicon.word_classes(word)
-            base = next(iter(classes.get("VERB", ())), "") or (word if self._width == 2 and not classes else "")
+            base = next(iter(classes.get("VERB", ())), "") or ("" if classes else word)
         if self._needs == "base":
-            return bool(base) and base == word
+            return base == word
         ends = word.endswith("ed") and (bool(base) or len(word) > 4)
         past = word in lexicon.PASTS or ends
         if self._needs == "participle":

@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 
 from edgemem.answer.understand import lexicon
-from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.spelling import deed, repaired
 from edgemem.answer.understand.wordings import pattern
 from edgemem.errors import UsageError
 
@@ -16,6 +16,12 @@ LIMIT_CHARS = 600
 
 _MARKS = r"\"\u201c\u201d\u00ab\u00bb"
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
+
+
+_DEED = re.compile(
+    r"\b((?:did|do|does) (?:i|we|you|he|she|they|it|any(?:one|body)|some(?:one|body)) (?:(?:\w+ly|ever|last|not|just|also|even|first) )*)"
+    r"(\w+)\b"
+)
 
 
 def normalise(text: str) -> tuple[str, tuple[str, ...]]:
@@ -31,6 +37,7 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     made, slips = _respelt(text)
     for spoken, plain in _spoken("SHORT", "SOUND", "BY_THE_WAY"):
         made = spoken.sub(plain, made)
+    made = _DEED.sub(lambda match: match[1] + deed(match[2]), made)
     return _without_tail(made.strip()) or text.lower(), (*notes, *slips)
 
 
@@ -67,9 +74,8 @@ def _respelt(text: str) -> tuple[str, tuple[str, ...]]:
 def take_vague(body: str) -> tuple[str, str]:
     """A time that is no interval ("just now", "the other day"), cut out."""
     match = pattern("VAGUE").search(body)
-    if match is None:
-        return body, ""
-    return f"{body[: match.start()]} {body[match.end() :]}".strip() or body, match[0]
+    rest = f"{body[: match.start()]} {body[match.end() :]}".strip() if match else ""
+    return (rest, match[0]) if match and rest else (body, "")
 
 
 def take_quote(text: str) -> tuple[str, str]:

@@ -175,7 +175,7 @@ _PREMISES, _DRINKS, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of
 
 def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     words = phrase.words[: len(phrase.words) - len(phrase.inner)]
-    head = [word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "the", "a", "an"}]
+    head = [word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "in", "the", "a", "an"}]
     return (any(word.strip(".") in names for word in head) and not head[0].endswith("'s")) or head[-1] in PERSONS
 
 

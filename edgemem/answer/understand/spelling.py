@@ -41,8 +41,8 @@ _NEIGHBOURS = frozenset(
 )
 _SOUNDS = tuple((re.compile(written), sound) for written, sound in (
     (r"ph", "f"), (r"^kn", "n"), (r"^wr", "r"), (r"ight", "ite"), (r"ck", "k"), (r"^wh", "w"), (r"[ct]ion", "shun"), (r"augh|ough", "orf"),
-    (r"pb", "b"), (r"que$", "k"), (r"x", "ks"), (r"c(?=[aoulr])", "k"), (r"sch", "sk"), (r"dge?", "j"), (r"tch", "ch"),
-    (r"(?<=[^aeiou])ys$", "ies"),
+    (r"pb", "b"), (r"que$", "k"), (r"x", "ks"), (r"c(?=[aoulrt])", "k"), (r"sch", "sk"), (r"dge?", "j"), (r"tch", "ch"),
+    (r"(?<=[^aeiou])ys$", "ies"), (r"oor$|ore$|our$", "or"),
 ))  # fmt: skip
 """How some letters are heard: "nife" is a "knife"."""
 
@@ -82,6 +82,9 @@ def repaired(word: str) -> str:
         return word
     if {word, word.removesuffix("s"), word.removesuffix("es")} & _known() or word in _frequencies():
         return word
+    for cut in range(4, len(word) - 3):
+        if all(part in _known() and _frequencies().get(part, 0) >= _RAREST for part in (word[:cut], word[cut:])):
+            return f"{word[:cut]} {word[cut:]}"
     limit, least = next(bounds for length, *bounds in _BOUNDS if len(word) <= length)
     best = least, word
     for letter in {word[0], *(pair[1] for pair in _ALIKE if pair[0] == word[0]), *({"k", "w"} if word[0] in "nr" else ())}:
@@ -94,6 +97,18 @@ def repaired(word: str) -> str:
             if cost <= limit + 0.3 * (other in lexicon.STOP) and value - _WEIGHT * cost > best[0]:
                 best = value - _WEIGHT * cost, other
     return best[1]
+
+
+def deed(word: str) -> str:
+    """The verb that is meant where only a verb's base may stand ("did i leev", "did i by"), else the word itself."""
+    if word in lexicon.VERBS or "VERB" in lexicon.word_classes(word) or (word in lexicon.STOP and word not in _SOUND_LIKE_VERBS):
+        return word
+    bases = [base for base in lexicon.PARTICIPLES if base[0] == word[0] and abs(len(base) - len(word)) <= 2]
+    costs = sorted((min(_cost(word, base), 0.3 + _cost(_heard(word), _heard(base))), base) for base in bases)
+    return costs[0][1] if costs and costs[0][0] <= 1.8 else word
+
+
+_SOUND_LIKE_VERBS = frozenset(("by", "here", "where", "were"))
 
 
 @lru_cache(maxsize=4096)

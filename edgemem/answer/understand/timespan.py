@@ -9,6 +9,7 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
+from itertools import count
 from typing import Protocol
 
 from edgemem.answer.understand.timeref import PARTS, WEEKDAYS, TimeRef
@@ -79,10 +80,8 @@ def _any_moment(view: TimeView, from_us: int, to_us: int) -> bool:
 
 def _recorded(view: TimeView, t_us: int) -> bool:
     moment = view.nearest(t_us)
-    if moment is None:
-        return False
     inside = any(s.t0_us <= t_us <= s.t1_us for s in view.streams())
-    return abs(moment.t_us - t_us) <= (_SPARSE_US if inside else _NEAR_US)
+    return moment is not None and abs(moment.t_us - t_us) <= (_SPARSE_US if inside else _NEAR_US)
 
 
 def _by_offset(offsets_s: tuple[float, float], view: TimeView, said: str) -> TimeSpan:
@@ -90,11 +89,11 @@ def _by_offset(offsets_s: tuple[float, float], view: TimeView, said: str) -> Tim
     start, end = offsets_s
     for stream in sorted(view.streams(), key=lambda s: s.t0_us, reverse=True):
         base = stream.t1_us if start < 0 else stream.t0_us
-        if start >= 0 and stream.t0_us + start * US > stream.t1_us + _NEAR_US:
+        if stream.t0_us + start * US > stream.t1_us + _NEAR_US:
             continue
         from_us, to_us = base + round(start * US), base + round(end * US)
         point = end - start <= 60
-        note = f'"{said}" is read as {offset_text(max(0, from_us - stream.t0_us))} into "{stream.name}"'
+        note = f'"{said}" is read as {offset_text(from_us - stream.t0_us)} into "{stream.name}"'
         at = (from_us + to_us) // 2 if point and start > 0 else from_us if point and start == 0 else None
         return TimeSpan(from_us=from_us, to_us=max(to_us, from_us + US), at_us=at, notes=(note,))
     return TimeSpan(problem=f'No stream in this memory is long enough for "{said}".')
@@ -169,39 +168,42 @@ def _named_day(name: str, today: date) -> date:
     if name in WEEKDAYS:
         return today - _ONE * ((today.weekday() - WEEKDAYS.index(name)) % 7)
     if name in _BACK or name.endswith(" days ago"):
-        return today - _ONE * (_BACK[name] if name in _BACK else int(name.split(maxsplit=1)[0]))
+        return today - _ONE * (_BACK[name] if name in _BACK else int(name.removesuffix(" days ago")))
     year, month, number = (int(f) for f in name.split("-"))
     if year:
         return date(year, month, number)
-    years = (y for y in range(today.year, today.year - 9, -1) if not (month == 2 and number == 29 and not calendar.isleap(y)))
-    return next(d for d in (date(y, month, number) for y in years) if d <= today)
+    years = (one for one in count(today.year, -1) if (month, number) != (2, 29) or calendar.isleap(one))
+    return next(day for day in (date(one, month, number) for one in years) if day <= today)
 
 
-def _days_back(view: TimeView, bounds: tuple[int, int], tz: str) -> Iterator[date]:
-    """Days with records, newest first, at most the last 60 (a question without a day means recent ones)."""
-    day, oldest = to_local(bounds[1], tz).date(), to_local(bounds[0], tz).date()
-    for _ in range(60):
-        if day < oldest:
-            return
-        if _any_moment(view, _midnight(day, tz), _midnight(day + timedelta(days=1), tz) - 1):
-            yield day
-        day -= timedelta(days=1)
+_RECENT_DAYS = 60
+"""A question without a day means one of the last days."""
+
+
+def _days_back(bounds: tuple[int, int], tz: str) -> list[date]:
+    """The days of a memory, newest first."""
+    newest, oldest = to_local(bounds[1], tz).date(), to_local(bounds[0], tz).date()
+    return [day for day in (newest - _ONE * back for back in range(_RECENT_DAYS)) if day >= oldest]
+
+
+def _has_records(view: TimeView, day: date, tz: str) -> bool:
+    return _any_moment(view, _midnight(day, tz), _midnight(day + _ONE, tz) - 1)
 
 
 def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view: TimeView) -> TimeSpan:
     today = to_local(now, tz).date()
     if not ref.day:
-        return _by_clock(ref, list(_days_back(view, bounds, tz)), now, tz, view)
+        return _by_clock(ref, _days_back(bounds, tz), now, tz, view)
     first, after = _named_days(ref.day, today)
     if ref.relation == "after" and ref.first is None:  # since Sunday
-        after = today + timedelta(days=1)
+        after = today + _ONE
     elif ref.relation == "before" and ref.first is None:  # before Sunday
         first, after = to_local(bounds[0], tz).date(), first
     from_us, to_us = _midnight(first, tz), _midnight(after, tz) - 1
     if from_us > now:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
-    reach = after + timedelta(days=PARTS.get(ref.part, (0, 0))[1] // 24)  # a night ends on the next day
-    if not any(_any_moment(view, _midnight(d, tz), _midnight(d + timedelta(days=1), tz) - 1) for d in _each_day(first, reach)):
+    reach = after + _ONE * (PARTS[ref.part][1] // 24 if ref.part else 0)  # a night ends on the next day
+    if not any(_has_records(view, day, tz) for day in _each_day(first, reach)):
         return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in _SPOKEN else 'on ' + first.isoformat()}.")
     if ref.first is None and not ref.part:
         return TimeSpan(from_us=from_us, to_us=to_us)
@@ -213,7 +215,7 @@ _SPOKEN = ("today", "yesterday")
 
 def _each_day(first: date, after: date) -> Iterator[date]:
     for number in range((after - first).days):
-        yield first + timedelta(days=number)
+        yield first + _ONE * number
 
 
 def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: TimeView) -> TimeSpan:
@@ -237,7 +239,7 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: TimeView)
         place = _by_offset((ref.first.offset_s, end_s), view, ref.said)
         if not place.problem:
             return place
-    if ref.first.day_s >= 0 and _local_us(to_local(now, tz).date(), ref.first.day_s, tz) > now and not ref.day:
+    if _local_us(to_local(now, tz).date(), ref.first.day_s, tz) > now and not ref.day:
         return TimeSpan(problem=f'Nothing was recorded at "{ref.said}", and today that time has not come yet.')
     return TimeSpan(problem=f'Nothing was recorded at "{ref.said}".')
 
@@ -247,14 +249,13 @@ def _clock_span(ref: TimeRef, day: date, later_s: int, tz: str) -> TimeSpan | No
     if first is None or first.day_s < 0 or first.day_s + later_s >= _DAY_S:
         return None
     start = _local_us(day, first.day_s + later_s, tz)
-    if ref.relation == "between" and ref.second is not None:
-        shift = later_s if ref.second.half_day and ref.second.day_s + later_s < _DAY_S else 0
-        end = _local_us(day, ref.second.day_s + shift, tz)
+    if ref.second is not None:
+        end = _local_us(day, ref.second.day_s + (later_s if ref.second.half_day else 0), tz)
         return TimeSpan(from_us=start, to_us=end if end > start else end + _DAY_S * US)  # 23:50 to 00:10 crosses midnight
     if ref.relation == "before":
         return TimeSpan(from_us=_midnight(day, tz), to_us=start - 1)
     if ref.relation == "after":
-        return TimeSpan(from_us=start, to_us=_midnight(day + timedelta(days=1), tz) - 1)
+        return TimeSpan(from_us=start, to_us=_midnight(day + _ONE, tz) - 1)
     exact = round(first.exact_s * US)
     if exact >= 900 * US:
         return TimeSpan(from_us=start - exact // 4, to_us=start + exact)

@@ -162,7 +162,8 @@ PLURALS = {
 def singular(phrase: str) -> str:
     """Such as "wine glasses" -> "wine glass", "people" -> "person": the name that detectors have for it, else the dictionary's."""
     head, _, last = phrase.strip().rpartition(" ")
-    return f"{head} {PLURALS.get(last) or nouns.singular(last)}".strip()
+    one = PLURALS.get(last) or nouns.singular(last)
+    return f"{head.removesuffix(one.rpartition(' ')[0])} {one}".strip().replace("  ", " ")
 
 
 def number_in(text: str) -> int | None:

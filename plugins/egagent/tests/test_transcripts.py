@@ -72,6 +72,16 @@ def test_a_speaker_is_filtered_before_the_limit(talk_view: View, monkeypatch: py
     assert found.notes == ("only the first 50 utterances of that time were read",)
 
 
+@pytest.mark.parametrize(("lines", "notes"), [(70, ()), (69, ("only the first 69 utterances of that time were read",))])
+def test_as_many_as_are_read_leave_nothing_out(
+    talk_view: View, monkeypatch: pytest.MonkeyPatch, lines: int, notes: tuple[str, ...]
+) -> None:
+    """Clara says every tenth of 700."""
+    monkeypatch.setattr(transcript_module, "READ_LINES", lines)
+    found = TranscriptTool().run(TranscriptSearch(spans=WHOLE, speaker="clara"), talk_view)
+    assert (len(found.said), found.notes) == (lines, notes)
+
+
 def test_the_last_ones_are_read_where_the_last_is_asked_for(talk_view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript_module, "READ_LINES", 50)
     found = TranscriptTool().run(TranscriptSearch(spans=WHOLE, newest_first=True), talk_view)

@@ -34,6 +34,7 @@ def test_short_term_memory_is_the_events_of_which_more_than_the_first_frame_is_l
 def test_in_a_view_of_an_earlier_time_it_is_what_is_left_of_then(view: View, evm: SimpleNamespace):
     with View.open(view.directory, as_of_us=evm.start_us + 60 * US) as earlier:
         assert [f.moment.offset_us // US for f in short_term(earlier, 32)] == [50]
+        assert RecallTool().run(RecallFrames(), earlier).stream_t0_us == evm.start_us
     with View.open(view.directory, as_of_us=evm.start_us - 1) as before:
         assert short_term(before, 32) == []
         assert RecallTool().run(RecallFrames(), before) == Frames(frames=(), stream_t0_us=0)

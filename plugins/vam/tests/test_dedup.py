@@ -150,6 +150,19 @@ def test_a_small_change_is_kept_at_most_once_per_gap():
     assert all(b - a >= 4 for a, b in itertools.pairwise(found[:-1]))
 
 
+@pytest.mark.parametrize(("change", "kept_too"), [(47, False), (48, True), (49, True)])
+def test_a_small_change_is_the_mean_of_a_block_of_sixteen_pixels(change, kept_too):
+    """An eighth by eighth of a picture of 64 x 32: a quarter of one block, so that 48 levels there are 12 in the mean."""
+    first, second, third = (candidate(seq, np.ones(DIM), period_us=3 * US) for seq in range(3))
+    pictures = [np.full((32, 64, 3), 128, np.uint8) for _ in range(3)]
+    pictures[1][16:24, 32:40] += change
+    stream = [msgspec.structs.replace(one, small=picture) for one, picture in zip((first, second, third), pictures, strict=True)]
+    found = kept(AdaptiveDedup(DedupSettings(local_change=12.0, local_gap_s=2.0)), stream[:2])
+    selector = AdaptiveDedup(DedupSettings(local_change=12.0, local_gap_s=2.0))
+    assert [len(selector.observe(one)) for one in stream[:2]] == [1, int(kept_too)]
+    assert found == [0, 1]
+
+
 def test_a_still_stream_keeps_a_frame_now_and_then_when_asked():
     found = kept(AdaptiveDedup(DedupSettings(keep_every_s=60.0)), scenes(1, 400, 0.0))
     assert found == [*range(0, 400, 30), 399]

@@ -172,6 +172,15 @@ def test_a_look_shows_six_pictures_and_of_what_was_not_kept_nobody_is_sure(vam: 
     assert [(one.target, one.match, one.confidence) for one in judged] == [("t", False, 0.0), ("late", False, 0.0)]
 
 
+def test_what_is_verified_is_the_event_unless_something_else_is_named(vam: SimpleNamespace, walk: Path) -> None:
+    target = Target(id="t", stream="walk", from_us=vam.start_us, to_us=vam.start_us + 40 * US)
+    with View.open(walk) as view:
+        for named, focus in (("", "e"), ("the handle", "the handle")):
+            chat = vam.Chat(["no verdict"] * 3)
+            AdjudicateTool(None, Models(chat)).run(Adjudicate(targets=(target,), event="e", verification_prompt=named), view)
+            assert json.loads(chat.asked[0].messages[1].text)["request"] == {"target_event": "e", "verification_focus": focus}
+
+
 # The command
 
 

@@ -213,6 +213,7 @@ def test_a_payload_has_six_chunks_of_240_letters_and_six_fields() -> None:
     fit = "A" * 120 + ". " + "B" * 117 + "."
     assert pieces(fit + " C.", "chunk") == [fit, "C."], "of 240 they are"
     assert pieces("One. Two. Three.", "chunk") == ["One. Two.", "Three."]
+    assert pieces("One. Two.\n\n Three. Four. Five.", "chunk") == ["One. Two.", "Three. Four. Five."], "lines are not cut at sentences"
 
 
 def test_a_long_document_has_its_lead_and_its_tail_as_fields() -> None:

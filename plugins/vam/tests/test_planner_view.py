@@ -51,6 +51,10 @@ def test_the_surest_texts_are_whole_as_far_as_the_budget_goes_and_the_others_are
     assert [("text" in rows[index]) for index in (0, 1, 2)] == [False, True, False], "one token less"
 
 
+def test_a_score_has_three_digits() -> None:
+    assert render(context([result("d1", 10, "text", 0.12345)]), 100, 100)[0]["results"][0]["score"] == 0.123
+
+
 def test_lines_have_a_budget_too_and_what_is_left_out_is_counted() -> None:
     made = context([result(f"d{n}", n, "x" * 900, n / 10) for n in range(9)])
     turn = render(made, 0, 210)[0]

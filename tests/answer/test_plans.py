@@ -1,0 +1,297 @@
+"""What is said, word by word, with its confidence, its proof and what else it might be: plans are given what their actions bring."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from edgemem.answer.gather import Candidate, Gather, Lead, Pool
+from edgemem.answer.planner import AnswerKit, ask
+from edgemem.answer.say import base, choose
+from edgemem.answer.tools import Reply, Scene
+from edgemem.records import US, Answer, Question
+from edgemem.remember.view import View
+from tests.answer.conftest import START_US
+from tests.answer.test_limits import episode, evidence, lead, run, session
+from tests.answer.test_limits import words as read
+
+
+def by_name(*leads: Lead) -> Callable[[Any], Any]:
+    """What a look for things finds of each by its name, nothing of others; of a stretch an empty scene."""
+    known = {one.phrase: one for one in leads}
+    return lambda action: (
+        Pool(leads=tuple(known.get(thing, Lead(phrase=thing)) for thing in action.things)) if isinstance(action, Gather) else Scene()
+    )
+
+
+def heard(words: str, at_s: float = 0.0, **more: Any) -> Candidate:
+    return Candidate(channel="speech", text=words, evidence=(evidence(at_s, text=words, channel="speech"),), **more)
+
+
+# --------------------------------------------------------------------------------------------------------------------- what is shared
+
+
+def test_what_is_longer_than_an_action_takes_is_cut() -> None:
+    _, (action,) = run(base.gather(["x" * 1000, ""], (None, None), "q" * 1000), lambda _: Pool())
+    assert (action.question, action.things) == ("q" * 400, ("x" * 400,))
+    _, (action,) = run(choose._looked_up(session(("a " + "x" * 1000,)), (None, None)), lambda _: Pool())
+    assert action.things == ("x" * 400,)
+    assert choose._phrases(session(("the", "The Red Mug"))) == ["the", "red mug"]
+
+
+def test_a_look_for_nothing_is_no_look() -> None:
+    assert run(base.gather(["", ""], (None, None)), lambda _: Pool())[1] == []
+    assert run(base.look_for("cup"), lambda _: Pool())[0] == Lead(phrase="cup")
+
+
+def test_tracks_join_what_is_beside_the_last_one() -> None:
+    def spans(*episodes: Any, share: float = base.STRONG) -> list[tuple[int, int]]:
+        return [(one.t0_us // US, one.t1_us // US) for one in base.strong(lead(*episodes), share)]
+
+    assert spans(episode(0), episode(100), episode(110), episode(145)) == [(0, 0), (100, 110), (145, 145)]
+    assert spans(episode(0, score=1.0), episode(20, score=0.3)) == [(0, 20)], "three tenths of the best are enough"
+    assert spans(episode(0), episode(100), share=1.0) == [(0, 0), (100, 100)], "as strong as the strongest"
+
+
+def test_the_best_and_the_n_th_appearance() -> None:
+    some = [episode(10, score=0.5), episode(50, score=0.9), episode(90, score=0.7)]
+    assert base.best_of(lead(*some)) is some[1]
+    assert [(one := base.pick(some, n)) and one.t0_us // US for n in (0, 1, 2, 3, 4, -1, -2, -3, -4)] == [
+        50,
+        10,
+        50,
+        90,
+        None,
+        90,
+        50,
+        10,
+        None,
+    ]
+    assert base.picked(lead(*some), 7) is some[1]
+    assert base.pick([], 0) is None
+    assert [one.t0_us // US for one in base.by_score(some)] == [50, 90, 10]
+
+
+def test_sightings_at_another_time_prove_it_too() -> None:
+    one = base.Episode(stream="s", t0_us=0, t1_us=0, offset_us=0, score=1.0, evidence=tuple(evidence(s) for s in (100, 105, 111, 89, 300)))
+    assert base.cite([one]) == ("m100000000", "m111000000", "m89000000"), "of four, those more than 10 s away"
+
+
+def test_what_else_it_might_be() -> None:
+    """Appearances of the first thing, best first, and words that hold something of the question or are near it, in turns; five at most."""
+    mug = lead(episode(10, score=0.5), episode(20, score=0.9), episode(30, score=0.7))
+    told = (read("a", held=0.01, at_s=1), read("b", cosine=0.31, at_s=2), read("c", cosine=0.3, at_s=3), read("d", held=1.0, at_s=4))
+    pool = Pool(leads=(mug, lead(episode(40))), candidates=told)
+    seconds = [int(name[1:]) // US for name in base.others(pool)]
+    assert seconds == [20, 1, 30, 2, 10], "only the three words that are nearest"
+    assert [int(name[1:]) // US for name in base.others(pool, mug.episodes[1], told[0].evidence[0])] == [30, 2, 10]
+    many = Pool(leads=(lead(*(episode(n) for n in range(9))),))
+    assert len(base.others(many)) == 5
+
+
+def test_an_answer_is_cut_and_its_confidence_a_probability() -> None:
+    reply = base.answered("x" * 9000, 1.5, tuple(f"m{n}" for n in range(30)))
+    assert (len(reply.text), reply.confidence, len(reply.evidence)) == (4000, 1.0, 10)
+    assert base.answered("x", -0.2, ()).confidence == 0.0
+    assert base.answered("x", 0.123456, ()).confidence == 0.1235
+
+
+def test_what_was_not_seen_is_said_in_its_words() -> None:
+    s, mug = session(kind="when"), lead(episode(10), confidence=0.2)
+    assert base.not_seen(s) == base.abstain("I have not seen that in this memory.")
+    assert base.not_seen(s, Lead(phrase="")).text == "I have not seen that in this memory."
+    reply = base.not_seen(s, mug)
+    assert (reply.text, reply.confidence, reply.evidence, reply.unverified) == (
+        "I have not seen a mug in this memory.", 0.2, ("m10000000",), ("mug",),
+    )  # fmt: skip
+    assert base.not_seen(s, mug, "any of these").text == "I have not seen any of these in this memory."
+    strange = Lead(phrase="blicket", firing=0.05)
+    assert base.not_seen(s, strange).text == "I cannot recognise a blicket. I have not seen a blicket in this memory."
+    many = lead(*(episode(n, score=1 - n / 100) for n in range(6)))
+    assert len(base.not_seen(s, many).evidence) == 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "known"),
+    [
+        ({"firing": 0.1}, True), ({"firing": 0.09}, False), ({"firing": 0.15}, True), ({"named": False}, False),
+        ({"basis": "text", "firing": 0.0, "named": False}, True),
+    ],
+)  # fmt: skip
+def test_whether_the_vocabulary_has_a_word_for_it(fields: dict[str, Any], known: bool) -> None:
+    assert base.recognised(Lead(phrase="mug", **fields)) is known
+
+
+def test_other_times_are_told_by_their_number() -> None:
+    assert base.others_text([episode(10)], episode(20), "UTC").startswith(" Also at 00:00:10 on 1970-01-01")
+    one = episode(10)
+    assert base.others_text([one], one, "UTC") == ""
+
+
+# -------------------------------------------------------------------------------------------------------------------------- options
+
+
+def nothing(_: Any) -> Any:
+    return Pool()
+
+
+def free(reply: Reply | None = None) -> Any:
+    yield from ()
+    return reply or base.abstain("nothing")
+
+
+def chosen(
+    options: tuple[str, ...], brings: Callable[[Any], Any] = nothing, told: Any = (), reply: Reply | None = None, **parsed: Any
+) -> Reply:
+    plan = choose.choose(session(options, **parsed), Pool(), told, free(reply))
+    made: Reply = run(plan, brings)[0]
+    return made
+
+
+def test_words_choose_where_they_are_asked_for_and_where_pictures_show_nothing() -> None:
+    options, told = ("the hall", "the kitchen"), [(0.8, heard("It is in the kitchen."))]
+    seen = by_name(lead(episode(10), phrase="hall"), lead(episode(10), phrase="key"), lead(phrase="kitchen", confidence=0.0))
+    assert chosen(options, seen, told, kind="where", text="where is it", things=("key",), verb="be").option == 1, "a prior of .5"
+    assert chosen(options, seen, told, kind="where", text="where was it", things=("key",)).option == 0
+    assert chosen(options, nothing, told, kind="where", text="where was it", things=("key",)).option == 1
+    assert chosen(options, nothing, (), kind="where", text="where was it", things=("key",)).status == "abstained"
+    beside = {"kind": "who", "relation": "before", "anchors": ("key",)}
+    after = by_name(lead(episode(10), phrase="hall"), lead(episode(15), phrase="key"))
+    assert chosen(options, after, told, **beside).option == 0, "what came before is shown by pictures"
+
+
+def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -> None:
+    """Ranked by probability x (.5 + share of the letters)."""
+    s = session(("4 seats", "7 seats"), kind="how_many")
+    reply = choose._from_words(s, [(0.5, heard("There are 7 seats.")), (0.4, heard("4 seats", 5))])
+    assert reply is not None
+    assert (reply.option, reply.confidence) == (1, 0.5)
+    assert reply.text == '7 seats: Somebody said "There are 7 seats." at 00:00:00 on 1970-01-01.'
+    s = session(("maple street", "oak"), kind="where")
+    near = choose._from_words(s, [(0.50, heard("It is in maple streat.")), (0.49, heard("the oak", 5))])
+    assert near is not None
+    assert near.option == 1, ".50 x 1.42 < .49 x 1.5"
+
+
+def test_options_during_something_are_looked_for_three_seconds_around_it() -> None:
+    asked = {"kind": "which", "anchors": ("phone",)}
+    for relation, window in (("while", (47 * US, 63 * US)), ("side", (47 * US, 63 * US)), ("between", (50 * US, 60 * US))):
+        plan = choose.choose(session(("cat", "dog"), relation=relation, **asked), Pool(), (), free())
+        _, actions = run(plan, by_name(lead(episode(50, 60), phrase="phone")))
+        assert (actions[-1].things, actions[-1].from_us, actions[-1].to_us) == (("cat", "dog"), *window)
+    plan = choose.choose(session(("cat", "dog"), kind="which"), Pool(), (), free())
+    _, actions = run(plan, by_name())
+    assert (actions[-1].from_us, actions[-1].to_us) == (None, None)
+
+
+def test_the_best_seen_option_is_chosen() -> None:
+    """The higher of its best score and its confidence, as a share of all and .05."""
+    cat, dog = (
+        lead(episode(10, score=0.4), confidence=0.8, phrase="cat"),
+        lead(episode(50, score=0.7), episode(90, score=0.6), confidence=0.6, phrase="dog"),
+    )
+    reply = chosen(("a cat", "a dog", "a fox"), by_name(cat, dog), kind="which")
+    assert reply.option == 0
+    assert reply.confidence == pytest.approx(0.8 / (0.8 + 0.7 + 0.05) * 0.9, abs=1e-4)
+    assert reply.text == 'a cat: at 00:00:10 on 1970-01-01 (10 s into "s").'
+    assert (reply.evidence, reply.alternatives) == (("m10000000",), ("m50000000",))
+    weak = chosen(("a cat", "a dog"), by_name(Lead(phrase="cat", confidence=0.01), Lead(phrase="dog", confidence=0.02)), kind="which")
+    assert (weak.status, weak.text, weak.confidence) == ("abstained", "I have not seen any of these in this memory.", 0.02)
+
+
+def test_none_is_chosen_with_what_was_seen_instead() -> None:
+    cat = lead(*(episode(100 * n, score=0.2 + n / 100) for n in range(5)), confidence=0.1, phrase="cat")
+    reply = chosen(("a cat", "none of these"), by_name(cat), kind="which")
+    assert (reply.option, reply.text, reply.confidence) == (1, "none of these", 0.5)
+    assert reply.evidence == ("m400000000", "m300000000", "m200000000")
+
+
+def test_beside_an_anchor_that_was_not_seen_nothing_is_chosen() -> None:
+    asked = {"kind": "what", "relation": "after", "anchors": ("mug",)}
+    cat, mug = lead(episode(15), phrase="cat"), lead(episode(10), phrase="mug")
+    assert chosen(("cat", "dog"), by_name(cat), **asked).text == "I have not seen a mug in this memory."
+    assert chosen(("cat", "dog"), by_name(mug), **asked).text == "I have not seen a mug in this memory."
+    reply = chosen(("dog", "cat"), by_name(cat, mug), **asked)
+    assert (reply.option, reply.evidence) == (1, ("m15000000",))
+    gap = 0.8**0.5 * math.exp(-5 / 15)
+    assert reply.confidence == pytest.approx(gap / (gap + 0.05) * (0.5 + 0.5 * 0.8), abs=1e-4)
+    both = lead(episode(10, score=0.6), episode(100, score=0.9), phrase="mug")
+    twice = lead(episode(15), episode(103), phrase="cat")
+    assert chosen(("dog", "cat"), by_name(twice, both), **asked).evidence[0] == "m103000000"
+    assert chosen(("dog", "cat"), by_name(twice, both), kind="what", relation="after", anchors=("first mug",)).evidence[0] == "m15000000"
+
+
+def test_where_a_thing_was_and_in_which_colour() -> None:
+    key = lead(episode(50), confidence=0.9, phrase="key")
+    hall, shed = lead(episode(49, score=0.6), confidence=0.3, phrase="hall"), lead(episode(50, score=0.3), confidence=0.3, phrase="shed")
+
+    def places(action: Any) -> Any:
+        if isinstance(action, Gather) and action.things == ("hall", "shed"):
+            assert (action.from_us, action.to_us) == (47 * US, 53 * US)
+        return by_name(key, hall, shed)(action)
+
+    asked: dict[str, Any] = {"kind": "where", "text": "where was the key", "things": ("key",), "form": "place"}
+    reply = chosen(("the hall", "the shed"), places, **asked)
+    assert (reply.option, reply.text) == (0, 'the hall: at 00:00:50 on 1970-01-01 (50 s into "s").')
+    assert reply.confidence == pytest.approx(0.6 / (0.9 + 0.05) * 0.9, abs=1e-4)
+    assert chosen(("the hall", "the shed"), by_name(key), **asked).text == "I have not seen a key in this memory."
+    assert chosen(("the hall", "the shed"), by_name(hall, shed), **asked).text == "I have not seen a key in this memory."
+    red = lead(episode(50, score=0.7), phrase="red key")
+    blue = lead(episode(50, score=0.8), phrase="blue key")
+    coloured: dict[str, Any] = {"kind": "what", "form": "colour", "things": ("key",), "text": "what colour was the key"}
+    reply = chosen(("red", "blue"), by_name(key, red, blue), **coloured)
+    assert (reply.option, reply.confidence) == (1, pytest.approx(1 / 1.05 * 0.9, abs=1e-4))
+    assert chosen(("red", "blue"), by_name(key), **coloured).status == "abstained"
+
+
+def test_which_came_first_and_before_or_after() -> None:
+    cat, dog = lead(episode(10), phrase="cat"), lead(episode(50), phrase="dog")
+    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="order").option == 1
+    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="order", ordinal=-1).option == 0
+    assert chosen(("the dog", "the cat"), by_name(cat, dog), kind="which", ordinal=1).option == 1
+    assert chosen(("the fox", "the cat"), by_name(cat), kind="order").option == 1, "only one was seen"
+    asked: dict[str, Any] = {"kind": "order", "things": ("cat",), "anchors": ("dog",)}
+    for options, right in ((("before", "after"), 0), (("After it", "Before it"), 1)):
+        assert chosen(options, by_name(cat, dog), **asked).option == right
+        assert chosen(options[::-1], by_name(lead(episode(90), phrase="cat"), dog), **asked).option == right
+    unseen = chosen(("before", "after"), by_name(cat), **asked)
+    assert (unseen.status, unseen.option) == ("abstained", None)
+
+
+def test_no_is_meant_where_nothing_was_seen() -> None:
+    no = base.abstain("No, I have not seen a fox in this memory.", confidence=0.1, evidence=("m1",))
+    reply = chosen(("yes", "no"), reply=no, kind="yes_no")
+    assert (reply.status, reply.option, reply.confidence, reply.evidence) == ("answered", 1, 0.9, ("m1",))
+    assert chosen(("yes", "no"), reply=base.abstain("No, I have not.", confidence=0.1), kind="yes_no").option is None, "without a proof"
+    assert chosen(("yes", "no"), reply=base.abstain("I cannot tell.", evidence=("m1",)), kind="yes_no").option is None
+    assert chosen(("yes",), reply=no, kind="yes_no").option is None
+    assert chosen(("No, never", "Yes, once"), reply=base.answered("Yes: it was.", 0.7, ("m1",)), kind="yes_no").option == 1
+    assert chosen(("no", "yes"), reply=base.answered("No: never.", 0.7, ("m1",)), kind="yes_no").option == 0
+
+
+def test_numbers_and_times_are_compared_with_the_free_answer() -> None:
+    three = base.answered("3 times: I saw the cat.", 0.7, ("m1",))
+    assert chosen(("one", "four", "9"), reply=three, kind="how_many").option == 1, "the nearest"
+    assert chosen(("twice", "often"), reply=three, kind="how_many").option == 0, "half of them are numbers"
+    assert chosen(("twice", "often", "never"), reply=three, kind="how_many").option is None
+
+
+@pytest.mark.parametrize(
+    ("option", "seconds"),
+    [("at 10:05", [36_300, 605]), ("10:05:07", [36_307, 36_307]), ("at 3 pm", [54_000]), ("11am", [39_600]), ("in 90 seconds", [90]),
+     ("2 min 5 s", [125]), ("42:10", [2530]), ("0:00", [0, 0]), ("soon", []), ("in room B", []), ("12 mice", []), ("an hour", []),
+     ("25:70", [])],
+)  # fmt: skip
+def test_the_time_in_an_option(option: str, seconds: list[float]) -> None:
+    assert choose._values(session(kind="when"), option) == seconds
+
+
+def put(view: View, kit: AnswerKit, text: str, *options: str) -> Answer:
+    now_us = START_US + 300 * US
+    return ask(view, Question(text=text, asked_us=now_us, as_of_us=now_us, options=options), kit)[0]
+
+
+def test_a_time_of_day_and_a_place_in_the_stream_are_both_understood(view: View, kit: AnswerKit) -> None:
+    for options, right in ((("10:01:50", "10:02:30"), 0), (("1:50", "2:30"), 0), (("0:30", "1:59"), 1), (("10 am", "11 am"), 0)):
+        assert put(view, kit, "When did I see the rocket?", *options).option == right

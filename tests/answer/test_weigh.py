@@ -1,0 +1,310 @@
+"""What evidence is worth: which model judges it, what a picture can show, and from when on it is said; probabilities by numpy."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from edgemem.answer import weigh
+from edgemem.answer.gather import Candidate, GatherTool, Lead, Meaning, background, held_shares, lines_of, signs_of, statements
+from edgemem.answer.gather import Gather as Look
+from edgemem.answer.retrieve import Episode, Hits, Query
+from edgemem.answer.understand import Parsed, understand
+from edgemem.records import US, Evidence
+from edgemem.remember.entries import NewDocument, NewPassage, embedded
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+from tests.answer.conftest import START_US, remember, text
+from tests.answer.test_gather import Engines, Trigrams
+from tests.answer.test_limits import Fixed, reading
+
+
+def evidence(name: str = "m1", channel: Any = "text", words: str = "") -> Evidence:
+    return Evidence(id=name, channel=channel, stream="s", t0_us=0, t1_us=0, offset_us=0, score=1.0, text=words)
+
+
+def said(words: str, **more: Any) -> Candidate:
+    return Candidate(channel="speech", text=words, evidence=(evidence(),), **more)
+
+
+def oracle(model: weigh.Model, features: dict[str, float]) -> float:
+    """The logistic function over a dot product, by numpy in 64 bits."""
+    names = sorted(model.weights)
+    x = np.array([features[name] for name in names]) @ np.array([model.weights[name] for name in names]) + model.constant
+    return float(1 / (1 + np.exp(-x)))
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "features", "model"),
+    [
+        ("Where is the key?", said("The key is in the hall.", held=0.5, cosine=0.6, above=4.0),
+         {"held": 0.5, "cosine": 0.6, "above": 0.5, "misfits": 0, "told": 0.5, "channel": 0}, "words"),
+        ("Where is the key?", said("The key is in the hall.", held=0.5, cosine=-0.3, above=-2.0),
+         {"held": 0.5, "cosine": 0, "above": 0, "misfits": 0, "told": 0.5, "channel": 0}, "words"),
+        ("What did Anna say about the key?", said("It is lost.", held=1.0, cosine=0.2, above=16.0),
+         {"held": 1.0, "cosine": 0.2, "above": 1.0, "misfits": 1, "told": 1.0, "channel": 1}, "words"),
+        ("What is the price of the tea?", said("The tea is hot.", held=0.8),
+         {"held": 0.8, "cosine": 0, "above": 0, "misfits": 1, "told": 1.0, "channel": 0}, "letters"),
+        ("Where did I see the key?", said("upstairs", held=0.4, cosine=0.1),
+         {"held": 0.4, "cosine": 0.1, "above": 0, "misfits": 0, "told": 0, "channel": 0}, "words"),
+    ],
+)  # fmt: skip
+def test_the_probability_of_words(question: str, one: Candidate, features: dict[str, float], model: str) -> None:
+    """Without the meaning of words (no cosine) a model of its own judges by letters."""
+    asked, judge = understand(question), getattr(weigh.weights(), model)
+    assert weigh.word_features(asked, one) == features
+    assert weigh.stated(asked, one) == pytest.approx(oracle(judge, features))
+    assert weigh.is_stated(asked, one) is (oracle(judge, features) >= judge.least)
+
+
+@pytest.mark.parametrize(
+    ("fields", "shows"),
+    [
+        ({"kind": "what", "verb": "buy"}, False),
+        ({"kind": "which", "verb": "buy"}, False),
+        ({"kind": "what", "verb": "buy", "form": "colour"}, True),
+        ({"kind": "what", "verb": "buy", "hint": "seen"}, True),
+        ({"kind": "what", "verb": "see"}, True),
+        ({"kind": "what", "verb": "carry"}, True),
+        ({"kind": "what"}, True),
+        ({"kind": "what", "form": "code"}, False),
+        ({"kind": "where", "verb": "buy", "form": "place"}, True),
+        ({"kind": "where", "hint": "said"}, False),
+        ({"kind": "who"}, False),
+        ({"kind": "how_why"}, False),
+        ({"kind": "when", "verb": "see"}, True),
+        ({"kind": "when", "text": "when does it leave"}, False),
+        ({"kind": "when", "text": "when did it leave"}, True),
+        ({"kind": "when", "form": "topic"}, False),
+        ({"kind": "how_many"}, True),
+        ({"kind": "how_long", "text": "how long did it take"}, True),
+        ({"kind": "how_long", "text": "how long is the film"}, False),
+        ({"kind": "how_long", "text": "how long has it been there", "hint": "said"}, True),
+    ],
+)
+def test_what_a_picture_can_show(fields: dict[str, Any], shows: bool) -> None:
+    assert weigh.fits_pictures(Parsed(**fields)) is shows
+
+
+@pytest.mark.parametrize(
+    ("fields", "granted"),
+    [
+        ({"kind": "when"}, True),
+        ({"kind": "how_many"}, True),
+        ({"kind": "where", "text": "where is it"}, False),
+        ({"kind": "where", "text": "where was it"}, True),
+        ({"kind": "where", "text": "where do i see it", "verb": "see"}, True),
+        ({"kind": "yes_no", "text": "did i see it"}, False),
+        ({"kind": "yes_no", "relation": "before", "anchors": ("cat",)}, True),
+        ({"kind": "yes_no", "relation": "after", "anchors": ("cat",)}, True),
+        ({"kind": "yes_no", "relation": "before"}, False),
+        ({"kind": "yes_no", "relation": "while", "anchors": ("cat",)}, False),
+    ],
+)
+def test_what_a_question_takes_for_granted(fields: dict[str, Any], granted: bool) -> None:
+    asked = Parsed(**fields)
+    assert weigh.takes_for_granted(asked) is granted
+    seen = Episode(stream="s", t0_us=0, t1_us=0, offset_us=0, score=1.0, evidence=(evidence(channel="frame"),))
+    for least, enough in ((weigh.weights().granted, granted), (weigh.weights().surely, True)):
+        assert weigh.is_shown(asked, Lead(phrase="mug", confidence=least, episodes=(seen,))) is enough
+        assert not weigh.is_shown(asked, Lead(phrase="mug", confidence=weigh.weights().granted - 0.01, episodes=(seen,)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "seen"),
+    [
+        ({"kind": "yes_no", "predicate": "locked", "verb": "lock"}, False),
+        ({"kind": "yes_no", "predicate": "still"}, True),
+        ({"kind": "yes_no", "predicate": "sat", "verb": "sit"}, True),
+        ({"kind": "where", "predicate": "bought", "verb": "buy"}, True),
+        ({"kind": "when", "predicate": "bought", "verb": "buy"}, False),
+        ({"kind": "yes_no"}, True),
+    ],
+)
+def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
+    assert weigh.is_seen(Parsed(**fields)) is seen
+
+
+@pytest.mark.parametrize(
+    ("fields", "prior"),
+    [
+        ({"kind": "yes_no", "verb": "see", "hint": "said"}, 0.0), ({"kind": "what", "verb": "see", "hint": "said"}, 1.0),
+        ({"kind": "order"}, 0.0), ({"kind": "how_long"}, 0.0), ({"kind": "how_many"}, 0.0),
+        ({"kind": "what", "relation": "after", "anchors": ("cat",), "verb": "cost"}, 0.0), ({"kind": "who"}, 0.9),
+        ({"kind": "what", "form": "price"}, 0.9), ({"kind": "where", "text": "where would it be"}, 0.5),
+        ({"kind": "what", "text": "what is it"}, 0.7), ({"kind": "what", "person": "Anna"}, 0.7), ({"kind": "what"}, 0.3),
+        ({"kind": "which", "verb": "see"}, 0.3), ({"kind": "yes_no", "text": "is there a cat"}, 0.2),
+        ({"kind": "when", "text": "what time is the film"}, 0.8),
+        ({"kind": "when", "verb": "see", "person": "Robert", "text": "when do i see robert"}, 0.8),
+        ({"kind": "when", "verb": "see", "person": "Robert", "text": "when did i see robert"}, 0.0),
+        ({"kind": "when", "verb": "see", "text": "when do i see the bus"}, 0.0),
+    ],
+)  # fmt: skip
+def test_more_wordings_that_point_at_words_or_pictures(fields: dict[str, Any], prior: float) -> None:
+    assert weigh.stated_prior(Parsed(**fields)) == prior
+
+
+# ---------------------------------------------------------------------------------------------------------------- what is gathered
+
+
+def test_meaning_is_measured_against_unrelated_questions() -> None:
+    """(cosine - mean over the bank) / (standard deviation + .02), by numpy."""
+    trigrams, question, texts = Trigrams(), ["where is the boarding pass"], ["the boarding pass is in my jacket", "it may rain"]
+    own, asked, bank = (trigrams.embed_text(some) for some in (texts, question, background()))
+    chance = own @ bank.T
+    cosines, above = Meaning(Engines(embed_text=trigrams)).near(question, texts)
+    assert cosines == pytest.approx((own @ asked.T)[:, 0])
+    assert above == pytest.approx(((own @ asked.T)[:, 0] - chance.mean(1)) / (chance.std(1) + 0.02))
+    assert len(background()) == 40
+    assert all(one.endswith("?") for one in background())
+
+
+@pytest.mark.parametrize(
+    ("heard", "told"),
+    [
+        ("You said nine?", []),
+        ("is it late. It is nine.", ["It is nine."]),
+        ("Yes", []),
+        ("Fine", ["Fine"]),
+        ("Ben called! And he is late. Anna is here.", ["Ben called!", "And he is late.", "Anna is here.", "Ben called! And he is late."]),
+        ("Did Ben call? He is late.", ["He is late."]),
+    ],
+)
+def test_what_is_a_statement(heard: str, told: list[str]) -> None:
+    assert statements(heard) == told
+
+
+def test_letters_that_stand_in_another_word_do_not_count() -> None:
+    assert held_shares(["cat"], ["a cart"]) == [0.0]
+    assert held_shares(["door"], ["the doors"]) == held_shares(["12"], ["ROOM B12"]) == [1.0]
+    assert held_shares(["123"], ["1234"]) == [0.0]
+    assert held_shares(["platform"], ["platfrom two"])[0] == pytest.approx(0.875)
+
+
+def test_of_readings_that_share_no_line_the_longest_is_told() -> None:
+    assert lines_of([reading("AB CD"), reading("EFGHI", "JK LM"), reading("X")]) == ["EFGHI", "JK LM"]
+    assert lines_of([reading("GATE 18", "EXIT"), reading("GATE 18")]) == ["GATE 18", "EXIT"]
+    assert lines_of([reading("GATE 18"), reading("GATE 1B"), reading("GATE 18")]) == ["GATE 18"]
+
+
+def memory_of(path: Any, seen: dict[int, Any], told: tuple[str, ...] = ()) -> Any:
+    with Store.open(path) as store:
+        store.ensure_stream("hall", START_US)
+        remember(store, "hall", START_US, seen)
+        with store.transaction() as tx:
+            for number, words in enumerate(told):
+                t_us = START_US + (100 + number) * US
+                tx.add_document(
+                    NewDocument(
+                        kind="utterance", text=words, stream="hall", t0_us=t_us, t1_us=t_us, offset_us=t_us - START_US, known_us=t_us,
+                        origin="asr",
+                    )
+                )  # fmt: skip
+    return path
+
+
+def test_which_readings_are_one_sign(tmp_path: Any) -> None:
+    """Nearly the same letters, or one line in common however much else stands there; single letters are none."""
+    seen = {
+        10: (text("MARLOW BAKERY"),), 12: (text("MARL0W BAKERV"),), 40: (text("GATE 18"),),
+        44: (text("GATE 18"), text("ALL PASSENGERS PLEASE HAVE THEIR PAPERS READY")), 70: (text("X"),), 100: (text("abcd"),),
+        103: (text("abxy"),), 130: (text("OK"),),
+    }  # fmt: skip
+    with View.open(memory_of(tmp_path / "memory", seen)) as view:
+        signs = signs_of(view, Query(text=""))
+    assert [[one.offset_us // US for one in sorted(sign.evidence, key=lambda e: e.t0_us)] for sign in signs] == [
+        [10, 12], [40, 44], [100], [103], [130],
+    ]  # fmt: skip
+
+
+def test_of_words_that_fit_as_well_the_newer_come_first(tmp_path: Any) -> None:
+    told = ("The key is here.", "The key is there.", "The door is shut.")
+    with View.open(memory_of(tmp_path / "memory", {}, told)) as view:
+        found = GatherTool(()).run(Look(question="where is the key", words=("key",)), view).candidates
+    assert [one.text for one in found] == [told[1], told[0], told[2]]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "read", "is_it"),
+    [
+        ("bus", "BUS", True), ("tv", "TV", False), ("12", "12", False), ("b12", "ROOM B12 SECOND FLOOR", True),
+        ("open", "MARLOW BAKERY OPEN", False), ("gate", "GATEEXIT", True), ("gate", "GATEEXITS", False),
+        ("blue gate", "THE LONG BLUE GATE", True),
+    ],
+)  # fmt: skip
+def test_when_a_reading_is_the_thing_itself(view: View, phrase: str, read: str, is_it: bool) -> None:
+    channels = (Fixed("frame", 0.1), Fixed("text", 0.8, read))
+    lead = GatherTool(channels).run(Look(things=(phrase,)), view).leads[0]
+    assert (lead.basis == "text") is is_it
+
+
+def test_why_pictures_were_not_searched_or_in_another_way_is_said(view: View) -> None:
+    for fields in ({"silent": "no engine"}, {"note": "the server is away"}):
+        frame = Fixed("frame", 0.0)
+        frame._hits = Hits(**fields)
+        assert GatherTool((frame,)).run(Look(things=("mug", "cup")), view).notes == tuple(fields.values())
+
+
+def test_a_thing_that_was_taught_is_shown_by_its_pictures_alone(view: View) -> None:
+    taught = Fixed("frame", 0.4, taught="what looks like the keys you showed me", firing=0.0)
+    lead = GatherTool((taught, Fixed("text", 1.0, "blicket"))).run(Look(things=("blicket",)), view).leads[0]
+    assert (lead.phrase, lead.basis, lead.named, lead.confidence) == ("what looks like the keys you showed me", "frame", True, 0.4)
+
+
+def test_people_are_looked_for_as_persons(view: View) -> None:
+    asked: list[str] = []
+
+    class Listening(Fixed):
+        def retrieve(self, query: Query, view: View, k: int) -> Hits:
+            asked.append(query.text)
+            return super().retrieve(query, view, k)
+
+    GatherTool((Listening("frame", 0.5), Listening("text", 0.1))).run(Look(things=("children", "mugs")), view)
+    assert asked == ["person", "children", "mugs", "mugs"]
+
+
+def test_words_of_a_sign_in_its_colour(tmp_path: Any) -> None:
+    seen = {10: (text("EXIT", "red"),), 60: (text("EXIT", "blue"),)}
+    with View.open(memory_of(tmp_path / "memory", seen)) as view:
+        tool = GatherTool(())
+        found = tool.run(Look(question="what does the blue sign say"), view).candidates
+    assert [(one.evidence[0].offset_us // US, one.held) for one in found] == [(60, 1.0), (10, pytest.approx(found[1].held))]
+    assert found[1].held < 1.0
+    assert msgspec.structs.replace(found[0], held=0.0).text == "EXIT"
+
+
+def test_a_chain_of_readings_is_one_sign_and_words_have_their_quote(tmp_path: Any) -> None:
+    seen = {at_s: (text("GATE 18"),) for at_s in (10, 20, 30)}
+    told = ("The key is here.",)
+    with View.open(memory_of(tmp_path / "memory", seen, told)) as view:
+        assert [len(sign.evidence) for sign in signs_of(view, Query(text=""))] == [3]
+        heard = GatherTool(()).run(Look(question="where is the key", words=("key",)), view).candidates[0]
+        assert (heard.evidence[0].score, heard.evidence[0].text) == (1.0, "The key is here.")
+        deaf = GatherTool((Fixed("frame", 0.5),)).run(Look(question="gate 18"), view).candidates
+        assert {one.channel for one in deaf} == {"speech"}, "signs are not read where that channel is off"
+
+
+class Strange(Trigrams):
+    """A query has another vector than the same words in a document."""
+
+    def embed_query(self, texts: Any) -> Any:
+        return self.embed_text([one[::-1] for one in texts])
+
+
+def test_passages_are_searched_with_the_vector_of_a_query(tmp_path: Any) -> None:
+    strange = Strange()
+    with Store.open(tmp_path / "memory") as store:
+        store.ensure_stream("talk", START_US)
+        store.ensure_space(strange.space, holds="passage")
+        for number, words in enumerate(("dlrow olleh", "hello world")):
+            utterance = NewDocument(
+                kind="utterance", text=words, stream="talk", t0_us=START_US + number, t1_us=START_US + number, offset_us=0,
+                known_us=START_US + number, origin="asr", passages=(NewPassage(kind="document", text=words, vectors={}),),
+            )  # fmt: skip
+            with store.transaction() as tx:
+                tx.add_document(embedded(utterance, strange))
+    with View.open(tmp_path / "memory") as view:
+        ids = Meaning(Engines(embed_text=strange)).passages(view, Query(text="hello world"))
+        assert [view.document(one).text for one in ids] == ["dlrow olleh", "hello world"]  # type: ignore[union-attr]
+        assert Meaning(None).passages(view, Query(text="hello world")) == []
