@@ -8,7 +8,8 @@ from types import ModuleType
 import pytest
 
 from edgemem.answer.understand import lexicon, understand
-from edgemem.answer.understand.clause import Clause, read_clause, tokens_of
+from edgemem.answer.understand.clause import read_clause
+from edgemem.answer.understand.parts import Clause, tokens_of
 
 EVAL = Path(__file__).parents[2] / "tools" / "eval"
 

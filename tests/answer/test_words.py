@@ -83,7 +83,7 @@ def test_short_helpers_of_words() -> None:
 @pytest.mark.parametrize(
     ("slip", "meant"),
     [
-        ("teh", "teh"), ("cofee", "coffee"), ("coffeee", "coffee"), ("wherre", "where"), ("gardne", "garden"), ("telefone", "telephone"),
+        ("teh", "the"), ("cofee", "coffee"), ("coffeee", "coffee"), ("wherre", "where"), ("gardne", "garden"), ("telefone", "telephone"),
         ("bottels", "bottles"), ("umbrela", "umbrella"), ("kichen", "kitchen"), ("ab", "ab"),
         ("b2b4", "b2b4"), ("frist", "first"), ("befor", "before"), ("jacked", "jacked"), ("kat", "kat"),
         ("seperate", "separate"), ("lcok", "lock"), ("niece", "niece"),
@@ -118,7 +118,8 @@ def test_which_language_it_is(text: str, language: str) -> None:
         ("When did I see the mug?", "and the cup?", {"kind": "when", "things": ("cup",)}),
         ("Where was the mug yesterday?", "and the cup?", {"kind": "where", "form": "place"}),
         ("When did I see the mug in the hall?", "and where was it?", {"kind": "where", "place": "in the hall", "form": "place"}),
-        ("What colour was the mug?", "and the first one?", {"kind": "what", "things": ("mug",), "form": "colour"}),
+        ("What colour was the mug?", "and the first one?", {"kind": "what", "things": ("mug",), "form": "colour", "ordinal": 1}),
+        ("When did I see the mug?", "and the last one?", {"kind": "when", "things": ("mug",), "ordinal": -1}),
     ],
 )  # fmt: skip
 def test_what_a_follow_up_takes_over(first: str, second: str, slots: dict[str, Any]) -> None:

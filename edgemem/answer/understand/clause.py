@@ -7,7 +7,6 @@ English orders a question so strictly that the words around it tell what a word 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -15,81 +14,17 @@ import msgspec
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import DETERMINERS, PARTICLES, PREPOSITIONS, PRONOUNS, STATES, STOP, VERBS
+from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase
 from edgemem.answer.understand.words import spelt
 from edgemem.infer.phrase import COLOUR_WORDS
-from edgemem.records import Record
 
 _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
 
-class Phrase(Record, frozen=True):
-    """A thing, person or place as it is named."""
-
-    words: tuple[str, ...]
-    prep: str = ""
-    """The preposition in front of it, with its article."""
-    at: int = 0
-    """Its place among the words of the clause."""
-    end: int = 0
-    either: bool = False
-    """It stands behind "or"."""
-    chained: bool = False
-    """Only a comma, "or" or "and" stands between it and the phrase before."""
-    near: bool = False
-    """Behind "close to", "nearer to"."""
-    named: bool = False
-    """An article or the like stands in front of it."""
-    inner: tuple[str, ...] = ()
-    """A phrase inside it: "blue gate" of "house with the blue gate"."""
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
-
-
-class VerbPhrase(Record, frozen=True):
-    """A verb with what belongs to it."""
-
-    base: str
-    said: str
-    at: int
-    particle: str = ""
-    then: str = ""
-    """A second verb: "ironing" of "start ironing"."""
-    relative: bool = False
-    pronoun: str = ""
-    """Who does it, where a pronoun says so."""
-
-
-class Clause(Record, frozen=True):
-    """What a question names, in order."""
-
-    phrases: tuple[Phrase, ...] = ()
-    deeds: tuple[VerbPhrase, ...] = ()
-    state: str = ""
-    where: str = ""
-    """An adverb of place: "upstairs"."""
-
-
-def tokens_of(text: str) -> list[str]:
-    """Words and commas; short forms in full, and prepositions of several words as one ("on&top&of")."""
-    for pattern, plain in _SHORT_FORMS:
-        text = pattern.sub(plain, text)
-    text = _COMPOUND.sub(lambda match: match[0].replace(" ", "&"), text)
-    return re.findall(r"[^\W_]+(?:['&.-][^\W_]+)*\.?(?=\s|$)|[^\W_]+(?:['&-][^\W_]+)*|,", text)
-
-
-_SHORT_FORMS = tuple((re.compile(pattern), plain) for pattern, plain in (
-    (r"\b(who|what|where|whereabouts|when|how|which|that|it|he|she|there|here|why)'s\b", r"\1 is"), (r"\bcan't\b", "can not"),
-    (r"\bwon't\b", "will not"), (r"n't\b", " not"), (r"'ve\b", " have"), (r"'(?:m|re|ll|d)\b|'(?=\s|$)|(?<!\w)'", ""),
-))  # fmt: skip
-_COMPOUND = re.compile(
-    r"\b(?:on top of|in front of|out of|next to|close to|because of|according to|on the way to|to the (?:left|right) of"
-    r"|(?:at|on) the (?:back|bottom|top|end|side|edge|left|right|corner|left or the right) of)\b"
-)
-_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS = (
-    lexicon.words_of(name) for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS")
+_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN = (
+    lexicon.words_of(name)
+    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN")
 )
 _AUX = _DO | _HAVE | _BE
 _CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
@@ -97,6 +32,9 @@ _MEETS = frozenset(("come across", "bump into", "run into", "go off"))
 """Verbs with a preposition that leads to no place."""
 _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
+_POINTS = frozenset(("this", "that", "these", "those"))
+_MEDIA = frozenset(("picture", "photo", "recording", "video", "stream"))
+"""Things only where something is told to be done with them."""
 _TAKES_ON = frozenset(("turn", "switch"))
 
 
@@ -115,6 +53,7 @@ class _Reader:
         self._phrases: list[Phrase] = []
         self._deeds: list[VerbPhrase] = []
         self._end = self._verb_end = -1  # where the last phrase and the last verb ended
+        self._pending: _Needs = ""  # the verb that must come behind a relative clause
         i = 0
         while i < len(tokens):
             i = self._step(i)
@@ -147,7 +86,10 @@ class _Reader:
             self._is_plain(i)
             or (word in {"can", "one"} and named)
             or (word == "other" and following in {"one", "ones"})
-            or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page"})
+            or (word == "till" and before in DETERMINERS)
+            or (word == "thing" and self._is_plain(i - 1 if before not in DETERMINERS else i + 2) and following in {"with", "for"})
+            or (word in _MEDIA and before in DETERMINERS and self._tokens[0] == "you")
+            or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word == "like" and self._needs == "base")
             or (word == "home" and before in PREPOSITIONS)
             or (self._verb_end == i and word.endswith("ing") and word in VERBS)
@@ -174,8 +116,19 @@ class _Reader:
         elif word in lexicon.PLACE_ADVERBS:
             self._place_adverb(i)
         elif word in DETERMINERS:
-            self._det = word
+            self._determiner(word, i)
         return i + 1
+
+    def _determiner(self, word: str, i: int) -> None:
+        """In front of a thing, of an adjective ("more crowded"), or itself the subject ("where did that go")."""
+        following = self._word(i + 1)
+        compared = word in {"more", "less", "most", "least"} and self._needs == "state" and not self._is_open(i + 2)
+        if compared and ("ADJ" in lexicon.word_classes(following) or following.endswith("ed")):
+            self._state, self._needs = f"{word} {following}", ""
+        elif word in _POINTS and self._needs == "base" and VERBS.get(following) == following and following not in lexicon.AMBIGUOUS:
+            self._subject = True
+        else:
+            self._det = word
 
     def _joint(self, word: str, i: int) -> None:
         """Behind "or" and "between ... and" the preposition goes on."""
@@ -185,6 +138,8 @@ class _Reader:
 
     def _asks_or_relates(self, word: str, i: int) -> bool:
         """A question word, or a pronoun that begins a relative clause or stands for a thing ("where's that gone")."""
+        if self._end == i and self._needs in {"base", "participle"} and word in {"who", "that", "which", "whom"}:
+            self._pending = self._needs
         if word in {"who", "that", "which", "whom"} and self._end == i and not self._is_open(i + 1):
             self._needs, self._relative, self._subject = "finite", True, True
         elif word in _WH:
@@ -199,13 +154,17 @@ class _Reader:
 
     def _auxiliary(self, i: int) -> None:
         word = self._word(i)
-        if self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"}:
+        if word == "did" and self._subject and i and self._word(i + 1) in PREPOSITIONS:
+            self._add_verb(i, "do")
+        elif self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"}:
             self._add_verb(i, VERBS.get(word, "do"))
+        elif word == "been" and self._word(i + 1) in PARTICLES:
+            self._add_verb(i, "be")
         elif word in _BE and self._needs == "base":
             self._needs, self._subject = "state", self._subject or self._word(i - 1) in _DO
         else:
             self._needs = "base" if word in _DO else "participle" if word in _HAVE else "state"
-            self._subject = self._subject and (word not in _DO or self._word(i + 1) == "not")
+            self._subject = (self._subject and (word not in _DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
         self._prep = self._det = ""
 
     def _pronoun(self, i: int) -> None:
@@ -239,16 +198,17 @@ class _Reader:
         ends = not following or (following in STOP and following not in DETERMINERS | PRONOUNS) or following == ","
         if word in {"to", "next&to"}:
             return base in _TOWARDS or (word == "next&to" and not ends)
-        if f"{base} {word}" in _MEETS:
+        if f"{base} {word}" in _MEETS or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS):
             return True
         if word in PARTICLES:
             return ends or base not in lexicon.MOTION - _TRANSITIVE
-        stranded = not following and self._tokens[0] in _WH and word in {"on", "in"}
+        stranded = not following and self._tokens[0] in _WH and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
 
     def _place_adverb(self, i: int) -> None:
         word = self._word(i)
-        is_there = word == "there" and self._word(i - 1) in _BE | {"not"}
+        said = "who" not in self._tokens or bool(self._word(i + 1))  # "who else was there" is a place
+        is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and said
         if not is_there and not (word in {"here", "there"} and self._needs == "finite"):
             self._where = word
 
@@ -260,18 +220,36 @@ class _Reader:
         while self._is_open(end, inside=True):
             end += 1
         run = [self._word(j) for j in range(i, end)]
+        if len(run) > 1 and run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in _GIVES and not self._needs:
+            run = run[: 1 if self._verb_end == i - bool(self._det) else len(run)]
+            end = i + len(run)
+        if state := self._state_in(run):
+            self._state, self._needs = state, ""
+            if len(run) > 1:
+                self._phrase(run[:-1], i, end - 1)
+            return end
         at = self._verb_in(run, i, end)
+        if at is None and self._needs == "state" and self._leads and self._word(i - 2) == "many":
+            at = 0
         if at is None or at:
             self._phrase(run[:at], i, end if at is None else i + at)
         if at is None:
             return end
         word = run[at]
         known = word in VERBS or word.endswith(("ed", "ing"))
-        if self._needs == "state" and (run[-1] in STATES or not known or (at == len(run) - 1 and word.endswith("er"))):
+        if self._needs == "state" and (run[-1] in STATES | {"left"} or not known or (at == len(run) - 1 and lexicon.is_comparative(word))):
             self._state, self._needs = " ".join(run[at:]), ""
             return end
         self._add_verb(i + at, VERBS.get(word, word))
         return i + at + 1
+
+    def _state_in(self, run: Sequence[str]) -> str:
+        """The last word, where it says how something is that was left or found ("leave the gate open"), or is "the heaviest"."""
+        last, deed = run[-1], self._deeds[-1] if self._deeds else None
+        if len(run) == 1:
+            return last if self._needs == "state" and self._det == "the" and lexicon.is_superlative(last) else ""
+        found = deed is not None and deed.base in {"leave", "keep", "find"} and not self._needs and last in STATES
+        return last if found else ""
 
     @property
     def _leads(self) -> bool:
@@ -287,7 +265,7 @@ class _Reader:
         if before and joins == "of" and self._end >= i - 2:
             words = words if before.words[-1] in _MEASURES else (*before.words, "of", *words)
             self._phrases[-1] = msgspec.structs.replace(before, words=words)
-        elif before and self._attaches(i):
+        elif before and self._attaches(run, i):
             inner = tuple(word for word in (self._prep, self._det, *words) if word)
             self._phrases[-1] = msgspec.structs.replace(before, words=(*before.words, *inner), inner=words)
         else:
@@ -297,23 +275,27 @@ class _Reader:
         self._subject = self._subject or not prep
         self._prep, self._det, self._either, self._end = "", "", False, end
 
-    def _attaches(self, i: int) -> bool:
-        """Behind a thing "with" belongs to it, but where something was done with it."""
+    def _attaches(self, run: Sequence[str], i: int) -> bool:
+        """Behind a thing "with" belongs to it, but where something was done with it; behind a person what the person wears ("in a hat")."""
         acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
-        if self._prep != "with" or self._end != i - 1 - bool(self._det) or self._word(i) in self._names:
+        dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & _CLOTHES)
+        if (self._prep != "with" and not dressed) or self._end != i - 1 - bool(self._det) or self._word(i) in self._names:
             return False
-        return not acted and self._word(i) not in lexicon.PERSONS
+        return dressed or (not acted and self._word(i) not in lexicon.PERSONS)
 
     def _add_verb(self, i: int, base: str) -> None:
         word, last = self._word(i), self._deeds[-1] if self._deeds else None
         if last and (self._chained or (word.endswith("ing") and self._verb_end == i)):
-            silent = last.base in _SILENT
+            silent = last.base in _SILENT or (last.base == "take" and last.pronoun == "it")
+            word, base = ("", last.base) if last.base == "use" else (word, base)
             self._deeds[-1] = msgspec.structs.replace(last, base=base if silent else last.base, said=word, then="" if silent else word)
         else:
             self._deeds.append(VerbPhrase(base=base, said=word, at=i, relative=self._relative, pronoun=self._pronoun_before))
         self._pronoun_before = ""
         self._needs, self._chained, self._verb_end = "finite" if base in _REPORTS else "", False, i + 1
         self._relative, self._subject = self._relative or base in _REPORTS, self._subject and base not in _REPORTS
+        if self._pending:
+            self._needs, self._pending, self._relative, self._subject = self._pending, "", False, True
         self._prep = self._det = ""
 
     # -------------------------------------------------------------------------------------------------------- which is the verb
@@ -333,11 +315,20 @@ class _Reader:
         if not fitting:
             return self._second_verb(run, end)
         sure = fitting if self._needs == "finite" else [k for k in fitting if run[k] not in lexicon.AMBIGUOUS]
+        if not sure and self._needs == "base" and self._verb_later(end):
+            return None
         return sure[0] if sure else fitting[-1]
+
+    def _verb_later(self, end: int) -> bool:
+        """A verb that is nothing else stands behind: "does the third line of the chart say"."""
+        return any(
+            VERBS.get(word) == word and word not in lexicon.AMBIGUOUS | STOP and self._word(k - 1) not in {"to", "and", ","} | _WH
+            for k, word in enumerate(self._tokens[end:], end)
+        )
 
     def _states(self, run: Sequence[str], end: int, fitting: Sequence[int]) -> list[int]:
         """Of those the ones that may be said of a subject: the last word, a comparison, what somebody is doing."""
-        if run[-1].endswith("er") and (self._leads or (len(run) > 1 and self._word(end) in {"than", "to"})):
+        if lexicon.is_comparative(run[-1]) and (self._leads or (len(run) > 1 and self._word(end) in {"than", "to"})):
             return [len(run) - 1]
         if self._leads and run[0].endswith("ing"):
             return [0]

@@ -28,10 +28,10 @@ def words_of(name: str) -> frozenset[str]:
 # fmt: off
 (
     AMBIGUOUS, SEEING, HAVING, PLACING, SAYING, MOTION, STATES, PERSONS, PRONOUNS, DETERMINERS, AUXILIARIES, PLACE_WORDS,
-    PLACE_ADVERBS, PARTICLES, FILLER, USING, HANDLING, MENTAL, ASKING_VERBS, KNOWN,
+    PLACE_ADVERBS, PARTICLES, FILLER, USING, HANDLING, MENTAL, ASKING_VERBS, KNOWN, COMPARATIVES,
 ) = (words_of(name) for name in (
     "AMBIGUOUS", "SEEING", "HAVING", "PLACING", "SAYING", "MOTION", "STATES", "PERSONS", "PRONOUNS", "DETERMINERS", "AUXILIARIES",
-    "PLACE_WORDS", "PLACE_ADVERBS", "PARTICLES", "FILLER", "USING", "HANDLING", "MENTAL", "ASKING_VERBS", "KNOWN",
+    "PLACE_WORDS", "PLACE_ADVERBS", "PARTICLES", "FILLER", "USING", "HANDLING", "MENTAL", "ASKING_VERBS", "KNOWN", "COMPARATIVES",
 ))
 """The classes under their names in `lexicon.txt`, where remarks say what is in them."""
 # fmt: on
@@ -70,6 +70,18 @@ def word_classes(word: str) -> dict[str, tuple[str, ...]]:
 
     found: dict[str, tuple[str, ...]] = getAllLemmas(word)
     return found
+
+
+def is_comparative(word: str) -> bool:
+    """A comparison: "taller", "further"."""
+    return word in COMPARATIVES or (
+        word.endswith("er") and any(word not in word_classes(word).get(name, (word,)) for name in ("ADJ", "ADV"))
+    )
+
+
+def is_superlative(word: str) -> bool:
+    """Such as "heaviest"."""
+    return word in {"best", "worst"} or (word.endswith("est") and any(word != base for base in word_classes(word).get("ADJ", ())))
 
 
 def is_adjective(word: str) -> bool:

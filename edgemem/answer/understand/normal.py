@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from edgemem.answer.understand import lexicon
-from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.spelling import deed, repaired
 from edgemem.answer.understand.wordings import pattern
 from edgemem.errors import UsageError
 
@@ -15,6 +16,12 @@ LIMIT_CHARS = 600
 
 _MARKS = r"\"\u201c\u201d\u00ab\u00bb"
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
+
+
+_DEED = re.compile(
+    r"\b((?:did|do|does) (?:i|we|you|he|she|they|it|any(?:one|body)|some(?:one|body)) (?:(?:\w+ly|ever|last|not|just|also|even|first) )*)"
+    r"(\w+)\b"
+)
 
 
 def normalise(text: str) -> tuple[str, tuple[str, ...]]:
@@ -28,14 +35,31 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
         notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
     made, slips = _respelt(text)
-    for spoken, plain in _SPOKEN:
+    for spoken, plain in _spoken("SHORT", "SOUND", "BY_THE_WAY"):
         made = spoken.sub(plain, made)
-    return made.strip() or text.lower(), (*notes, *slips)
+    made = _DEED.sub(lambda match: match[1] + deed(match[2]), made)
+    return _without_tail(made.strip()) or text.lower(), (*notes, *slips)
+
+
+def _without_tail(text: str) -> str:
+    """Without what is added at the end: "did I lock it, mate, do you reckon?"."""
+    shorter = text
+    for spoken, plain in _spoken("TAIL"):
+        shorter = spoken.sub(plain, shorter)
+    return text if shorter == text else _without_tail(shorter)
+
+
+@lru_cache(maxsize=4)
+def _spoken(*classes: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """What is written as it is spoken, and what is meant (`spoken.txt`)."""
+    lines = (line.partition(" =>") for name, lines in lexicon.read_table("spoken.txt") if name in classes for line in lines)
+    return tuple((re.compile(written), plain.removeprefix(" ")) for written, _, plain in lines)
 
 
 def _respelt(text: str) -> tuple[str, tuple[str, ...]]:
     """In lower case, without slips, and what was read as what. Names (a capital in the sentence) and what is quoted stay as they are."""
     quoted, made, slips = _QUOTED.search(text) is not None, list[str](), list[str]()
+    text = text.lower() if text.isupper() else text
     for i, word in enumerate(text.split(" ")):
         core = word.strip('?!.,;:"()')
         plain = core.lower()
@@ -47,29 +71,11 @@ def _respelt(text: str) -> tuple[str, tuple[str, ...]]:
     return " ".join(made), tuple(slips)
 
 
-_SPOKEN = tuple((re.compile(pattern), plain) for pattern, plain in (
-    (r"\b(who|what|where|whereabouts|when|how|which|that|it|he|she|there|why)'s\b", r"\1 is"), (r"\bhow (\w+)'s\b", r"how \1 is"),
-    (r"\b(wh\w+|how)'d (?!been|better|like|rather|got)", r"\1 did "),
-    (r"\bgimme\b", "give me"), (r"\blemme\b", "let me"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "have to"), (r"\bain't\b", "isn't"),
-    (r"\bya\b", "you"), (r"\bd'you\b", "do you"), (r"\bdunno\b", "don't know"), (r"\b(?:cos|cuz)\b", "because"),
-    (r"(?<![\w'])(?:u+m+|u+h+|erm?|hm+|y'know|basically|literally|honestly|kinda|sorta|bloody|flipping)(?![\w']),? ?", ""),
-    (r"(?<=\b[a-z] )like,? (?=(?:put|go|went|get|got|leave|left|take|took|see|saw|say|said|do|did|have|had|come|came|make|made)\b)", ""),
-    (r"^(so|and|but|ok|hey),? like\b,?", r"\1"),
-    (r" in (?:a few|\w+) (?:sentences?|words|lines|bullet points)(?=[ ?!.]*$)", ""),
-    (r"\bwhere abouts\b", "whereabouts"),
-    (r"(?<=\w), (?:did|do|does|is|was|were|are|have|has|had|would|can|could)(?:n't)? (?:i|we|you|it|he|she|they|there)(?=[ ?!.]*$)", ""),
-    (r"(?<=\w),? (?:or (?:what|not|something|nah|no|so|whatever)|lol|innit|mate|love|dear|help|ta|please|at all)(?=[ ?!.]*$)", ""),
-    (r"(?<=\w),? (?:eh|huh|though|yeah|i mean|any (?:clue|idea))(?=[ ?!.]*$)", ""),
-))  # fmt: skip
-"""What is said by the way, and words that are run together."""
-
-
 def take_vague(body: str) -> tuple[str, str]:
     """A time that is no interval ("just now", "the other day"), cut out."""
     match = pattern("VAGUE").search(body)
-    if match is None:
-        return body, ""
-    return f"{body[: match.start()]} {body[match.end() :]}".strip() or body, match[0]
+    rest = f"{body[: match.start()]} {body[match.end() :]}".strip() if match else ""
+    return (rest, match[0]) if match and rest else (body, "")
 
 
 def take_quote(text: str) -> tuple[str, str]:

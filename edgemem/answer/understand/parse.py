@@ -10,12 +10,12 @@ from typing import cast
 
 import msgspec
 
-from edgemem.answer.understand.clause import tokens_of
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import ASKING_VERBS, MENTAL, STATES, STOP, VERBS
 from edgemem.answer.understand.normal import normalise, take_quote, take_vague
+from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.people import read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
@@ -50,7 +50,8 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
     named = read_slots(f"you {rest}", raw, "command")
     return Parsed(
         kind="command", text=plain, command=command[1], things=named.things, place=named.place, person=named.person, time=time,
-        predicate=named.order or command[1], clause=vague, negated=negated, words=tuple(content(rest)[1:]),
+        predicate="remind" if command[1].startswith("remind") else named.order or command[1],
+        clause=vague, negated=negated, words=tuple(content(rest)[1:]),
         hint="seen" if pattern("SEEN").search(rest) else "none",
     )  # fmt: skip
 
@@ -65,7 +66,12 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         kind = "other"
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     quoted = pattern("NAMED_TEXT").search(rest)
-    named = _with_topic(read_slots(pattern("MEDIUM").sub(" ", rest), raw, kind), read_slots(topic, raw, "other"), kind)
+    named = _with_topic(
+        read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind),
+        read_slots(topic, raw, "other"),
+        kind,
+        told=pattern("TOLD").match(topic) is not None,
+    )
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
         relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
@@ -74,10 +80,10 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     choices = named.choices if not anchors else ()
     quote = quote or (quoted[1].strip() if quoted else "")
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
-    text = f"{topic} {timeless}".strip()
+    text, hinted = f"{topic} {timeless}".strip(), f"{topic} {timeless.replace(clause or ' ', ' ')}".strip()
     return Parsed(
         kind=kind, text=plain, form=form_of(kind, detail, text), things=things, place=place, person=named.person,
-        predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(text, named),
+        predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
         ordinal=_ordinal(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
         time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(text, kind),
@@ -85,13 +91,16 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     )  # fmt: skip
 
 
-def _with_topic(named: Slots, about: Slots, kind: Kind) -> Slots:
-    """With what stands before the question: "the mug, where is it"."""
-    told = about.claim if about.things or about.person else ""
+def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
+    """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
+    if told:
+        return msgspec.structs.replace(named, things=named.things or about.things, person=named.person or about.person)
+    person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
+    told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(
-        named, things=tuple(dict.fromkeys((*about.things, *named.things))), person=named.person or about.person,
+        named, things=tuple(dict.fromkeys((*about.things, *named.things))), person=person,
         place=named.place or (about.place if kind != "where" else ""), verb=about.verb if named.verb in {"", "be"} else named.verb,
-        claim=named.claim or told,
+        claim=named.claim or told_of,
     )  # fmt: skip
 
 
@@ -132,30 +141,30 @@ def _main_clause(body: str) -> tuple[str, str]:
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
         return "", f"{_first_asked(', '.join(parts[later:]))} {parts[0]}" if later else body
-    wh = [pattern("WH").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
+    wh = [pattern("WH").match(part.strip(" '") if asks[0] else pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
     joined = [pattern("ASKING").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
     first = next((found.index(True) for found in (wh, joined) if True in found), 0)
     asked = _first_asked(pattern("JOINT").sub("", ", ".join(parts[first:])))
     topic = " , ".join(parts[:first])
-    return (topic, asked) if first and content(topic) else ("", asked)
+    return (topic, asked) if first and (content(topic) or take_time(topic)[0]) else ("", asked)
 
 
 def _first_asked(body: str) -> str:
     """The first of two questions: "what did I buy and where was it"."""
     return re.split(
-        r"(?<!before)(?<!after),? (?:and|or|but) (?=(?:who|did|what(?! (?:did|does) (?:it|they) say)|how|was|where|when) )", body
+        r"(?<!before)(?<!after),? (?:and|or|but) (?=(?:if so|who|did|what(?! (?:did|does) (?:it|they) say)|how|was|where|when) )", body
     )[0]
 
 
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     """The time of the question or of what stands before it, and both without it. Compared are two: "this week than last week"."""
     time, timeless = take_time(body)
-    if topic and time is None:
+    if topic and time is None and not pattern("TOLD").match(topic):
         time, topic = take_time(topic)
     if time is not None and re.search(r"\b(?:than|as|or)\b", timeless):
         other, timeless = take_time(timeless)
         time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
-    return time, topic, timeless.strip(" ,;:-'")
+    return time, topic, re.sub(r"(?<!\S)'s\b", "", timeless).strip(" ,;:-'")
 
 
 _WORD_OF: dict[Kind, str] = {
@@ -171,7 +180,11 @@ def _head(body: str) -> tuple[Kind, str, str]:
     for name, begin in patterns("HEAD"):
         kind, _, detail = cast("tuple[Kind, str, str]", name.partition(" "))
         if match := begin.match(body):
-            whole = kind in {"order", "yes_no"} or " of " in match[0] or (kind == "which" and "which" not in match[0].split())
+            whole = (
+                kind in {"order", "yes_no"}
+                or (" of " in match[0] and detail != "times")
+                or (kind == "which" and "which" not in match[0].split())
+            )
             if whole or pattern("SUBJECT").match(match[0]):
                 return kind, detail, body
             word = "which" if match[0].startswith("whose") else _WORD_OF.get(kind, "") if pattern("ASKING").match(match[0]) else ""
@@ -237,14 +250,17 @@ def _anchor(text: str) -> str:
     return f"{ordinal[1]} {phrase}" if ordinal and phrase else phrase
 
 
-def _hint(text: str, named: Slots) -> Hint:
+def _hint(text: str, named: Slots, kind: Kind) -> Hint:
     """What "says" something without being somebody is read; "called" is no saying."""
     says_text = pattern("SAYS_TEXT").search(text) is not None
     if pattern("SAID").search(text) and not says_text and not pattern("NO_SPEAKER").search(text):
         return "read" if named.written else "said"
-    if says_text or pattern("READ").search(text):
+    carried = pattern("STANDS_ON").search(text) or (
+        kind in {"what", "which", "who", "how_why", "other"} and pattern("CARRIED").search(text)
+    )
+    if says_text or pattern("READ").search(text) or carried:
         return "read"
-    return "seen" if pattern("SEEN").search(text) else "read" if named.written else "none"
+    return "seen" if pattern("SEEN").search(text) and not named.claim.endswith(" seen") else "read" if named.written else "none"
 
 
 def _negated(body: str) -> bool:

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import msgspec
 
 from edgemem.answer.understand import lexicon
-from edgemem.answer.understand.clause import Clause, Phrase, VerbPhrase, read_clause, tokens_of
+from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.lexicon import PERSONS, STATES, STOP, VERBS
+from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
-from edgemem.answer.understand.words import NUMBERS
+from edgemem.answer.understand.words import CARRIERS, NUMBERS
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
@@ -64,10 +65,13 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     names = _names(raw)
     clause = read_clause(tokens_of(text), names)
     verb = next((deed for deed in clause.deeds if not deed.relative), clause.deeds[0] if clause.deeds else None)
+    either = _either(text).split()
     things, places, people = list[str](), list[str](), list[str]()
     attribute, phrases = _attribute(clause.phrases, kind)
     for phrase in phrases:
         bare = _bare(phrase.words, inside=bool(phrase.inner))
+        if bare in either:
+            continue
         if _is_no_thing(phrase) or (kind == "order" and phrase.text == "order"):
             continue
         named = next((i for i, word in enumerate(phrase.words) if word.strip(".").removesuffix("'s") in names), 0)
@@ -77,25 +81,44 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         elif named and len(phrase.words) == named + 1 and phrase.words[named - 1] not in PERSONS | names and "." not in bare:
             people.append(phrase.words[named])
             things.append(" ".join(phrase.words[:named]))
-        elif _is_person(phrase, names):
+        elif _is_person(phrase, names) and not _is_premises(phrase, verb, been="been to" in text):
             people.append(bare)
             things += [" ".join(phrase.inner)] if phrase.inner else []
         elif _makes_place(phrase, verb, been="been to" in text):
             places.append(f"{phrase.prep} {phrase.text}")
         else:
-            things.append(bare)
+            people += [phrase.words[-1]] if kind == "command" and "of" in phrase.words and phrase.words[-1] in PERSONS | names else []
+            carrier, *owner = _apart(bare, kind)
+            people += [one for one in owner if one in PERSONS]
+            things += [carrier, *(one for one in owner if one not in PERSONS)]
     written = (bool(attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
-    if kind == "what" and verb and verb.base in _WRITING and not things and places and places[0].startswith("on "):
+    if kind == "how_many" and not things and (pointed := re.search(r"\bof (these|those|them)\b", text)):
+        things.append(pointed[1])
+    if (
+        kind == "what"
+        and verb
+        and verb.base in _WRITING
+        and verb.pronoun not in {"i", "we"}
+        and not things
+        and places
+        and places[0].startswith("on ")
+    ):
         things.append(re.sub(r"^on (?:the |my |a |that )?", "", places.pop(0)))
     place = (" or " if any(phrase.either for phrase in clause.phrases) else " ").join(places) or clause.where
-    pronoun = next((word for word in tokens_of(text) if word in {"he", "she", "him", "her"} and kind != "where"), "")
+    pronoun = re.search(r"\b(?:s?he|him|her(?! (?!" + "|".join(sorted(STOP)) + r")\w))\b", text) if kind != "where" else None
     return Slots(
         things=tuple(dict.fromkeys(things)), place=place, verb=verb.base if verb else "",
-        person="; ".join(dict.fromkeys(_as_written(one, raw) for one in people)) or pronoun,
+        person="; ".join(dict.fromkeys(_as_written(one, raw) for one in people)) or (pronoun[0] if pronoun else ""),
         claim=claim(kind, clause, text, bool(place)), attribute=attribute, written=written,
         order=" ".join(filter(None, (verb.base, verb.then, verb.particle))) if verb else "",
         choices=_choices(clause),
     )  # fmt: skip
+
+
+def _apart(thing: str, kind: Kind) -> list[str]:
+    """What carries a text, and what it belongs to: "label of the lamp"; two persons' gifts stay one."""
+    head, _, of = thing.partition(" of ")
+    return [head, of] if of and kind == "what" and head in CARRIERS else [thing]
 
 
 _ATTRIBUTES = lexicon.words_of("ATTRIBUTES")
@@ -122,7 +145,7 @@ def _attribute(phrases: Sequence[Phrase], kind: Kind) -> tuple[str, tuple[Phrase
 
 def _says(clause: Clause, verb: VerbPhrase | None, names: frozenset[str]) -> bool:
     """A thing says or mentions something: it is read."""
-    if verb is None or verb.base not in {"say", "mention", "state", "tell"}:
+    if verb is None or verb.base not in {"say", "mention", "state", "tell", "show", "display", "list"}:
         return False
     subject = next((phrase for phrase in reversed(clause.phrases) if phrase.end <= verb.at and not phrase.prep), None)
     return subject is not None and not verb.pronoun and not _is_person(subject, names)
@@ -130,21 +153,37 @@ def _says(clause: Clause, verb: VerbPhrase | None, names: frozenset[str]) -> boo
 
 def _is_no_thing(phrase: Phrase) -> bool:
     """A state, or a comparison ("faster") that stands alone."""
-    return not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and phrase.text in _RANKS))
+    return (phrase.text == "one" and phrase.prep == "") or (
+        not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and phrase.text in _RANKS))
+    )
 
 
 _RANKS = frozenset(("faster", "slower", "better", "worse", "harder", "louder", "quieter", "higher", "lower", "farther", "further"))
 
 
+def _is_premises(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:
+    """A person or name that stands for a place: "to the dentist", "in Cardiff", "at Tesco"."""
+    prep, head = phrase.prep.partition(" ")[0], phrase.words[-1].removesuffix("'s")
+    if prep == "to":
+        moved = been or (verb is not None and verb.base in lexicon.MOTION - _TRANSITIVE)
+        return moved and (head in _PREMISES or head not in PERSONS)
+    return (prep in {"in", "at", "into", "inside", "outside"} and head not in PERSONS) or (prep in {"at", "from"} and head in _PREMISES)
+
+
+_PREMISES, _DRINKS, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of("DRINKS"), lexicon.words_of("TRANSITIVE")
+
+
 def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     words = phrase.words[: len(phrase.words) - len(phrase.inner)]
-    head = [word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "the", "a", "an"}]
+    head = [word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "in", "the", "a", "an"}]
     return (any(word.strip(".") in names for word in head) and not head[0].endswith("'s")) or head[-1] in PERSONS
 
 
 def _makes_place(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:
     """Where it is said to be: behind a preposition of place, or of the way that something moved."""
     prep = phrase.prep.split()[0] if phrase.prep else ""
+    if prep == "on" and verb is not None and verb.base == "spend":
+        return False
     if prep == "to":
         return (
             phrase.prep.startswith(("to the left", "to the right"))
@@ -174,7 +213,7 @@ _CARDINALS = frozenset(word for word in NUMBERS if not word.endswith(("st", "nd"
 
 def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
     words = list(phrase)
-    while len(words) > 1 and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
+    while len(words) > 1 and words[1] not in {"with", "of", "for"} and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
         words.pop(0)
     while len(words) > 1 and words[-1].endswith("ing") and words[-1] not in VERBS:
         words.pop()
@@ -205,17 +244,26 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
     if either := _either(text):
         return either
     deeds = sorted(clause.deeds, key=lambda deed: deed.relative)
-    left = bool(clause.state) or len(deeds) > 1
+    left = bool(clause.state) or len(deeds) > 1 or text.rpartition(" ")[2] in STATES
+    if kind == "how_many" and any(phrase.words[0] in _DRINKS for phrase in clause.phrases) and {"have", "had"} & set(text.split()):
+        return "drunk"
+    if seen := re.search(r"\b(ha[sd]|have) (?!i |we |you |y'all )(?:\w+ )*?seen\b|\b(ha[sd]) seen\b", text):
+        return f"{seen[1] or seen[2]} seen" if kind in {"yes_no", "who"} else ""
     deed = next((deed for deed in deeds if _says_more(deed, kind, placed, left)), None)
     done = _named(deed) if deed else ""
-    said = " ".join(dict.fromkeys(filter(None, (done, _compared(text, kind, bool(done)) or ("" if done else _state(clause, text, kind))))))
+    compared = _compared(text, kind, bool(done))
+    if compared == "same" and done:
+        return f"same as {done}"
+    said = " ".join(dict.fromkeys(filter(None, (done, compared or ("" if done else _state(clause, text, kind))))))
+    if not said and "been to" in text:
+        return "been"
     return said or ("still there" if kind == "yes_no" and placed and "still" in text.split() else "")
 
 
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     """A deed that is more than seeing, saying, being there or putting somewhere."""
     if deed.then or (deed.particle and deed.base not in lexicon.SAYING):
-        return True
+        return kind != "where" or f"{deed.base} {deed.particle}" not in {"end up", "get to", "go to"}
     if deed.base in lexicon.PLACING:
         return not (kind == "where" or placed or state or (deed.pronoun in {"i", "we"} and deed.base != "leave"))
     if deed.base in _WRITING and kind in {"what", "which"} and deed.pronoun not in {"i", "we"}:
@@ -252,13 +300,20 @@ def _compared(text: str, kind: Kind, done: bool) -> str:
         return more[0] if more[0].split()[-1] == "often" else more[0].split()[0]
     found = _LIKE.search(text) if kind in {"yes_no", "which"} else None
     longer = "longer" if kind in {"yes_no", "which"} and "longer" in text.split() else ""
-    return longer or (next((group for group in found.groups() if group and group not in PERSONS), "") if found else "")
+    return longer or (
+        next((group for group in found.groups() if group == "same" or (group and lexicon.is_comparative(group))), "") if found else ""
+    )
 
 
 def _either(text: str) -> str:
     """Two states to choose from, as they stand."""
-    found = re.search(r"\b(\w+) or (\w+)$", text.strip())
-    return found[0] if found and {found[1], found[2]} <= STATES | {"on", "shut"} else ""
+    text = text.strip()
+    found = re.search(r"\b(\w+) or (\w+)$", text) or re.search(r"(?<=\bi )(\w+) or (\w+)\b", text)
+    if found is None:
+        return ""
+    pair = {found[1], found[2]}
+    doing = all(word in VERBS and (word.endswith("ing") or text[: found.start()].endswith("did i ")) for word in pair)
+    return found[0] if doing or pair <= STATES | {"on", "shut"} else ""
 
 
 def _state(clause: Clause, text: str, kind: Kind) -> str:

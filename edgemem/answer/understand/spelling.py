@@ -1,14 +1,16 @@
-"""Slips in spelling: an unknown word that is one slip away from a known one is taken for that one.
+"""Slips in spelling: an unknown word is taken for the known one that was most probably meant.
 
-The slips are those of Damerau (Communications of the ACM 7/3, 1964) but for a consonant in place of another, which makes one thing
-another. Known are the words of grammar, of the labels with their explanations, and of LemmInflect's dictionary, whose words are never
-changed.
+The noisy channel of Kernighan, Church and Gale (COLING 1990): the probability of the word times that of the slip. Words have the frequency
+of films' subtitles (pyspellchecker, MIT); slips are those of Damerau (Communications of the ACM 7/3, 1964) with the more probable ones
+cheaper: letters swapped, doubled or not, a vowel for a vowel, letters that sound alike or are neighbours on the keyboard. Words of the
+dictionaries and of the labels are never changed.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 
 from edgemem.answer.understand import lexicon
@@ -16,76 +18,133 @@ from edgemem.answer.understand.timeref import CALENDAR
 from edgemem.answer.understand.words import NUMBERS
 from edgemem.infer.labels import read_table
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_VOWELS = "aeiouy"
 _SHORTEST = 3
 """Shorter words have too many neighbours one letter away."""
-_LONG = 5
-"""From this length on the other word may be any known one, below only a verb or a word of grammar."""
+_RAREST = 200
+"""Rarer words (of 7e8 in the subtitles) are not what somebody meant."""
+_COMMON = 3000
+"""The least frequency of words of grammar, of time and of labels, of which films speak less."""
+_WEIGHT = 3.0
+"""How much a slip of cost 1 counts against the logarithm of the frequency."""
+_BOUNDS = ((4, 1.2, 6.2), (5, 1.3, 5.5), (7, 1.7, 3.4), (99, 3.0, 2.5))
+"""Up to how many letters, the dearest slip, and the least logarithm of the probability (without a constant) of what was meant."""
+_VOWELS = frozenset("aeiouy")
+_ALIKE = frozenset(["ck", "kc", "cs", "sc", "sz", "zs", "gj", "jg", "fv", "vf", "iy", "yi", "qk", "kq"])
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEIGHBOURS = frozenset(
+    a + b
+    for r, row in enumerate(_KEYS)
+    for i, a in enumerate(row)
+    for other in _KEYS[max(0, r - 1) : r + 2]
+    for b in other[max(0, i - 1) : i + 2]
+    if a != b
+)
+_SOUNDS = tuple((re.compile(written), sound) for written, sound in (
+    (r"ph", "f"), (r"^kn", "n"), (r"^wr", "r"), (r"ight", "ite"), (r"ck", "k"), (r"^wh", "w"), (r"[ct]ion", "shun"), (r"augh|ough", "orf"),
+    (r"pb", "b"), (r"que$", "k"), (r"x", "ks"), (r"c(?=[aoulrt])", "k"), (r"sch", "sk"), (r"dge?", "j"), (r"tch", "ch"),
+    (r"(?<=[^aeiou])ys$", "ies"), (r"oor$|ore$|our$", "or"),
+))  # fmt: skip
+"""How some letters are heard: "nife" is a "knife"."""
 
 
 @lru_cache(maxsize=1)
-def _common() -> frozenset[str]:
+def _known() -> frozenset[str]:
     """Words of grammar and of time, and the words of labels and their explanations."""
     texts = (text for row in read_table() for text in (row.name, *row.synonyms, *row.hypernyms, row.gloss))
     labels = frozenset(word for text in texts for word in re.findall(r"\b[a-z]{3,}\b", text))
-    return labels | lexicon.STOP | lexicon.STATES | lexicon.PERSONS | CALENDAR | lexicon.VERBS.keys() | NUMBERS.keys()
+    return labels | _grammar() | lexicon.STATES | CALENDAR | NUMBERS.keys()
 
 
 @lru_cache(maxsize=1)
 def _grammar() -> frozenset[str]:
-    return frozenset(word for word in lexicon.STOP | lexicon.PERSONS | lexicon.KNOWN | lexicon.VERBS.keys() if len(word) > _SHORTEST)
+    return lexicon.STOP | lexicon.PERSONS | lexicon.KNOWN | lexicon.VERBS.keys()
 
 
-def _slips(word: str) -> Iterator[str]:
-    """The commonest slips undone: two letters swapped, one doubled or not, a vowel for a vowel. The first letter stays."""
-    for i in range(1, len(word)):
-        head, letter, tail = word[:i], word[i], word[i + 1 :]
-        if tail:
-            yield f"{head}{tail[0]}{letter}{tail[1:]}"
-        if letter == head[-1]:
-            yield head + tail
-        if tail and letter in _VOWELS:
-            yield from (f"{head}{other}{tail}" for other in _VOWELS)
-        yield f"{head}{letter}{letter}{tail}"
-    if "f" in word:
-        yield word.replace("f", "ph")
+@lru_cache(maxsize=1)
+def _frequencies() -> dict[str, int]:
+    from spellchecker import SpellChecker  # 0.3 s, with the first unknown word
+
+    return dict(SpellChecker(language="en").word_frequency.dictionary)
 
 
-def _gaps(word: str) -> Iterator[str]:
-    """A letter left out or put in."""
-    for i in range(1, len(word) + 1):
-        yield word[:i] + word[i + 1 :]
-        yield from (f"{word[:i]}{letter}{word[i:]}" for letter in _LETTERS)
-
-
-def _swaps(word: str) -> Iterator[str]:
-    """Any letter in place of another; for words of grammar and verbs alone."""
-    return (f"{word[:i]}{letter}{word[i + 1 :]}" for i in range(len(word)) for letter in _LETTERS if i or word[0] + letter in _SOUND_ALIKE)
-
-
-_SOUND_ALIKE = ("kc", "ck", "sc", "cs", "jg", "gj")
+@lru_cache(maxsize=26)
+def _beginning(letter: str) -> list[tuple[str, frozenset[str], float]]:
+    """The words that may be meant, by their first letter, with their letters and the logarithm of their frequency; the commonest first."""
+    counts = {word: count for word, count in _frequencies().items() if count >= _RAREST and word[0] == letter}
+    counts |= {word: max(_COMMON, counts.get(word, 0)) for word in _known() if word[0] == letter}
+    return [(word, frozenset(word), math.log(count)) for word, count in sorted(counts.items(), key=lambda pair: -pair[1])]
 
 
 @lru_cache(maxsize=4096)
 def repaired(word: str) -> str:
-    """The known word that a lower-case word is a slip of, else the word itself; a plural in "ys" becomes one in "ies"."""
-    if len(word) < _SHORTEST or not (word.isalpha() and word.isascii()) or word in lexicon.STOP | lexicon.KNOWN or word in lexicon.VERBS:
+    """The known word that a lower-case word is a slip of, else the word itself."""
+    if len(word) < _SHORTEST or not (word.isalpha() and word.isascii()) or word in _grammar() or lexicon.word_classes(word):
         return word
-    if {word, word.removesuffix("s"), word.removesuffix("es")} & _common() or lexicon.word_classes(word):
+    if {word, word.removesuffix("s"), word.removesuffix("es")} & _known() or word in _frequencies():
         return word
-    known = _common() if len(word) >= _LONG else _grammar()
-    found = next((other for other in _slips(word) if other in known), "") or next(
-        (other for other in _gaps(word) if other in lexicon.STOP), ""
-    )
-    found = found or next((other for other in _gaps(word) if other in _grammar()), "")
-    if len(word) > _LONG:
-        found = found or next((other for other in _gaps(word) if other in known), "")
-        found = found or next(
-            (other for other in _slips(word) if len(other) >= _LONG and other in lexicon.word_classes(other).get("NOUN", ())), ""
-        )
-    found = found or next((other for other in _swaps(word) if other in _grammar()), "")
-    if found or not word.endswith("s"):
-        return found or word
-    single = repaired(word[:-1])
-    return word if single == word[:-1] else f"{single[:-1]}ies" if single.endswith("ry") else f"{single}s"
+    for cut in range(4, len(word) - 3):
+        if all(part in _known() and _frequencies().get(part, 0) >= _RAREST for part in (word[:cut], word[cut:])):
+            return f"{word[:cut]} {word[cut:]}"
+    limit, least = next(bounds for length, *bounds in _BOUNDS if len(word) <= length)
+    best = least, word
+    for letter in {word[0], *(pair[1] for pair in _ALIKE if pair[0] == word[0]), *({"k", "w"} if word[0] in "nr" else ())}:
+        for other, theirs, value in _beginning(letter):
+            if value - 0.6 * _WEIGHT <= best[0]:
+                break
+            if abs(len(other) - len(word)) > 2 or len(theirs.symmetric_difference(word)) > 3:
+                continue
+            cost = min(_cost(word, other), 0.3 + _cost(_heard(word), _heard(other)))
+            if cost <= limit + 0.3 * (other in lexicon.STOP) and value - _WEIGHT * cost > best[0]:
+                best = value - _WEIGHT * cost, other
+    return best[1]
+
+
+def deed(word: str) -> str:
+    """The verb that is meant where only a verb's base may stand ("did i leev", "did i by"), else the word itself."""
+    if word in lexicon.VERBS or "VERB" in lexicon.word_classes(word) or (word in lexicon.STOP and word not in _SOUND_LIKE_VERBS):
+        return word
+    bases = [base for base in lexicon.PARTICIPLES if base[0] == word[0] and abs(len(base) - len(word)) <= 2]
+    costs = sorted((min(_cost(word, base), 0.3 + _cost(_heard(word), _heard(base))), base) for base in bases)
+    return costs[0][1] if costs and costs[0][0] <= 1.8 else word
+
+
+_SOUND_LIKE_VERBS = frozenset(("by", "here", "where", "were"))
+
+
+@lru_cache(maxsize=4096)
+def _heard(word: str) -> str:
+    for written, sound in _SOUNDS:
+        word = written.sub(sound, word)
+    return word
+
+
+def _cost(slip: str, word: str) -> float:
+    """What it costs to make `slip` of `word`."""
+    before, row = [0.0] * (len(word) + 1), [0.0]
+    for j in range(len(word)):
+        row.append(row[-1] + _left_out(word, j))
+    for i, letter in enumerate(slip):
+        older, before, row = before, row, [row[0] + _put_in(slip, i)]
+        for j, other in enumerate(word):
+            best = min(before[j] + _swapped(letter, other, i), row[j] + _left_out(word, j), before[j + 1] + _put_in(slip, i))
+            if i and j and letter == word[j - 1] and other == slip[i - 1]:
+                best = min(best, older[j - 1] + 0.8)
+            row.append(best)
+    return row[-1]
+
+
+def _swapped(letter: str, other: str, i: int) -> float:
+    if letter == other:
+        return 0.0
+    first = 0.0 if i else 1.0
+    if letter in _VOWELS and other in _VOWELS:
+        return 0.9 + first
+    return 0.9 if letter + other in _ALIKE else (1.4 if letter + other in _NEIGHBOURS else 2.0) + first
+
+
+def _left_out(word: Sequence[str], j: int) -> float:
+    return 2.5 if not j else 0.6 if word[j] == word[j - 1] else 0.9 if word[j] in _VOWELS else 1.2
+
+
+def _put_in(slip: Sequence[str], i: int) -> float:
+    return 2.5 if not i else 0.6 if slip[i] == slip[i - 1] else 1.1 if slip[i] in _VOWELS else 1.6

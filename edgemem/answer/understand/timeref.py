@@ -32,7 +32,7 @@ CALENDAR = frozenset((*WEEKDAYS, *(name for name in _MONTHS if len(name) > 3), *
 _NUM = r"(?:\d+(?:\.\d+)?|half an?|an?(?! few| couple)|" + "|".join(sorted((w for w in _WORDS if len(w) > 2), key=len, reverse=True)) + r")"
 _LONG_UNIT = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?|years?)"
 _UNIT = rf"(?:{_LONG_UNIT}|[smh])"
-_ONE_DUR = rf"(?:{_NUM}[ -]{_LONG_UNIT}|\d+(?:\.\d+)?[ -]?{_UNIT})\b"
+_ONE_DUR = rf"(?:{_NUM}[ -]{_LONG_UNIT}(?: and a half)?|\d+(?:\.\d+)?[ -]?{_UNIT})\b"
 _DUR = rf"(?:{_ONE_DUR}(?:(?:,? and |,? ){_ONE_DUR})*)"
 DURATION = rf"(?:{_DUR}|half an hour|(?:a )?few (?:minutes|hours|days)|an hour)"
 """A length of time, as in "half an hour after"."""
@@ -41,7 +41,7 @@ _HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _CLOCK = (
     rf"(?:(?:{_HOUR}) o'?clock{_AMPM}?|\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?{_AMPM}?"
     rf"|\d{{1,2}}h\d{{2}}\b|\d{{1,2}}(?: o'?clock{_AMPM}?|{_AMPM})"
-    r"|(?:half|quarter) (?:past|to) \w+|noon\b|midday\b|midnight\b)"
+    rf"|(?:half|quarter) (?:past|to) \w+|half (?:{_HOUR})\b|noon\b|midday\b|midnight\b)"
 )
 _STREAM = r"(?: of (?:the|this|my) (?:\w+ )?(?:video|stream|recording|clip|film|footage|file|tape|memory))"
 _START = rf"the (?:very )?(?:start|beginning|opening){_STREAM}?"
@@ -98,7 +98,7 @@ def take_time(text: str) -> tuple[TimeRef | None, str]:
         if fields is None or any(key in found for key in fields):
             continue
         found |= fields
-        said.append(match[0].strip(" ,"))
+        said.append(match[0].strip(" ,").removesuffix("'s"))
         text = f"{text[: match.start()]} {text[match.end() :]}"
     if not found:
         return None, text
@@ -115,8 +115,8 @@ def duration_s(text: str) -> float:
     if text == "half hour":
         return 1800.0
     return sum(
-        _number(m[1] or "") * _UNITS[m[2][:2] if m[2].startswith("mo") else m[2][0]]
-        for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b", text)
+        (_number(m[1] or "") + (0.5 if m[3] else 0.0)) * _UNITS[m[2][:2] if m[2].startswith("mo") else m[2][0]]
+        for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b( and a half)?", text)
     )
 
 
@@ -125,8 +125,8 @@ def read_clock(text: str) -> Clock | None:
     text = text.strip()
     if text.startswith(("noon", "midday", "midnight")):
         return Clock(day_s=0 if text.startswith("midn") else _HALF_DAY_S, exact_s=900)
-    if spoken := re.match(r"(half|quarter) (past|to) (\w+)", text):
-        minutes = (30 if spoken[1] == "half" else 15) * (1 if spoken[2] == "past" else -1)
+    if spoken := re.match(r"(half|quarter)(?: (past|to))? (\w+)", text):
+        minutes = (30 if spoken[1] == "half" else 15) * (-1 if spoken[2] == "to" else 1)
         hour = _number(spoken[3])
         return Clock(day_s=(hour * 3600 + minutes * 60) % _DAY_S, exact_s=60, half_day=True) if 1 <= hour <= 24 else None
     figures = [float(f) for f in re.findall(r"\d+(?:\.\d+)?", text)] or [_number(text.split()[0])]
@@ -235,7 +235,8 @@ _RULES = _compile(
     (rf"(?<!\bday )\b(before|until|till|since) (?:last )?({_WEEKDAY}|yesterday|this week|last week|christmas)\b",
         lambda m: {"day": _HOLIDAYS.get(m[2], m[2]), "relation": _SIDES[m[1]]}),
     (r"\blast night\b", lambda _: {"day": "yesterday", "part": "night"}),
-    (r"\b(?:the )?night before last\b", lambda _: {"day": "day before yesterday", "part": "night"}),
+    (rf"\b(?:the )?{_PART} before last\b", lambda m: {"day": "day before yesterday", "part": m[1]}),
+    (r"\b(?:(?:on|at|over) )?(?:the )?weekend before last\b", lambda _: {"day": "weekend before"}),
     (r"\b(?:(?:on|at|over) )?(?:(this|last|the) )weekend\b", lambda m: {"day": "last weekend" if m[1] == "last" else "weekend"}),
     (rf"\b(?:a week ago (?:on )?|(?:on )?(?:the )?)({_WEEKDAY}) (?:a week ago|before last)\b", lambda m: {"day": f"{m[1]} before"}),
     (rf"\ba week ago (?:on )?({_WEEKDAY})\b", lambda m: {"day": f"{m[1]} before"}),
@@ -252,7 +253,7 @@ _RULES = _compile(
     (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
     (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
     (rf"\bin (\d+|an?|one|two|five|ten) ({_UNIT})(?: from now| time)?[?.! ]*$", lambda _: {"future": True}),
-    (rf"\b(?:on |last |this |on the )?({_WEEKDAY})\b(?: {_PART}\b)?", lambda m: _day(m[1], m[2])),
+    (rf"\b(?:on |by |last |this |on the )?({_WEEKDAY})\b(?: {_PART}\b)?", lambda m: _day(m[1], m[2])),
     (rf"\b(?:on )?(?:the )?({_DATE})\b", _iso_day),
     (rf"\b(?:between|from|in between) ({_CLOCK})(?: and | to | until | till | ?[-\u2013] ?)({_CLOCK})", lambda m: _clocks("between", m)),
     (r"\b(?:between|from) (\d{1,2}(?::\d\d)?) (?:and|to|until|till) (\d{1,2}(?::\d\d)?) ?(am|pm)\b", _range_figures),
@@ -280,7 +281,7 @@ _RULES = _compile(
     (rf"\b(?:(?:just|right|shortly) )?(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
     (rf"\b(?:(?:just|right|shortly|soon) )?(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
     (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
-    (rf"\b(before|until|till|after|since|at|around|by) (?:about |around )?({_BARE})(?=[?,.! ]*$|,)",
+    (rf"\b(before|until|till|after|since|at|around|by) (?:about |around )?({_BARE})(?=[?,.! ]*$|,| to\b)",
         lambda m: _bare_hour(_SIDES.get(m[1], "at"), m[2], 3600.0)),
     (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )",
         lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),

@@ -1,0 +1,74 @@
+"""What a clause is made of: its words, and the phrases and deeds that `clause` finds in them."""
+
+from __future__ import annotations
+
+import re
+
+from edgemem.records import Record
+
+
+class Phrase(Record, frozen=True):
+    """A thing, person or place as it is named."""
+
+    words: tuple[str, ...]
+    prep: str = ""
+    """The preposition in front of it, with its article."""
+    at: int = 0
+    """Its place among the words of the clause."""
+    end: int = 0
+    either: bool = False
+    """It stands behind "or"."""
+    chained: bool = False
+    """Only a comma, "or" or "and" stands between it and the phrase before."""
+    near: bool = False
+    """Behind "close to", "nearer to"."""
+    named: bool = False
+    """An article or the like stands in front of it."""
+    inner: tuple[str, ...] = ()
+    """A phrase inside it: "blue gate" of "house with the blue gate"."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+class VerbPhrase(Record, frozen=True):
+    """A verb with what belongs to it."""
+
+    base: str
+    said: str
+    at: int
+    particle: str = ""
+    then: str = ""
+    """A second verb: "ironing" of "start ironing"."""
+    relative: bool = False
+    pronoun: str = ""
+    """Who does it, where a pronoun says so."""
+
+
+class Clause(Record, frozen=True):
+    """What a question names, in order."""
+
+    phrases: tuple[Phrase, ...] = ()
+    deeds: tuple[VerbPhrase, ...] = ()
+    state: str = ""
+    where: str = ""
+    """An adverb of place: "upstairs"."""
+
+
+def tokens_of(text: str) -> list[str]:
+    """Words and commas; short forms in full, and prepositions of several words as one ("on&top&of")."""
+    for pattern, plain in _SHORT_FORMS:
+        text = pattern.sub(plain, text)
+    text = _COMPOUND.sub(lambda match: match[0].replace(" ", "&"), text)
+    return re.findall(r"[^\W_]+(?:['&.-][^\W_]+)*\.?(?=\s|$)|[^\W_]+(?:['&-][^\W_]+)*|,", text)
+
+
+_SHORT_FORMS = tuple((re.compile(pattern), plain) for pattern, plain in (
+    (r"\bcan't\b", "can not"),
+    (r"\bwon't\b", "will not"), (r"n't\b", " not"), (r"'ve\b", " have"), (r"'(?:m|re|ll|d)\b|'(?=\s|$)|(?<!\w)'", ""),
+))  # fmt: skip
+_COMPOUND = re.compile(
+    r"\b(?:on top of|in front of|out of|next to|close to|because of|according to|on the way to|to the (?:left|right) of"
+    r"|(?:at|on) the (?:back|bottom|top|end|side|edge|left|right|corner|left or the right) of)\b"
+)
