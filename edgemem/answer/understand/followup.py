@@ -10,7 +10,6 @@ from edgemem.answer.understand.record import Parsed
 from edgemem.answer.understand.wordings import pattern
 from edgemem.infer.phrase import COLOUR_WORDS
 
-
 _PLACES = {"first": 1, "last": -1}
 """Such as "and the first one?"."""
 
