@@ -145,7 +145,7 @@ def _attribute(phrases: Sequence[Phrase], kind: Kind) -> tuple[str, tuple[Phrase
 
 def _says(clause: Clause, verb: VerbPhrase | None, names: frozenset[str]) -> bool:
     """A thing says or mentions something: it is read."""
-    if verb is None or verb.base not in {"say", "mention", "state", "tell", "show", "display", "list"}:
+    if verb is None or verb.particle or verb.base not in {"say", "mention", "state", "tell", "show", "display", "list"}:
         return False
     subject = next((phrase for phrase in reversed(clause.phrases) if phrase.end <= verb.at and not phrase.prep), None)
     return subject is not None and not verb.pronoun and not _is_person(subject, names)
