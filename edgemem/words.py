@@ -7,7 +7,9 @@ common irregular plurals of its exception list, 60 regular plurals, 40 singulars
 
 from __future__ import annotations
 
+import gzip
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 _PLURAL_ENDINGS = ("s", "men", "ren", "xen", "ice", "eese", "eet", "eeth", "ople", "i", "ae", "ia", "mena", "ata", "eaux")
@@ -36,7 +38,22 @@ def _lemmas(word: str) -> tuple[str, ...]:
     """Lemmas of one noun; the word itself if it is unknown."""
     if not word.isalpha() or not word.endswith(_PLURAL_ENDINGS):
         return (word,)
-    from lemminflect import getLemma  # the first word needs 0.5 s and 34 MiB
+    return _lemmatizer()(word, "NOUN") or (word,)
 
-    lemmas: tuple[str, ...] = getLemma(word, "NOUN")
-    return lemmas or (word,)
+
+@lru_cache(maxsize=1)
+def _lemmatizer() -> Callable[[str, str], tuple[str, ...]]:
+    """LemmInflect's `getLemma` with the part of its dictionary that is asked for: nouns with `_PLURAL_ENDINGS`. All of it is 34 MiB."""
+    from lemminflect import config
+    from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
+    from lemminflect.core.Lemmatizer import Lemmatizer
+
+    class Plurals(Lemmatizer):  # type: ignore[misc]
+        """The library makes one object of each class: `getLemma` elsewhere keeps its whole dictionary."""
+
+    plurals = Plurals()
+    with gzip.open(config.lemma_lu_fn, "rt", encoding="utf-8") as lines:
+        entries = (LemmaLUCodec.fromString(line) for line in lines)
+        plurals.lemma_dict = {word: {"NOUN": forms} for word, kind, forms in entries if kind == "noun" and word.endswith(_PLURAL_ENDINGS)}
+    found: Callable[[str, str], tuple[str, ...]] = plurals.getLemma
+    return found

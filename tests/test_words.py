@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lemminflect import config, getLemma
+from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
 
-from edgemem.words import singular, singulars
+from edgemem.words import _PLURAL_ENDINGS, _lemmas, _lemmatizer, singular, singulars
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,20 @@ def test_the_last_word_comes_in_the_singular(many, one):
 def test_what_may_be_the_plural_of_several_words_is_all_of_them():
     assert singulars("green leaves") == ["green leaves", "green leave", "green leaf"]
     assert singulars("bus") == ["bus"]
+
+
+def test_every_plural_of_the_dictionary_has_the_lemmas_that_the_whole_dictionary_has():
+    whole = LemmaLUCodec.load(config.lemma_lu_fn)
+    asked = [word for word in whole if word.isalpha() and word.endswith(_PLURAL_ENDINGS)]
+    assert len(asked) > 20_000
+    assert [word for word in asked if _lemmas(word) != (getLemma(word, "NOUN") or (word,))] == []
+
+
+def test_only_that_part_of_the_dictionary_is_kept():
+    singular("mice")
+    kept = _lemmatizer().__self__.lemma_dict
+    assert 15_000 < len(kept) < 25_000
+    assert all(set(classes) == {"NOUN"} for classes in kept.values())
 
 
 @given(st.text(max_size=40))

@@ -12,8 +12,8 @@ from edgemem.see.sources.base import Source
 
 _END_S = 1.0
 """How long a source may take to end after it was closed. A camera that hangs is left alone: it has nothing that was seen."""
-_AHEAD = 2
-"""Frames that a recorded source decodes ahead, so that decoding and inference overlap."""
+_AHEAD = 1
+"""Frames of a recorded source that wait while the next is decoded, so that decoding and inference overlap. Each is 6 MB at 1080p."""
 
 
 class FrameSlot:

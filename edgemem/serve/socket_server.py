@@ -78,8 +78,9 @@ class SocketServer:
         try:
             with directory_handle(self._directory) as handle:
                 _clear(handle)
+                os.fchmod(listening.fileno(), 0o600)  # on Linux `bind` makes the file with this mode: it is closed from its first moment
                 listening.bind(address(handle))
-                os.chmod(SOCKET, 0o600, dir_fd=handle)  # no client can connect before `listen`
+                os.chmod(SOCKET, 0o600, dir_fd=handle)  # elsewhere; no client can connect before `listen`
             listening.listen(16)
         except BaseException:
             listening.close()

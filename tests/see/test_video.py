@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 
 import numpy as np
@@ -11,6 +12,7 @@ from films import encode, scene, scenes
 from edgemem.errors import SourceError
 from edgemem.extend.sources import open_source
 from edgemem.records import US
+from edgemem.see.sources.video import VideoFile, threads
 
 
 def offsets(path, rate_fps=1.0, **options):
@@ -77,6 +79,28 @@ def test_large_pictures_are_shrunk_and_none_is_enlarged(tmp_path):
     path = encode(tmp_path / "a.mp4", [scene(1, 640, 360)] * 3)
     assert next(open_source(str(path), rate_fps=1, side_px=160).frames()).image.shape == (90, 160, 3)
     assert next(open_source(str(path), rate_fps=1).frames()).image.shape == (360, 640, 3)
+
+
+@pytest.mark.parametrize(
+    ("side", "cores", "expected"),
+    [((3840, 2160), 12, 1), ((1920, 1080), 12, 2), ((1280, 720), 12, 4), ((320, 240), 12, 12), ((0, 0), 2, 2)],
+)
+def test_fewer_threads_decode_larger_frames_for_each_holds_frames(side, cores, expected):
+    assert threads(side[0] * side[1], cores) == expected
+
+
+def test_a_film_is_decoded_by_that_many_threads(tmp_path):
+    path = encode(tmp_path / "a.mp4", [scene(1, 1920, 1080)] * 2)
+    assert VideoFile(str(path), rate_fps=1, stream="a")._video.thread_count == threads(1920 * 1080, os.cpu_count() or 1)
+
+
+def test_of_pictures_beyond_4k_only_key_frames_are_decoded_and_that_is_said(tmp_path, monkeypatch):
+    path = encode(tmp_path / "a.mp4", scenes(4, 1.0), gop=10)
+    assert len(offsets(path, 5)) == 20
+    monkeypatch.setattr("edgemem.see.sources.video._WIDE_PIXELS", 100)
+    source = open_source(str(path), rate_fps=5)
+    assert [frame.offset_us / US for frame in source.frames()] == [0, 1, 2, 3]
+    assert source.dropped == {"too large": 16}
 
 
 @pytest.mark.parametrize("content", [b"", b"not a video at all\n" * 50, bytes(5000)])

@@ -121,6 +121,17 @@ def test_a_client_that_takes_no_steps_does_not_hold_up_the_question(tmp_path: Pa
     assert time.monotonic() - began < 3.0
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere a socket gets its mode after it was made")
+def test_it_is_closed_to_others_from_its_first_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "chmod", lambda *_, **_more: None)
+    before = os.umask(0)
+    try:
+        with serving(tmp_path):
+            assert stat.S_IMODE((tmp_path / SOCKET).stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+
+
 def test_only_the_owner_may_open_it(tmp_path: Path) -> None:
     with serving(tmp_path):
         mode = (tmp_path / SOCKET).stat().st_mode

@@ -8,6 +8,7 @@ the group is decoded up to the last wanted frame, without frames to which no oth
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,8 +32,11 @@ _GROUP_PACKETS = 600
 """Longest group held in memory; a stream without further key frames is decoded in pieces of this length."""
 _GROUP_BYTES = 32 << 20
 """And of this size."""
+_THREADS_PIXELS = 3 << 20
+"""Pixels of the frames that threads of the decoder may hold in addition: each thread holds one. 1080p is decoded by two threads, 4K by one;
+more were no faster for a film whose pictures are analysed meanwhile, and a machine with many cores would hold many frames."""
 _WIDE_PIXELS = 4096 * 2304
-"""Larger frames than 4K are decoded by one thread: each more holds frames of its own."""
+"""Of larger frames than 4K only key frames are decoded: a stream may make the decoder hold 16 others for reference (70 MB each at 8K)."""
 _LONGEST_US = 100 * 366 * 86_400 * US
 """A stamp that is further than a century from the first is no time."""
 _BROKEN_STRETCHES = 1000
@@ -129,6 +133,8 @@ class VideoFile(BaseSource):
                     t_us = self.t0_us + offset_us
                     yield Frame(stream=self.name, seq=seq, t_us=t_us, offset_us=offset_us, image=self._image(picture))
                     seq += 1
+            if self._only_keys():
+                self._count("too large", min(len(targets.left), len(group.packets) - 1))
             due_us = targets.left[0] if targets else due_us + len(wanted) * self._period_us
             if self._closed:
                 return
@@ -154,7 +160,7 @@ class VideoFile(BaseSource):
             codec.flush_buffers()
         near_us = group.start_us + self._period_us * _KEY_SLACK
         only_key = group.key and not group.cut and targets.left[-1] <= near_us
-        codec.skip_frame = "DEFAULT" if only_key or group.last or group.cut else "NONREF"
+        codec.skip_frame = "NONKEY" if self._only_keys() else "DEFAULT" if only_key or group.last or group.cut else "NONREF"
         packets = [*(group.packets[:1] if only_key else group.packets), *([] if group.cut else [None])]
         for packet in packets:
             for picture in self._pictures(packet):
@@ -166,6 +172,9 @@ class VideoFile(BaseSource):
                     yield offset_us, picture
             if not targets and not group.cut:
                 return
+
+    def _only_keys(self) -> bool:
+        return _pixels(self._video) > _WIDE_PIXELS
 
     def _pictures(self, packet: Any) -> list[Any]:
         import av
@@ -298,8 +307,16 @@ def _open(path: str) -> tuple[Any, Any]:
     video = container.streams.video[0]
     _require_pixels(path, video.codec_context.width, video.codec_context.height)
     video.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
-    if video.codec_context.width * video.codec_context.height > _WIDE_PIXELS:
-        video.thread_count = 1
-    else:
-        video.thread_type = "AUTO"
+    video.thread_type = "AUTO"
+    video.thread_count = threads(_pixels(video), os.cpu_count() or 1)
     return container, video
+
+
+def threads(frame_pixels: int, cores: int) -> int:
+    """How many threads decode frames of this size."""
+    return min(cores, 1 + _THREADS_PIXELS // max(1, frame_pixels))
+
+
+def _pixels(video: Any) -> int:
+    """Of a frame; they may change within a stream."""
+    return int(video.codec_context.width * video.codec_context.height)

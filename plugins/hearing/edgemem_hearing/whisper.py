@@ -10,10 +10,13 @@ import numpy as np
 
 from edgemem.errors import EngineError
 from edgemem.infer.engines import DecoderParts
+from edgemem.infer.large_run import LARGE_RUN
 from edgemem.infer.roles import Phrase
 from edgemem.records import Vector
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from edgemem_hearing import WhisperSettings
 
 _TOKENS_PER_S, _TOKENS = 10, 12
@@ -28,11 +31,18 @@ class WhisperTranscriber:
         """Load the model in a card's folder. Raises EngineError if CTranslate2 cannot load it."""
         from faster_whisper import WhisperModel
 
+        class TurnTaking(WhisperModel):  # type: ignore[misc]
+            """The encoder needs 90 MB for its 30 s."""
+
+            def encode(self, features: npt.NDArray[np.float32]) -> Any:
+                with LARGE_RUN:
+                    return super().encode(features)
+
         self._settings = settings
         threads = min(settings.threads, os.cpu_count() or 1)
         folder = str(parts.files["model"].parent)
         try:
-            self._model: Any = WhisperModel(
+            self._model: Any = TurnTaking(
                 folder, device="cpu", compute_type=settings.compute_type, cpu_threads=threads, local_files_only=True
             )
         except (RuntimeError, ValueError, OSError) as error:

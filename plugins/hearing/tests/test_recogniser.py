@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 
 import edgemem_hearing
 import numpy as np
@@ -12,6 +14,7 @@ from edgemem_hearing.recogniser import WhisperRecogniser, accepted_text
 
 from edgemem.errors import EngineError
 from edgemem.infer.engines import Engines
+from edgemem.infer.large_run import LARGE_RUN
 from edgemem.infer.roles import Phrase
 from edgemem.records import SOUND_RATE_HZ, US, Sound
 
@@ -54,6 +57,16 @@ def test_sentences_are_heard_apart_where_they_were_said_by_whom_they_were_said(s
     again = WhisperRecogniser(RecogniserSettings(), session.engines)
     again.restore(recogniser.state())
     assert heard(again, [clips["0890"][0], PAUSE])[0].speaker == "speaker 1"  # after a restart, with words never heard before
+
+
+def test_the_encoder_waits_for_its_turn(session, clips):
+    transcriber = session.engines.role("transcribe")
+    with ThreadPoolExecutor() as pool:
+        with LARGE_RUN:
+            heard_words = pool.submit(transcriber.transcribe, clips["card"][0])
+            with pytest.raises(FutureTimeoutError):
+                heard_words.result(2)
+        assert heard_words.result(60).text
 
 
 def test_silence_noise_and_music_say_nothing_and_silence_needs_no_recogniser(session):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -16,6 +17,7 @@ from rapidocr.utils.process_img import get_rotate_crop_image
 from edgemem.errors import EngineError
 from edgemem.infer.decode_image import resize, tensor
 from edgemem.infer.engines import DecoderParts
+from edgemem.infer.large_run import LARGE_RUN
 from edgemem.records import Box, Image, Observation
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ CONTEXT_PX = 32
 INSET = 0.8
 """The detector marks the core of a line: the line ends this many thicknesses of the core further out. A core grown by `unclip_ratio` 1.6 is
 the line: k + 1.6 k = 1 for its share k of the line's height, and (1 - k) / 2 = 0.8 k."""
+LARGE_PX = 480 * 480
+"""The detector needs 80 bytes per pixel. Inputs above this size, 18 MB, wait for others that need much memory."""
 WHOLE = 0.7
 """Where more than this share of the picture would be looked at again, all of it is."""
 
@@ -150,7 +154,8 @@ class PaddleReader:
         """Probability of text per pixel of the scaled picture, float32 [height, width]."""
         height, width = (max(1, round(side * scale / MULTIPLE_PX)) * MULTIPLE_PX for side in image.shape[:2])
         pixels = tensor(resize(image, width, height), HALF, HALF, rgb=False)
-        arrays = self._detection.infer({self._detector_input: pixels[None]})
+        with LARGE_RUN if height * width > LARGE_PX else nullcontext():
+            arrays = self._detection.infer({self._detector_input: pixels[None]})
         result: Array = np.asarray(arrays[self._detector_output], np.float32)[0, 0]
         return result
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 
 import cv2
 import numpy as np
@@ -11,6 +13,8 @@ from edgemem_ocr.reader import BATCH_PX, batches, span
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from edgemem.infer.large_run import LARGE_RUN
 
 
 def sign(picture, text, height_px, place=(0.1, 0.5)):
@@ -44,6 +48,17 @@ def test_a_sign_in_a_photograph_is_read_where_it_hangs(reader, photographs, text
 def test_a_sign_in_a_full_hd_frame_is_read(reader, photographs):
     picture = sign(cv2.resize(photographs["coffee"], (1920, 1080)), "LIFT 15", 60)
     assert "lift15" in squeezed(reader.read(picture))
+
+
+def test_a_large_run_waits_for_its_turn_and_a_small_one_does_not(reader, photographs):
+    page = sign(cv2.resize(photographs["coffee"], (960, 960)), "LIFT 15", 60)
+    with ThreadPoolExecutor() as pool:
+        with LARGE_RUN:
+            assert pool.submit(reader.likelihood, page).result(30) > 0.3
+            reading = pool.submit(reader._text_map, page, 1.0)
+            with pytest.raises(FutureTimeoutError):
+                reading.result(2)
+        assert reading.result(60).shape == (960, 960)
 
 
 def test_lines_come_top_to_bottom(reader, photographs):

@@ -12,7 +12,8 @@ class OnnxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of the runtime."""
 
     arena: bool = False
-    """Each model keeps freed memory for its own next run (1,040 MB with all engines), in place of an arena that all models share."""
+    """Each model keeps freed memory for its own next run (1,040 MB with all engines). Else models of one size share an arena, and those for
+    inputs of any size give back what they freed."""
     spinning: bool = False
     """Let idle threads wait actively: a little faster alone, slower when several models share two cores."""
 

@@ -98,22 +98,37 @@ def test_a_processor_that_tells_nothing_is_not_trusted_with_int8(tmp_path):
     assert int8_saturates(tmp_path / "missing") is True
 
 
-def test_models_share_one_arena_unless_each_is_to_have_its_own(runtime, tmp_path):
-    shared = runtime._options()
+def options(runtime, shape=("n", 4)):
+    values = {"x": Tensor(shape=list(shape))}
+    return runtime._options(Model(file="model", inputs=values, outputs=values))
+
+
+def test_models_of_one_size_share_an_arena_unless_each_is_to_have_its_own(runtime, tmp_path):
+    shared = options(runtime)
     assert (shared.intra_op_num_threads, shared.inter_op_num_threads, shared.log_severity_level) == (2, 1, 3)
     assert (shared.enable_cpu_mem_arena, shared.enable_mem_pattern) == (True, False)
     assert shared.get_session_config_entry("session.use_env_allocators") == "1"
     (component,) = register_runtimes()
-    own = component.factory(OnnxSettings(arena=True), RuntimeContext(tmp_path, threads=2))._options()
-    assert (own.enable_cpu_mem_arena, own.enable_mem_pattern) == (True, True)
+    alone = component.factory(OnnxSettings(arena=True), RuntimeContext(tmp_path, threads=2))
+    for shape in (("n", 4), ("n", "m")):
+        own = options(alone, shape)
+        assert (own.enable_cpu_mem_arena, own.enable_mem_pattern) == (True, True)
+        with pytest.raises(RuntimeError, match="use_env_allocators"):
+            own.get_session_config_entry("session.use_env_allocators")
+
+
+@pytest.mark.parametrize("shape", [("n", "tokens"), (1, 3, "height", "width")])
+def test_models_for_inputs_of_any_size_keep_nothing_of_what_they_needed(runtime, shape):
+    given_back = options(runtime, shape)
+    assert (given_back.enable_cpu_mem_arena, given_back.enable_mem_pattern) == (False, False)
     with pytest.raises(RuntimeError, match="use_env_allocators"):
-        own.get_session_config_entry("session.use_env_allocators")
+        given_back.get_session_config_entry("session.use_env_allocators")
 
 
 @pytest.mark.parametrize(("saturates", "option"), [(True, "1"), (False, "0")])
 def test_weights_are_converted_only_where_int8_saturates(runtime, monkeypatch, saturates, option):
     monkeypatch.setattr("edgemem_onnx.runtime.int8_saturates", lambda: saturates)
-    assert runtime._options().get_session_config_entry(EXACT_INT8) == option
+    assert options(runtime).get_session_config_entry(EXACT_INT8) == option
 
 
 def test_sums_of_the_largest_int8_products_are_exact_on_this_processor(runtime, tmp_path):
