@@ -10,13 +10,10 @@ import numpy as np
 
 from edgemem.errors import EngineError
 from edgemem.infer.engines import DecoderParts
-from edgemem.infer.large_run import LARGE_RUN
 from edgemem.infer.roles import Phrase
 from edgemem.records import Vector
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from edgemem_hearing import WhisperSettings
 
 _TOKENS_PER_S, _TOKENS = 10, 12
@@ -25,24 +22,17 @@ loop."""
 
 
 class WhisperTranscriber:
-    """Role `transcribe`. Shorter windows than Whisper's 30 s were tried: they save two thirds of the time, but the text repeats itself."""
+    """Role `transcribe`. Where the language is known and no times of words are wanted, the encoder sees `window_s` instead of 30 s."""
 
     def __init__(self, settings: WhisperSettings, parts: DecoderParts) -> None:
         """Load the model in a card's folder. Raises EngineError if CTranslate2 cannot load it."""
-        from faster_whisper import WhisperModel
-
-        class TurnTaking(WhisperModel):  # type: ignore[misc]
-            """The encoder needs 90 MB for its 30 s."""
-
-            def encode(self, features: npt.NDArray[np.float32]) -> Any:
-                with LARGE_RUN:
-                    return super().encode(features)
+        from edgemem_hearing.window import WindowedModel
 
         self._settings = settings
         threads = min(settings.threads, os.cpu_count() or 1)
         folder = str(parts.files["model"].parent)
         try:
-            self._model: Any = TurnTaking(
+            self._model: Any = WindowedModel(
                 folder, device="cpu", compute_type=settings.compute_type, cpu_threads=threads, local_files_only=True
             )
         except (RuntimeError, ValueError, OSError) as error:
@@ -51,7 +41,10 @@ class WhisperTranscriber:
 
     def transcribe(self, samples: Vector, *, language: str = "", words: bool = False) -> Phrase:
         """See `roles.Transcriber`. A model for English only treats all speech as English."""
+        from edgemem_hearing.window import WHOLE, frames_for
+
         seconds = len(samples) / 16_000
+        self._model.window.frames = frames_for(seconds, self._settings.window_s) if language and not words else WHOLE
         segments, _ = self._model.transcribe(
             np.ascontiguousarray(samples, np.float32), language=language or None, beam_size=self._settings.beam, temperature=0.0,
             condition_on_previous_text=False, without_timestamps=not words, word_timestamps=words, vad_filter=False,

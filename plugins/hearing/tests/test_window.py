@@ -1,0 +1,50 @@
+"""How much of Whisper's 30 s the encoder sees."""
+
+from __future__ import annotations
+
+import faster_whisper
+import numpy as np
+import pytest
+from edgemem_hearing.window import frames_for
+
+
+@pytest.mark.parametrize(
+    ("speech_s", "window_s", "frames"),
+    [
+        (3.0, 15.0, 1500),
+        (13.0, 15.0, 1500),
+        (13.5, 15.0, 1550),
+        (13.505, 15.0, 1550),
+        (13.515, 15.0, 1552),
+        (28.0, 15.0, 3000),
+        (40.0, 15.0, 3000),
+        (3.0, 30.0, 3000),
+        (3.0, 1.0, 500),
+    ],
+)
+def test_the_window_or_the_speech_and_two_seconds(speech_s: float, window_s: float, frames: int) -> None:
+    """100 columns a second, an even number of them."""
+    assert frames_for(speech_s, window_s) == frames
+
+
+def test_the_encoder_sees_15_s_of_a_known_language_and_30_s_where_its_times_or_the_language_matter(session, clips, monkeypatch):
+    seen = []
+    whole = faster_whisper.WhisperModel.encode
+
+    def encode(model, features):
+        seen.append(features.shape[-1])
+        return whole(model, features)
+
+    monkeypatch.setattr(faster_whisper.WhisperModel, "encode", encode)
+    transcriber, (samples, text) = session.engines.role("transcribe"), clips["0930"]
+    phrases = [
+        transcriber.transcribe(samples, language="en"),
+        transcriber.transcribe(np.concatenate([samples, np.zeros(16 * 16_000 - len(samples), np.float32)]), language="en"),
+        transcriber.transcribe(samples, language="en", words=True),
+        transcriber.transcribe(samples),
+        transcriber.transcribe(samples, language="en"),
+    ]
+    assert seen == [1500, 1800, 3000, 3000, 1500]
+    assert phrases[0].text == phrases[4].text
+    assert phrases[2].words
+    assert len(phrases[0].text.split()) == len(text.split())
