@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.timeref import CALENDAR
@@ -24,7 +24,7 @@ _LONG = 5
 """From this length on the other word may be any known one, below only a verb or a word of grammar."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _common() -> frozenset[str]:
     """Words of grammar and of time, and the words of labels and their explanations."""
     texts = (text for row in read_table() for text in (row.name, *row.synonyms, *row.hypernyms, row.gloss))
@@ -32,7 +32,7 @@ def _common() -> frozenset[str]:
     return labels | lexicon.STOP | lexicon.STATES | lexicon.PERSONS | CALENDAR | lexicon.VERBS.keys() | NUMBERS.keys()
 
 
-@lru_cache(maxsize=1)
+@cache
 def _grammar() -> frozenset[str]:
     return frozenset(word for word in lexicon.STOP | lexicon.PERSONS | lexicon.KNOWN | lexicon.VERBS.keys() if len(word) > _SHORTEST)
 
