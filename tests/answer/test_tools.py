@@ -348,3 +348,10 @@ def test_of_many_relations_the_newest_five_hundred_are_told(tmp_path: Path) -> N
     with View.open(tmp_path / "memory") as view:
         rows = RelateTool().run(Relate(source="ben"), view).rows
     assert (len(rows), (rows[0].t0_us - START_US) // US, (rows[-1].t0_us - START_US) // US) == (500, 10, 509)
+
+
+def test_an_action_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        Search(query="x").query = "y"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Count("cat")  # type: ignore[call-arg, misc]
