@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -156,7 +156,7 @@ _LEAST_DEVIATION = 0.02
 _REMEMBERED = 5_000
 
 
-@lru_cache(maxsize=1)
+@cache
 def background() -> tuple[str, ...]:
     """Everyday questions about other things than a memory holds: what they give is chance."""
     return tuple(files("edgemem.answer").joinpath("background.txt").read_text(encoding="utf-8").splitlines())
@@ -254,7 +254,7 @@ def _is_noun(phrase: str) -> bool:
     return bool(_nouns().find(phrase)[1])
 
 
-@lru_cache(maxsize=1)
+@cache
 def _nouns() -> Any:
     from edgemem.infer.labels import Nouns
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 
 import msgspec
@@ -55,7 +55,7 @@ class Weights(Record, frozen=True):
     source: str
 
 
-@lru_cache(maxsize=1)
+@cache
 def weights() -> Weights:
     """The weights that edgemem ships."""
     return msgspec.json.decode(files("edgemem.answer").joinpath("weights.json").read_bytes(), type=Weights)

@@ -568,6 +568,7 @@ def test_two_sayings_are_told_where_they_differ() -> None:
     s, one = session(kind="where", form="place"), heard("The key is under the mat.", 1, **SURE)
     two, same = heard("The key hangs in the kitchen.", 2, **SURE), heard("The key is under the mat!", 3, **SURE)
     assert "may also" not in statements.tell(s, [(0.8, one), (0.79, same)]).text
+    assert "may also" in statements.tell(s, [(1.0, one), (0.85, two)]).text, "from 85 of 100 on"
     three = statements.tell(s, [(0.8, one), (0.79, same), (0.78, two), (0.7, heard("x", 4)), (0.6, heard("y", 5))], ("m9",))
     assert three.alternatives == ("m3000000", "m2000000", "m4000000", "m9")
     assert three.evidence == ("m1000000", "m2000000")

@@ -181,3 +181,23 @@ def test_the_newest_stream_is_meant_by_a_place_in_one() -> None:
 def test_a_night_belongs_to_the_day_on_which_it_began() -> None:
     small_hours = FakeView(("one", "2026-05-05T02:00:00Z", 600))
     assert span("last night", small_hours, "2026-05-05T12:00:00Z").from_us == us("2026-05-04T20:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("part", "start", "end"),
+    [
+        ("this morning", "2026-05-05T05", "2026-05-05T12"),
+        ("today at noon", "2026-05-05T11:56:15", "2026-05-05T12:15:00"),
+        ("yesterday noon", "2026-05-04T11", "2026-05-04T14"),
+        ("this afternoon", "2026-05-05T12", "2026-05-05T18"),
+        ("this evening", "2026-05-05T17", "2026-05-05T23"),
+        ("tonight", "2026-05-05T18", "2026-05-06T05"),
+        ("last night", "2026-05-04T20", "2026-05-05T05"),
+    ],
+)
+def test_the_parts_of_a_day(part: str, start: str, end: str) -> None:
+    every = FakeView(("all", "2026-05-04T00:00:00Z", 3 * 86_400))
+    found = span(part, every, "2026-05-05T23:59:00Z")
+    wanted = [us(f"{one}{'' if one.count(':') else ':00:00'}Z") for one in (start, end)]
+    assert found.from_us == wanted[0]
+    assert found.to_us in {wanted[1], wanted[1] - 1}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from edgemem.answer.gather import Gather, GatherTool
 from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import Episode, EventRetriever, Hits, Query, episodes, fuse, held, search
 from edgemem.answer.tools import (
@@ -15,17 +16,21 @@ from edgemem.answer.tools import (
     InspectTool,
     Read,
     ReadTool,
+    Reply,
     Search,
     SearchTool,
+    decode_action,
     describe_moment,
     object_names,
 )
+from edgemem.answer.tools_graph import Hear, Relate, RelateTool
 from edgemem.errors import UsageError
 from edgemem.records import US, Box, Evidence, Observation
-from edgemem.remember.entries import NewDocument
+from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US, label, remember, text
+from tests.answer.test_gather import Engines, Trigrams
 from tests.answer.test_limits import Fixed
 
 
@@ -270,3 +275,81 @@ def test_each_appearance_grows_at_its_own_end(street: Path) -> None:
     with View.open(street) as view:
         found = episodes(view, [evidence("m1", 0), evidence("m3", 20), evidence("d9", 320), evidence("m5", 701)])
     assert spans(found) == [("walk", 0, 0), ("walk", 20, 320), ("walk", 701, 701)]
+
+
+def test_what_a_model_leaves_out_of_an_action() -> None:
+    assert decode_action('{"action": "search", "query": "mug"}') == Search(query="mug", channel="any", top_k=20)
+    assert decode_action('{"action": "inspect", "from_us": 1, "to_us": 2}') == Inspect(from_us=1, to_us=2, stream="", max_moments=16)
+    assert decode_action('{"action": "hear"}') == Hear(about="", speaker="", limit=50)
+    assert decode_action('{"action": "answer", "text": "x"}') == Reply(text="x", status="answered", option=None, confidence=0.5)
+    for key, most in (("question", 400), ("things", 400)):
+        for extra, right in ((0, True), (1, False)):
+            value = f'"{"x" * (most + extra)}"'
+            data = f'{{"action": "gather", "{key}": {value if key == "question" else f"[{value}]"}}}'
+            if right:
+                decode_action(data)
+            else:
+                with pytest.raises(UsageError):
+                    decode_action(data)
+    decode_action(f'{{"action": "relate", "source": "{"x" * 100}"}}')
+    with pytest.raises(UsageError):
+        decode_action(f'{{"action": "relate", "source": "{"x" * 101}"}}')
+
+
+class Counting(Trigrams):
+    """Says how many texts it was given."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed_text(self, texts: Sequence[str]) -> Any:
+        self.texts += texts
+        return super().embed_text(texts)
+
+    def embed_query(self, texts: Sequence[str]) -> Any:
+        return Trigrams.embed_text(self, texts)
+
+
+def test_forty_are_kept_of_sixty_that_are_compared(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "memory") as store, store.transaction() as tx:
+        for number in range(70):
+            t_us = START_US + number * US
+            words = f"Number {number} is the key." if number < 5 else f"Sentence {number} says little."
+            tx.add_document(
+                NewDocument(kind="utterance", text=words, stream="s", t0_us=t_us, t1_us=t_us, offset_us=0, known_us=t_us, origin="asr")
+            )
+    counting = Counting()
+    sought: list[int] = []
+
+    class Looks(Fixed):
+        def retrieve(self, query: Query, view: View, k: int) -> Hits:
+            sought.append(k)
+            return super().retrieve(query, view, k)
+
+    with View.open(tmp_path / "memory") as view:
+        tool = GatherTool((Looks("frame", 0.5),), Engines(embed_text=counting))
+        pool = tool.run(Gather(question="where is the key", words=("key",), things=("key",)), view)
+    assert (len(pool.candidates), len(counting.texts), sought) == (40, 60, [40])
+    assert {one.text for one in pool.candidates[:5]} == {f"Number {n} is the key." for n in range(5)}
+
+
+def test_of_many_relations_the_newest_five_hundred_are_told(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "memory") as store, store.transaction() as tx:
+        ben, saw = (
+            tx.add_entity(NewEntity(kind=kind, name=name, known_us=START_US)) for kind, name in (("person", "Ben"), ("object", "axe"))
+        )
+        for number in range(510):
+            t_us = START_US + number * US
+            tx.add_relation(
+                NewRelation(
+                    type="USES", source_id=ben, target_id=saw, confidence=0.5, stream="s", t0_us=t_us, t1_us=t_us, known_us=t_us, quotes=()
+                )
+            )
+    with View.open(tmp_path / "memory") as view:
+        rows = RelateTool().run(Relate(source="ben"), view).rows
+    assert (len(rows), (rows[0].t0_us - START_US) // US, (rows[-1].t0_us - START_US) // US) == (500, 10, 509)
+
+
+def test_an_action_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        Search(query="x").query = "y"  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from edgemem.infer.labels import read_table
 
@@ -14,7 +14,7 @@ KINDS = (
 """From the more to the less specific; the first that WordNet puts above a name is its kind."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _table() -> dict[str, str]:
     table: dict[str, str] = {}
     for label in read_table():

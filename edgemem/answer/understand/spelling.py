@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.timeref import CALENDAR
@@ -47,7 +47,7 @@ _SOUNDS = tuple((re.compile(written), sound) for written, sound in (
 """How some letters are heard: "nife" is a "knife"."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _known() -> frozenset[str]:
     """Words of grammar and of time, and the words of labels and their explanations."""
     texts = (text for row in read_table() for text in (row.name, *row.synonyms, *row.hypernyms, row.gloss))
@@ -55,12 +55,12 @@ def _known() -> frozenset[str]:
     return labels | _grammar() | lexicon.STATES | CALENDAR | NUMBERS.keys()
 
 
-@lru_cache(maxsize=1)
+@cache
 def _grammar() -> frozenset[str]:
     return lexicon.STOP | lexicon.PERSONS | lexicon.KNOWN | lexicon.VERBS.keys()
 
 
-@lru_cache(maxsize=1)
+@cache
 def _frequencies() -> dict[str, int]:
     from spellchecker import SpellChecker  # 0.3 s, with the first unknown word
 

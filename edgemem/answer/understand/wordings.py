@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 
 from edgemem.answer.understand.lexicon import HANDLING, PERSONS, USING, VERBS, read_table
 from edgemem.answer.understand.timeref import DURATION
@@ -19,7 +19,7 @@ ORDINALS = {
 """What a word says about the place in a row: 1 = first, -1 = last."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _sources() -> tuple[tuple[str, str], ...]:
     classes = {
         "PERSONS": PERSONS,
@@ -44,13 +44,13 @@ def sources(group: str) -> Iterator[tuple[str, str]]:
     return ((name.removeprefix(f"{group} "), source) for name, source in _sources() if name.startswith(f"{group} "))
 
 
-@lru_cache(maxsize=256)
+@cache
 def pattern(name: str, flags: int = 0) -> re.Pattern[str]:
     """Such as that of "FITS colour"; KeyError where there is none."""
     return re.compile(dict(_sources())[name], flags)
 
 
-@lru_cache(maxsize=16)
+@cache
 def patterns(group: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The `sources` of a group, compiled."""
     return tuple((name, re.compile(source)) for name, source in sources(group))
