@@ -32,6 +32,8 @@ _MEETS = frozenset(("come across", "bump into", "run into", "go off"))
 _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
 _POINTS = frozenset(("this", "that", "these", "those"))
+_SOME = frozenset(("anything", "something", "nothing"))
+_HOURS = frozenset(("opening", "closing", "visiting", "departure", "arrival", "start"))
 _MEDIA = frozenset(("picture", "photo", "recording", "video", "stream"))
 """Things only where something is told to be done with them."""
 _TAKES_ON = frozenset(("turn", "switch"))
@@ -87,7 +89,8 @@ class _Reader:
             or (word == "other" and following in {"one", "ones"})
             or (word == "till" and before in DETERMINERS)
             or (word == "thing" and self._is_plain(i - 1 if before not in DETERMINERS else i + 2) and following in {"with", "for"})
-            or (word in _MEDIA and before in DETERMINERS and self._tokens[0] == "you")
+            or (word in _MEDIA and before in DETERMINERS and (self._tokens[0] == "you" or bool(self._prep)))
+            or (word in {"time", "times"} and before in _HOURS)
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
             or (word == "home" and before in PREPOSITIONS)
@@ -168,7 +171,11 @@ class _Reader:
             self._needs, self._subject = "state", self._subject or self._word(i - 1) in _DO
         else:
             self._needs = "base" if word in _DO else "participle" if word in _HAVE else "state"
-            self._subject = (self._subject and (word not in _DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
+            self._subject = (
+                (self._subject and (word not in _DO or self._word(i + 1) == "not"))
+                or self._word(i - 1) in {"many", "ones"}
+                or self._word(i + 2) in _SOME
+            )
         self._prep = self._det = ""
 
     def _pronoun(self, i: int) -> None:

@@ -160,11 +160,8 @@ def _says(clause: Clause, verb: VerbPhrase | None, names: frozenset[str]) -> boo
 def _is_no_thing(phrase: Phrase) -> bool:
     """A state, or a comparison ("faster") that stands alone."""
     return (phrase.text == "one" and phrase.prep == "") or (
-        not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and phrase.text in _RANKS))
+        not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and lexicon.is_comparative(phrase.text)))
     )
-
-
-_RANKS = frozenset(("faster", "slower", "better", "worse", "harder", "louder", "quieter", "higher", "lower", "farther", "further"))
 
 
 def _is_premises(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:
@@ -319,7 +316,7 @@ def _either(text: str) -> str:
         return ""
     pair = {found[1], found[2]}
     doing = all(word in VERBS and (word.endswith("ing") or text[: found.start()].endswith("did i ")) for word in pair)
-    return found[0] if doing or pair <= STATES | {"on", "shut"} else ""
+    return found[0] if doing or all(word in STATES | {"on", "shut"} or word.endswith("ed") for word in pair) else ""
 
 
 def _state(clause: Clause, text: str, kind: Kind) -> str:
