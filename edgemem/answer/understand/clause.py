@@ -33,6 +33,8 @@ _MEETS = frozenset(("come across", "bump into", "run into", "go off"))
 _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
 _POINTS = frozenset(("this", "that", "these", "those"))
+_SOME = frozenset(("anything", "something", "nothing"))
+_HOURS = frozenset(("opening", "closing", "visiting", "departure", "arrival", "start"))
 _MEDIA = frozenset(("picture", "photo", "recording", "video", "stream"))
 """Things only where something is told to be done with them."""
 _TAKES_ON = frozenset(("turn", "switch"))
@@ -74,7 +76,7 @@ class _Reader:
 
     def _is_plain(self, i: int) -> bool:
         word = self._word(i)
-        return bool(word) and word not in STOP and word not in _CUTS and "&" not in word
+        return bool(word) and word not in STOP and word not in _CUTS and "&" not in word and not lexicon.is_adverb(word)
 
     def _is_open(self, i: int, *, inside: bool = False) -> bool:
         """A word that names, or a stop word in the place of one: "the tin can", "the first aid kit", "the back gate"."""
@@ -88,9 +90,10 @@ class _Reader:
             or (word == "other" and following in {"one", "ones"})
             or (word == "till" and before in DETERMINERS)
             or (word == "thing" and self._is_plain(i - 1 if before not in DETERMINERS else i + 2) and following in {"with", "for"})
-            or (word in _MEDIA and before in DETERMINERS and self._tokens[0] == "you")
+            or (word in _MEDIA and before in DETERMINERS and (self._tokens[0] == "you" or bool(self._prep)))
+            or (word in {"time", "times"} and before in _HOURS)
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
-            or (word == "like" and self._needs == "base")
+            or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
             or (word == "home" and before in PREPOSITIONS)
             or (self._verb_end == i and word.endswith("ing") and word in VERBS)
         )
@@ -138,9 +141,9 @@ class _Reader:
 
     def _asks_or_relates(self, word: str, i: int) -> bool:
         """A question word, or a pronoun that begins a relative clause or stands for a thing ("where's that gone")."""
-        if self._end == i and self._needs in {"base", "participle"} and word in {"who", "that", "which", "whom"}:
+        relates = word in {"who", "that", "which", "whom"} and self._end == i and (not self._is_open(i + 1) or self._is_finite(i + 1))
+        if relates:
             self._pending = self._needs
-        if word in {"who", "that", "which", "whom"} and self._end == i and not self._is_open(i + 1):
             self._needs, self._relative, self._subject = "finite", True, True
         elif word in _WH:
             verb = self._word(i + 1) in lexicon.PASTS and self._word(i + 2) not in _AUX
@@ -151,6 +154,11 @@ class _Reader:
         else:
             return False
         return True
+
+    def _is_finite(self, i: int) -> bool:
+        """A verb's past or third person, and no noun."""
+        word, base = self._word(i), VERBS.get(self._word(i), "")
+        return word in lexicon.PASTS or (word.endswith("s") and word != base != "" and base not in lexicon.AMBIGUOUS)
 
     def _auxiliary(self, i: int) -> None:
         word = self._word(i)
@@ -164,12 +172,18 @@ class _Reader:
             self._needs, self._subject = "state", self._subject or self._word(i - 1) in _DO
         else:
             self._needs = "base" if word in _DO else "participle" if word in _HAVE else "state"
-            self._subject = (self._subject and (word not in _DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
+            self._subject = (
+                (self._subject and (word not in _DO or self._word(i + 1) == "not"))
+                or self._word(i - 1) in {"many", "ones"}
+                or self._word(i + 2) in _SOME
+            )
         self._prep = self._det = ""
 
     def _pronoun(self, i: int) -> None:
         word = self._pronoun_before = self._word(i)
-        if not self._needs and word in _SUBJECTS and self._verb_end != i:
+        if self._needs == "state" and word in _SUBJECTS and self._end == i:  # "is the dog I saw black"
+            self._needs, self._relative, self._pending = "finite", True, "state"
+        elif not self._needs and word in _SUBJECTS and self._verb_end != i:
             self._needs, self._relative = "finite", bool(self._phrases) or self._relative
         if self._verb_end == i:
             self._verb_end = i + 1
@@ -223,7 +237,7 @@ class _Reader:
         if len(run) > 1 and run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in _GIVES and not self._needs:
             run = run[: 1 if self._verb_end == i - bool(self._det) else len(run)]
             end = i + len(run)
-        if state := self._state_in(run):
+        if state := self._state_in(run, i):
             self._state, self._needs = state, ""
             if len(run) > 1:
                 self._phrase(run[:-1], i, end - 1)
@@ -243,9 +257,11 @@ class _Reader:
         self._add_verb(i + at, VERBS.get(word, word))
         return i + at + 1
 
-    def _state_in(self, run: Sequence[str]) -> str:
+    def _state_in(self, run: Sequence[str], i: int) -> str:
         """The last word, where it says how something is that was left or found ("leave the gate open"), or is "the heaviest"."""
         last, deed = run[-1], self._deeds[-1] if self._deeds else None
+        if len(run) > 1 and self._prep and lexicon.is_comparative(last) and self._word(i + len(run)) == "than":
+            return last
         if len(run) == 1:
             return last if self._needs == "state" and self._det == "the" and lexicon.is_superlative(last) else ""
         found = deed is not None and deed.base in {"leave", "keep", "find"} and not self._needs and last in STATES
@@ -315,7 +331,7 @@ class _Reader:
         if not fitting:
             return self._second_verb(run, end)
         sure = fitting if self._needs == "finite" else [k for k in fitting if run[k] not in lexicon.AMBIGUOUS]
-        if not sure and self._needs == "base" and self._verb_later(end):
+        if not sure and self._needs == "base" and self._word(end) == "of" and self._verb_later(end):
             return None
         return sure[0] if sure else fitting[-1]
 

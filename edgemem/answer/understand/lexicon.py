@@ -84,6 +84,11 @@ def is_superlative(word: str) -> bool:
     return word in {"best", "worst"} or (word.endswith("est") and any(word != base for base in word_classes(word).get("ADJ", ())))
 
 
+def is_adverb(word: str) -> bool:
+    """An adverb in "-ly" and nothing else: "nearly"."""
+    return word.endswith("ly") and word_classes(word).keys() == {"ADV"}
+
+
 def is_adjective(word: str) -> bool:
     """An adjective and no noun: "muddy"."""
     return "ADJ" in word_classes(word) and "NOUN" not in word_classes(word)

@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 
 from edgemem.answer.understand import lexicon
-from edgemem.answer.understand.spelling import deed, repaired
+from edgemem.answer.understand.spelling import base_meant, repaired
 from edgemem.answer.understand.wordings import pattern
 from edgemem.errors import UsageError
 
@@ -37,7 +37,7 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     made, slips = _respelt(text)
     for spoken, plain in _spoken("SHORT", "SOUND", "BY_THE_WAY"):
         made = spoken.sub(plain, made)
-    made = _DEED.sub(lambda match: match[1] + deed(match[2]), made)
+    made = _DEED.sub(lambda match: match[1] + base_meant(match[2]), made)
     return _without_tail(made.strip()) or text.lower(), (*notes, *slips)
 
 

@@ -44,7 +44,7 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
         if command is None or VERBS.get(command[1]) != command[1] or command[1] in ASKING_VERBS:
             return None
     negated = pattern("NOT").match(body) is not None
-    time, rest = take_time(body if negated else body[command.start(1) :])
+    time, rest = take_time(re.sub(r"^(?:don't|do not|never) ", "", body) if negated else body[command.start(1) :])
     rest, vague = take_vague(rest)
     rest = pattern("MEDIUM").sub(" ", rest)
     named = read_slots(f"you {rest}", raw, "command")
@@ -64,6 +64,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     kind, detail, rest = _head(timeless)
     if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
         kind = "other"
+    kind = "which" if kind == "yes_no" and timeless.endswith(" or") else kind  # "on saturday or on sunday"
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     quoted = pattern("NAMED_TEXT").search(rest)
     named = _with_topic(
@@ -82,7 +83,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
     text, hinted = f"{topic} {timeless}".strip(), f"{topic} {timeless.replace(clause or ' ', ' ')}".strip()
     return Parsed(
-        kind=kind, text=plain, form=form_of(kind, detail, text), things=things, place=place, person=named.person,
+        kind=kind, text=plain, form=form_of(kind, detail, hinted), things=things, place=place, person=named.person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
         ordinal=_ordinal(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -65,45 +66,21 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     names = _names(raw)
     clause = read_clause(tokens_of(text), names)
     verb = next((deed for deed in clause.deeds if not deed.relative), clause.deeds[0] if clause.deeds else None)
-    either = _either(text).split()
-    things, places, people = list[str](), list[str](), list[str]()
+    either, been = _either(text).split(), "been to" in text
+    found = _Found([], [], [])
     attribute, phrases = _attribute(clause.phrases, kind)
     for phrase in phrases:
-        bare = _bare(phrase.words, inside=bool(phrase.inner))
-        if bare in either:
-            continue
-        if _is_no_thing(phrase) or (kind == "order" and phrase.text == "order"):
-            continue
-        named = next((i for i, word in enumerate(phrase.words) if word.strip(".").removesuffix("'s") in names), 0)
-        if phrase.words[0].removesuffix("'s") in names and phrase.words[0].endswith("'s") and len(phrase.words) > 1:
-            people.append(phrase.words[0].removesuffix("'s"))
-            things.append(" ".join(phrase.words[1:]))
-        elif named and len(phrase.words) == named + 1 and phrase.words[named - 1] not in PERSONS | names and "." not in bare:
-            people.append(phrase.words[named])
-            things.append(" ".join(phrase.words[:named]))
-        elif _is_person(phrase, names) and not _is_premises(phrase, verb, been="been to" in text):
-            people.append(bare)
-            things += [" ".join(phrase.inner)] if phrase.inner else []
-        elif _makes_place(phrase, verb, been="been to" in text):
-            places.append(f"{phrase.prep} {phrase.text}")
-        else:
-            people += [phrase.words[-1]] if kind == "command" and "of" in phrase.words and phrase.words[-1] in PERSONS | names else []
-            carrier, *owner = _apart(bare, kind)
-            people += [one for one in owner if one in PERSONS]
-            things += [carrier, *(one for one in owner if one not in PERSONS)]
-    written = (bool(attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
+        if not (_bare(phrase.words) in either or _is_no_thing(phrase) or (kind == "order" and phrase.text == "order")):
+            _take(phrase, found, names, kind, verb, been=been)
+    things, places, people = found
+    if kind == "other" and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
+        people[0] = told[0]
     if kind == "how_many" and not things and (pointed := re.search(r"\bof (these|those|them)\b", text)):
         things.append(pointed[1])
-    if (
-        kind == "what"
-        and verb
-        and verb.base in _WRITING
-        and verb.pronoun not in {"i", "we"}
-        and not things
-        and places
-        and places[0].startswith("on ")
-    ):
+    asks_text = kind == "what" and verb is not None and verb.base in _WRITING and verb.pronoun not in {"i", "we"}
+    if asks_text and not things and places and places[0].startswith("on "):
         things.append(re.sub(r"^on (?:the |my |a |that )?", "", places.pop(0)))
+    written = (bool(attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
     place = (" or " if any(phrase.either for phrase in clause.phrases) else " ").join(places) or clause.where
     pronoun = re.search(r"\b(?:s?he|him|her(?! (?!" + "|".join(sorted(STOP)) + r")\w))\b", text) if kind != "where" else None
     return Slots(
@@ -113,6 +90,35 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         order=" ".join(filter(None, (verb.base, verb.then, verb.particle))) if verb else "",
         choices=_choices(clause),
     )  # fmt: skip
+
+
+class _Found(NamedTuple):
+    things: list[str]
+    places: list[str]
+    people: list[str]
+
+
+def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb: VerbPhrase | None, *, been: bool) -> None:
+    """Puts what a phrase names with the things, places or people."""
+    things, places, people = found
+    bare, words = _bare(phrase.words, inside=bool(phrase.inner)), phrase.words
+    named = next((i for i, word in enumerate(words) if word.strip(".").removesuffix("'s") in names), 0)
+    if words[0].removesuffix("'s") in names and words[0].endswith("'s") and len(words) > 1:
+        people.append(words[0].removesuffix("'s"))
+        things.append(" ".join(words[1:]))
+    elif named and len(words) == named + 1 and words[named - 1] not in PERSONS | names and "." not in bare:
+        people.append(words[named])
+        things.append(" ".join(words[:named]))
+    elif _is_person(phrase, names) and not _is_premises(phrase, verb, been=been):
+        people.append(bare)
+        things += [" ".join(phrase.inner)] if phrase.inner else []
+    elif _makes_place(phrase, verb, been=been):
+        places.append(f"{phrase.prep} {phrase.text}")
+    else:
+        of = [words[-1]] if kind == "command" and "of" in words and words[-1] in PERSONS | names else []
+        carrier, *owner = _apart(bare, kind)
+        people += of + [one for one in owner if one in PERSONS]
+        things += [carrier, *(one for one in owner if one not in PERSONS)]
 
 
 def _apart(thing: str, kind: Kind) -> list[str]:
@@ -154,11 +160,8 @@ def _says(clause: Clause, verb: VerbPhrase | None, names: frozenset[str]) -> boo
 def _is_no_thing(phrase: Phrase) -> bool:
     """A state, or a comparison ("faster") that stands alone."""
     return (phrase.text == "one" and phrase.prep == "") or (
-        not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and phrase.text in _RANKS))
+        not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and lexicon.is_comparative(phrase.text)))
     )
-
-
-_RANKS = frozenset(("faster", "slower", "better", "worse", "harder", "louder", "quieter", "higher", "lower", "farther", "further"))
 
 
 def _is_premises(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:
@@ -250,7 +253,7 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
     if seen := re.search(r"\b(ha[sd]|have) (?!i |we |you |y'all )(?:\w+ )*?seen\b|\b(ha[sd]) seen\b", text):
         return f"{seen[1] or seen[2]} seen" if kind in {"yes_no", "who"} else ""
     deed = next((deed for deed in deeds if _says_more(deed, kind, placed, left)), None)
-    done = _named(deed) if deed else ""
+    done = _named(deed) if deed and not (deed.relative and clause.state) else ""
     compared = _compared(text, kind, bool(done))
     if compared == "same" and done:
         return f"same as {done}"
@@ -313,7 +316,7 @@ def _either(text: str) -> str:
         return ""
     pair = {found[1], found[2]}
     doing = all(word in VERBS and (word.endswith("ing") or text[: found.start()].endswith("did i ")) for word in pair)
-    return found[0] if doing or pair <= STATES | {"on", "shut"} else ""
+    return found[0] if doing or all(word in STATES | {"on", "shut"} or word.endswith("ed") for word in pair) else ""
 
 
 def _state(clause: Clause, text: str, kind: Kind) -> str:
