@@ -93,6 +93,13 @@ def test_a_camera_that_is_not_there_is_refused_at_once(spec):
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("spec", ["2147483648", "9" * 21, "9" * 5000])
+def test_a_camera_s_number_of_any_length_is_refused_in_one_short_line(spec):
+    with pytest.raises(SourceError, match="camera") as refused:
+        open_source(spec, rate_fps=1)
+    assert len(str(refused.value)) < 200
+
+
 def test_a_stream_name_carries_no_password(stream):
     with network_camera(stream, sessions=1) as url:
         camera = open_source(url, rate_fps=1)

@@ -106,7 +106,7 @@ def peak_mb(source: Path, folder: Path) -> tuple[float, float, float]:
     if done.returncode:
         raise SystemExit(f"ingest of {source} ended with {done.returncode}")
     peak_kib, cpu_s = done.stdout.split()[-2:]
-    return int(peak_kib) / 1024, time.perf_counter() - started, float(cpu_s)
+    return int(peak_kib) * 1024 / 1e6, time.perf_counter() - started, float(cpu_s)
 
 
 def main() -> None:

@@ -142,6 +142,10 @@ class Camera(BaseSource):
             self._microphone.close()
 
 
+_DIGITS = 9
+"""Of a camera's number: longer ones do not fit what OpenCV takes (32 bits)."""
+
+
 class _Device:
     """A camera of this machine through OpenCV."""
 
@@ -149,6 +153,8 @@ class _Device:
         import cv2
 
         cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # else it prints its own lines about a missing camera
+        if spec.isdecimal() and len(spec) > _DIGITS:
+            raise SourceError(f"camera {spec[:_DIGITS]}...: there is no camera with such a number")
         self._camera = cv2.VideoCapture(int(spec) if spec.isdecimal() else spec)
         if not self._camera.isOpened():
             raise SourceError(f"camera {spec}: cannot be opened; check that it is plugged in and that this user may read it (group video)")
