@@ -107,6 +107,7 @@ def test_the_defaults_of_tables_without_a_page_of_their_own() -> None:
     assert ModelSettings(tokens_per_question=0, seconds_per_question=0).caps(QuestionCaps()) == QuestionCaps(0, 0)
     assert KeepRule(keep_days=1) == KeepRule(keep_days=1, stream="*", place="", min_score=0.3)
     assert (settings.privacy.streams, settings.teach.by_voice, settings.budget.disk) == (["*"], True, "4GiB")
+    assert (settings.budget.ram, settings.budget.watts, settings.budget.fps) == (0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(

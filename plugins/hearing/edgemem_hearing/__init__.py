@@ -17,8 +17,8 @@ class WhisperSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Width of the beam search. On ten clips, 5 took twice as long and was not better with the base model."""
     compute_type: str = "int8"
     window_s: Annotated[float, msgspec.Meta(ge=1, le=30)] = 15.0
-    """Least length of what the encoder sees, in seconds; Whisper was trained with 30. With 15, short pieces take a third
-    of the processor time and have as few wrong words; with 10 some texts repeat themselves (docs/benchmarks.md, window)."""
+    """What the encoder sees of pieces of at most half of this length, in seconds; Whisper was trained with 30. With 15 they take a third of
+    the processor time and have as few wrong words; with 10 some texts repeat themselves (docs/benchmarks.md, window)."""
 
 
 class RecogniserSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

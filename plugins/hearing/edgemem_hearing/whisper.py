@@ -22,7 +22,7 @@ loop."""
 
 
 class WhisperTranscriber:
-    """Role `transcribe`. Where the language is known and no times of words are wanted, the encoder sees `window_s` instead of 30 s."""
+    """Role `transcribe`. Where the language is known and no times of words are wanted, the encoder sees `window_s` of short pieces."""
 
     def __init__(self, settings: WhisperSettings, parts: DecoderParts) -> None:
         """Load the model in a card's folder. Raises EngineError if CTranslate2 cannot load it."""

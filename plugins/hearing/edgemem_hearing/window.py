@@ -13,8 +13,8 @@ from edgemem.infer.large_run import LARGE_RUN
 FRAMES_PER_S = 100
 """Columns of the log-mel spectrogram (Radford et al. 2022, section 2.2: a stride of 10 ms)."""
 WHOLE = 30 * FRAMES_PER_S
-_AFTER_S = 2.0
-"""Padding after the speech, at least."""
+_FULL = 0.5
+"""Speech may fill this part of a window. In fuller ones more words were wrong (docs/benchmarks.md, window)."""
 
 
 class _Window(threading.local):
@@ -37,9 +37,8 @@ class WindowedModel(WhisperModel):  # type: ignore[misc]
 
 
 def frames_for(speech_s: float, window_s: float) -> int:
-    """Columns for speech of this length: the window, or the speech and its padding if that is longer; at most 30 s.
+    """Columns for speech of this length: the window where it is short enough for it, else 30 s.
 
     An even number, because the second convolution has a stride of 2.
     """
-    frames = round(max(window_s, speech_s + _AFTER_S) * FRAMES_PER_S)
-    return min(WHOLE, frames + frames % 2)
+    return 2 * round(window_s * FRAMES_PER_S / 2) if speech_s <= _FULL * window_s else WHOLE

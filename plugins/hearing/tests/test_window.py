@@ -12,17 +12,15 @@ from edgemem_hearing.window import frames_for
     ("speech_s", "window_s", "frames"),
     [
         (3.0, 15.0, 1500),
-        (13.0, 15.0, 1500),
-        (13.5, 15.0, 1550),
-        (13.505, 15.0, 1550),
-        (13.515, 15.0, 1552),
-        (28.0, 15.0, 3000),
+        (7.5, 15.0, 1500),
+        (7.6, 15.0, 3000),
         (40.0, 15.0, 3000),
         (3.0, 30.0, 3000),
-        (3.0, 1.0, 500),
+        (5.0, 10.0, 1000),
+        (5.0, 10.01, 1000),
     ],
 )
-def test_the_window_or_the_speech_and_two_seconds(speech_s: float, window_s: float, frames: int) -> None:
+def test_speech_fills_at_most_half_of_the_window(speech_s: float, window_s: float, frames: int) -> None:
     """100 columns a second, an even number of them."""
     assert frames_for(speech_s, window_s) == frames
 
@@ -44,7 +42,7 @@ def test_the_encoder_sees_15_s_of_a_known_language_and_30_s_where_its_times_or_t
         transcriber.transcribe(samples),
         transcriber.transcribe(samples, language="en"),
     ]
-    assert seen == [1500, 1800, 3000, 3000, 1500]
+    assert seen == [1500, 3000, 3000, 3000, 1500]
     assert phrases[0].text == phrases[4].text
     assert phrases[2].words
     assert len(phrases[0].text.split()) == len(text.split())
