@@ -184,6 +184,7 @@ def test_an_option_is_as_sure_as_its_share_of_the_evidence() -> None:
     weak = tuple(lead(episode(10 * n), confidence=0.1) for n in range(5))
     assert choose._best_option(session(("a",) * 5, kind="which"), weak, [0.1] * 5).status == "abstained"  # .1 / .55 < .2
     assert choose._best_option(session(("a",) * 4, kind="which"), weak[:4], [0.1] * 4).option == 0  # .1 / .45 > .2
+    assert choose._best_option(session(("a",) * 4, kind="which"), weak[:4], [0.05] * 4).option == 0  # .05 / .25 = .2
 
 
 def test_none_of_these_is_chosen_where_nothing_was_surely_seen() -> None:

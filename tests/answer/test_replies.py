@@ -329,6 +329,8 @@ def test_sayings_that_hold_every_word_are_told_alone() -> None:
     found = of_people(Asked(wanted="said", about="rent"), known(said=[part, whole]))
     assert (found.text, found.confidence) == (f'Ben said "words 2" at {clock(2)}.', pytest.approx(0.891))
     assert of_people(Asked(wanted="said", about="rent"), known(said=[part])).confidence == 0.45
+    both = of_people(Asked(wanted="said", about="rent"), known(said=[whole, utterance(3)]))
+    assert both.confidence == 0.9, "as sure as the surest"
 
 
 def test_how_often_lists_six_times() -> None:

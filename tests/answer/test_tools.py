@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -10,6 +10,7 @@ from edgemem.answer.gather import Gather, GatherTool
 from edgemem.answer.planner import AnswerKit
 from edgemem.answer.retrieve import Episode, EventRetriever, Hits, Query, episodes, fuse, held, search
 from edgemem.answer.tools import (
+    Action,
     Count,
     CountTool,
     Inspect,
@@ -353,3 +354,5 @@ def test_of_many_relations_the_newest_five_hundred_are_told(tmp_path: Path) -> N
 def test_an_action_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         Search(query="x").query = "y"  # type: ignore[misc]
+    for kind in get_args(Action):
+        assert kind.__struct_config__.frozen, kind
