@@ -69,9 +69,9 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of a language model for one task. Values that are not set come from the task "default", then from the caller."""
 
-    max_tokens: int | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Limit for the answer."""
-    thinking_tokens: int | None = None
+    thinking_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Tokens for thinking before the answer, in addition to `max_tokens`. Not set: none until a model needs some."""
     reasoning_effort: str | None = None
     """Such as "low", "medium", "high"; passed on to the server."""
@@ -79,12 +79,8 @@ class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Further keys of the request, such as { chat_template_kwargs = { enable_thinking = false } }."""
     vision: bool | None = None
     """Whether pictures are sent. Not set: if the model accepts them, as its server reports or as earlier calls showed."""
-    silence_s: float | None = None
+    silence_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Longest time without data from the server; not set = 240."""
-
-    def __post_init__(self) -> None:
-        if (self.max_tokens or 1) < 1 or (self.thinking_tokens or 0) < 0 or (self.silence_s is not None and self.silence_s <= 0):
-            raise ValueError("max_tokens and silence_s must be above 0, thinking_tokens not negative")
 
 
 class QuestionCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -249,6 +245,10 @@ def parse_bytes(size: str | int) -> int:
     return count
 
 
+class TogetherError(UsageError):
+    """Each value is right, and two of them do not fit together."""
+
+
 def convert(data: Any, kind: type[T], where: str) -> T:
     """Check plain data against a strict Struct. Raises UsageError naming `where`, the key, and the nearest valid key."""
     if why := _unusable(data):
@@ -259,7 +259,8 @@ def convert(data: Any, kind: type[T], where: str) -> T:
         message = str(error)
         unknown = re.search(r"unknown field `([^`]*)`", message)
         hint = nearest(unknown[1], _keys_at(kind, message)) if unknown else ""
-        raise UsageError(f"{where}: {_plain(message)}{hint}") from None
+        wrong = TogetherError if isinstance(error.__cause__, ValueError) else UsageError
+        raise wrong(f"{where}: {_plain(message)}{hint}") from None
 
 
 def _unusable(value: Any, key: str = "", depth: int = 0) -> str:
@@ -287,10 +288,20 @@ def load(path: Path | None, overrides: Iterable[str] = ()) -> Settings:
 
 
 def settings_of(layers: Layers) -> Settings:
-    """The settings of these layers. Each layer is checked on its own, so that an error names its place."""
+    """The settings of these layers. Each layer is checked on its own, so that an error names its place.
+
+    What does not fit together in one layer is right if another layer sets the other value.
+    """
+    alone: TogetherError | None = None
     for layer in layers.layers:
-        _checked(layer.data, layer.origin)
-    settings = _checked(layers.merged(), "settings")
+        try:
+            _checked(layer.data, layer.origin)
+        except TogetherError as error:
+            alone = alone or error
+    try:
+        settings = _checked(layers.merged(), "settings")
+    except TogetherError as error:
+        raise alone or error from None
     for size in (settings.budget.disk, settings.budget.ram):
         parse_bytes(size)
     zone(settings.timezone)

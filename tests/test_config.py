@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from edgemem.config import Settings, home_dir, load, parse_bytes
+from edgemem import board_settings, boards, config
+from edgemem.config import KeepRule, ModelSettings, QuestionCaps, Settings, home_dir, load, parse_bytes
 from edgemem.errors import UsageError
 from edgemem.extend.plugins import Plugins
 
@@ -82,3 +84,90 @@ def test_home_is_the_setting_then_the_environment_then_xdg(monkeypatch: pytest.M
     assert home_dir(Settings()) == Path("/a")
     monkeypatch.delenv("EDGEMEM_HOME")
     assert home_dir(Settings()) == Path("/x/edgemem")
+
+
+def _tables(module: object) -> list[type[msgspec.Struct]]:
+    return [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+
+
+@pytest.mark.parametrize("kind", {*_tables(config), *_tables(board_settings)} - {msgspec.Struct}, ids=lambda kind: kind.__name__)
+def test_every_table_is_strict_and_cannot_be_changed(kind: type[msgspec.Struct]) -> None:
+    assert kind.__struct_config__.frozen
+    assert kind.__struct_config__.forbid_unknown_fields or kind is boards.BoardFile
+
+
+def test_the_defaults_of_tables_without_a_page_of_their_own() -> None:
+    """The figures that `edgemem config schema` and docs/guide.md give."""
+    settings = Settings()
+    assert (settings.store.durability, settings.engines.threads, settings.engines.runtime) == ("normal", 0, ["onnx"])
+    models = settings.models
+    assert (models.parallel, models.send_pictures, models.tokens_per_question, models.seconds_per_question) == (4, True, None, None)
+    assert models.caps(QuestionCaps()) == QuestionCaps(tokens_per_question=60_000, seconds_per_question=600.0)
+    assert models.caps(QuestionCaps(tokens_per_question=7, seconds_per_question=8)) == QuestionCaps(7, 8)
+    assert ModelSettings(tokens_per_question=0, seconds_per_question=0).caps(QuestionCaps()) == QuestionCaps(0, 0)
+    assert KeepRule(keep_days=1) == KeepRule(keep_days=1, stream="*", place="", min_score=0.3)
+    assert (settings.privacy.streams, settings.teach.by_voice, settings.budget.disk) == (["*"], True, "4GiB")
+
+
+@pytest.mark.parametrize(
+    ("override", "taken"),
+    [
+        ("engines.threads=1024", True),
+        ("engines.threads=1025", False),
+        ("engines.threads=-1", False),
+        ("models.parallel=1", True),
+        ("models.parallel=0", False),
+        ("models.parallel=64", True),
+        ("models.parallel=65", False),
+        ("models.tokens_per_question=0", True),
+        ("models.tokens_per_question=-1", False),
+        ("models.seconds_per_question=1000000", True),
+        ("models.seconds_per_question=1000001", False),
+        ("models.tasks.planner.max_tokens=1", True),
+        ("models.tasks.planner.max_tokens=0", False),
+        ("models.tasks.planner.thinking_tokens=0", True),
+        ("models.tasks.planner.thinking_tokens=-1", False),
+        ("models.tasks.planner.silence_s=0.5", True),
+        ("models.tasks.planner.silence_s=0.0", False),
+        ("retention=[{keep_days=0}]", True),
+        ("retention=[{keep_days=-0.5}]", False),
+        ("retention=[{keep_days=1000000}]", True),
+        ("retention=[{keep_days=1000001}]", False),
+        ("privacy.masks={door=[[0,0,1,1]]}", True),
+        ("privacy.masks={door=[[0,0,1.5,1]]}", False),
+        ("privacy.masks={door=[[0.5,0,0.5,1]]}", False),
+        ("privacy.masks={door=[[0,0.5,1,0.5]]}", False),
+        ("privacy.masks={door=[[-0.5,0,1,1]]}", False),
+        ("budget.watts=10000", True),
+        ("budget.watts=10001", False),
+        ("budget.fps=1001", False),
+        ("budget.fps=-1", False),
+        ("hardware.limit_c=151", False),
+        ("hardware.limit_c=0", False),
+        ("hardware.limit_c=1", True),
+        ("governor.least_fps=0", False),
+        ("governor.least_fps=0.5", True),
+        ("governor.least_fps=1001", False),
+    ],
+)
+def test_a_number_may_be_at_its_end_and_not_beyond(override: str, taken: bool) -> None:
+    if taken:
+        load(None, [override])
+    else:
+        with pytest.raises(UsageError):
+            load(None, [override])
+
+
+def test_tables_in_one_another_have_an_end() -> None:
+    """64 are taken: the file, the table of tables of plugins, [x], and 61 lists."""
+    load(None, [f"x.y={'[' * 61}{']' * 61}"])
+    with pytest.raises(UsageError, match="tables stand in one another without end"):
+        load(None, [f"x.y={'[' * 62}{']' * 62}"])
+
+
+def test_whole_numbers_have_64_bits() -> None:
+    for number in (-(1 << 63), (1 << 63) - 1):
+        load(None, [f"x.y={number}"])
+    for number in (-(1 << 63) - 1, 1 << 63):
+        with pytest.raises(UsageError, match="beyond what 64 bits hold"):
+            load(None, [f"x.y={number}"])

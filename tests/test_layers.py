@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -85,11 +86,15 @@ def test_no_machine_at_all_is_a_pc_and_none_is_no_file(tmp_path: Path) -> None:
     assert [layer.origin for layer in none.layers] == ["--set board"]
 
 
-def test_a_board_of_your_own_is_a_file(tmp_path: Path) -> None:
+def test_a_board_of_your_own_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.toml").write_text('[hardware]\nname = "Mine"\n[budget]\ndisk = "1GiB"\n')
     layers = read_layers(None, [f"board={tmp_path / 'mine.toml'}"], {})
     assert (settings_of(layers).hardware.name, layers.origin("budget.disk")) == ("Mine", "board mine")
     assert layers.board.described("Mine") == "Mine: file mine, named in the settings"
+    monkeypatch.chdir(tmp_path)
+    assert load(None, ["board=mine.toml"]).budget.disk == "1GiB"
+    (tmp_path / "mine.toml").rename(tmp_path / "mine")
+    assert load(None, ["board=./mine"]).budget.disk == "1GiB"
 
 
 @pytest.mark.parametrize(("named", "hint"), [("jetson-orin-nan", "jetson-orin-nano-8gb"), ("door-camera", "see: edgemem boards")])
@@ -179,6 +184,49 @@ def test_the_limits_of_the_governor_may_be_set_to_their_ends() -> None:
     found = load(None, [f"governor.{key}={value}" for key, value in ends.items()]).governor
     assert {key: getattr(found, key) for key in ends} == ends
     assert load(None, ["hardware.limit_c=150", "budget.fps=1000"]).hardware.limit_c == 150
+
+
+@pytest.mark.parametrize(
+    ("overrides", "why"),
+    [
+        (["governor.power_recover_percent=-0.5"], "`governor.power_recover_percent`"),
+        (["governor.power_recover_percent=100.5"], "`governor.power_recover_percent`"),
+        (["governor.check_s=0"], "`governor.check_s`"),
+        (["governor.check_s=86401"], "`governor.check_s`"),
+        (["governor.heat_recover_c=100.5"], "`governor.heat_recover_c`"),
+        (["governor.heat_margin_c=-0.5"], "`governor.heat_margin_c`"),
+        (["governor.heat_margin_c=7", "governor.heat_recover_c=7"], "heat_margin_c must be below heat_recover_c"),
+        (["governor.memory_low_percent=6", "governor.memory_critical_percent=6"], "memory_critical_percent must be below"),
+        (["governor.memory_low_percent=12", "governor.memory_recover_percent=12"], "memory_low_percent must be below"),
+        (["governor.stalled_percent=9", "governor.stalled_recover_percent=9"], "stalled_recover_percent must be below"),
+        (["governor.battery_low_percent=9", "governor.battery_critical_percent=9"], "battery_critical_percent must be below"),
+        (["governor.recover_s=61", "governor.recover_most_s=60"], "recover_s must not be above recover_most_s"),
+    ],
+)
+def test_what_is_beyond_the_ends_of_the_governor_is_refused(overrides: list[str], why: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(why)):
+        load(None, overrides)
+
+
+def test_two_values_that_fit_together_may_come_from_two_layers(tmp_path: Path) -> None:
+    """The default of recover_most_s is 1920 s: one value alone is wrong, whichever layer is above."""
+    file = tmp_path / "edgemem.toml"
+    file.write_text("[governor]\nrecover_s = 3600\n")
+    with pytest.raises(UsageError, match=r"edgemem\.toml: recover_s must not be above recover_most_s"):
+        load(file)
+    assert load(file, ["governor.recover_most_s=7200"]).governor.recover_most_s == 7200
+    assert load(None, ["governor.recover_most_s=7200", "governor.recover_s=3600"]).governor.recover_s == 3600
+    with pytest.raises(UsageError, match=r"edgemem\.toml: recover_s must not be above recover_most_s"):
+        load(file, ["governor.recover_most_s=3599"])
+    with pytest.raises(UsageError, match="settings: heat_margin_c must be below heat_recover_c"):
+        load(None, ["governor.heat_margin_c=8", "governor.heat_recover_c=7"])
+
+
+def test_what_is_just_within_them_is_taken() -> None:
+    found = load(None, ["governor.recover_s=60", "governor.recover_most_s=60", "governor.check_s=0.5", "governor.heat_margin_c=0.5"])
+    assert (found.governor.recover_s, found.governor.recover_most_s, found.governor.check_s) == (60, 60, 0.5)
+    assert load(None, ["governor.power_recover_percent=0.5"]).governor.power_recover_percent == 0.5
+    assert load(None, ["governor.power_recover_percent=99.5"]).governor.power_recover_percent == 99.5
 
 
 def test_defaults_are_as_documented() -> None:

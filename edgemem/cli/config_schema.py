@@ -12,9 +12,11 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from edgemem.config import Settings
+from edgemem.device.reload import SAFE
 from edgemem.secret import schema_of_secret
 
 Struct = type[msgspec.Struct]
+_RELOADED = "A running daemon takes it over with SIGHUP."
 
 
 def settings_schema(tables: Mapping[str, Struct], runtimes: Mapping[str, Struct]) -> dict[str, Any]:
@@ -22,6 +24,7 @@ def settings_schema(tables: Mapping[str, Struct], runtimes: Mapping[str, Struct]
     kinds: list[Struct] = [Settings, *tables.values(), *runtimes.values()]
     (own, *others), parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}", schema_hook=schema_of_secret)
     _describe(parts, structs_in(kinds))
+    _say_what_is_reloaded(parts)
     properties = parts[own["$ref"].rpartition("/")[2]]["properties"]
     del properties["tables"]
     properties |= dict(zip(tables, others, strict=False))
@@ -60,6 +63,14 @@ def _describe(parts: Mapping[str, dict[str, Any]], kinds: Mapping[str, Struct]) 
         for key, schema in part.get("properties", {}).items():
             if key in texts:
                 schema["description"] = texts[key]
+
+
+def _say_what_is_reloaded(parts: Mapping[str, dict[str, Any]]) -> None:
+    """Add to the description of each key that a running daemon takes over, that it does."""
+    for key in SAFE:
+        table, _, name = key.partition(".")
+        schema = parts[get_type_hints(Settings)[table].__name__ if name else "Settings"]["properties"][name or table]
+        schema["description"] = f"{schema.get('description', '')} {_RELOADED}".strip()
 
 
 def _structs_of(hint: Any) -> Iterator[Struct]:

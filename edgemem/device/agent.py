@@ -219,14 +219,12 @@ class Agent:
 
     def _govern(self, stack: ExitStack) -> None:
         """The governor, and the rates that `budget.fps` allows from the start."""
-        settings = self._environment.settings
-        streams = GovernedStreams(self._workers, settings, lambda: self._environment.engines, self._forgetting, self._report)
-        governor = GovernorRunner(self._board, settings, streams.apply, self._feed, self._report)
-        streams.apply(governor.step)
-        if settings.governor.enabled:
-            self._governor = governor
-            stack.callback(governor.stop, _IDLE_STOP_S)
-            governor.start()
+        environment = self._environment
+        streams = GovernedStreams(self._workers, lambda: environment.settings, lambda: environment.engines, self._forgetting, self._report)
+        self._governor = GovernorRunner(self._board, environment.settings, streams.apply, self._feed, self._report)
+        streams.apply(self._governor.step)
+        stack.callback(self._governor.stop, _IDLE_STOP_S)
+        self._governor.start()
 
     def _open_socket(self, stack: ExitStack, dispatcher: Dispatcher) -> None:
         server = SocketServer(self._memory, dispatcher.reply)
@@ -247,7 +245,7 @@ class Agent:
                     raise failed
             if self._reloads.requested:
                 with self._forgetting:
-                    self._reloads.run(store, self._workers)
+                    self._reloads.run(store, self._workers, self._governor)
             if clock.monotonic_s() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
                 rules_due_s = clock.monotonic_s() + _RULES_S
                 LockedRetainer(KeepRules(self._environment.settings.retention)).apply(store)
@@ -269,6 +267,13 @@ class Agent:
     def streams(self) -> tuple[StreamStatus, ...]:
         """Status of each stream."""
         return tuple(worker.status for worker in self._workers)
+
+    def notes(self) -> tuple[str, ...]:
+        """What is not as the settings say: less work, lighter engines, another runtime than the first."""
+        engines = self._environment.engines
+        step = self._governor.step if self._governor is not None else None
+        less = () if step is None or (step.background and step.rate == 1) else (f"the governor allows {step.name}",)
+        return (*less, *engines.stepped_down, *engines.runtimes.notes())
 
     def name_voice(self, request: NameRequest) -> NameReply:
         """Name a voice between two writes of the streams. Raises UsageError."""

@@ -17,6 +17,7 @@ from edgemem.serve.client import AgentUnavailable, call
 from edgemem.serve.messages import AgentStatus, StatusRequest
 
 _GIB = 1 << 30
+_WHY = "see why in its log: journalctl -u edgemem"
 _AGENT_S = 2.0
 """How long the agent may take to say what it sees."""
 _OLDEST_SQLITE = (3, 37, 0)
@@ -165,8 +166,9 @@ def agent(settings: Settings) -> list[Finding]:
         if error.expected:
             return [Finding("note", "agent", "does not run", "start it: systemctl start edgemem, or edgemem run --config FILE")]
         return [Finding("missing", "agent", f"does not answer: {error.why}", "see what it says: journalctl -u edgemem")]
+    notes = [Finding("note", "agent", line, _WHY) for line in status.notes]
     blind = [f"{one.stream}: blind: {one.blind}" for one in status.streams if one.state == "blind"]
     if blind:
-        return [Finding("missing", "agent", f"process {status.process}; {line}", "see the line of its camera") for line in blind]
+        return [*(Finding("missing", "agent", f"process {status.process}; {line}", "see the line of its camera") for line in blind), *notes]
     seen = ", ".join(f"{one.stream} ({one.state}, {one.frames} frames)" for one in status.streams)
-    return [Finding("ok", "agent", f"process {status.process}: {seen}")]
+    return [Finding("ok", "agent", f"process {status.process}: {seen}"), *notes]

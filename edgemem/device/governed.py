@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -33,28 +33,35 @@ class GovernedStreams:
     """Applies steps to the streams of an agent. One thread uses it."""
 
     def __init__(
-        self, workers: Sequence[StreamWorker], settings: Settings, engines: Callable[[], Engines], turn: threading.Lock,
+        self, workers: Sequence[StreamWorker], settings: Callable[[], Settings], engines: Callable[[], Engines], turn: threading.Lock,
         report: Report,
     ) -> None:  # fmt: skip
-        """`turn` is held while all streams are suspended."""
+        """`settings`: those in use now; `turn` is held while all streams are suspended."""
         self._workers, self._settings, self._engines = workers, settings, engines
         self._turn, self._report = turn, report
-        self._light = False
+        self._light: Mapping[str, str] = {}
 
     def apply(self, step: Step) -> None:
         """Bring the streams to a step. Raises EdgememError if one does not pause: then its engines stay as they are until the next step."""
-        parts = part_of(self._settings, [worker.rate_fps for worker in self._workers], step.rate)
+        settings = self._settings()
+        parts = part_of(settings, [worker.rate_fps for worker in self._workers], step.rate)
         for worker, part in zip(self._workers, parts, strict=True):
             worker.slow_down(part)
-        if step.light != self._light:
-            self._switch(light=step.light)
+        light = settings.governor.light if step.light else {}
+        if light != self._light:
+            self._switch(light)
 
-    def _switch(self, *, light: bool) -> None:
+    def _switch(self, light: Mapping[str, str]) -> None:
         """Pause all streams, change the engines, and let the streams continue with new pipelines."""
         with self._turn, ExitStack() as stack:
             for worker in self._workers:
                 stack.enter_context(worker.suspended(_SUSPEND_S))
-            problems = self._engines().prefer(self._settings.governor.light if light else {})
+            engines = self._engines()
+            problems = engines.prefer(light)
             self._light = light
+        for line in engines.stepped_down:
+            self._report(f"governor: {line}", level="notice")
+        if not light:
+            self._report("governor: the engines of the settings serve again", level="notice")
         for problem in problems:
             self._report(f"governor: no lighter engine: {problem}", level="warning")

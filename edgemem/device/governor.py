@@ -115,6 +115,25 @@ class Governor:
         """The present step."""
         return self.steps[self.number]
 
+    def follow(self, settings: Settings) -> None:
+        """Take over other settings. It stays at the step that is most like the present one; what was learnt about waiting is forgotten."""
+        before, floor = self.step, self.steps[self._battery_floor]
+        self._settings, self._limits, self.steps = settings, settings.governor, steps_of(settings.governor)
+        self.number = self._most_like(before)
+        self._battery_floor = self._most_like(floor)
+        self._raised_s, self._patience_s = None, settings.governor.recover_s
+
+    def _most_like(self, step: Step) -> int:
+        """By the frames, then background work, then the engines."""
+        return max(
+            range(len(self.steps)),
+            key=lambda number: (
+                -abs(self.steps[number].rate - step.rate),
+                self.steps[number].background == step.background,
+                self.steps[number].light == step.light,
+            ),
+        )
+
     def decide(self, readings: Readings) -> Decision | None:
         """The change that these readings ask for, if any."""
         verdicts = list(judge(readings, self._settings))
@@ -211,7 +230,7 @@ def _memory(readings: Readings, settings: Settings) -> Iterator[Verdict]:
     memory, limits = readings.memory, settings.governor
     if memory is None:
         return
-    percent = 100 * memory.available_bytes / max(memory.total_bytes, 1)
+    percent = 100 * memory.available_bytes / memory.total_bytes
     need = _need(percent < limits.memory_low_percent, percent > limits.memory_recover_percent)
     need = Need.LEAST if percent < limits.memory_critical_percent else need
     yield Verdict("memory", "available", need, f"{percent:.1f} % of the memory is available")

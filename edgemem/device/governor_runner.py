@@ -25,12 +25,16 @@ class GovernorRunner(threading.Thread):
         super().__init__(name="edgemem-governor", daemon=True)
         self._board = board
         self._governor = Governor(settings)
-        self._check_s = settings.governor.check_s
+        self._settings = settings
+        self._next = settings
+        """Those of the last `use`."""
+        self._woken = threading.Event()
+        """Set when there is no need to wait for the next reading: other settings, or the end."""
         self._apply = apply
         self._feed = feed
         self._report = report
         self._stopped = threading.Event()
-        self._applied = self._governor.step
+        self._applied: Step | None = self._governor.step
         self._lost: frozenset[str] = frozenset()
         self._failed = ""
 
@@ -47,11 +51,17 @@ class GovernorRunner(threading.Thread):
     def run(self) -> None:
         while not self._stopped.is_set():
             call_isolated(self._tick_now, self._report_failure)
-            clock.wait(self._stopped, self._check_s)
+            clock.wait(self._woken, self._settings.governor.check_s)
+
+    def use(self, settings: Settings) -> None:
+        """Take over other settings before the next reading, which comes at once. For any thread."""
+        self._next = settings
+        self._woken.set()
 
     def stop(self, within_s: float) -> None:
         """End after the current reading; wait at most this long for it."""
         self._stopped.set()
+        self._woken.set()
         if self.ident is not None:
             self.join(within_s)
 
@@ -61,7 +71,8 @@ class GovernorRunner(threading.Thread):
 
     def tick(self, t_s: float) -> Decision | None:
         """One reading at a monotonic time: decide, apply, and say what changed and why."""
-        decision = self._governor.decide(self._board.readings(t_s))
+        self._take_over()
+        decision = self._governor.decide(self._board.readings(t_s)) if self._settings.governor.enabled else None
         self._report_lost()
         if decision is not None:
             line = f"{'less' if decision.less else 'more'} work: {decision.step.name}, because {decision.reason}"
@@ -71,6 +82,20 @@ class GovernorRunner(threading.Thread):
             self._apply(self.step)
             self._applied = self.step
         return decision
+
+    def _take_over(self) -> None:
+        """Use the settings of `use`. A governor that is switched off lets all work be done."""
+        self._woken.clear()
+        if self._stopped.is_set():
+            self._woken.set()
+        settings = self._next
+        if settings is self._settings:
+            return
+        self._settings, self._applied = settings, None
+        if settings.governor.enabled:
+            self._governor.follow(settings)
+        else:
+            self._governor = Governor(settings)
 
     def _report_lost(self) -> None:
         lost = self._governor.lost

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from edgemem.device.shared_store import SharedStore
     from edgemem.extend.environment import Environment
 
-SAFE = ("budget.disk", "privacy.masks", "privacy.streams", "retention")
-"""Settings that a running daemon takes over. They say what is stored, so they never change an answer; models stay loaded."""
+_GOVERNED = ("budget.fps", "budget.ram", "budget.watts", "governor")
+"""Settings that the governor follows. "governor" stands for all of its table."""
+SAFE = ("budget.disk", *_GOVERNED, "privacy.masks", "privacy.streams", "retention")
+"""Settings that a running daemon takes over, in alphabetical order: what is stored, and how much work is done. Models stay loaded."""
 
 
 class Change(NamedTuple):
@@ -49,6 +51,12 @@ class Suspendable(Protocol):
     def refuse(self, why: str) -> None: ...
 
 
+class Governed(Protocol):
+    """The governor's thread, as the reload needs it; `GovernorRunner` is one."""
+
+    def use(self, settings: Settings) -> None: ...
+
+
 @contextmanager
 def on_hangup(action: Callable[[], object]) -> Iterator[None]:
     """A SIGHUP within the block calls `action`. Only the main thread takes signals."""
@@ -69,11 +77,17 @@ def change_of(used: Settings, read: Settings) -> Change:
         BudgetShares.of(parse_bytes(read.budget.disk))
     settings = msgspec.structs.replace(
         used,
-        budget=msgspec.structs.replace(used.budget, disk=read.budget.disk),
+        budget=read.budget,
+        governor=read.governor,
         privacy=read.privacy,
         retention=read.retention,
     )
-    return Change(settings, tuple(key for key in changed if key in SAFE), tuple(key for key in changed if key not in SAFE))
+    return Change(settings, tuple(key for key in changed if _in(SAFE, key)), tuple(key for key in changed if not _in(SAFE, key)))
+
+
+def _in(keys: Sequence[str], key: str) -> bool:
+    """Whether a key is one of these, or in a table that is."""
+    return key in keys or key.partition(".")[0] in keys
 
 
 def _changed(used: msgspec.Struct, read: msgspec.Struct, prefix: str = "") -> Iterator[str]:
@@ -105,14 +119,20 @@ class Reloads:
         """Whether `run` has something to do."""
         return self._requested.is_set()
 
-    def run(self, store: SharedStore, workers: Sequence[Suspendable]) -> None:
+    def run(self, store: SharedStore, workers: Sequence[Suspendable], governor: Governed | None) -> None:
         """Read and apply, and tell the service manager. Wrong settings change nothing and are reported."""
         self._requested.clear()
         notify.reloading()
         try:
             change = change_of(self._environment.settings, self._environment.read_again())
-            if change.taken:
+            if light := change.settings.governor.light:
+                self._environment.engines.check_names(light, "governor.light")
+            governed = [key for key in change.taken if _in(_GOVERNED, key)]
+            if len(governed) < len(change.taken):
                 self._apply(change, store, workers)
+            self._environment.use(change.settings)
+            if governed and governor is not None:
+                governor.use(change.settings)
             self._say(change)
         except EdgememError as error:
             if store.lost is not None:

@@ -65,7 +65,7 @@ class SysfsBoard:
     def memory(self) -> Memory | None:
         """None if /proc/meminfo does not say it."""
         sizes = _sizes(self._root / "proc/meminfo")
-        if "MemTotal" not in sizes or "MemAvailable" not in sizes:
+        if not sizes.get("MemTotal") or "MemAvailable" not in sizes:
             return None
         own = _sizes(self._root / "proc/self/status")
         return Memory(

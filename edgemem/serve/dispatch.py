@@ -46,6 +46,7 @@ class MemoryWriter(Protocol):
     def name_thing(self, request: NameThingRequest) -> ThingReply: ...
     def forget(self, request: ForgetRequest) -> ForgetReply: ...
     def streams(self) -> tuple[StreamStatus, ...]: ...
+    def notes(self) -> tuple[str, ...]: ...
 
 
 class Dispatcher:
@@ -93,7 +94,7 @@ class Dispatcher:
         if isinstance(request, NameRequest | MergeRequest | NameThingRequest | ForgetRequest):
             return self._change(request)
         if not isinstance(request, AskRequest | SearchRequest):
-            return AgentStatus(process=os.getpid(), streams=self._writer.streams(), answered=self._answered)
+            return AgentStatus(process=os.getpid(), streams=self._writer.streams(), answered=self._answered, notes=self._writer.notes())
         if request.settings != self._digest:
             return Declined(why="it runs with other settings", expected=True)
         if isinstance(request, SearchRequest):

@@ -183,6 +183,8 @@ class AgentStatus(_Reply, frozen=True, tag="status"):
     process: int
     streams: tuple[StreamStatus, ...] = ()
     answered: int = 0
+    notes: tuple[str, ...] = ()
+    """What is not as the settings say: less work, lighter engines, another runtime than the first."""
 
 
 class Failed(_Reply, frozen=True, tag="failed"):

@@ -264,3 +264,9 @@ def test_documents_are_told_apart_by_their_kind(tmp_path: Path) -> None:
     with View.open(tmp_path / "memory") as view:
         found = EventRetriever().retrieve(Query(text="zebra"), view, 9).evidence
         assert {(one.t0_us - START_US) // US for one in found} == {3, 4}
+
+
+def test_each_appearance_grows_at_its_own_end(street: Path) -> None:
+    with View.open(street) as view:
+        found = episodes(view, [evidence("m1", 0), evidence("m3", 20), evidence("d9", 320), evidence("m5", 701)])
+    assert spans(found) == [("walk", 0, 0), ("walk", 20, 320), ("walk", 701, 701)]

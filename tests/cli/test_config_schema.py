@@ -27,7 +27,17 @@ def test_every_key_has_a_description(name: str) -> None:
     assert described
     missing = [key for key, schema in described.items() if not schema.get("description")]
     assert not missing
-    assert key_texts(KINDS[name])[next(iter(described))] == described[next(iter(described))]["description"]
+    assert described[next(iter(described))]["description"].startswith(key_texts(KINDS[name])[next(iter(described))])
+
+
+def test_each_key_says_whether_a_running_daemon_takes_it_over() -> None:
+    keys = [
+        (name, key) for name in KINDS for key, schema in SCHEMA["$defs"][name]["properties"].items() if "SIGHUP" in schema["description"]
+    ]
+    assert sorted(keys) == [
+        ("Budget", "disk"), ("Budget", "fps"), ("Budget", "ram"), ("Budget", "watts"), ("PrivacySettings", "masks"),
+        ("PrivacySettings", "streams"), ("Settings", "governor"), ("Settings", "retention"),
+    ]  # fmt: skip
 
 
 def test_unknown_keys_are_not_allowed_anywhere() -> None:

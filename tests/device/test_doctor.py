@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import socket
 import struct
 import subprocess
@@ -205,3 +206,18 @@ def test_a_running_agent_says_what_it_sees(start: Start, pictures: Pictures, tmp
         (ok,) = found["agent"]
         assert (ok.level, "yard (seeing, " in ok.detail) == ("ok", True), ok
     assert "secret" not in json.dumps(found)
+
+
+def test_what_the_governor_does_is_a_note(start: Start, pictures: Pictures, tmp_path: Path) -> None:
+    """Of 104.5 degrees, at which the board is switched off, 1.5 are left: the least work at once."""
+    tree = tmp_path / "tree"
+    shutil.copytree(Path(__file__).parent / "boards" / "jetson-orin-nano-8gb", tree)
+    (tree / "sys/class/thermal/thermal_zone0/temp").write_text("103000\n")
+    daemon = start({"door": pictures("a")}, f'hardware.root = "{tree}"\nengines.runtime = ["onnx"]\n').wait_ready()
+    wait_until(lambda: "governor: less work" in daemon.said)
+    _, found = doctor(tmp_path, daemon.settings.read_text())
+    seen, note = found["agent"]
+    assert (seen.level, note.level) == ("ok", "note")
+    assert (note.detail, note.todo) == (
+        "the governor allows a tenth of the frames, no background work", "see why in its log: journalctl -u edgemem",
+    )  # fmt: skip

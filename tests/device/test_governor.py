@@ -9,7 +9,7 @@ import pytest
 from edgemem.board_settings import Budget, GovernorSettings
 from edgemem.config import Settings
 from edgemem.device.board import Battery, Memory, Readings, ThermalZone
-from edgemem.device.governor import Decision, Governor, Need, Verdict, judge, steps_of
+from edgemem.device.governor import Decision, Governor, Need, Step, Verdict, judge, steps_of
 
 LIGHT = GovernorSettings(light={"transcribe": "small"})
 
@@ -62,6 +62,8 @@ def test_the_reason_has_the_zone_its_temperature_and_the_limit() -> None:
         return verdict(Readings(t_s=0, zones=(heat(temp_c),)), "cpu-thermal").reason
 
     assert why(92.5) == "cpu-thermal has 92.5 °C, 2.5 below its trip point"
+    assert why(94.5) == "cpu-thermal has 94.5 °C, 0.5 below its trip point"
+    assert why(95.0) == "cpu-thermal has 95.0 °C, 0.0 above its trip point"
     assert why(96.0) == "cpu-thermal has 96.0 °C, 1.0 above its trip point"
     assert why(103.0) == "cpu-thermal has 103.0 °C; at 105.0 the board is switched off"
 
@@ -118,6 +120,7 @@ def test_steps_go_from_all_work_to_the_least() -> None:
     assert [(step.rate, step.light) for step in light] == [
         (1.0, False), (1.0, False), (0.75, False), (0.5, False), (0.5, True), (0.25, True), (0.1, True),
     ]  # fmt: skip
+    assert [step.background for step in light] == [True, False, False, False, False, False, False]
     assert ["lighter" in step.name for step in light] == [step.light for step in light]
     assert len({step.name for step in light}) == len(light)
 
@@ -306,3 +309,47 @@ def test_a_memory_squeeze_passes() -> None:
 
     made = run(governor, read, 1000)
     assert made == [(60, 1), (90, 6), (240, 5), (365, 4), (490, 3), (615, 2), (740, 1), (865, 0)]
+
+
+@pytest.mark.parametrize("kind", [Step, Decision])
+def test_what_was_decided_cannot_be_changed(kind: type[Step | Decision]) -> None:
+    assert kind.__struct_config__.frozen
+
+
+def test_with_other_settings_it_stays_where_it_is() -> None:
+    """At step 4 (a quarter of the frames) lighter engines are one step more: the same quarter is step 5 then, with them."""
+    governor = Governor(settings())
+    run(governor, lambda t_s: Readings(t_s=t_s, zones=(heat(92.0),)), 120)
+    assert (governor.number, governor.step.rate, governor.step.light) == (4, 0.25, False)
+    governor.follow(settings(LIGHT))
+    assert (governor.number, governor.step.rate, governor.step.light) == (5, 0.25, True)
+    governor.follow(settings())
+    assert (governor.number, governor.step.rate) == (4, 0.25)
+    cool = [governor.decide(Readings(t_s=float(t_s), zones=(heat(60.0),))) for t_s in (130, 249, 250)]
+    assert [decision.number for decision in cool if decision is not None] == [3]
+    governor.follow(settings(LIGHT))
+    assert (governor.number, governor.step.light) == (3, False)
+    for number in (0, 1, 2):
+        fresh = Governor(settings())
+        fresh.number = number
+        fresh.follow(settings(LIGHT))
+        assert fresh.number == number
+
+
+def test_the_limit_of_a_battery_is_kept_with_other_settings() -> None:
+    """9 % ask for the least work until 15 %; with lighter engines the least is step 6. From 15 % on, half of the frames is step 3."""
+    governor = Governor(settings())
+    for percent, number in ((9, 5), (14, 6), (15, 6)):
+        if percent == 14:
+            governor.follow(settings(LIGHT))
+        governor.decide(Readings(t_s=float(percent), battery=Battery(percent=float(percent), discharging=True)))
+        assert governor.number == number
+    assert governor._floor(Readings(t_s=16.0, battery=Battery(percent=14.0, discharging=True)))[0] == 3
+    assert governor._floor(Readings(t_s=16.0, battery=Battery(percent=34.0, discharging=True)))[0] == 3
+
+
+def test_waits_that_grew_begin_anew_with_other_settings() -> None:
+    governor = Governor(settings(GovernorSettings(recover_s=50.0)))
+    governor._patience_s, governor._raised_s = 1600.0, 3.0
+    governor.follow(settings())
+    assert (governor._patience_s, governor._raised_s) == (120.0, None)

@@ -6,6 +6,7 @@ import shutil
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 from daemons import Start, network_camera, wait_until
 
@@ -132,6 +133,7 @@ def test_the_thread_goes_on_after_failures_and_says_each_once(board: Script, app
     settings = Settings(governor=GovernorSettings(check_s=0.01))
     runner = GovernorRunner(board, settings, applied, Feed(), said)
     board.broken = True
+    assert runner.daemon, "a hanging bus must not keep the process"
     runner.start()
     wait_until(lambda: board.reads > 5)
     assert said == ["governor: OSError: the bus is gone"]
@@ -223,22 +225,57 @@ class Chosen:
         assert self._turn.locked()
         assert all(one._attempt.locked() and one._suspended for one in self._workers)
         self.calls.append(dict(roles))
-        return ("small is not fetched",) if roles else ()
+        return ("big is not fetched",) if "big" in roles.values() else ()
+
+    @property
+    def stepped_down(self):
+        return tuple(f"{role} is served by {name}" for role, name in self.calls[-1].items() if name != "big")
 
 
-def test_lighter_engines_are_switched_while_all_streams_are_suspended() -> None:
+def test_lighter_engines_are_switched_while_all_streams_are_suspended_and_it_is_said() -> None:
     workers, turn, said = [worker(), worker()], threading.Lock(), Said()
-    chosen = Chosen(workers, turn)
-    settings = Settings(governor=GovernorSettings(light={"transcribe": "small"}))
-    streams = GovernedStreams(workers, settings, lambda: chosen, turn, said)  # type: ignore[arg-type, return-value]
+    chosen, used = Chosen(workers, turn), [light_settings(transcribe="small")]
+    streams = GovernedStreams(workers, lambda: used[-1], lambda: chosen, turn, said)  # type: ignore[arg-type, return-value]
     light = Step(name="light", rate=0.5, background=False, light=True)
-    for step in (Step(name="all", rate=1.0, background=True), light, light, Step(name="half", rate=0.5, background=False)):
+    half = Step(name="half", rate=0.5, background=False)
+    for step in (Step(name="all", rate=1.0, background=True), light, light, half):
         streams.apply(step)
     assert chosen.calls == [{"transcribe": "small"}, {}]
     assert [one._part for one in workers] == [0.5, 0.5]
-    assert said == ["governor: no lighter engine: small is not fetched"]
+    back = "governor: the engines of the settings serve again"
+    assert said == ["governor: transcribe is served by small", back]
+    streams.apply(light)
+    used.append(light_settings(detect="big"))
+    streams.apply(light)
+    used.append(light_settings())
+    streams.apply(light)
+    assert chosen.calls[2:] == [{"transcribe": "small"}, {"detect": "big"}, {}]
+    assert said[2:] == ["governor: transcribe is served by small", "governor: no lighter engine: big is not fetched", back]
+    assert said.levels[2:] == ["notice", "warning", "notice"]
     assert not turn.locked()
     assert not any(one._suspended for one in workers)
+
+
+def light_settings(**light: str) -> Settings:
+    return Settings(governor=GovernorSettings(light=light))
+
+
+def test_other_settings_are_followed_at_once(board: Script, applied: Applied) -> None:
+    """87.5 degrees are 7.5 below the trip point: a margin of 5 asks for nothing, one of 8 for less work. The wait of an hour ends."""
+    hour = GovernorSettings(check_s=3600.0, worsen_s=0.01)
+    runner, board.temp_c = GovernorRunner(board, Settings(governor=hour), applied, Feed(), Said()), 87.5
+    runner.start()
+    wait_until(lambda: board.reads == 1)
+    assert applied.steps == []
+    runner.use(Settings(governor=msgspec.structs.replace(hour, check_s=0.01, heat_margin_c=8.0)))
+    wait_until(lambda: applied.steps and applied.steps[-1].rate == 0.1)
+    assert runner.postpones
+    runner.use(Settings(governor=msgspec.structs.replace(hour, enabled=False)))
+    wait_until(lambda: applied.steps[-1].rate == 1.0)
+    reads = board.reads
+    assert not runner.postpones
+    runner.stop(5.0)
+    assert (runner.is_alive(), board.reads) == (False, reads)
 
 
 def test_the_daemon_slows_its_camera_down_and_says_why(start: Start, tmp_path: Path) -> None:

@@ -32,6 +32,9 @@ class Streams:
     def streams(self) -> tuple[StreamStatus, ...]:
         return (StreamStatus(stream="yard", state="blind", blind="the camera is gone"), StreamStatus(stream="door", state="seeing"))
 
+    def notes(self) -> tuple[str, ...]:
+        return ("transcribe is served by small for now",)
+
 
 Parts = tuple[Handle, Dispatcher, Path]
 
@@ -145,3 +148,4 @@ def test_errors_of_ours_are_passed_on_and_any_other_is_left_to_the_client(parts:
     assert isinstance(status, AgentStatus)
     assert status.answered == 2
     assert status.streams == handle.streams()
+    assert status.notes == ("transcribe is served by small for now",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
 import time
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from daemons import Daemon, Start, network_camera, wait_until
 
+from edgemem.board_settings import GovernorSettings
 from edgemem.config import Budget, KeepRule, PrivacySettings, RunSettings, Settings
 from edgemem.device.reload import SAFE, change_of
 from edgemem.errors import BudgetError
@@ -94,6 +96,41 @@ def test_a_smaller_budget_is_kept_from_now_on(start: Start, pictures: Pictures) 
     assert daemon.stop() == 0
 
 
+def test_the_governor_follows_its_settings_while_the_camera_sees(start: Start, tmp_path: Path) -> None:
+    """A camera with ten pictures a second, a recipe with five. budget.fps = 0.5 leaves one in two seconds. At 92.5 degrees, 6.5 below the
+    trip point of 99, a margin of 5 asks for nothing and one of 8 for less work, until the governor is switched off.
+    """
+    tree = tmp_path / "tree"
+    shutil.copytree(Path(__file__).parent / "boards" / "jetson-orin-nano-8gb", tree)
+    (tree / "sys/class/thermal/thermal_zone0/temp").write_text("92500\n")
+    more = f'hardware.root = "{tree}"\nengines.runtime = ["onnx"]\nbudget.fps = 0\n[governor]\ncheck_s = 3600\nworsen_s = 0.1\n'
+    with network_camera() as (url, there):
+        there.set()
+        daemon = start({"yard": url}, more).wait_ready()
+
+        def seen_in(seconds: float) -> int:
+            before = daemon.status.streams[0].frames
+            time.sleep(seconds)
+            return daemon.status.streams[0].frames - before
+
+        wait_until(lambda: (status := daemon.status) and status.streams[0].frames > 3)
+        assert daemon.status.notes == ()
+        reload(daemon, lambda text: text.replace("budget.fps = 0\n", "budget.fps = 0.5\n"), "settings read again: budget.fps")
+        assert seen_in(4.0) <= 4
+        said = "settings read again: budget.fps, governor.check_s, governor.heat_margin_c"
+        changed = "check_s = 0.2\nheat_margin_c = 8\n"
+        reload(daemon, lambda text: text.replace("budget.fps = 0.5", "budget.fps = 0").replace("check_s = 3600\n", changed), said)
+        wait_until(lambda: "less work: a tenth of the frames" in daemon.said)
+        assert "because cpu-thermal has 92.5 °C, 6.5 below its trip point" in daemon.said
+        assert daemon.status.notes == ("the governor allows a tenth of the frames, no background work",)
+        reload(daemon, lambda text: text.replace("[governor]\n", "[governor]\nenabled = false\n"), "settings read again: governor.enabled")
+        wait_until(lambda: not daemon.status.notes)
+        wait_until(lambda: seen_in(1.0) >= 3)
+        wrong = "the settings are not changed: governor.light.transcribe:"
+        reload(daemon, lambda text: text.replace("enabled = false", "light = { transcribe = 'none' }"), wrong)
+        assert daemon.stop() == 0
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -135,16 +172,19 @@ def test_what_is_safe_is_taken_and_the_rest_waits() -> None:
     rules = [KeepRule(keep_days=3)]
     read = Settings(
         recipe="vam",
-        budget=Budget(disk="8GiB"),
+        budget=Budget(disk="8GiB", fps=2.0, ram="1GiB", watts=9.0),
+        governor=GovernorSettings(check_s=1.0, heat_margin_c=4.0),
         privacy=PrivacySettings(streams=["door"], masks={"door": [(0, 0, 1, 0.5)]}),
         retention=rules,
         run=RunSettings(memory="other", log="json"),
     )
     change = change_of(used, read)
-    assert change.taken == SAFE == ("budget.disk", "privacy.masks", "privacy.streams", "retention")
+    assert SAFE == ("budget.disk", "budget.fps", "budget.ram", "budget.watts", "governor", "privacy.masks", "privacy.streams", "retention")
+    assert change.taken == (*SAFE[:4], "governor.check_s", "governor.heat_margin_c", *SAFE[5:])
     assert change.waiting == ("recipe", "run.log", "run.memory")
     assert (change.settings.recipe, change.settings.run) == (used.recipe, used.run)
-    assert (change.settings.budget.disk, change.settings.privacy, change.settings.retention) == ("8GiB", read.privacy, rules)
+    assert (change.settings.budget, change.settings.governor) == (read.budget, read.governor)
+    assert (change.settings.privacy, change.settings.retention) == (read.privacy, rules)
     with pytest.raises(BudgetError):
         change_of(used, Settings(budget=Budget(disk="1MiB")))
     assert change_of(Settings(budget=Budget(disk="1MiB")), Settings(budget=Budget(disk="1MiB"), recipe="vam")).waiting == ("recipe",)

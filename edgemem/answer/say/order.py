@@ -50,8 +50,8 @@ def relate(s: Session) -> Steps[Place]:
     if not anchors:
         return Place(window=(from_us, to_us))
     one = anchors[0][1]
-    if p.relation == "between" and len(anchors) > 1:
-        one, two = sorted((episode for _, episode in anchors[:2]), key=lambda e: e.t0_us)
+    if len(anchors) > 1:  # "between" has two
+        one, two = sorted((episode for _, episode in anchors), key=lambda e: e.t0_us)
         return Place(window=(one.t1_us + 1, max(one.t1_us + 1, two.t0_us - 1)), anchors=anchors)
     if p.relation == "after":
         return Place(window=(one.t1_us + 1, to_us), anchors=anchors, near_us=one.t1_us)
@@ -90,7 +90,7 @@ def first_of(leads: Sequence[Lead], *, last: bool = False, granted: bool = False
     them shows came before another is as likely as not. With `granted` what is sure enough for a question that takes it for granted was
     there.
     """
-    spread, every = [_chances(lead, -1 if last else 1, granted=granted) for lead in leads], range(len(leads))
+    spread, every = [_chances(lead, last=last, granted=granted) for lead in leads], range(len(leads))
 
     def later(i: int, t_us: int) -> float:
         tracks, rest = spread[i]
@@ -106,14 +106,14 @@ def first_of(leads: Sequence[Lead], *, last: bool = False, granted: bool = False
     return best, sums[best] / sum(sums), [one and one[1] for one in fitting]
 
 
-def _chances(lead: Lead, sign: int, *, granted: bool) -> tuple[list[tuple[float, int, Episode]], float]:
-    """For each track, in the order of time times sign, the chance that the thing came first there; and that it did at none of them."""
-    tracks = sorted(base.strong(lead, 0.0), key=lambda track: sign * track.t0_us)
+def _chances(lead: Lead, *, last: bool, granted: bool) -> tuple[list[tuple[float, int, Episode]], float]:
+    """For each track, in the order of time or against it, the chance that the thing came first there; and that it did at none of them."""
+    tracks = sorted(base.strong(lead, 0.0), key=lambda track: track.t0_us, reverse=last)
     best, left, made = max(track.score for track in tracks), 1.0, []
     there = 1.0 if granted and lead.confidence >= weights().granted else lead.confidence
     for track in tracks:
         chance = left * there if track.score >= base.STRONG * best else 0.0
-        made.append((chance, sign * track.t0_us, track))
+        made.append((chance, -track.t0_us if last else track.t0_us, track))
         left -= chance
     return made, left
 

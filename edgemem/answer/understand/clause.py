@@ -16,6 +16,7 @@ from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import DETERMINERS, PARTICLES, PREPOSITIONS, PRONOUNS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase
 from edgemem.answer.understand.words import spelt
+from edgemem.infer.phrase import COLOUR_WORDS
 
 _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
@@ -179,8 +180,7 @@ class _Reader:
         self._prep = self._det = ""
 
     def _pronoun(self, i: int) -> None:
-        word = self._word(i)
-        self._pronoun_before = word
+        word = self._pronoun_before = self._word(i)
         if self._needs == "state" and word in _SUBJECTS and self._end == i:  # "is the dog I saw black"
             self._needs, self._relative, self._pending = "finite", True, "state"
         elif not self._needs and word in _SUBJECTS and self._verb_end != i:
@@ -202,8 +202,7 @@ class _Reader:
         deed = self._deeds[-1] if self._deeds else None
         if deed and self._verb_end == i and not deed.particle and self._is_particle(word, following, deed.base):
             self._deeds[-1] = msgspec.structs.replace(deed, particle=word.replace("&", " "))
-            self._verb_end = i + 1
-            self._prep = ""
+            self._verb_end, self._prep = i + 1, ""
         else:
             looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) == "look"
             self._prep, self._near = "of" if looks else word, self._word(i - 1) in _NEAR
@@ -349,7 +348,9 @@ class _Reader:
             return [len(run) - 1]
         if self._leads and run[0].endswith("ing"):
             return [0]
-        return [k for k in fitting if k == len(run) - 1 or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
+        last = len(run) - 1
+        acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
+        return [k for k in acting if k < last or not self._is_thing(run)]
 
     def _unasked_verb(self, run: Sequence[str], i: int, end: int) -> int | None:
         """Where no verb must come: "carry" behind "help", a command ("give me"), a second verb."""
@@ -367,7 +368,7 @@ class _Reader:
             return 0
         k = len(run) - 1
         acts = (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
-        if k and acts and run[k].endswith("ing") and run[k] in VERBS and not lexicon.is_adjective(run[k - 1]):
+        if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
         if k and not self._needs and not self._prep and run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES:
             self._relative = bool(self._phrases)
@@ -376,6 +377,12 @@ class _Reader:
 
     def _may_act(self, subject: Sequence[str]) -> bool:
         return subject[-1] in lexicon.PERSONS | self._names or (len(subject) == 1 and not lexicon.is_adjective(subject[0]))
+
+    def _is_thing(self, run: Sequence[str]) -> bool:
+        """What ends in "ing" and has nothing but adjectives in front of it: "the tall building", "a long meeting"."""
+        some = self._det in {"a", "an"}
+        plain = (w in COLOUR_WORDS or lexicon.is_adjective(w) or (some and "ADJ" in lexicon.word_classes(w)) for w in run[:-1])
+        return len(run) > 1 and run[-1].endswith("ing") and all(plain)
 
     def _fits(self, word: str, last: bool = False) -> bool:
         """Whether a word has the form of the verb that must come."""

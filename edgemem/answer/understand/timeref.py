@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from edgemem.records import Record
 
 _DAY_S = 86_400
+_HALF_DAY_S = 43_200
 
 _WORDS = {
     **dict.fromkeys(("a", "an", "one"), 1.0), "half an": 0.5, "half a": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0,
@@ -106,7 +107,7 @@ def take_time(text: str) -> tuple[TimeRef | None, str]:
 
 def _number(word: str) -> float:
     word = word.strip()
-    return float(word) if word[:1].isdigit() else _WORDS.get(word, 1.0)
+    return float(word) if word[:1].isdigit() else _WORDS.get(word, 0.0)
 
 
 def duration_s(text: str) -> float:
@@ -123,7 +124,7 @@ def read_clock(text: str) -> Clock | None:
     """A time of day in any of the usual spellings; None when the figures are none (25:00)."""
     text = text.strip()
     if text.startswith(("noon", "midday", "midnight")):
-        return Clock(day_s=0 if text.startswith("midn") else 12 * 3600, exact_s=900)
+        return Clock(day_s=0 if text.startswith("midn") else _HALF_DAY_S, exact_s=900)
     if spoken := re.match(r"(half|quarter)(?: (past|to))? (\w+)", text):
         minutes = (30 if spoken[1] == "half" else 15) * (-1 if spoken[2] == "to" else 1)
         hour = _number(spoken[3])
@@ -132,12 +133,12 @@ def read_clock(text: str) -> Clock | None:
     hour, minute, second = (*figures, 0.0, 0.0)[:3]
     afternoon = re.search(r"\bp\.?m|pm|afternoon|evening|night", text) is not None
     named = afternoon or re.search(r"\ba\.?m|am\b|morning", text) is not None
-    if named and 1 <= hour <= 12:
+    if named and hour <= 12:
         hour = hour % 12 + (12 if afternoon else 0)
     offset = None
     if not named and len(figures) > 1:
         offset = figures[0] * 60 + figures[1] if len(figures) == 2 else figures[0] * 3600 + figures[1] * 60 + figures[2]
-    exact = (3600.0, 60.0, 1.0)[min(len(figures), 3) - 1]
+    exact = (3600.0, 60.0, 1.0)[len(figures) - 1]
     if minute >= 60 or second >= 60:
         return None
     if hour >= 24:  # 42:10 is no time of day, but a place in a stream
@@ -156,14 +157,13 @@ def _bare_hour(relation: Relation, word: str, exact_s: float) -> _Fields | None:
 
 
 def _clocks(relation: Relation, match: re.Match[str]) -> _Fields | None:
-    clocks = [read_clock(group) for group in match.groups()]
-    if len(clocks) == 2 and clocks[0] and clocks[1] and clocks[1].half_day is False and clocks[0].half_day and clocks[1].day_s >= 12 * 3600:
-        first = clocks[0]  # "from 2 to 4 pm"
-        if first.day_s + 12 * 3600 <= clocks[1].day_s:
-            clocks[0] = Clock(day_s=first.day_s + 12 * 3600, exact_s=first.exact_s, offset_s=first.offset_s)
-    if not clocks or any(clock is None for clock in clocks):
+    clocks = [clock for group in match.groups() if (clock := read_clock(group))]
+    if len(clocks) < len(match.groups()):
         return None
-    return {"relation": relation, "first": clocks[0], **({"second": clocks[1]} if len(clocks) > 1 else {})}
+    first, last = clocks[0], clocks[-1]
+    if first.half_day and not last.half_day and first.day_s + _HALF_DAY_S <= last.day_s:  # "from 2:00 to 4 pm"
+        first = Clock(day_s=first.day_s + _HALF_DAY_S, exact_s=first.exact_s, offset_s=first.offset_s)
+    return {"relation": relation, "first": first, **({"second": last} if len(clocks) > 1 else {})}
 
 
 def _range_figures(match: re.Match[str]) -> _Fields | None:

@@ -225,7 +225,7 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: TimeView)
         spans = [TimeSpan(from_us=_local_us(d, start * 3600, tz), to_us=_local_us(d, end * 3600, tz) - 1) for d in days]
         found = next((s for s in spans if _covered(view, s)), None)
         return found or TimeSpan(problem=f'Nothing was recorded in "{ref.said}".')
-    for later_s, note in ((0, ""), (12 * 3600, "read as pm")):
+    for later_s, note in ((0, ""), (_DAY_S // 2, "read as pm")):
         if later_s and not ref.first.half_day:
             continue
         for day in days:

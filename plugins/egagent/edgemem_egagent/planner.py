@@ -72,7 +72,8 @@ class EgagentPlanner(Thinking):
 
     def think(self, session: Session) -> Thought:
         """Where the model fails after something was found, the answer is made of that; where nothing was, the local planner begins anew."""
-        memory, notes = WorkingMemory(tz=session.question.tz), ()
+        memory = WorkingMemory(tz=session.question.tz)
+        notes: tuple[str, ...] = ()
         try:
             yield from self._gather(session, memory)
             if self._models is not None:

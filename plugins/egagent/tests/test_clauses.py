@@ -228,6 +228,8 @@ def test_a_form_leads_to_no_other_verb() -> None:
     assert lemmas("grinding") == ("grind",)
     assert lemmas("tries") == ("tries", "try")
     assert lemmas("boxes") == ("boxes", "box", "boxe")
+    assert (lemmas("king"), lemmas("bed"), lemmas("wing")) == (("king",), ("bed",), ("wing",))
+    assert lemmas("axes") == ("axes", "ax", "axe")
     assert not is_form_of("sing", frozenset(("s",)))
     assert not is_form_of("read", frozenset(("re",)))
     assert "dress" in CLOTHES

@@ -20,10 +20,11 @@ from edgemem_vam.conversation import ConversationWriter
 from edgemem_vam.events import OtsuEvents
 from edgemem_vam.look import AdjudicateTool, InspectTool
 from edgemem_vam.reply import answer, from_hits
-from edgemem_vam.search import ScoredResult, _merged
+from edgemem_vam.search import ScoredResult, _merged, _picture
 from edgemem_vam.summaries import SummarySettings, SummaryTool, SummaryWriter
 from edgemem_vam.writer import VamEvent
 
+from edgemem.answer.retrieve import moment_evidence
 from edgemem.answer.session import Session, Step
 from edgemem.cli.main import main
 from edgemem.errors import MemoryDirError
@@ -156,6 +157,15 @@ def test_a_picture_is_shown_with_what_was_recognised_in_it(vam: SimpleNamespace,
         found = vam.search_tool().run(HybridSearch(queries=(wire.SubQuery(q="coffee mug"),), sources=("frame",)), view)
     assert [one.text for one in found.evidence] == [one.text for one in found.rows]
     assert "desk" in found.evidence[0].text
+
+
+def test_a_picture_with_text_in_it_is_trusted_as_what_was_read(vam: SimpleNamespace, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        vam.remember(store, {0: (vam.label("mug"),), 30: (vam.label("mug"), vam.text("ROOM 4")), 60: (vam.text("ROOM 5"),)})
+        with store.view() as view:
+            moments = view.moments()
+            made = [_picture(view, moment_evidence(moment, "frame", 0.5, ""), "picture") for moment in moments]
+    assert [one.row.origin for one in made] == ["caption", "ocr", "ocr"]
 
 
 def test_a_look_shows_six_pictures_and_of_what_was_not_kept_nobody_is_sure(vam: SimpleNamespace, tmp_path: Path) -> None:

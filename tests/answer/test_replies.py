@@ -1,0 +1,715 @@
+"""What is said of pictures, of order, of people and of words, word by word: plans are given what their actions bring."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from edgemem.answer.gather import Candidate, Gather, Lead, Pool
+from edgemem.answer.say import order, people, pictures, reply, statements
+from edgemem.answer.say.base import Episode
+from edgemem.answer.session import Session
+from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, SeenName, Tally
+from edgemem.answer.tools_graph import Hear, Relate, Related, Row, Said, Talk
+from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.people import Asked
+from edgemem.answer.understand.timeref import TimeRef
+from edgemem.answer.weigh import weights
+from edgemem.records import US
+from tests.answer import test_limits
+from tests.answer.test_limits import episode, evidence, lead, reading, run
+from tests.answer.test_plans import by_name, heard
+
+TODAY = TimeRef(said="today", day="today")
+
+
+def session(options: tuple[str, ...] = (), **parsed: Any) -> Session:
+    return test_limits.session(options, **{"kind": "other", **parsed})
+
+
+def clock(at_s: int) -> str:
+    return f"00:{at_s // 60:02}:{at_s % 60:02} on 1970-01-01"
+
+
+def at(at_s: int, offset: str = "") -> str:
+    return f'at {clock(at_s)} ({offset or f"{at_s} s"} into "s")'
+
+
+# -------------------------------------------------------------------------------------------------------------------------- pictures
+
+
+def label(name: str, score: float = 0.8, kind: str = "label", colour: str = "") -> SeenName:
+    return SeenName(kind=kind, name=name, score=score, colour=colour)
+
+
+def shown(one: Lead, brings: Callable[[Any], Any] = lambda _: Scene(), **parsed: Any) -> Reply:
+    plan = pictures.from_pictures(session(things=("mug",), **parsed), Pool(leads=(one,)), one)
+    made: Reply = run(plan, lambda action: brings(action) or (Pool() if isinstance(action, Gather) else Scene()))[0]
+    return made
+
+
+def test_when_it_was_seen() -> None:
+    two = lead(episode(10), episode(50, 53, score=0.91))
+    found = shown(two, kind="when")
+    assert (found.text, found.confidence) == (f"I saw the mug {at(50)} for 3 s. Also {at(10)}.", 0.8)
+    assert found.evidence == ("m50000000", "m10000000")
+    assert shown(two, kind="when", ordinal=1).text == f"I first saw the mug {at(10)}."
+    assert shown(two, kind="when", ordinal=-1).text == f"I last saw the mug {at(50)} for 3 s."
+    ago = shown(two, kind="when", text="how long ago did i see the mug")
+    assert "That is 15 min 47 s before the question." in ago.text, "asked at 1000 s, last seen at 53 s"
+    read = msgspec.structs.replace(lead(episode(10)), basis="text")
+    assert shown(read, kind="when").text == f'I saw the mug {at(10)}, where I read "".'
+
+
+def test_where_it_was_is_what_was_there() -> None:
+    near = Scene(
+        sights=tuple(label(name, 0.9 - n / 10) for n, name in enumerate(("sofa", "lamp", "shelf", "table", "chair", "door", "mug")))
+    )
+
+    def brings(action: Any) -> Any:
+        return near if isinstance(action, Inspect) and action.from_us == 9 * US else Scene(readings=(reading("GATE 18", at_s=25),))
+
+    found = shown(lead(episode(10)), brings, kind="where")
+    assert found.text == f'I last saw the mug {at(10)}, with sofa, lamp, shelf, table and chair (furniture); near the text "GATE 18".'
+    assert found.confidence == 0.8
+    assert shown(lead(episode(10)), kind="where", ordinal=1).text == f"I first saw the mug {at(10)}."
+    three = Scene(readings=tuple(reading(words, at_s=n) for n, words in enumerate(("EXIT", "x" * 90, "SECOND FLOOR"))))
+    text = shown(lead(episode(10)), lambda action: three if isinstance(action, Inspect) else None, kind="where").text
+    assert text.endswith(f'near the text "{"x" * 79}…" and "SECOND FLOOR".'), "the two longest, each of 80 letters at most"
+
+
+def test_yes_and_how_many_and_how_long() -> None:
+    two = lead(episode(10), episode(100, score=0.6), episode(200, score=0.3))
+    assert shown(two, kind="yes_no").text == f"Yes: I saw the mug {at(10)}. Also {at(100, '1 min 40 s')}."
+    assert shown(two, kind="yes_no").confidence == 0.8
+    counted = shown(two, kind="how_many", counts="times")
+    assert counted.text == f"2 times: I saw the mug {at(10)} and {at(100, '1 min 40 s')}."
+    assert counted.confidence == pytest.approx(0.8 * (0.4 + 0.4 * 2 * (0.6 - 0.3) / 0.9), abs=1e-4)
+    assert shown(lead(episode(10)), kind="how_many").text == f"1 time: I saw the mug {at(10)}."
+    six = shown(lead(*(episode(50 * n) for n in range(6))), kind="how_many").text
+    assert six.count("into") == 6
+    assert not six.endswith("later.")
+    assert shown(lead(*(episode(50 * n) for n in range(7))), kind="how_many").text.count("into") == 6
+    assert shown(lead(episode(10, 15)), kind="how_long", text="how long was it there").text == f"At least 5 s: a mug {at(10)}."
+
+
+def test_things_in_one_picture_are_counted_near_the_point_first() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def count(action: Any) -> Any:
+        if isinstance(action, Count):
+            asked.append((action.from_us, action.to_us))
+            assert action.name == "mug"
+            return Tally(count=3, confidence=0.5, evidence=(evidence(70),)) if len(asked) > 1 else Tally()
+        return None
+
+    s = session(kind="how_many", counts="at_once", things=("mug",))
+    s.__dict__["_read"] = (s.parsed, msgspec.structs.replace(s.span, at_us=50 * US, from_us=40 * US, to_us=90 * US))
+    one = lead(episode(60))
+    found = run(pictures.from_pictures(s, Pool(leads=(one,)), one), count)[0]
+    assert asked == [(48 * US, 52 * US), (40 * US, 90 * US)]
+    assert (found.text, found.confidence, found.evidence) == (f"3 mug at once, {at(70, '1 min 10 s')}.", 0.3, ("m70000000",))
+    single = shown(lead(episode(10)), lambda _: Tally(count=1, confidence=0.9, evidence=(evidence(70),)), kind="how_many", counts="at_once")
+    assert single.text.startswith("1 time"), "one box is no count"
+    refused = shown(lead(episode(10)), lambda _: Refused(why="no"), kind="how_many", counts="at_once")
+    assert refused.text.startswith("1 time")
+    name = run(pictures._tally(session(), "x" * 300), lambda _: Tally())[1][0].name
+    assert name == "x" * 100
+
+
+def test_its_colour_is_the_one_that_fits_and_was_observed() -> None:
+    """Score of "<colour> mug", and one more for the colour that was observed of a thing of that name."""
+    mug = Lead(
+        phrase="mug",
+        confidence=0.8,
+        episodes=(Episode(stream="s", t0_us=10 * US, t1_us=12 * US, offset_us=0, score=0.9, evidence=(evidence(10, text="mug"),)),),
+    )
+    seen = [label("mug", kind="object", colour="green"), label("sofa", kind="object", colour="red"), label("mug", kind="object")]
+    fits = {"blue mug": 0.9, "green mug": 0.1, "red mug": 0.8}
+
+    def brings(action: Any) -> Any:
+        if isinstance(action, Inspect):
+            assert (action.from_us, action.to_us) == (10 * US, 10 * US)
+            return Scene(sights=tuple(seen))
+        assert (action.from_us, action.to_us) == (10 * US, 12 * US)
+        return Pool(leads=tuple(lead(episode(10, score=fits[t]), phrase=t) if t in fits else Lead(phrase=t) for t in action.things))
+
+    found = shown(mug, brings, kind="what", form="colour")
+    assert (found.text, found.confidence) == (f'Green: the mug at {clock(10)} (0 s into "s").', pytest.approx(0.56))
+    seen.clear()
+    assert shown(mug, brings, kind="what", form="colour").text.startswith("Blue: ")
+    fits.clear()
+    none = shown(mug, brings, kind="what", form="colour")
+    assert (none.status, none.unverified) == ("abstained", ("colour",))
+    assert "no colour stands out" in none.text
+    assert shown(mug, lambda _: Refused(why="no"), kind="what", form="colour").status == "abstained"
+
+
+def test_what_pictures_do_not_show_is_left_open() -> None:
+    two = lead(episode(10), episode(50, score=0.95))
+    locked = shown(two, kind="yes_no", predicate="locked", verb="lock")
+    assert (locked.text, locked.confidence) == (f'I saw the mug {at(50)}; about "locked" I cannot tell.', 0.2)
+    assert (locked.evidence, locked.unverified) == (("m50000000", "m10000000"), ("locked",))
+    assert shown(two, kind="yes_no", predicate="locked", verb="lock", ordinal=1).evidence[0] == "m10000000"
+    assert shown(two, kind="yes_no", predicate="locked", verb="lock", ordinal=5).evidence[0] == "m50000000"
+    owner = shown(two, kind="yes_no", predicate="locked", verb="lock", place="in the hall", person="Anna")
+    assert owner.unverified == ("locked", "in the hall", "Anna")
+    two_things = run(pictures.from_pictures(session(kind="yes_no", things=("mug", "cup")), Pool(), two), by_name())[0]
+    assert (two_things.text, two_things.confidence) == (f'I saw the mug {at(50)}; of "cup" I cannot tell.', 0.2)
+    assert two_things.unverified == ("cup",)
+
+
+def test_a_place_is_looked_for_beside_each_of_eight_appearances() -> None:
+    """Where the place was seen within 5 s; another kind of question is answered without it, and that is said."""
+    hall = lead(episode(100), confidence=0.9, phrase="hall")
+    many = lead(*(episode(100 * n) for n in range(1, 11)))
+    s = session(kind="when", things=("mug",), place="in the hall")
+    looks: list[int] = []
+
+    def brings(action: Any) -> Any:
+        if isinstance(action, Gather):
+            assert action.things == ("hall",)
+            looks.append(action.from_us)
+            return Pool(leads=(hall if action.from_us == 295 * US else Lead(phrase="hall"),))
+        return Scene()
+
+    found = run(pictures.from_pictures(s, Pool(), many), brings)[0]
+    assert looks == [(100 * n - 5) * US for n in range(1, 9)]
+    assert (found.evidence[0], found.unverified) == ("m300000000", ())
+    elsewhere = run(pictures.from_pictures(s, Pool(), many), by_name())[0]
+    assert elsewhere.unverified == ("in the hall",)
+    assert elsewhere.text.endswith(" Whether in the hall, I cannot tell.")
+    assert shown(many, kind="when").unverified == ()
+
+
+def test_all_that_was_there_at_a_time_first_or_last() -> None:
+    scene = Scene(evidence=(evidence(10), evidence(20)), sights=(label("cat", 0.7), label("sofa", 0.95)))
+
+    def told(sights: Any = scene.sights, **parsed: Any) -> tuple[Any, list[tuple[int, int, int]]]:
+        one = msgspec.structs.replace(scene, sights=tuple(sights))
+        found, actions = run(pictures.describe(session(kind="what", **parsed)), lambda _: one)
+        return found, [(a.from_us // US, a.to_us // US, a.max_moments) for a in actions]
+
+    found, looks = told()
+    assert (found.text, found.confidence, looks) == (f"cat (animal) and sofa, {at(10)}.", 0.9, [(0, 1000, 32)])
+    assert told([label("cat", 0.7)])[0].confidence == 0.7
+    nameless = told([])[0]
+    assert (nameless.text, nameless.confidence) == (f"Something that I cannot name, {at(10)}.", 0.2)
+    assert told(ordinal=1)[1] == [(0, 1000, 2), (10, 10, 32)]
+    assert told(ordinal=-1)[1] == [(0, 1000, 2), (20, 20, 32)]
+    empty = run(pictures.describe(session(kind="what", ordinal=1)), lambda _: Scene())[0]
+    assert empty.text == "Nothing was recorded then."
+    last = pictures.scene_reply(session(), scene, scene.evidence[1], 0.5)
+    assert last.evidence == ("m20000000", "m10000000")
+    assert pictures.scene_reply(session(), scene, scene.evidence[0], 0.5).evidence == ("m10000000", "m20000000")
+
+
+# ----------------------------------------------------------------------------------------------------------------------------- order
+
+
+def test_chances_of_coming_first() -> None:
+    """Two at the same time are as likely to come first; what is .6 of the best score may be it, what is less is none."""
+    same = [lead(episode(10), confidence=0.8), lead(episode(10), confidence=0.8)]
+    assert order.first_of(same)[1] == pytest.approx(0.5)
+    first, last = 0.8 * (0.8 / 2 + 0.2 / 2) * (0.8 + 0.2 / 2) + 0.2 / 4, 0.8 * (0.2 / 2) * (0.2 / 2) + 0.2 / 4
+    assert order.first_of([*same, lead(episode(20), confidence=0.8)])[1] == pytest.approx(first / (2 * first + last))
+    assert order.first_of([lead(episode(10), confidence=0.8), lead(episode(20), confidence=0.6)])[1] == pytest.approx(
+        0.8 * (0.6 + 0.4 / 2) + 0.2 / 2
+    )  # what none of their pictures shows came first as likely as not
+    weak = lead(episode(5, score=0.54), episode(90, score=0.9), confidence=1.0)
+    assert order.first_of([weak, lead(episode(50), confidence=1.0)])[0] == 0, ".6 x .9 = .54 counts"
+    weaker = lead(episode(5, score=0.53), episode(90, score=0.9), confidence=1.0)
+    assert order.first_of([weaker, lead(episode(50), confidence=1.0)])[0] == 1
+    least = lead(episode(10), confidence=weights().granted)
+    which, share, _ = order.first_of([least, lead(episode(20), confidence=1.0)], granted=True)
+    assert (which, share) == (0, pytest.approx(1.0))
+    which, share, tracks = order.first_of([lead(episode(10), episode(80), confidence=1.0), lead(episode(50), confidence=1.0)], last=True)
+    assert (which, share) == (0, pytest.approx(1.0))
+    assert [track and track.t0_us // US for track in tracks] == [80, 50]
+
+
+def before(thing: Lead, anchor: Lead, relation: Any = "before") -> Reply:
+    s = session(kind="yes_no", relation=relation, anchors=("cat",), things=("mug",))
+    made: Reply = run(order.happened_before(s, thing), by_name(anchor))[0]
+    return made
+
+
+def test_whether_it_was_there_before() -> None:
+    mug, cat = lead(episode(10), confidence=0.9), lead(episode(50), phrase="cat")
+    found = before(mug, cat)
+    assert (found.text, found.confidence) == (f"Yes, the mug was there before the cat: {at(10)}, and {at(50)}.", pytest.approx(0.72))
+    assert found.evidence == ("m10000000", "m50000000")
+    assert before(mug, cat, "after").text.startswith("No, the mug was there before the cat")
+    assert before(lead(episode(50)), cat).text.startswith("No, the mug was there after the cat"), "at the same time is not before"
+    assert before(lead(episode(10), episode(90)), cat, "after").evidence[0] == "m90000000"
+    assert before(lead(episode(10), confidence=0.1), cat).text == "I have not seen a mug in this memory."
+    assert before(mug, Lead(phrase="cat")).text == "I have not seen a cat in this memory."
+
+
+def test_what_was_beside_an_anchor() -> None:
+    mug, cat = lead(episode(50, 60), confidence=0.5), lead(episode(100), confidence=0.9, phrase="cat")
+    scene = Scene(evidence=(evidence(70), evidence(74)), sights=(label("sofa"), label("mug")))
+
+    def told(relation: Any, *anchors: str, one: Scene = scene) -> tuple[Reply, list[Any]]:
+        plan = order.neighbours(session(kind="what", relation=relation, anchors=anchors))
+        made, actions = run(plan, lambda action: by_name(mug, cat)(action) if isinstance(action, Gather) else one)
+        return made, [a for a in actions if isinstance(a, Inspect)]
+
+    found, looks = told("after", "mug")
+    assert (found.text, found.confidence) == (f"sofa, {at(70, '1 min 10 s')}.", pytest.approx(0.3))
+    assert [(a.from_us, a.to_us, a.stream, a.max_moments) for a in looks] == [
+        (60 * US + 1, 180 * US, "", 64), (70 * US, 75 * US, "s", 16),
+    ]  # fmt: skip
+    found, looks = told("before", "cat")
+    assert found.evidence[0] == "m74000000"
+    assert [(a.from_us, a.to_us) for a in looks] == [(0, 100 * US - 1), (69 * US, 74 * US)]
+    late = Scene(evidence=(evidence(1),), sights=(label("sofa"),))
+    assert [(a.from_us, a.to_us) for a in told("before", "cat", one=late)[1]][1] == (0, 1 * US)
+    found, looks = told("between", "cat", "mug")
+    assert found.confidence == pytest.approx(0.3)
+    assert [(a.from_us, a.to_us, a.stream) for a in looks] == [(60 * US + 1, 100 * US - 1, "")]
+    assert [(a.from_us, a.to_us, a.stream) for a in told("side", "mug")[1]] == [(50 * US, 60 * US, "s")]
+    alone = told("side", "mug", one=Scene(evidence=(evidence(55),), sights=(label("mug"),)))[0]
+    assert (alone.status, alone.text) == ("abstained", "I know of nothing beside the mug that I can name.")
+    assert told("after", "fox")[0].text == "I have not seen a fox in this memory."
+
+
+# ---------------------------------------------------------------------------------------------------------------------------- people
+
+
+def utterance(at_s: int, speaker: str = "Ben", text: str = "", score: float = 1.0) -> Said:
+    words = text or f"words {at_s}"
+    return Said(speaker=speaker, text=words, t0_us=at_s * US, t1_us=at_s * US, score=score, evidence=evidence(at_s, channel="speech"))
+
+
+def deed(
+    at_s: int, source: str = "me", type_: str = "USES", target: str = "drill", confidence: float = 0.8, quote: str = "q", **more: Any
+) -> Row:
+    return Row(
+        source=source, type=type_, target=target, target_kind=more.get("kind", "object"), t0_us=at_s * US, t1_us=at_s * US,
+        confidence=confidence, quote=quote, evidence=evidence(at_s, channel="speech"),
+    )  # fmt: skip
+
+
+def known(rows: Any = (), said: Any = (), leads: Any = (), *, kept: bool = True) -> Callable[[Any], Any]:
+    """What a memory brings: rows of the graph, utterances and things that were seen."""
+
+    def brings(action: Any) -> Any:
+        if isinstance(action, Hear):
+            return Talk(said=tuple(said))
+        if isinstance(action, Relate):
+            wanted = [row for row in rows if not action.types or row.type in action.types]
+            return Related(rows=tuple(wanted), known=kept)
+        return by_name(*leads)(action)
+
+    return brings
+
+
+def of_people(asked: Asked, brings: Callable[[Any], Any], options: tuple[str, ...] = (), **parsed: Any) -> Any:
+    return run(people.relation(session(options, asked=asked, **parsed)), brings)[0]
+
+
+def test_what_was_said_is_quoted_the_newest_four_in_order() -> None:
+    six = [utterance(100 * n) for n in (3, 1, 2, 4, 6, 5)]
+    found = of_people(Asked(wanted="said", about="rent"), known(said=six))
+    assert found.text == " ".join(f'Ben said "words {s}" at {clock(s)}.' for s in (300, 400, 500, 600)) + " 2 other times."
+    assert found.confidence == 0.9
+    assert found.evidence == tuple(f"m{s}000000" for s in (300, 400, 500, 600, 200, 100))
+    assert of_people(Asked(wanted="said", about="rent"), known(said=six[:5]), time=TODAY).text.endswith(" 1 other time today.")
+    assert of_people(Asked(wanted="said", about="rent", ordinal=1), known(said=six)).text == f'Ben said "words 100" at {clock(100)}.'
+    assert of_people(Asked(wanted="said", about="rent", ordinal=-1), known(said=six)).text == f'Ben said "words 600" at {clock(600)}.'
+    assert of_people(Asked(wanted="did", about="rent"), known(said=six[:1])).text == f'Yes: Ben said "words 300" at {clock(300)}.'
+    long = of_people(Asked(wanted="said", about="rent"), known(said=[utterance(1, "me", "x" * 300)]))
+    assert long.text == f'You said "{"x" * 199}…" at {clock(1)}.'
+
+
+def test_sayings_that_hold_every_word_are_told_alone() -> None:
+    part, whole = utterance(1, score=0.5), utterance(2, score=0.99)
+    found = of_people(Asked(wanted="said", about="rent"), known(said=[part, whole]))
+    assert (found.text, found.confidence) == (f'Ben said "words 2" at {clock(2)}.', pytest.approx(0.891))
+    assert of_people(Asked(wanted="said", about="rent"), known(said=[part])).confidence == 0.45
+
+
+def test_how_often_lists_six_times() -> None:
+    seven = [utterance(10 * n) for n in range(1, 8)]
+    times = ", ".join(clock(10 * n) for n in range(1, 6)) + f" and {clock(60)}"
+    assert of_people(Asked(wanted="how_often", about="rent"), known(said=seven)).text == f"7 times: {times}."
+    assert of_people(Asked(wanted="how_often", about="rent"), known(said=seven[:1])).text == f"1 time: {clock(10)}."
+    jobs = [deed(0), deed(590), deed(1900)]
+    used = of_people(Asked(wanted="how_often", types=("USES",), source="me", target="drill"), known(jobs), time=TODAY)
+    assert used.text == f"You used drill 2 times today: {clock(0)} and {clock(1900)}."
+    assert used.confidence == pytest.approx(1 - 0.2 * (1 - 0.4) * (1 - 0.8 / 3), abs=1e-4)
+
+
+def test_when_something_was_done() -> None:
+    asked, jobs = (
+        Asked(wanted="when", types=("USES",), source="me", target="drill"),
+        [deed(0, quote="x" * 200), deed(590), deed(1900, quote="")],
+    )
+    assert of_people(asked, known(jobs)).text == f"You used drill at {clock(1900)}. 1 other time."
+    first = of_people(msgspec.structs.replace(asked, ordinal=1), known(jobs))
+    assert first.text == f'You used drill first at {clock(0)}: "{"x" * 159}…".'
+    assert first.evidence == ("m0", "m590000000", "m1900000000")
+    assert of_people(msgspec.structs.replace(asked, ordinal=-1), known(jobs)).text == f"You used drill last at {clock(1900)}."
+    assert of_people(msgspec.structs.replace(asked, target="me", source="Ben"), known(jobs)).text.startswith("Ben used you at ")
+    assert of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5, quote="I drank it")])).notes == ()
+    other = of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5)]))
+    assert other.notes == ('nothing was said of "drink"; this is when it was used or handled',)
+    both = of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5, quote="I drank it"), deed(1800)]))
+    assert both.text.startswith(f"You drank drill at {clock(5)}")
+    assert of_people(asked, known([deed(5, confidence=0.24)])) is None
+    assert of_people(asked, known([deed(5, confidence=0.25)])).confidence == 0.25
+
+
+def test_who_it_was() -> None:
+    """The most occasions first; six at most."""
+    rows = [deed(0, "Ben"), deed(10, "Anna"), deed(1000, "Anna"), deed(1010, "someone")]
+    found = of_people(Asked(wanted="who", types=("USES",), target="drill"), known(rows))
+    assert found.text == f"Anna (2 times, last at {clock(1000)}) and Ben (at {clock(0)})."
+    assert found.evidence == ("m1000000000", "m0")
+    seven = [deed(n, f"Person{n}") for n in range(7)]
+    assert of_people(Asked(wanted="who", types=("USES",), target="drill"), known(seven)).text.count("(at") == 6
+    what = of_people(Asked(wanted="what", types=("USES",), source="me"), known([deed(0), deed(9, target="saw")]))
+    assert what.text == f"You used: Drill (at {clock(0)}) and Saw (at {clock(9)})."
+    talk = [deed(0, "me", "TALKS_TO", "Ben", kind="person"), deed(5, "Anna", "TALKS_TO", "me", kind="person")]
+    to = of_people(Asked(wanted="who", types=("TALKS_TO",), source="me"), known(talk))
+    assert to.text == f"You talked to Ben (at {clock(0)}) and Anna (at {clock(5)})."
+    from_ = of_people(Asked(wanted="who", types=("TALKS_TO",), target="Clara"), known([deed(0, "Ben", "TALKS_TO", "Clara")]))
+    assert from_.text == f"Ben (at {clock(0)}) talked to Clara."
+    spoke = of_people(Asked(wanted="who", about="rent"), known(said=[utterance(3, "me", "x" * 300), utterance(9, "Anna")]))
+    assert spoke.text.startswith(f'You (at {clock(3)}) and Anna (at {clock(9)}): "{"x" * 199}…".')
+    nobody = of_people(Asked(wanted="who", types=("USES",), target="drill"), known([deed(0, "someone", quote="a"), deed(9, "", quote="b")]))
+    assert (nobody.status, nobody.text) == ("abstained", 'Somebody did, but I do not know who: "b".')
+    assert nobody.evidence == ("m9000000", "m0")
+
+
+def test_what_nobody_is_known_to_have_done() -> None:
+    mug = lead(episode(10, 90), episode(200, score=0.95), episode(400, score=0.5), episode(300, score=0.7), phrase="mug")
+    asked = Asked(wanted="when", types=("USES",), source="me", target="mug")
+    seen = of_people(asked, known(leads=[mug]))
+    assert seen.text == f"I have nothing that says so; I saw the mug at {clock(200)}."
+    assert seen.evidence == ("m200000000", "m10000000", "m300000000")
+    assert f"at {clock(400)}" in of_people(msgspec.structs.replace(asked, ordinal=-1), known(leads=[mug])).text
+    assert of_people(asked, known()) is None
+    assert of_people(asked, known(leads=[mug]), time=TODAY).text == "I know nothing of this today: you used mug."
+    for wanted in ("how_often", "what"):
+        assert of_people(msgspec.structs.replace(asked, wanted=wanted), known(leads=[mug])).text == "I know nothing of this: you used mug."
+    assert "nothing of this" in of_people(msgspec.structs.replace(asked, target=""), known(leads=[mug])).text
+    assert "nothing of this" in of_people(msgspec.structs.replace(asked, types=("TALKS_TO",)), known(leads=[mug])).text
+    assert of_people(asked, known(leads=[mug], kept=False)) is None, "without relations other plans may try"
+
+
+def test_what_nobody_is_known_to_have_said() -> None:
+    asked = Asked(wanted="said", source="anna", about="rent")
+
+    def but(*said: Said) -> Callable[[Any], Any]:
+        return lambda action: Talk(said=() if action.speaker else said)
+
+    found = of_people(asked, but(utterance(5, "Ben"), utterance(9, "speaker 2"), utterance(7, "Ben", score=0.8)))
+    assert found.text == f'I know of nothing that Anna said about that; Speaker 2 said "words 9" at {clock(9)}.'
+    assert found.evidence == ("m9000000", "m5000000")
+    assert found.notes == ('if that was Anna, say so: edgemem name speaker:2 "Anna" --memory DIR',)
+    assert of_people(asked, but(utterance(5, "Ben"))).notes == ()
+    assert of_people(asked, but(utterance(5, "Ben", score=0.8))) is None
+    for other in ({"source": "me"}, {"source": ""}, {"about": ""}, {"wanted": "when"}):
+        assert of_people(msgspec.structs.replace(asked, **other), but(utterance(5, "Ben"))) is None or other == {"source": ""}
+    s = session(asked=Asked(wanted="said"), time=TODAY)
+    s.__dict__["_read"] = (s.parsed, msgspec.structs.replace(s.span, from_us=0, to_us=9))
+    quiet = run(people.relation(s), lambda action: Talk(said=(utterance(5),) if action.from_us is None else ()))[0]
+    assert (quiet.status, quiet.text) == ("abstained", "I heard nothing being said today.")
+    assert run(people.relation(s), lambda _: Talk())[0] is None
+    assert of_people(Asked(wanted="said"), lambda _: Talk()) is None
+
+
+def test_who_was_there() -> None:
+    """Spoke, was spoken to or was seen within two minutes of each of the last three times that it went on."""
+    looks: list[tuple[int, int]] = []
+    times = [utterance(1000 * n, "Tom") for n in range(1, 6)]
+    talk = [
+        deed(0, "Ben", "TALKS_TO", "Clara", kind="person"),
+        deed(1, "me", "MENTIONS", "Dora", kind="person"),
+        deed(2, "Ben", kind="object"),
+    ]
+
+    def brings(action: Any) -> Any:
+        if isinstance(action, Relate):
+            looks.append((action.from_us, action.to_us))
+            return Related(rows=tuple(talk), known=True)
+        if isinstance(action, Hear):
+            return Talk(said=tuple(times) if action.about else ())
+        return by_name()(action)
+
+    found = of_people(Asked(wanted="with", about="the party"), brings)
+    assert looks == [((1000 * n - 120) * US, (1000 * n + 120) * US) for n in (3, 4, 5)]
+    assert found.text == f"Ben and Clara were there at {clock(3000)}."
+    assert found.evidence == ("m0", "m3000000000", "m4000000000", "m5000000000")
+    doubt = (1 - 0.8) * (1 - 0.8 / 2) * (1 - 0.8 / 3) * (1 - 0.8 / 4)
+    assert found.confidence == pytest.approx(0.9 * min(0.9, 1 - doubt), abs=1e-4)
+    talk[:] = [deed(0, "Ben", confidence=0.5)]
+    assert of_people(Asked(wanted="with", about="the party"), brings).text == f"Ben was there at {clock(3000)}."
+    talk[:] = [deed(n, f"Person{n}") for n in range(9)]
+    assert of_people(Asked(wanted="with", about="the party"), brings).text.count("Person") == 6
+    assert len(of_people(Asked(wanted="with", about="the party"), brings).evidence) == 10
+    talk.clear()
+    alone = of_people(Asked(wanted="with", about="the party"), brings, time=TODAY)
+    assert (alone.status, alone.text) == ("abstained", "I know of nobody who was there today.")
+    assert alone.evidence == ("m3000000000", "m4000000000", "m5000000000")
+    times.clear()
+    assert of_people(Asked(wanted="with", about="the party"), brings) is None
+    assert of_people(Asked(wanted="with"), brings) is None, "no time and nothing that went on"
+    mug = lead(episode(50), confidence=0.7, phrase="mug")
+    seen = of_people(Asked(wanted="with", about="the mug"), known([deed(40, "Ben")], leads=[mug]))
+    assert (seen.text, seen.confidence) == (f"Ben was there at {clock(50)}.", pytest.approx(0.7 * 0.8))
+
+
+def test_who_was_heard_where_nobody_is_known() -> None:
+    two = [utterance(5, "Ben"), utterance(9, ""), utterance(12, "someone"), utterance(15, "me")]
+    asked = Asked(wanted="who", types=("TALKS_TO",), source="me")
+    found = of_people(asked, known(said=two, kept=False))
+    assert found.text == f"Ben (at {clock(5)}) spoke near you."
+    assert found.notes == ("no relations are kept; this is who was heard",)
+    near = [deed(5, "Ben", "TALKS_TO", "speaker 2", kind="voice"), deed(9, "Ben", "TALKS_TO", "speaker 2", confidence=0.24)]
+
+    def brings(action: Any) -> Any:
+        return Related(rows=() if action.source == "me" else tuple(near), known=True)
+
+    found = of_people(asked, brings)
+    assert found.text == f"You talked to Ben (at {clock(5)}) and Speaker 2 (at {clock(5)})."
+    assert found.notes == ("I do not know which voice is yours; this was said near you",)
+    assert of_people(msgspec.structs.replace(asked, wanted="how_often", target="Ben"), brings).text.startswith("You talked to Ben 1 time")
+
+
+def test_names_that_are_longer_than_an_action_takes_are_cut() -> None:
+    long = "x" * 500
+    _, actions = run(people._heard((None, None), long, long), lambda _: Talk())
+    assert (actions[0].about, actions[0].speaker) == ("x" * 400, "x" * 100)
+    _, actions = run(people._related((None, None), Asked(wanted="who", source=long, target=long)), lambda _: Related())
+    assert (actions[0].source, actions[0].target) == ("x" * 100, "x" * 100)
+
+
+# ------------------------------------------------------------------------------------------------------------- words, and which of them
+
+
+def put(question: str, pool: Pool, brings: Callable[[Any], Any] = lambda _: Scene(), **span: Any) -> Reply:
+    s = session()
+    s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, **span))
+    gathered = lambda action: pool if isinstance(action, Gather) else brings(action)  # noqa: E731
+    made: Reply = run(reply.reply(s), gathered)[0]
+    return made
+
+
+SURE, VAGUE = {"held": 1.0, "cosine": 0.8, "above": 8.0}, {"held": 0.2, "cosine": 0.1, "above": 0.1}
+
+
+def test_words_or_pictures_whichever_is_likelier() -> None:
+    mug = lead(episode(10), confidence=0.6)
+    told = heard("The mug is in the hall.", 5, **SURE)
+    assert put("Where is the mug?", Pool(candidates=(told,), leads=(mug,))).text.startswith("In the hall: somebody said")
+    assert put("Where is the mug?", Pool(candidates=(heard("The mug is in the hall.", **VAGUE),), leads=(mug,))).text.startswith(
+        "I last saw"
+    )
+    assert put("Where is the mug?", Pool(candidates=(told,))).text.startswith("In the hall: somebody said")
+
+
+def test_yes_needs_every_word() -> None:
+    part = heard("The plumber comes on Tuesday.", 5, **{**SURE, "held": 0.9})
+    found = put("Is the plumber coming on Tuesday morning?", Pool(candidates=(part,)))
+    assert found.status == "abstained"
+    assert found.text.startswith('I cannot tell. The nearest that I know: Somebody said "The plumber comes on Tuesday."')
+    assert found.confidence == 0.4
+    whole = put("Is the plumber coming?", Pool(candidates=(heard("The plumber comes.", 5, **SURE),)))
+    assert (whole.status, whole.text) == ("answered", f'Somebody said "The plumber comes." at {clock(5)}.')
+
+
+def test_why_nothing_is_said() -> None:
+    fox = Lead(phrase="fox")
+    assert put("Did I see a fox?", Pool(leads=(fox,))).text == "No, I have not seen a fox in this memory."
+    assert put("Have I never seen a fox?", Pool(leads=(fox,))).text == "I have not seen a fox in this memory."
+    strange = Lead(phrase="blicket", firing=0.01)
+    assert put("Did I see a blicket?", Pool(leads=(strange,))).text.startswith("I cannot recognise a blicket.")
+    who = put("Who is the man?", Pool(candidates=(heard("A man came.", 5, **{**VAGUE, "cosine": 0.0, "above": 0.0}),)))
+    assert who.text == "I have heard or read nothing that answers this. I do not put names to faces."
+    assert (who.confidence, who.evidence) == (0.1, ("m5000000",))
+    assert put("What is the code?", Pool()).text == "I have heard or read nothing that answers this."
+    assert put("Did I see it?", Pool()).text == "I do not know what to look for; name a thing."
+    assert put("What did I promise?", Pool()).text == 'I have heard and read nothing that says so. About "promised" I cannot tell.'
+    past = put(
+        "Where was the mug yesterday?", Pool(candidates=(heard("The mug is in the hall.", **SURE),)), problem="Nothing was recorded."
+    )
+    assert past.text == "Nothing was recorded."
+    soon = put("When does the plumber come tomorrow?", Pool(candidates=(heard("He comes at nine.", 5, **SURE),)), problem="Not yet.")
+    assert soon.status == "answered"
+    assert put("When does the plumber come tomorrow?", Pool(), problem="Not yet.").text == "Not yet."
+
+
+def test_half_a_question_goes_on_about_nothing() -> None:
+    s = session()
+    for question, said in (("and before that?", True), ("and the mug?", False), ("and Tom?", False)):
+        s.__dict__["_read"] = (understand(question), s.span)
+        assert bool(reply.unread(s)) is said
+
+
+def test_the_whole_memory_is_searched_for_words_and_the_stretch_for_pictures() -> None:
+    def looks(question: str, **span: Any) -> list[tuple[str, tuple[str, ...], Any, Any]]:
+        s = session()
+        s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, **span))
+        return [(a.question, a.things, a.from_us, a.to_us) for a in run(reply.everything(s), lambda _: Pool())[1]]
+
+    assert looks("Where did I see the mug?", from_us=5, to_us=9) == [("where did i see the mug?", ("mug",), 5, 9)]
+    assert looks("Where is the mug?", from_us=5, to_us=9) == [("where is the mug?", (), None, 1000 * US), ("", ("mug",), 5, 9)]
+    assert looks("Where is the mug?", to_us=2000 * US) == [("where is the mug?", ("mug",), None, 1000 * US)]
+    assert looks("Where did I see the mug?", from_us=5, to_us=9, problem="none") == [("where did i see the mug?", (), None, 1000 * US)]
+    assert looks('Did I see the word "EXIT"?')[0][1] == ('"exit"',)
+    assert looks("Who is Tom?")[1][1] == ("tom",)
+
+
+def test_two_sayings_are_told_where_they_differ() -> None:
+    s, one = session(kind="where", form="place"), heard("The key is under the mat.", 1, **SURE)
+    two, same = heard("The key hangs in the kitchen.", 2, **SURE), heard("The key is under the mat!", 3, **SURE)
+    assert "may also" not in statements.tell(s, [(0.8, one), (0.79, same)]).text
+    three = statements.tell(s, [(0.8, one), (0.79, same), (0.78, two), (0.7, heard("x", 4)), (0.6, heard("y", 5))], ("m9",))
+    assert three.alternatives == ("m3000000", "m2000000", "m4000000", "m9")
+    assert three.evidence == ("m1000000", "m2000000")
+    sign = Candidate(channel="text", text="EXIT", evidence=tuple(evidence(n, text="EXIT") for n in range(1, 6)))
+    assert statements.tell(session(), [(0.8, sign)]).evidence == ("m1000000", "m2000000", "m3000000")
+    written = Candidate(channel="event", text="a  cat", evidence=(evidence(7),))
+    assert statements.tell(session(), [(0.8, written)]).text == f'"a cat", written {at(7)}.'
+    me = msgspec.structs.replace(one, speaker="me")
+    assert statements.tell(session(), [(0.8, me)]).text.startswith('You said "The key')
+
+
+def test_words_are_ranked_and_of_two_alike_the_newer_first() -> None:
+    asked = understand("What did Anna say?")
+    old, new, weak = heard("the key", 1, **SURE), heard("the key", 9, **SURE), heard("a key", 5, **VAGUE)
+    assert [one.t0_us // US for _, one in statements.ranked(asked, Pool(candidates=(weak, old, new)))] == [9, 1, 5]
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "speaker", "tells"),
+    [
+        ("What did Anna say about the key?", "it is here", "Ben", False),
+        ("What did Anna say about the key?", "Anna has the key", "Ben", True),
+        ("What did Anna say?", "it is here", "Anna Lee", True),
+        ("What did Anna say?", "it is here", "", True),
+        ("What is the price of the tea?", "it is hot", "Ben", False),
+        ("What is the price of the tea?", "it is 2.80", "Ben", True),
+        ("Did I see the key?", "I saw the key", "Ben", False),
+        ("What did I see at the door?", "a key", "Ben", True),
+    ],
+)
+def test_whose_words_may_tell_it(question: str, words: str, speaker: str, tells: bool) -> None:
+    assert statements.may_tell(understand(question), heard(words, speaker=speaker)) is tells
+
+
+def test_the_option_that_words_mean() -> None:
+    s = session(("the red door", "the blue gate"))
+    assert statements.option_of(s, ["nothing", "by the blue gate"]) == 1
+    assert statements.option_of(s, ["nothing"]) is None
+    assert statements.option_of(session(), ["by the blue gate"]) is None
+    assert statements.option_of(session(("abcd efgh",)), ["abcd"]) == 0, "half of its letters"
+
+
+@pytest.mark.parametrize(
+    ("command", "does"), [("forget", "edgemem forget"), ("turn off", "edgemem pause"), ("save", "edgemem name"), ("call", "")]
+)
+def test_a_command_is_told_how_it_is_done(command: str, does: str) -> None:
+    found = statements.refuse(session(command=command))
+    assert (found.status, found.unverified) == ("abstained", (command,))
+    assert does in found.text
+    assert ("only answer" in found.text) is not bool(does)
+    assert Parsed(kind="command", command=command).command == command
+
+
+def within(*leads: Lead) -> Callable[[Any], Any]:
+    """A look for things brings of each what was seen of it in the stretch that is looked at."""
+    known = {one.phrase: one for one in leads}
+
+    def brings(action: Any) -> Any:
+        if not isinstance(action, Gather):
+            return Scene(evidence=(evidence(7),), sights=(label("sofa"),))
+        found = []
+        for thing in action.things:
+            one = known.get(thing, Lead(phrase=thing))
+            low, high = action.from_us or 0, 10**12 if action.to_us is None else action.to_us
+            some = tuple(e for e in one.episodes if low <= e.t0_us <= high)
+            found.append(msgspec.structs.replace(one, episodes=some, confidence=one.confidence if some else 0.0))
+        return Pool(leads=tuple(found))
+
+    return brings
+
+
+def answer(question: str, brings: Callable[[Any], Any], options: tuple[str, ...] = (), **span: Any) -> Reply:
+    s = session(options)
+    s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, **span))
+    made: Reply = run(reply.reply(s), brings)[0]
+    return made
+
+
+def test_where_a_relation_puts_the_thing() -> None:
+    mug, cat = lead(episode(10, score=0.95), episode(90)), lead(episode(50), phrase="cat")
+    assert answer("When did I see the mug after the cat?", within(mug, cat)).evidence == ("m90000000",)
+    assert answer("When did I see the mug before the cat?", within(mug, cat)).evidence == ("m10000000",)
+    assert answer("When did I see the mug?", within(mug, cat)).evidence[0] == "m10000000"
+    assert answer("When did I see the mug after the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
+    assert answer("Did I see the mug before the cat?", within(mug, cat)).text.startswith("Yes, the mug was there before the cat")
+    assert answer("Did I see the mug before the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
+    assert answer("What did I see after the cat?", within(mug, cat)).text.startswith("sofa, at")
+    assert answer("Which came first, the mug or the cat?", within(mug, cat)).text.startswith("The mug came first")
+    assert answer("Did I see the cat and the mug?", within(mug, cat)).text.startswith("Yes: I saw the cat")
+
+
+def test_all_that_was_there_where_no_thing_is_named() -> None:
+    for question in ("Did I see it yesterday?", "What did I promise yesterday?", "What did I promise first?", "What did I see?"):
+        assert answer(question, within()).text.startswith("sofa, at"), question
+    assert answer("What did I promise?", within()).text.endswith('About "promised" I cannot tell.')
+
+
+def test_which_kind_of_nothing_it_is() -> None:
+    assert answer("Where is the fox?", within()).text == "I have not seen a fox in this memory."
+    code = answer("What is the code of the fox?", within())
+    assert (code.text, code.confidence) == ("I have heard or read nothing that answers this.", 0.1)
+    told = [heard(f"code 10{n}", n, held=0.01) for n in range(1, 6)]
+    asked = put("What is the code of the fox?", Pool(candidates=tuple(told)))
+    assert (asked.status, len(asked.evidence)) == ("abstained", 3)
+
+
+def test_the_day_is_a_word_where_nothing_else_is_asked() -> None:
+    def words(question: str) -> tuple[str, ...]:
+        s = session()
+        s.__dict__["_read"] = (understand(question), s.span)
+        found: tuple[str, ...] = run(reply.everything(s), lambda _: Pool())[1][0].words
+        return found
+
+    assert words("What is on Friday?") == ("on", "friday")
+    assert words("What is the plan on Friday?") == ("plan",)
+    assert words("What did I see on Friday?") == ()
+
+
+def test_the_option_that_people_are_told_with() -> None:
+    s = session(("yes", "no"), asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
+    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    assert (found.option, found.text.startswith("Yes: Ben said")) == (0, True)
+    s = session(asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
+    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    assert found.option is None
+
+
+def test_words_that_are_told_are_no_alternative() -> None:
+    one, two = heard("The mug is in the hall.", 5, **SURE), heard("A mug is somewhere.", 9, **{**VAGUE, "held": 0.5})
+    found = put("Where is the mug?", Pool(candidates=(one, two), leads=(lead(episode(30), confidence=0.3),)))
+    assert (found.evidence, found.alternatives) == (("m5000000",), ("m9000000", "m30000000"))
+
+
+def test_short_answers_stand_before_the_quote_unless_they_are_all_of_it() -> None:
+    s = session(form="number")
+    assert statements._statement(s, heard("Gate 18", 5, speaker="speaker 2")) == f'18: speaker 2 said "Gate 18" at {clock(5)}.'
+    assert statements._statement(s, heard("18", 5, speaker="speaker 2")) == f'Speaker 2 said "18" at {clock(5)}.'
+    assert statements.may_tell(understand("What did Anna say?"), heard("Anna", speaker="Ben"))
+    asked, pool = (
+        understand("Where is the key?"),
+        Pool(candidates=(heard("a", 1, held=0.5, cosine=0.5), heard("b", 9, held=0.4999, cosine=0.5))),
+    )
+    assert [one.text for _, one in statements.ranked(asked, pool)] == ["b", "a"], "as likely to a thousandth: the newer"
+    pool = Pool(candidates=(heard("a", 1, held=0.5, cosine=0.5), heard("b", 9, held=0.48, cosine=0.5)))
+    assert [one.text for _, one in statements.ranked(asked, pool)] == ["a", "b"]

@@ -1,0 +1,357 @@
+"""Comparing words, spelling, languages, follow-ups, people and the short texts of answers: tables of inputs and what comes out."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgemem.answer import compose
+from edgemem.answer.retrieve import Query
+from edgemem.answer.tools import Scene, SeenName
+from edgemem.answer.tools_graph import Hear, HearTool, Relate, RelateTool, match_entities, relation_text, utterances
+from edgemem.answer.understand import understand, words
+from edgemem.answer.understand.kinds import kind_of
+from edgemem.answer.understand.languages import language_of
+from edgemem.answer.understand.lexicon import PARTICIPLES, VERBS
+from edgemem.answer.understand.parse import take_ordinal
+from edgemem.answer.understand.people import Asked, read_asked, read_statement, same_verb
+from edgemem.answer.understand.spelling import repaired
+from edgemem.clock import from_iso
+from edgemem.records import US, Quote
+from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
+from edgemem.remember.store import Store
+from edgemem.remember.view import View
+from tests.answer.conftest import START_US
+from tests.answer.test_limits import episode, evidence, reading
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("twenty one", "21"), ("twenty zero", "20 0"), ("thirty second", "30 2"), ("one second", "1 2"), ("o two three", "o 2 3"),
+        ("five o two", "502"), ("1 2 3 go", "123 go"), ("1 2 go", "1 2 go"), ("twenty one two", "21 2"), ("once twice thrice", "1 2 3"),
+        ("forty second street", "40 2 street"), ("a second mug", "a 2 mug"), ("ninety nine", "99"), ("ten one", "10 1"), ("one o", "1 0"),
+    ],
+)  # fmt: skip
+def test_numbers_in_words(said: str, written: str) -> None:
+    assert " ".join(words.numbered(said)) == written
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "share"),
+    [
+        ("exit", "EXIT C", 1.0), ("exit c", "EXlTC", 1.0), ("the sign exit", "EXIT", 1.0), ("sign", "EXIT", 0.0), ("", "EXIT", 0.0),
+        ("exit", "", 0.0), ("exit gate", "EXIT", 0.5), ("bakery", "BAKERV", 5 / 6), ("abc", "xabcx", 0.0), ("abcd", "xabcdx", 1.0),
+        ("cat", "cats", 6 / 7), ("go", "got", 0.0), ("gate", "gets", 0.0), ("platform", "platforms9", 1.0), ("door", "d00r", 1.0),
+        ("mango", "mangoxyz", 1.0), ("abcde", "abcxyde", 5 / 6), ("abcde", "abcxyzde", 0.0),
+    ],
+)  # fmt: skip
+def test_how_much_of_a_query_a_text_holds(query: str, text: str, share: float) -> None:
+    assert words.likeness(query, text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("word", "its_root"),
+    [("cats", "cat"), ("boxes", "box"), ("running", "run"), ("stopped", "stop"), ("cities", "city"), ("bus", "bus"), ("being", "being"),
+     ("egg", "egg"), ("wine", "win"), ("anna's", "anna"), ("add", "add"), ("fell", "fel")],
+)  # fmt: skip
+def test_the_root_of_a_word(word: str, its_root: str) -> None:
+    assert words.root(word) == its_root
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("two cats", 2), ("I saw 12 of them", 12), ("none", None), ("", None), ("twenty", 20), ("the last 3 or four", 3), ("12ab", 12),
+     ("Once", 1)],
+)  # fmt: skip
+def test_the_first_number(text: str, number: int | None) -> None:
+    assert words.number_in(text) == number
+
+
+def test_short_helpers_of_words() -> None:
+    assert words.spaced("ROOM384 7May B12 12kg") == "ROOM 384 7 May B12 12kg"
+    assert words.content_words("the red mug") == ["red", "mug"]
+    assert words.content_words("who is it") == ["who", "is", "it"]
+    assert words.wanted_words("the sign of the bakery") == ["bakery"]
+    assert words.wanted_words("the sign") == ["sign"]
+    assert [words.singular(one) for one in ("wine glasses", "people", "red cats", "mice", "men")] == [
+        "wine glass", "person", "red cat", "mouse", "person",
+    ]  # fmt: skip
+    assert words.similar_texts("EXIT C", "EXlTC") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("teh", "the"), ("cofee", "coffee"), ("coffeee", "coffee"), ("wherre", "where"), ("gardne", "garden"), ("telefone", "telephone"),
+        ("bottels", "bottles"), ("umbrela", "umbrella"), ("kichen", "kitchen"), ("ab", "ab"),
+        ("b2b4", "b2b4"), ("frist", "first"), ("befor", "before"), ("jacked", "jacked"), ("kat", "kat"),
+        ("seperate", "separate"), ("lcok", "lock"), ("niece", "niece"),
+    ],
+)  # fmt: skip
+def test_slips_of_the_pen(slip: str, meant: str) -> None:
+    assert repaired(slip) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("where is the mug", "en"), ("wo ist die Tasse", "de"), ("¿dónde está?", "es"), ("où est le chat", "fr"), ("我的猫", "zh"),
+        ("猫 cat", "en"), ("猫猫猫 cat", "en"), ("猫猫猫猫 cat", "zh"), ("кот cat", "en"), ("коты cat", "?"), ("Grüße", "de"),
+        ("die", "en"),
+        ("die mug is where", "en"), ("123", "en"), ("el", "en"), ("el gato", "en"), ("el la", "es"), ("señor", "es"), ("façade", "fr"),
+        ("the façade is where", "en"), ("wo ist the", "de"), ("wo the mug", "en"),
+    ],
+)  # fmt: skip
+def test_which_language_it_is(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "slots"),
+    [
+        ("When did I see the red mug?", "and the one before?", {"kind": "when", "things": ("red mug",), "ordinal": -2}),
+        ("When did I see the red mug?", "and the one after?", {"ordinal": 2}),
+        ("When did I see the red mug?", "any earlier?", {"ordinal": -2, "things": ("red mug",)}),
+        ("When did I see the red mug?", "any later ones?", {"ordinal": 2}),
+        ("When did I see the mug?", "what about the blue one?", {"kind": "when", "things": ("blue mug",), "follows": False}),
+        ("When did I see the mug?", "and the cup?", {"kind": "when", "things": ("cup",)}),
+        ("Where was the mug yesterday?", "and the cup?", {"kind": "where", "form": "place"}),
+        ("When did I see the mug in the hall?", "and where was it?", {"kind": "where", "place": "in the hall", "form": "place"}),
+        ("What colour was the mug?", "and the first one?", {"kind": "what", "things": ("mug",), "form": "colour", "ordinal": 1}),
+        ("When did I see the mug?", "and the last one?", {"kind": "when", "things": ("mug",), "ordinal": -1}),
+    ],
+)  # fmt: skip
+def test_what_a_follow_up_takes_over(first: str, second: str, slots: dict[str, Any]) -> None:
+    parsed = understand(second, understand(first))
+    assert {name: getattr(parsed, name) for name in slots} == slots
+
+
+def asked(wanted: Any, types: str = "", source: str = "", target: str = "", **more: Any) -> Asked:
+    return Asked(wanted=wanted, types=tuple(types.split()), source=source, target=target, **more)
+
+
+USE, DO = "USES INTERACTS_WITH", "INTERACTS_WITH USES"
+
+
+@pytest.mark.parametrize(
+    ("body", "meant"),
+    [
+        ("who did i talk to", asked("who", "TALKS_TO", "me")),
+        ("who talked to me", asked("who", "TALKS_TO", "", "me")),
+        ("who did i last talk to", asked("who", "TALKS_TO", "me", ordinal=-1)),
+        ("when did i first use the saw", asked("when", USE, "me", "saw", ordinal=1)),
+        ("when did i use the saw", asked("when", USE, "me", "saw")),
+        ("when was the last time that i used the saw", asked("when", USE, "me", "saw", ordinal=-1)),
+        ("who opened the door", asked("who", DO, "", "door", verb="open")),
+        ("did ben repair the bike", asked("did", DO, "ben", "bike", verb="fix")),
+        ("how often did i drink tea", asked("how_often", USE, "me", "tea", verb="drink")),
+        ("what did i use", asked("what", USE, "me")),
+        ("what did anna say about the rent", asked("said", "", "anna", about="rent")),
+        ("what did the sign say", None),
+        ("did anyone mention the rent", asked("did", "", "", about="rent")),
+        ("did i talk to the neighbour", asked("did", "TALKS_TO", "me", "neighbour")),
+        ("who was there when i used the saw", asked("with", "", "", about="i used the saw")),
+        ("where is the saw", None),
+    ],
+)
+def test_questions_about_people_and_deeds(body: str, meant: Asked | None) -> None:
+    assert read_asked(body) == meant
+
+
+def test_statements_about_deeds() -> None:
+    assert read_statement("i used the saw") == asked("when", USE, "me", "saw")
+    assert read_statement("it rained") is None
+    assert same_verb("fix", "I repaired it")
+    assert same_verb("drink", "he drank")
+    assert not same_verb("drink", "he ate")
+
+
+def test_forms_of_verbs_that_follow_rules() -> None:
+    forms = {
+        "tied": "tie", "tying": "tie", "agreeing": "agree", "plays": "play", "cries": "cry", "crying": "cry", "goes": "go", "fixes": "fix",
+        "begging": "beg", "baking": "bake", "played": "play", "watches": "watch", "buzzes": "",
+        "kisses": "kiss", "washes": "wash",
+    }  # fmt: skip
+    assert {form: VERBS.get(form, "") for form in forms} == forms
+    assert [PARTICIPLES[base] for base in ("cry", "play", "stop", "bake", "agree")] == ["cried", "played", "stopped", "baked", "agreed"]
+
+
+def test_the_everyday_kind_of_a_thing() -> None:
+    assert (kind_of("brambling"), kind_of("tabby cat"), kind_of("blicket")) == ("bird", "", "")
+
+
+# ---------------------------------------------------------------------------------------------------------------------- short texts
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (-5, "0 s"), (0.4, "0 s"), (59.6, "1 min 0 s"), (45, "45 s"), (134, "2 min 14 s"), (3599, "59 min 59 s"),
+     (3600, "1 h 0 min"),
+     (3900, "1 h 5 min"), (7265, "2 h 1 min")],
+)  # fmt: skip
+def test_lengths_of_time(seconds: float, text: str) -> None:
+    assert compose.span_text(seconds) == text
+
+
+def test_quotes_articles_and_lists() -> None:
+    assert compose.quote('say "hi"\n  now') == "\"say 'hi' now\""
+    assert compose.quote("x" * 10, 10) == f'"{"x" * 10}"'
+    assert compose.quote("x" * 11, 10) == f'"{"x" * 9}…"'
+    assert compose.quote("x" * 300) == f'"{"x" * 300}"'
+    assert compose.quote("x" * 301) == f'"{"x" * 299}…"'
+    assert [compose.a(one) for one in ("mug", "old mug", "the mug", "old mugs", "my keys", "")] == [
+        "a mug",
+        "an old mug",
+        "a mug",
+        "old mugs",
+        "my keys",
+        "a ",
+    ]
+    assert [compose.the(one) for one in ("a mug", "my keys", "")] == ["the mug", "my keys", "that"]
+    assert [compose.listed(one) for one in ((), ("a",), ("a", "", "b"), ("a", "b", "c"))] == ["", "a", "a and b", "a, b and c"]
+    assert compose.listed(("a", "b"), "or") == "a or b"
+    assert compose.at(episode(134), "UTC") == 'at 00:02:14 on 1970-01-01 (2 min 14 s into "s")'
+    assert compose.time_text(from_iso("2026-05-04T22:30:00Z"), "Europe/Berlin") == "00:30:00 on 2026-05-05"
+
+
+def sight(name: str, kind: str = "object", count: int = 1, colour: str = "") -> SeenName:
+    return SeenName(kind=kind, name=name, score=0.5, count=count, colour=colour)
+
+
+def test_what_was_seen_in_words() -> None:
+    sights = [
+        sight("cup", count=2), sight("coffee cup"), sight("red apple", colour="red"), sight("bowl", colour="blue"), sight("EXIT", "text"),
+        sight("brambling", "label", 3, "red"), sight("mug", "label"), sight("vase"), sight("spoon"),
+    ]  # fmt: skip
+    assert compose.things(sights) == ["2 x cup", "red apple", "blue bowl", "brambling (bird)"]
+    assert compose.things(sights, 9, ["the mugs", "vase"]) == ["2 x cup", "red apple", "blue bowl", "brambling (bird)", "spoon"]
+    assert compose.things(sights, 1) == ["2 x cup"]
+
+
+def test_what_was_read_in_a_scene() -> None:
+    read = (reading("GATE 18"), reading("GATE 1B", at_s=1), reading("EXIT", at_s=9), reading("x" * 200, at_s=4), reading("BAKERY", at_s=2))
+    assert [one.text[:6] for one in compose.distinct_readings(read)] == ["GATE 1", "BAKERY", "xxxxxx"], (
+        "the three longest, in order of time"
+    )
+    assert len(compose.distinct_readings(read, 9)) == 4
+    scene = Scene(sights=(sight("cup"),), readings=read)
+    assert compose.scene_text(scene) == f'cup; the text "GATE 18", "BAKERY" and "{"x" * 119}…"'
+    assert compose.scene_text(Scene(sights=tuple(map(sight, ["cup", "vase", "bowl", "spoon", "fork"])))) == "cup, vase, bowl and spoon"
+    assert compose.scene_text(Scene()) == ""
+    half = [reading("abcdefgh"), reading("abcdefxyzq")]
+    assert len(compose.distinct_readings(half)) == 2, "alike by less than seven in ten letters"
+
+
+# ------------------------------------------------------------------------------------------------------------------------ the graph
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    with Store.open(tmp_path / "memory") as store, store.transaction() as tx:
+        ids = {name: tx.add_entity(NewEntity(kind=kind, name=name, known_us=START_US)) for kind, name in (
+            ("person", "Me"), ("person", "Ben Miles"), ("voice", "speaker 3"), ("object", "mobile phone"), ("object", "phone box"),
+            ("object", "saw"), ("location", "garage"),
+        )}  # fmt: skip
+        for n, (source, type_, target, words) in enumerate((
+            ("Me", "USES", "saw", "I use the saw."), ("Ben Miles", "TALKS_TO", "Me", "Hello."), ("Me", "TALKS_TO", "Ben Miles", "Hi."),
+            ("Ben Miles", "USES", "saw", ""), ("speaker 3", "INTERACTS_WITH", "garage", "In the garage."),
+        )):  # fmt: skip
+            t_us = START_US + 100 * n * US
+            span = {"stream": "days", "t0_us": t_us, "t1_us": t_us + 10 * US, "known_us": t_us + 10 * US}
+            quotes: tuple[Quote, ...] = ()
+            if words:
+                said = tx.add_document(NewDocument(kind="utterance", text=words, offset_us=n, origin="asr", speaker_id=ids[source], **span))
+                quotes = (Quote(text="aside", origin="asr"), Quote(text=words, origin="asr", document_id=said))
+            tx.add_relation(
+                NewRelation(type=type_, source_id=ids[source], target_id=ids[target], confidence=0.5 + n / 10, quotes=quotes, **span)
+            )
+    return tmp_path / "memory"
+
+
+def told(graph: Path, action: Relate) -> list[str]:
+    with View.open(graph) as view:
+        rows = RelateTool().run(action, view).rows
+    return [f"{(row.t0_us - START_US) // US // 100} {row.source} {row.type} {row.target}" for row in rows]
+
+
+def test_rows_of_the_graph(graph: Path) -> None:
+    assert told(graph, Relate(source="me")) == ["0 me USES saw", "2 me TALKS_TO Ben Miles"]
+    assert told(graph, Relate(source="ben")) == ["1 Ben Miles TALKS_TO me", "3 Ben Miles USES saw"]
+    assert told(graph, Relate(source="ben", target="me")) == ["1 Ben Miles TALKS_TO me"]
+    assert told(graph, Relate(source="ben", target="me", either=True)) == ["1 Ben Miles TALKS_TO me", "2 me TALKS_TO Ben Miles"]
+    assert told(graph, Relate(source="ben", either=True, types=("TALKS_TO",))) == ["1 Ben Miles TALKS_TO me", "2 me TALKS_TO Ben Miles"]
+    assert told(graph, Relate(target="saws")) == ["0 me USES saw", "3 Ben Miles USES saw"]
+    assert told(graph, Relate(types=("TALKS_TO", "INTERACTS_WITH"))) == [
+        "1 Ben Miles TALKS_TO me", "2 me TALKS_TO Ben Miles", "4 speaker 3 INTERACTS_WITH garage",
+    ]  # fmt: skip
+    assert told(graph, Relate(from_us=START_US + 305 * US)) == ["3 Ben Miles USES saw", "4 speaker 3 INTERACTS_WITH garage"]
+    assert told(graph, Relate(source="clara")) == told(graph, Relate(target="chisel")) == []
+    assert len(told(graph, Relate())) == 5
+    with View.open(graph) as view:
+        rows = RelateTool().run(Relate(target="saw"), view)
+        assert (rows.known, RelateTool().run(Relate(source="clara"), view).known) == (True, True)
+        assert [(row.quote, row.evidence.id[0], row.evidence.channel) for row in rows.rows] == [
+            ("I use the saw.", "d", "speech"),
+            ("", "r", "entity"),
+        ]
+        assert rows.rows[0].evidence.text == 'you used the saw: "I use the saw."'
+        assert (rows.rows[1].evidence.text, rows.rows[1].evidence.offset_us) == ("Ben Miles used the saw", 0)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "names"),
+    [("phone", ["mobile phone"]), ("ben", ["Ben Miles"]), ("miles ben", ["Ben Miles"]), ("red saw", ["saw"]),
+     ("old mobile phone", ["mobile phone"]),
+     ("saws", ["saw"]), ("tall ben miles", []), ("", []), ("box", ["phone box"]), ("speaker 3", ["speaker 3"])],
+)  # fmt: skip
+def test_which_entities_a_phrase_means(graph: Path, phrase: str, names: list[str]) -> None:
+    with View.open(graph) as view:
+        assert [one.name for one in match_entities(view, phrase)] == names
+
+
+def test_what_was_heard(graph: Path) -> None:
+    with View.open(graph) as view:
+
+        def heard(**action: Any) -> list[tuple[str, str, float]]:
+            return [(one.speaker, one.text, one.score) for one in HearTool().run(Hear(**action), view).said]
+
+        assert heard(about="saw") == [("me", "I use the saw.", 1.0)]
+        assert heard(about="use garage") == [("me", "I use the saw.", 0.5), ("speaker 3", "In the garage.", 0.5)], "half of the words"
+        assert heard(about="use garage chisel") == [], "less than half"
+        assert [one[1] for one in heard()] == ["I use the saw.", "Hello.", "Hi.", "In the garage."], "in the order of time"
+        assert [one[1] for one in heard(limit=2)] == ["Hi.", "In the garage."], "the newest two"
+        assert heard(speaker="ben") == [("Ben Miles", "Hello.", 1.0)]
+        assert heard(speaker="ben", about="saw") == heard(speaker="clara") == []
+        assert heard(about="?!") == heard()
+        assert [one.evidence.text for one in utterances(view, [], [], (None, None), 1)] == ["speaker 3: In the garage."]
+        assert Query(text="x").holds(0)
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (("Ben", "USES", "wrench", "object"), "Ben used the wrench"), (("me", "TALKS_TO", "Anna", "person"), "you talked to Anna"),
+        (("Ben", "INTERACTS_WITH", "Anna", "person"), "Ben did something with Anna"),
+        (("Ben", "INTERACTS_WITH", "garage", "location"), "Ben was in the garage"),
+        (("Ben", "INTERACTS_WITH", "cup", "object"), "Ben handled the cup"),
+        (("speaker 2", "SITS_BESIDE", "someone", "person"), "speaker 2 sits beside someone"),
+        (("Me", "MENTIONS", "rent", "concept"), "you spoke of the rent"),
+    ],
+)  # fmt: skip
+def test_a_relation_as_a_sentence(row: tuple[str, str, str, str], text: str) -> None:
+    assert relation_text(*row) == text
+    assert evidence(1).id == "m1000000"
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("first earliest initial 1st earlier sooner", 1), ("second 2nd", 2), ("third 3rd", 3), ("fourth 4th", 4), ("fifth 5th", 5),
+     ("last latest final finally lastly newest later", -1)],
+)  # fmt: skip
+def test_places_in_a_row(words: str, number: int) -> None:
+    for word in words.split():
+        found, rest = take_ordinal(f"the {word} mug")
+        assert (found, rest.split()) == (number, ["the", "mug"])
+    assert take_ordinal("the most recent mug")[0] == -1
+    assert take_ordinal("the second floor") == (0, "the second floor")
