@@ -1,8 +1,8 @@
 """English nouns: finds singulars, for questions, labels and graphs.
 
-The library is LemmInflect (MIT; a dictionary, and a small network for words outside it). Of 200 nouns taken from WordNet (the 100 most
-common irregular plurals of its exception list, 60 regular plurals, 40 singulars that end in "s") it gets 184 right; simplemma 178, inflect
-133, inflection 128.
+The library is LemmInflect (MIT). Of 200 nouns taken from WordNet (the 100 most common irregular plurals of its exception list, 60 regular
+plurals, 40 singulars that end in "s") it gets 184 right; simplemma 178, inflect 133, inflection 128. Only its dictionary is used: its
+network for other words is stored as a pickle, which could run any code. Those words lose a regular ending instead.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from functools import lru_cache
 
 _PLURAL_ENDINGS = ("s", "men", "ren", "xen", "ice", "eese", "eet", "eeth", "ople", "i", "ae", "ia", "mena", "ata", "eaux")
 """Other words count as singulars without a look-up, because the dictionary takes 0.5 s to load, too long for a first question."""
+_SHORTEST = 4
+"""Letters of the shortest unknown word that may be a plural; a longer one ends in "ies"."""
 _LAST_WORD = re.compile(r"(?P<before>.*[\s-])?(?P<word>\S+)", re.DOTALL)
 
 
@@ -38,11 +40,20 @@ def _lemmas(word: str) -> tuple[str, ...]:
     """Lemmas of one noun; the word itself if it is unknown."""
     if not word.isalpha() or not word.endswith(_PLURAL_ENDINGS):
         return (word,)
-    return _lemmatizer()(word, "NOUN") or (word,)
+    return _lemmatizer()(word, "NOUN", lemmatize_oov=False) or (_regular(word),)
+
+
+def _regular(word: str) -> str:
+    """Without the ending of a regular plural: "plorbits" is "plorbit", "glarches" is "glarch", "snorries" is "snorry"."""
+    if word.endswith("ies") and len(word) > _SHORTEST:
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "xes", "zes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) >= _SHORTEST else word
 
 
 @lru_cache(maxsize=1)
-def _lemmatizer() -> Callable[[str, str], tuple[str, ...]]:
+def _lemmatizer() -> Callable[..., tuple[str, ...]]:
     """LemmInflect's `getLemma` with the part of its dictionary that is asked for: nouns with `_PLURAL_ENDINGS`. All of it is 34 MiB."""
     from lemminflect import config
     from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
@@ -55,5 +66,5 @@ def _lemmatizer() -> Callable[[str, str], tuple[str, ...]]:
     with gzip.open(config.lemma_lu_fn, "rt", encoding="utf-8") as lines:
         entries = (LemmaLUCodec.fromString(line) for line in lines)
         plurals.lemma_dict = {word: {"NOUN": forms} for word, kind, forms in entries if kind == "noun" and word.endswith(_PLURAL_ENDINGS)}
-    found: Callable[[str, str], tuple[str, ...]] = plurals.getLemma
+    found: Callable[..., tuple[str, ...]] = plurals.getLemma
     return found
