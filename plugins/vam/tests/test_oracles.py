@@ -72,6 +72,8 @@ def test_two_values_are_split_in_the_middle_of_64_bins() -> None:
     assert separability == pytest.approx(1.0)
     assert otsu([1.0, 1.0 + 1e-13]) == (1.0 + 1e-13, 0.0), "a constant but for rounding"
     assert otsu([1.0, 1.0 + 1e-11])[1] > 0
+    assert otsu([0.0, 1e-13]) == (1e-13, 0.0), "beside nothing as well"
+    assert otsu([1e6, 1e6 + 1e-7]) == (1e6 + 1e-7, 0.0)
 
 
 @pytest.mark.parametrize(("n", "least"), [(4, 1.075), (16, 0.9125), (100, 0.815), (256, 0.790625)])
@@ -423,6 +425,7 @@ def test_an_answer_of_the_hits_tells_the_last_finding_and_half_the_confidence() 
     assert "first" not in reply.text
     assert 290 < reply.text.count("z") <= 300
     assert (reply.confidence, reply.option) == (0.4, 0)
+    assert from_hits(context(row("m1", "a mug", 0.4322)), "because").confidence == 0.2161
     assert from_hits(context(row("m1", "a mug and a cat", 0.8)), "because", ("a mug", "a cat")).option is None
 
 
