@@ -94,6 +94,12 @@ def test_slips_of_the_pen(slip: str, meant: str) -> None:
     assert repaired(slip) == meant
 
 
+@pytest.mark.parametrize("length", [29, 30, 31, 99, 100, 4000])
+def test_a_word_of_any_length_is_read(length: int) -> None:
+    assert repaired("x" * length) == "x" * length
+    assert understand(f"where is the {'x' * length}").kind == "where"
+
+
 @pytest.mark.parametrize(
     ("text", "language"),
     [

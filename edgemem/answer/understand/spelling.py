@@ -20,13 +20,15 @@ from edgemem.infer.labels import read_table
 
 _SHORTEST = 3
 """Shorter words have too many neighbours one letter away."""
+_LONGEST = 30
+"""No word that is meant is longer."""
 _RAREST = 200
 """Rarer words (of 7e8 in the subtitles) are not what somebody meant."""
 _COMMON = 3000
 """The least frequency of words of grammar, of time and of labels, of which films speak less."""
 _WEIGHT = 3.0
 """How much a slip of cost 1 counts against the logarithm of the frequency."""
-_BOUNDS = ((4, 1.2, 6.2), (5, 1.3, 5.5), (7, 1.7, 3.4), (99, 3.0, 2.5))
+_BOUNDS = ((4, 1.2, 6.2), (5, 1.3, 5.5), (7, 1.7, 3.4), (_LONGEST, 3.0, 2.5))
 """Up to how many letters, the dearest slip, and the least logarithm of the probability (without a constant) of what was meant."""
 _VOWELS = frozenset("aeiouy")
 _ALIKE = frozenset(["ck", "kc", "cs", "sc", "sz", "zs", "gj", "jg", "fv", "vf", "iy", "yi", "qk", "kq"])
@@ -78,7 +80,12 @@ def _beginning(letter: str) -> list[tuple[str, frozenset[str], float]]:
 @lru_cache(maxsize=4096)
 def repaired(word: str) -> str:
     """The known word that a lower-case word is a slip of, else the word itself."""
-    if len(word) < _SHORTEST or not (word.isalpha() and word.isascii()) or word in _grammar() or lexicon.word_classes(word):
+    if (
+        not _SHORTEST <= len(word) <= _LONGEST
+        or not (word.isalpha() and word.isascii())
+        or word in _grammar()
+        or lexicon.word_classes(word)
+    ):
         return word
     if {word, word.removesuffix("s"), word.removesuffix("es")} & _known() or word in _frequencies():
         return word
@@ -87,7 +94,7 @@ def repaired(word: str) -> str:
             return f"{word[:cut]} {word[cut:]}"
     limit, least = next(bounds for length, *bounds in _BOUNDS if len(word) <= length)
     best = least, word
-    for letter in {word[0], *(pair[1] for pair in _ALIKE if pair[0] == word[0]), *({"k", "w"} if word[0] in "nr" else ())}:
+    for letter in (word[0], *sorted(pair[1] for pair in _ALIKE if pair[0] == word[0]), *("kw" if word[0] in "nr" else "")):
         for other, theirs, value in _beginning(letter):
             if value - 0.6 * _WEIGHT <= best[0]:
                 break
