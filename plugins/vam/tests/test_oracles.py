@@ -174,6 +174,18 @@ def test_an_event_may_last_as_long_as_the_cap_and_no_longer() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("distances", "cut"),
+    [((0.4, 0.1, 0.5, 0.1), 2), ((0.4, 0.1, 0.5), 0), ((0.1, 0.2, 0.1, 0.1), 1), ((0.01, 0.02, 0.01, 0.01), 2)],
+)
+def test_a_long_event_is_cut_at_its_last_peak_whose_right_neighbour_is_known(distances: tuple[float, ...], cut: int) -> None:
+    """Else where it changed most, else at the cap of 300 s, which the third mark is within."""
+    segmenter = OtsuEvents(EventSettings(fallback=0.3, floor=0.05))
+    segmenter._marks = marks((0, 0), (0, 100), (0, 200), (0, 301), (0, 302))[: len(distances) + 1]
+    segmenter._distances = list(distances)
+    assert segmenter._split() == cut
+
+
 # Scores and payloads
 
 

@@ -55,6 +55,12 @@ def test_a_score_has_three_digits() -> None:
     assert render(context([result("d1", 10, "text", 0.12345)]), 100, 100)[0]["results"][0]["score"] == 0.123
 
 
+def test_what_the_planner_did_is_told_without_what_it_thought() -> None:
+    made = context()
+    made.begin(wire.SearchAction(thought="a long thought", queries=[wire.SubQuery(q="x")])).results = []
+    assert render(made, 100, 100)[0]["action"] == {"action": "search", "queries": [{"q": "x"}]}
+
+
 def test_lines_have_a_budget_too_and_what_is_left_out_is_counted() -> None:
     made = context([result(f"d{n}", n, "x" * 900, n / 10) for n in range(9)])
     turn = render(made, 0, 210)[0]
