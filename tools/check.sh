@@ -13,5 +13,5 @@ done
 "$bin/ruff" format --check .
 "$bin/mypy"
 "$bin/lint-imports"
-# One process a core; the tests of a file stay together, for they share what they made.
-"$bin/python" -m pytest -rs -n auto --maxprocesses 4 --dist loadfile
+# One process a core; the tests of a file stay together, for they share what they made. A process that dies is not replaced: its test is named.
+"$bin/python" -m pytest -rs -n auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
