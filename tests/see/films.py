@@ -19,14 +19,16 @@ def scene(kind: int, width: int = 320, height: int = 180) -> np.ndarray:
     return picture
 
 
-def encode(path: Path, frames, *, rate: int = 10, gop: int = 10, times=None, codec: str = "libx264", **options) -> Path:
+def encode(
+    path: Path, frames, *, rate: int = 10, gop: int = 10, times=None, codec: str = "libx264", pixels: str = "yuv420p", **options
+) -> Path:
     """Write `frames` (BGR) as a video; `times`: presentation times in seconds, if they are not regular."""
     with av.open(str(path), "w") as out:
         stream = out.add_stream(codec, rate=rate, options={"preset": "ultrafast", "sc_threshold": "0", **options})
         stream.time_base = Fraction(1, 1000)
         stream.codec_context.time_base = Fraction(1, 1000)
         stream.gop_size = gop
-        stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else pixels
         for i, picture in enumerate(frames):
             if i == 0:
                 stream.height, stream.width = picture.shape[:2]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import struct
 
+import av
+import av.logging
 import numpy as np
 import pytest
 from films import encode, scene, scenes
@@ -12,6 +14,7 @@ from films import encode, scene, scenes
 from edgemem.errors import SourceError
 from edgemem.extend.sources import open_source
 from edgemem.records import US
+from edgemem.see.sources.reference_frames import reference_frames
 from edgemem.see.sources.video import VideoFile, threads
 
 
@@ -94,10 +97,24 @@ def test_a_film_is_decoded_by_that_many_threads(tmp_path):
     assert VideoFile(str(path), rate_fps=1, stream="a")._video.thread_count == threads(1920 * 1080, os.cpu_count() or 1)
 
 
-def test_of_pictures_beyond_4k_only_key_frames_are_decoded_and_that_is_said(tmp_path, monkeypatch):
-    path = encode(tmp_path / "a.mp4", scenes(4, 1.0), gop=10)
+@pytest.mark.parametrize(("codec", "kept"), [("libx264", 3), ("libx264", 16), ("libx265", 5), ("mjpeg", None), ("mpeg4", None)])
+def test_headers_say_how_many_pictures_a_decoder_keeps(tmp_path, codec, kept):
+    more = {"libx264": {"x264-params": f"ref={kept}"}, "libx265": {"x265-params": f"log-level=none:ref={kept}:bframes=0"}}
+    path = encode(tmp_path / "a.mkv", [scene(1)] * 3, codec=codec, **more.get(codec, {}))
+    with av.open(str(path)) as container:
+        found = reference_frames(container.streams.video[0])
+    assert found == (kept or 8)
+    assert av.logging.get_level() is None
+
+
+@pytest.mark.parametrize(
+    ("pixels", "bytes_each"), [("yuv420p", 320 * 180 * 3 // 2), ("yuv420p10le", 320 * 180 * 3), ("yuv444p", 320 * 180 * 3)]
+)
+def test_where_the_decoder_would_keep_too_much_only_key_frames_are_decoded_and_that_is_said(tmp_path, monkeypatch, pixels, bytes_each):
+    path = encode(tmp_path / "a.mp4", scenes(4, 1.0), gop=10, pixels=pixels, **{"x264-params": "ref=3"})
+    monkeypatch.setattr("edgemem.see.sources.video._REFERENCE_BYTES", 3 * bytes_each)
     assert len(offsets(path, 5)) == 20
-    monkeypatch.setattr("edgemem.see.sources.video._WIDE_PIXELS", 100)
+    monkeypatch.setattr("edgemem.see.sources.video._REFERENCE_BYTES", 3 * bytes_each - 1)
     source = open_source(str(path), rate_fps=5)
     assert [frame.offset_us / US for frame in source.frames()] == [0, 1, 2, 3]
     assert source.dropped == {"too large": 16}

@@ -20,6 +20,7 @@ from edgemem.secret import address
 from edgemem.see import pixels
 from edgemem.see.sources.base import SIDE_PX, BaseSource
 from edgemem.see.sources.container import identity_of, open_container, reason
+from edgemem.see.sources.reference_frames import reference_frames
 
 if TYPE_CHECKING:
     from edgemem.records import Image
@@ -35,8 +36,11 @@ _GROUP_BYTES = 32 << 20
 _THREADS_PIXELS = 3 << 20
 """Pixels of the frames that threads of the decoder may hold in addition: each thread holds one. 1080p is decoded by two threads, 4K by one;
 more were no faster for a film whose pictures are analysed meanwhile, and a machine with many cores would hold many frames."""
-_WIDE_PIXELS = 4096 * 2304
-"""Of larger frames than 4K only key frames are decoded: a stream may make the decoder hold 16 others for reference (70 MB each at 8K)."""
+_REFERENCE_BYTES = 64_000_000
+"""Where the decoder may have to keep more than this for reference, only key frames are decoded: for 4K in 8 bits more than 5 frames. Speech
+and text need all but some 80 MB of the 700 MB that ingest may take (tools/bench/memory_use.py)."""
+_MOST_BITS = 48
+"""Bits of a pixel where the stream does not say its format."""
 _LONGEST_US = 100 * 366 * 86_400 * US
 """A stamp that is further than a century from the first is no time."""
 _BROKEN_STRETCHES = 1000
@@ -91,6 +95,7 @@ class VideoFile(BaseSource):
         self._side_px = side_px
         self._container, self._video = _open(path)
         self.has_sound = bool(self._container.streams.audio)
+        self._reference_frames = reference_frames(self._video)
         self._reformatter: Any = None
         self.duration_us = self._length_us()
         self.t0_us = start_us if start_us is not None else now_us() - (self.duration_us or 0)
@@ -174,7 +179,9 @@ class VideoFile(BaseSource):
                 return
 
     def _only_keys(self) -> bool:
-        return _pixels(self._video) > _WIDE_PIXELS
+        form = self._video.codec_context.format
+        bits = form.padded_bits_per_pixel if form is not None else _MOST_BITS
+        return _pixels(self._video) * self._reference_frames * bits // 8 > _REFERENCE_BYTES
 
     def _pictures(self, packet: Any) -> list[Any]:
         import av
