@@ -120,6 +120,31 @@ def test_where_the_decoder_would_keep_too_much_only_key_frames_are_decoded_and_t
     assert source.dropped == {"too large": 16}
 
 
+def test_a_film_is_refused_whose_key_frames_alone_need_too_much(tmp_path, monkeypatch):
+    x265 = {"codec": "libx265", "x265-params": "log-level=none:ref=3:bframes=0"}
+    path = encode(tmp_path / "a.mkv", scenes(2, 1.0), gop=10, **x265)
+    kept = 3 * 320 * 180 * 3 // 2
+    monkeypatch.setattr("edgemem.see.sources.video._REFERENCE_BYTES", 0)
+    monkeypatch.setattr("edgemem.see.sources.video._MOST_REFERENCE_BYTES", kept)
+    assert [which(frame.image) for frame in open_source(str(path), rate_fps=1).frames()] == [0, 1]
+    monkeypatch.setattr("edgemem.see.sources.video._MOST_REFERENCE_BYTES", kept - 1)
+    with pytest.raises(SourceError, match=r"keep 3 pictures of 320 x 180 for reference, 0 MB; at most 0 MB are taken: encode it anew"):
+        open_source(str(path), rate_fps=1)
+    other = encode(tmp_path / "b.mkv", scenes(2, 1.0), gop=10, **{"x264-params": "ref=16"})
+    assert len(offsets(other)) == 2
+
+
+def test_a_film_that_disappears_while_it_is_read_loses_pictures_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("edgemem.see.sources.video._REFERENCE_BYTES", 0)
+    path = encode(tmp_path / "a.mkv", scenes(3, 1.0), gop=10)
+    source = open_source(str(path), rate_fps=1)
+    frames = source.frames()
+    assert which(next(frames).image) == 0
+    path.unlink()
+    assert list(frames) == []
+    assert source.dropped == {"corrupt": 2}
+
+
 @pytest.mark.parametrize("content", [b"", b"not a video at all\n" * 50, bytes(5000)])
 def test_a_file_that_is_no_video_is_refused_in_one_line(tmp_path, content):
     path = tmp_path / "a.mp4"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgemem.clock import now_us
 from edgemem.errors import SourceError
+from edgemem.infer.large_run import LARGE_RUN
 from edgemem.records import BEFORE_START_US, MOST_PIXELS, US, Frame, Sound
 from edgemem.secret import address
 from edgemem.see import pixels
@@ -36,9 +37,11 @@ _GROUP_BYTES = 32 << 20
 _THREADS_PIXELS = 3 << 20
 """Pixels of the frames that threads of the decoder may hold in addition: each thread holds one. 1080p is decoded by two threads, 4K by one;
 more were no faster for a film whose pictures are analysed meanwhile, and a machine with many cores would hold many frames."""
-_REFERENCE_BYTES = 64_000_000
-"""Where the decoder may have to keep more than this for reference, only key frames are decoded: for 4K in 8 bits more than 5 frames. Speech
+_REFERENCE_BYTES = 40_000_000
+"""Where the decoder may have to keep more than this for reference, only key frames are decoded: for 4K in 8 bits more than 3 frames. Speech
 and text need all but some 80 MB of the 700 MB that ingest may take (tools/bench/memory_use.py)."""
+_MOST_REFERENCE_BYTES = 130_000_000
+"""A stream whose key frames cannot be decoded without more than this is refused."""
 _MOST_BITS = 48
 """Bits of a pixel where the stream does not say its format."""
 _LONGEST_US = 100 * 366 * 86_400 * US
@@ -96,6 +99,7 @@ class VideoFile(BaseSource):
         self._container, self._video = _open(path)
         self.has_sound = bool(self._container.streams.audio)
         self._reference_frames = reference_frames(self._video)
+        _require_few(path, self._video, self._reference_frames)
         self._reformatter: Any = None
         self.duration_us = self._length_us()
         self.t0_us = start_us if start_us is not None else now_us() - (self.duration_us or 0)
@@ -132,14 +136,11 @@ class VideoFile(BaseSource):
         for group in self._groups():
             wanted = self._wanted(group, due_us)
             targets = _Targets(wanted)
-            for offset_us, picture in self._decode(group, targets):
+            for offset_us, image in self._key_image(group, targets) if self._only_keys() else self._decode(group, targets):
                 if offset_us > self._after_us:
                     found = True
-                    t_us = self.t0_us + offset_us
-                    yield Frame(stream=self.name, seq=seq, t_us=t_us, offset_us=offset_us, image=self._image(picture))
+                    yield Frame(stream=self.name, seq=seq, t_us=self.t0_us + offset_us, offset_us=offset_us, image=image)
                     seq += 1
-            if self._only_keys():
-                self._count("too large", min(len(targets.left), len(group.packets) - 1))
             due_us = targets.left[0] if targets else due_us + len(wanted) * self._period_us
             if self._closed:
                 return
@@ -156,7 +157,25 @@ class VideoFile(BaseSource):
                 return wanted[:-1]  # the next group's key frame is nearer
         return wanted
 
-    def _decode(self, group: _Group, targets: _Targets) -> Iterator[tuple[int, Any]]:
+    def _key_image(self, group: _Group, targets: _Targets) -> Iterator[tuple[int, Image]]:
+        """As `_decode`, of the key frame alone. Its decoder is closed again: what it kept would stay beside the models."""
+        if not targets or not group.key:
+            return
+        with LARGE_RUN:
+            try:
+                container, video = _open(self._path)
+            except SourceError:
+                self._count("corrupt")
+                return
+            with container:
+                pictures = [*self._pictures(video, group.packets[0]), *self._pictures(video, None)]
+                image = self._image(pictures[0]) if pictures else None
+                offset_us = self._offset_us(pictures.pop(0)) if pictures else None
+        if image is not None and offset_us is not None and targets.serve(offset_us + round(self._period_us * _KEY_SLACK)):
+            yield offset_us, image
+            self._count("too large", min(len(targets.left), len(group.packets) - 1))
+
+    def _decode(self, group: _Group, targets: _Targets) -> Iterator[tuple[int, Image]]:
         """Frames for the targets, removing each that was served; what is left waits for the next group's first frame."""
         if not targets and not group.cut:
             return
@@ -165,29 +184,27 @@ class VideoFile(BaseSource):
             codec.flush_buffers()
         near_us = group.start_us + self._period_us * _KEY_SLACK
         only_key = group.key and not group.cut and targets.left[-1] <= near_us
-        codec.skip_frame = "NONKEY" if self._only_keys() else "DEFAULT" if only_key or group.last or group.cut else "NONREF"
+        codec.skip_frame = "DEFAULT" if only_key or group.last or group.cut else "NONREF"
         packets = [*(group.packets[:1] if only_key else group.packets), *([] if group.cut else [None])]
         for packet in packets:
-            for picture in self._pictures(packet):
+            for picture in self._pictures(self._video, packet):
                 offset_us = self._offset_us(picture)
                 if offset_us is None or not targets:
                     continue
                 early_us = self._period_us * _KEY_SLACK if group.key and offset_us == group.start_us else _EARLY_US
                 if targets.serve(offset_us + early_us):
-                    yield offset_us, picture
+                    yield offset_us, self._image(picture)
             if not targets and not group.cut:
                 return
 
     def _only_keys(self) -> bool:
-        form = self._video.codec_context.format
-        bits = form.padded_bits_per_pixel if form is not None else _MOST_BITS
-        return _pixels(self._video) * self._reference_frames * bits // 8 > _REFERENCE_BYTES
+        return _frame_bytes(self._video) * self._reference_frames > _REFERENCE_BYTES
 
-    def _pictures(self, packet: Any) -> list[Any]:
+    def _pictures(self, video: Any, packet: Any) -> list[Any]:
         import av
 
         try:
-            pictures = self._video.codec_context.decode(packet)
+            pictures = video.codec_context.decode(packet)
         except av.error.EOFError:
             return []
         except av.error.FFmpegError:
@@ -300,6 +317,16 @@ def _require_pixels(path: str, width: int, height: int) -> None:
         )
 
 
+def _require_few(path: str, video: Any, frames: int) -> None:
+    """A decoder of H.265 invents the frames that a key frame names, so that even key frames cost all of them."""
+    if video.codec_context.name == "hevc" and _frame_bytes(video) * frames > _MOST_REFERENCE_BYTES:
+        size = f"{video.codec_context.width} x {video.codec_context.height}"
+        raise SourceError(
+            f"{path}: its decoder has to keep {frames} pictures of {size} for reference, {_frame_bytes(video) * frames // 10**6} MB;"
+            f" at most {_MOST_REFERENCE_BYTES // 10**6} MB are taken: encode it anew with ffmpeg"
+        )
+
+
 def _open(path: str) -> tuple[Any, Any]:
     import av
 
@@ -322,6 +349,12 @@ def _open(path: str) -> tuple[Any, Any]:
 def threads(frame_pixels: int, cores: int) -> int:
     """How many threads decode frames of this size."""
     return min(cores, 1 + _THREADS_PIXELS // max(1, frame_pixels))
+
+
+def _frame_bytes(video: Any) -> int:
+    """Of a frame as the decoder keeps it."""
+    form = video.codec_context.format
+    return _pixels(video) * (form.padded_bits_per_pixel if form is not None else _MOST_BITS) // 8
 
 
 def _pixels(video: Any) -> int:
