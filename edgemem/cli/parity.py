@@ -36,7 +36,7 @@ def check_parity(
         print_json({"compared": msgspec.to_builtins(found)})
     else:
         _print(found)
-    if any(one.problem for one in found):
+    if any(one.problem for one in found) or all(one.untested for one in found):
         sys.exit(1)
 
 
@@ -77,8 +77,8 @@ def _samples(environment: CommandContext, specs: Sequence[str]) -> Samples:
 def _print(found: Sequence[CardParity]) -> None:
     table([row for card in found for row in _rows(card)], _HEADER)
     for card in found:
-        if card.problem:
-            note(f"edgemem: {card.card}: {card.problem}")
+        if card.problem or card.untested:
+            note(f"edgemem: {card.card}: {card.problem or f'not compared: {card.untested}'}")
 
 
 def _rows(card: CardParity) -> Iterator[tuple[str, ...]]:

@@ -44,6 +44,10 @@ class Samples:
     """float32 at 16 kHz."""
 
 
+class NoSampleError(EngineError):
+    """The samples have nothing for a role."""
+
+
 class CardParity(Record, frozen=True):
     """The comparison of the models of one card."""
 
@@ -55,6 +59,8 @@ class CardParity(Record, frozen=True):
     models: tuple[ModelParity, ...] = ()
     problem: str = ""
     """Why there is no comparison, or what is wrong with it; empty if all is well."""
+    untested: str = ""
+    """What the samples lack for a comparison."""
 
 
 def read_samples(specs: Sequence[str], environment: Environment) -> Samples:
@@ -104,6 +110,8 @@ def compare(
             exercise(engines.role(card.role), card.role, samples, engines)
             for pair in pairs:
                 pair.repeat(repeat)
+        except NoSampleError as error:
+            return msgspec.structs.replace(result, untested=str(error))
         except EngineError as error:
             return msgspec.structs.replace(result, problem=str(error))
         models = tuple(pair.result() for pair in sorted(pairs, key=lambda pair: pair.name))
@@ -135,13 +143,13 @@ def exercise(player: Any, role: str, samples: Samples, engines: Engines) -> None
 
 def _images(samples: Samples) -> Sequence[Image]:
     if not samples.images:
-        raise EngineError("there are no pictures in the samples; give some with --sample")
+        raise NoSampleError("there are no pictures in the samples; give some with --sample")
     return samples.images
 
 
 def _sounds(samples: Samples) -> Sequence[Vector]:
     if not any(len(sound) for sound in samples.sounds):
-        raise EngineError("there is no sound in the samples; give a recording of speech with --sample")
+        raise NoSampleError("there is no sound in the samples; give a recording of speech with --sample")
     return [sound for sound in samples.sounds if len(sound)]
 
 

@@ -68,6 +68,7 @@ class SelfTest(Record, frozen=True):
     builds: tuple[BuildResult, ...]
     engines: tuple[CardParity, ...]
     passed: bool
+    """Nothing failed, and at least one engine was compared."""
 
 
 def run_selftest(
@@ -90,9 +91,10 @@ def run_selftest(
         progress(f"{card} on {runtime}", number, len(cards))
         engines.append(compare(environment, card, samples, runtime=runtime, against=against, repeat=TIMED_RUNS))
     problems = [*(one.problem for one in contract), *(one.problem for one in builds), *(one.problem for one in engines)]
+    passed = not any(problems) and any(one.models for one in engines)
     return SelfTest(
         edgemem=__version__, when=to_iso(now_us()), machine=machine, runtime=runtime, about=tested.describe(), against=against,
-        against_about=reference.describe(), contract=contract, builds=builds, engines=tuple(engines), passed=not any(problems),
+        against_about=reference.describe(), contract=contract, builds=builds, engines=tuple(engines), passed=passed,
     )  # fmt: skip
 
 

@@ -166,3 +166,15 @@ def test_the_report_names_the_power_mode_of_the_board(capsys, plugins, photograp
     told = json.loads((fetched / "selftest-openvino.json").read_bytes())["machine"]
     assert told["power_mode"] == SysfsBoard("", Hardware(root=str(board))).power_mode() != ""
     assert "Orin Nano" in told["board"]
+
+
+def test_engines_for_which_the_samples_have_nothing_are_named_and_fail_nothing_unless_they_are_all(
+    capsys, plugins, photographs, fetched, weights_home
+):
+    shutil.copytree(weights_home / "engines" / "silero-vad", fetched / "engines" / "silero-vad")
+    why = "silero-vad: not compared: there is no sound in the samples; give a recording of speech with --sample"
+    for command in ("check", "selftest"):
+        code, _, err = run(capsys, plugins, command, "faceres", "silero-vad", "--runtime", "openvino", "--sample", photographs)
+        assert (code, why in err) == (0, True)
+        code, _, err = run(capsys, plugins, command, "silero-vad", "--runtime", "openvino", "--sample", photographs)
+        assert (code, why in err) == (1, True)
