@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
+import msgspec
+
+from edgemem.remember.budget import eviction
 from edgemem.remember.disk.contents import VECTORS, survey
 from edgemem.remember.disk.database import is_cipher
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forget import digest
 from edgemem.remember.forgetting.finish import WIPE_DUE
-from edgemem.remember.possible import IMPOSSIBLE, impossible_vectors
+from edgemem.remember.possible import IMPOSSIBLE, impossible_packed, impossible_vectors
+from edgemem.remember.rows import ledger
 from edgemem.remember.rows.anchor import is_due
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.vectors.sidecar import Sidecar
@@ -99,7 +104,9 @@ def check_memory(directory: Path) -> list[str]:
         if found and is_cipher(connection):
             return found  # what follows would meet that page and end
         found += check_rows(connection)
-        if is_due(connection):
+        if not _reads(partial(is_due, connection)):
+            found.append("the note of dates that are to be corrected cannot be read")
+        elif is_due(connection):
             found.append("the clock was corrected, but some dates of it are not corrected yet: run `edgemem memory compact`")
         found += list(_sidecars(connection, directory))
         found += [
@@ -122,10 +129,28 @@ def check_rows(connection: sqlite3.Connection) -> list[str]:
         f"table {row[0]}, row {row[1]}: refers to {row[2]}, which has no such row" for row in connection.execute("PRAGMA foreign_key_check")
     ]
     found += [f"{number} {what}" for what, query in (*_COUNTS, *IMPOSSIBLE) if (number := connection.execute(query).fetchone()[0])]
+    found += impossible_packed(connection)
     found += impossible_vectors(connection)
+    found += list(_states(connection))
     found += list(_pictures(connection))
     found += list(_forgotten(connection))
     return found
+
+
+def _states(connection: sqlite3.Connection) -> Iterator[str]:
+    """The saved states of edgemem itself. Those of plugins are begun anew where they cannot be read."""
+    for key, form in ((ledger.KEY, dict[str, int]), (eviction.KEY, eviction.EvictionProgress)):
+        found = connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
+        if found and not _reads(partial(msgspec.msgpack.decode, found[0], type=form)):
+            yield f'the saved state "{key}" cannot be read'
+
+
+def _reads(read: Callable[[], object]) -> bool:
+    try:
+        read()
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def _pictures(connection: sqlite3.Connection) -> Iterator[str]:

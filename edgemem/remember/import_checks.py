@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from edgemem.errors import UsageError
-from edgemem.records import MOST_PIXELS
+from edgemem.records import MOST_PIXELS, Box
 from edgemem.remember.disk import page_budget
 from edgemem.remember.entries import NewCall, NewMention
 from edgemem.remember.import_files import loads, read_lines, read_picture, vector
@@ -75,6 +75,7 @@ class _Checking:
         self._begins["moment"][row.id] = row.t_us
         for seen in row.observations:
             _require_score(seen.score)
+            _require_box(seen.box)
         vector_bytes = self._vectors(row.vectors, "moment")
         if row.picture is not None:
             require_picture(read_picture(self._source, row.picture), row.picture)
@@ -112,6 +113,7 @@ class _Checking:
     def check_parts(self, row: PartLine) -> None:
         if (row.moment_id is None) == (row.document_id is None):
             raise ValueError("it belongs to one moment or to one document")
+        _require_box(row.box)
         owner, key = ("moment", row.moment_id) if row.document_id is None else ("document", row.document_id)
         begins = None if key is None else self._begins[owner].get(key)
         if begins is not None:
@@ -193,6 +195,11 @@ def _require_span(t0_us: int, t1_us: int | None) -> None:
 def _require_score(score: float) -> None:
     if abs(score) > 1e9:
         raise ValueError(f"{score} is no score")
+
+
+def _require_box(box: Box | None) -> None:
+    if box is not None and not (0 <= box.x0 <= box.x1 <= 1 and 0 <= box.y0 <= box.y1 <= 1):
+        raise ValueError("its box does not lie in the picture, or ends before it begins")
 
 
 def _require_json(text: str) -> None:

@@ -143,7 +143,7 @@ class RelationLine(NewRelation, frozen=True, kw_only=True):
     t1_us: Time
     known_us: Time
     until_us: Time | None = None
-    confidence: Score = 1.0
+    confidence: Share = 1.0
 
 
 class CameUpLine(Record, frozen=True):

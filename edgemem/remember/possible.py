@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import sqlite3
 
+import msgspec
 import numpy as np
 
 from edgemem.records import US
+from edgemem.remember.rows import observations
+from edgemem.remember.rows.observations import MOST_SIDE
 
 EARLIEST_US, LATEST_US = -62_135_596_800 * US, 253_402_300_800 * US - 1
 """The years 1 to 9999: what a calendar has, and ISO 8601 can write."""
@@ -63,14 +66,46 @@ IMPOSSIBLE = (
         "relations at a time that no clock has",
         _count("relation", _outside("t0_us", "t1_us", "known_us", "until_us")),
     ),
-    ("relations whose confidence is no number", _count("relation", f"NOT {_FINITE.format('confidence')}")),
+    ("relations whose confidence is no share", _count("relation", "confidence NOT BETWEEN 0 AND 1")),
     ("parts with no possible score", _count("part", f"NOT {_FINITE.format('score')}")),
+    (
+        "parts whose box ends before it begins",
+        _count(
+            "part", "substr(box, 1, 2) > substr(box, 5, 2) OR substr(box, 3, 2) > substr(box, 7, 2)"
+        ),  # sides are 16 bits, large end first
+    ),
+    ("spaces of vectors with a damaged calibration", _count("vec_space", "NOT json_valid(calibration)")),
     ("spaces of vectors with no possible dimension", _count("vec_space", f"dim NOT BETWEEN 1 AND {MOST_DIM}")),
     ("sessions whose numbers are none", _count("session", f"NOT ({' AND '.join(_FINITE.format(c) for c in ('confidence', 'usd', 'ms'))})")),
     ("sessions with damaged notes", _count("session", "NOT json_valid(notes)")),
     ("steps of sessions that cannot be read", _count("step", "NOT json_valid(action) OR NOT json_valid(result)")),
 )
 """(what is wrong, SQL that counts it)."""
+
+
+def impossible_packed(connection: sqlite3.Connection) -> list[str]:
+    """One line for each kind of packed rows that cannot be read, or say what cannot be. Reads every observation and every call."""
+    terms = {term_id for (term_id,) in connection.execute("SELECT id FROM term")}
+    damaged = reversed_boxes = calls = 0
+    for (data,) in connection.execute("SELECT data FROM observation"):
+        try:
+            seen = observations.decode(data)
+        except msgspec.MsgspecError:
+            damaged += 1
+            continue
+        damaged += not {one for term_id, _, colour_id, _ in seen for one in (term_id, colour_id or term_id)} <= terms
+        reversed_boxes += any(box and not (0 <= box[0] <= box[2] <= MOST_SIDE and 0 <= box[1] <= box[3] <= MOST_SIDE) for *_, box in seen)
+    for (request,) in connection.execute("SELECT request FROM call WHERE length(request) > 0"):
+        try:
+            msgspec.msgpack.decode(request)
+        except msgspec.MsgspecError:
+            calls += 1
+    found = {
+        "moments whose observations cannot be read": damaged,
+        "moments with boxes that end before they begin": reversed_boxes,
+        "calls of sessions that cannot be read": calls,
+    }
+    return [f"{number} {what}" for what, number in found.items() if number]
 
 
 def impossible_vectors(connection: sqlite3.Connection) -> list[str]:

@@ -6,6 +6,8 @@ import base64
 import json
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -324,8 +326,10 @@ SPOILS = {
     "mentions with no possible score or time": "UPDATE mention SET score = 9e999",
     "relations that end before they begin": "UPDATE relation SET t1_us = t0_us - 1",
     "relations at a time that no clock has": "UPDATE relation SET known_us = 1 << 61",
-    "relations whose confidence is no number": "UPDATE relation SET confidence = -9e999",
+    "relations whose confidence is no share": "UPDATE relation SET confidence = 1.01",
     "parts with no possible score": "UPDATE part SET score = 9e999 WHERE box IS NOT NULL",
+    "parts whose box ends before it begins": "UPDATE part SET box = x'0100000000ff0001' WHERE box IS NOT NULL",
+    "spaces of vectors with a damaged calibration": "UPDATE vec_space SET calibration = '{' WHERE name = 'words'",
     "spaces of vectors with no possible dimension": "UPDATE vec_space SET dim = 1 << 30 WHERE name = 'words'",
     "sessions whose numbers are none": "UPDATE session SET usd = 9e999",
     "sessions with damaged notes": "UPDATE session SET notes = '['",
@@ -339,6 +343,58 @@ def test_check_finds_what_cannot_be(tmp_path, what):
     with Store.open(tmp_path / "memory") as store, store.transaction() as tx:
         tx.connection.execute(SPOILS[what])
     assert f"1 {what}" in check_memory(tmp_path / "memory")
+
+
+PACKED = {
+    "1 moments whose observations cannot be read": ("UPDATE observation SET data = ? WHERE moment_id = 1", b"\xc1"),
+    "2 moments whose observations cannot be read": (
+        "UPDATE observation SET data = ? WHERE moment_id < 3", msgspec.msgpack.encode([(999, 1, 0, None)])
+    ),
+    "3 moments whose observations cannot be read": (
+        "UPDATE observation SET data = ? WHERE moment_id < 4", msgspec.msgpack.encode([(1, 1, 999, None)])
+    ),
+    "1 moments with boxes that end before they begin": (
+        "UPDATE observation SET data = ? WHERE moment_id = 1", msgspec.msgpack.encode([(1, 1, 0, (2, 0, 1, 9))])
+    ),
+    "2 moments with boxes that end before they begin": (
+        "UPDATE observation SET data = ? WHERE moment_id < 3", msgspec.msgpack.encode([(1, 1, 1, (0, 9, 1, 8))])
+    ),
+    "3 moments with boxes that end before they begin": (
+        "UPDATE observation SET data = ? WHERE moment_id < 4", msgspec.msgpack.encode([(1, 1, 1, (0, 0, 65536, 8))])
+    ),
+    "1 calls of sessions that cannot be read": ("UPDATE call SET request = ?", b"\xc1"),
+    'the saved state "ledger/2" cannot be read': ("INSERT OR REPLACE INTO state VALUES ('ledger/2', ?)", b"\xc1"),
+    'the saved state "budget" cannot be read': ("INSERT OR REPLACE INTO state VALUES ('budget', ?)", b"\xc1"),
+    "the note of dates that are to be corrected cannot be read": ("REPLACE INTO meta VALUES ('redate_due', CAST(? AS TEXT))", b"{"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PACKED)
+def test_check_reads_what_is_packed(tmp_path, what):
+    fill(tmp_path / "memory")
+    assert check_memory(tmp_path / "memory") == []
+    with closing(sqlite3.connect(tmp_path / "memory" / "memory.db")) as connection, connection:
+        query, data = PACKED[what]
+        connection.execute(query, (data,))
+    assert check_memory(tmp_path / "memory") == [what]
+
+
+@pytest.mark.parametrize("sides", [(0.5, 0, 0.4, 1), (0, 0.5, 1, 0.4), (-0.1, 0, 1, 1), (0, -0.1, 1, 1), (0, 0, 1.1, 1), (0, 0, 1, 1.1)])
+@pytest.mark.parametrize("lines", ["moments", "parts"])
+def test_an_import_with_a_box_outside_the_picture_is_refused(exported, tmp_path, lines, sides):
+    shutil.copytree(exported, tmp_path / "plain")
+    rows = [json.loads(line) for line in (tmp_path / "plain" / f"{lines}.jsonl").read_text().splitlines()]
+
+    def write(box):
+        holder = next(one for row in rows for one in (row["observations"] if lines == "moments" else [row]) if one["box"])
+        holder["box"] = box
+        (tmp_path / "plain" / f"{lines}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    write(sides)
+    with pytest.raises(UsageError, match=rf"{lines}\.jsonl, line \d: its box does not lie in the picture, or ends before it begins"):
+        import_into(tmp_path / "memory", tmp_path / "plain")
+    write((0, 0, 0, 1))
+    assert import_into(tmp_path / "memory", tmp_path / "plain") > 0
 
 
 @pytest.mark.parametrize("component", [float("nan"), float("inf"), float("-inf")])

@@ -35,7 +35,7 @@ from edgemem.remember.entries import Retainable
 from edgemem.remember.rows.ledger import PINNED
 from edgemem.remember.rows.transaction import Transaction
 
-_KEY = "budget"
+KEY = "budget"
 _WINDOW = 64
 """Moments in one step."""
 _FIRST_GAP_S, _LAST_GAP_S = 2, 4096
@@ -94,7 +94,7 @@ class Eviction:
         self._connection = connection
         self._division = division
         self._share_bytes = division.share_bytes
-        kept = store.state(_KEY)
+        kept = store.state(KEY)
         self._progress = msgspec.msgpack.decode(kept, type=EvictionProgress) if kept else EvictionProgress()
         if self._progress.cap_bytes != division.cap_bytes:
             self._progress = EvictionProgress(cap_bytes=division.cap_bytes)  # with a larger cap, thin less
@@ -149,7 +149,7 @@ class Eviction:
             return False
         with self._store.unbounded() as tx:
             self._progress.at[stage] = act(tx, window)
-            tx.set_state(_KEY, msgspec.msgpack.encode(self._progress))
+            tx.set_state(KEY, msgspec.msgpack.encode(self._progress))
         return True
 
     def _window(self, after: int, upto: int) -> list[Retainable]:

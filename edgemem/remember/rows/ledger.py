@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 PINNED = "pinned"
-_KEY = "ledger/2"
+KEY = "ledger/2"
 _LATEST = "(SELECT max(id) FROM moment WHERE blob_id = b.id)"
 """The index on `blob_id` ends with the id: one seek, even if many moments have the picture."""
 
@@ -71,12 +71,12 @@ class Ledger:
 
     def encoded(self) -> tuple[str, bytes] | None:
         """The state to save; None if nothing has changed."""
-        return None if self.sums == self._before else (_KEY, msgspec.msgpack.encode(dict(self.sums)))
+        return None if self.sums == self._before else (KEY, msgspec.msgpack.encode(dict(self.sums)))
 
 
 def load(connection: sqlite3.Connection) -> dict[str, int]:
     """The sums after the last transaction. If a memory has none yet, they are counted once."""
-    kept = connection.execute("SELECT value FROM state WHERE key = ?", (_KEY,)).fetchone()
+    kept = connection.execute("SELECT value FROM state WHERE key = ?", (KEY,)).fetchone()
     return msgspec.msgpack.decode(kept[0], type=dict[str, int]) if kept else count(connection)
 
 

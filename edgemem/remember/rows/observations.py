@@ -11,7 +11,8 @@ from edgemem.records import Box, Observation
 PPM = 1_000_000
 COLOUR_WORD = "colour-word"
 """Kind under which the colour words of observations are interned; no observation has it."""
-_U16 = 65535
+MOST_SIDE = 65535
+"""Sides of a packed box are fractions of this."""
 
 Packed = tuple[int, int, int, tuple[int, int, int, int] | None]
 """term id, score in millionths, colour term id (0 = none), box as four fractions of 65535."""
@@ -43,7 +44,7 @@ def unpack(data: bytes, term: Callable[[int], tuple[str, str]]) -> tuple[Observa
                 kind=kind,  # type: ignore[arg-type]  # only the four kinds were ever packed
                 name=name,
                 score=score_ppm / PPM,
-                box=Box(*(side / _U16 for side in box)) if box else None,
+                box=Box(*(side / MOST_SIDE for side in box)) if box else None,
                 colour=term(colour_id)[1] if colour_id else "",
             ),
         )
@@ -63,7 +64,7 @@ def area_ppm(box: tuple[int, int, int, int] | None) -> int:
     if box is None:
         return 0
     x0, y0, x1, y1 = box
-    return max(0, x1 - x0) * max(0, y1 - y0) * PPM // (_U16 * _U16)
+    return max(0, x1 - x0) * max(0, y1 - y0) * PPM // (MOST_SIDE * MOST_SIDE)
 
 
 def _pack_box(box: Box) -> tuple[int, int, int, int]:
@@ -71,4 +72,4 @@ def _pack_box(box: Box) -> tuple[int, int, int, int]:
 
 
 def _fraction(side: float) -> int:
-    return 0 if side <= 0 else _U16 if side >= 1 else round(side * _U16)
+    return 0 if side <= 0 else MOST_SIDE if side >= 1 else round(side * MOST_SIDE)
