@@ -142,7 +142,7 @@ def import_(environment: CommandContext, source: Path, memory: Path, as_json: bo
 @common_options
 @pass_environment
 def compact(_environment: CommandContext, memory: Path, as_json: bool) -> None:
-    """Return free space to the disk, finish a wipe that was interrupted, and migrate an older memory.
+    """Return free space to the disk, finish a wipe that was interrupted, make a damaged full-text index anew, and migrate an older memory.
 
     It needs no space for a second copy.
     """

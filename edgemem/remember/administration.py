@@ -19,6 +19,7 @@ from edgemem.remember.disk.keys import Key
 from edgemem.remember.disk.rewrite import copy_into
 from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.forgetting.erase import merging
+from edgemem.remember.rows import text
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.rows.transaction import Transaction
 from edgemem.remember.store import Store
@@ -83,13 +84,17 @@ def backup(directory: Path, file: Path, progress: Progress | None = None, *, key
 
 
 def compact(directory: Path, progress: Progress | None = None) -> tuple[int, int]:
-    """Return free space to the disk and finish a wipe that was interrupted; returns bytes before and after.
+    """Return free space to the disk, finish a wipe that was interrupted, and make a damaged full-text index anew; returns bytes before and
+    after.
 
     A few pages at a time are moved to the front of the file, so that no space for a second copy is needed. Only the wipe of an encrypted
     memory needs a second copy, and may exceed the budget for that time.
     """
     before = disk_bytes(directory) if directory.is_dir() else 0
     with Store.open(directory, create=False, budget_bytes=cap_in_force(directory)) as store:
+        with store.unbounded() as tx:
+            for table in text.damaged(tx.connection):
+                text.rebuild(tx.connection, table)
         in_transactions(store, [Transaction.drop_unused_terms, *merging()])
         total, more = 1, True
         while more:

@@ -19,7 +19,7 @@ from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forget import digest
 from edgemem.remember.forgetting.finish import WIPE_DUE
 from edgemem.remember.possible import IMPOSSIBLE, impossible_packed, impossible_vectors
-from edgemem.remember.rows import ledger
+from edgemem.remember.rows import ledger, text
 from edgemem.remember.rows.anchor import is_due
 from edgemem.remember.rows.reading import connect
 from edgemem.remember.vectors.sidecar import Sidecar
@@ -84,10 +84,6 @@ _COUNTS = (
             " + (SELECT count(*) FROM document WHERE kind = 'utterance' AND id NOT IN (SELECT document_id FROM utterance))"
         ),
     ),
-    (
-        "documents that are missing from the full-text index",
-        "SELECT (SELECT count(*) FROM document) <> (SELECT count(*) FROM document_fts)",
-    ),
     ("documents that were replaced before they were known", "SELECT count(*) FROM document WHERE until_us < known_us"),
 )
 
@@ -131,6 +127,7 @@ def check_rows(connection: sqlite3.Connection) -> list[str]:
     found += [f"{number} {what}" for what, query in (*_COUNTS, *IMPOSSIBLE) if (number := connection.execute(query).fetchone()[0])]
     found += impossible_packed(connection)
     found += impossible_vectors(connection)
+    found += [f"the full-text index {table} is damaged: `edgemem memory compact` makes it anew" for table in text.damaged(connection)]
     found += list(_states(connection))
     found += list(_pictures(connection))
     found += list(_forgotten(connection))

@@ -12,8 +12,10 @@ import pytest
 
 from edgemem.infer.roles import Space
 from edgemem.records import US
+from edgemem.remember.administration import compact
 from edgemem.remember.check import check_memory
 from edgemem.remember.store import NewDocument, NewMoment, Store
+from edgemem.remember.view import View
 
 SPACE = Space(name="test", dim=8)
 
@@ -90,3 +92,20 @@ def test_a_damaged_sidecar_is_whole_again_after_the_next_writer(memory: Path) ->
     flip_sidecar(memory)
     Store.open(memory).close()
     assert check_memory(memory) == []
+
+
+DAMAGE = {
+    "document_fts": ("UPDATE document_fts_data SET block = x'00' WHERE id > 10", "DELETE FROM document_fts_docsize WHERE id = 1"),
+    "document_squeezed_fts": ("UPDATE document_squeezed_fts_data SET block = x'00' WHERE id > 10",),
+}
+
+
+@pytest.mark.parametrize(("table", "query"), [(table, query) for table, queries in DAMAGE.items() for query in queries])
+def test_a_damaged_full_text_index_is_found_and_compacting_makes_it_anew(memory: Path, table: str, query: str) -> None:
+    """The words stand in the documents as well, so nothing is lost."""
+    sql(memory, query)
+    assert check_memory(memory) == [f"the full-text index {table} is damaged: `edgemem memory compact` makes it anew"]
+    compact(memory)
+    assert check_memory(memory) == []
+    with View.open(memory) as view:
+        assert [view.search_text("sign 7", k=1)[0].document.text, view.search_text("IGN7", k=1)[0].document.text] == ["sign 7"] * 2

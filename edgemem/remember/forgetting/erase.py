@@ -10,6 +10,7 @@ from functools import partial
 
 from edgemem.remember.budget.batches import Step
 from edgemem.remember.forgetting.finish import ERASE_DUE
+from edgemem.remember.rows.text import FULL_TEXT
 from edgemem.remember.rows.transaction import Transaction
 
 _WINDOW = 64
@@ -36,7 +37,7 @@ def merging() -> list[Step]:
 
     FTS5 keeps deleted words until a merge. Its `secure-delete` makes files that SQLite before 3.42, which boards ship, cannot read.
     """
-    return [partial(_merge, table) for table in ("document_fts", "document_squeezed_fts")]
+    return [partial(_merge, table) for table in FULL_TEXT]
 
 
 def _done(tx: Transaction) -> None:

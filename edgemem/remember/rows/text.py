@@ -7,6 +7,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from edgemem.remember.disk import database
+
+FULL_TEXT = ("document_fts", "document_squeezed_fts")
+"""The full-text indices over the documents."""
 _MOST_WORDS = 24
 """Most words of a question; of a longer one only the first distinct words are used."""
 _LEAST_LETTERS = 4
@@ -75,9 +79,32 @@ def _runs(neighbours: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(run for run in runs if len(run) >= _LEAST_LETTERS))
 
 
+def damaged(connection: sqlite3.Connection) -> list[str]:
+    """The full-text indices that cannot be read to their end or lack documents. Their words stand in the documents as well: `rebuild` makes
+    them anew.
+    """
+    found = []
+    for table, filled in zip(FULL_TEXT, ("true", "squeezed <> ''"), strict=True):
+        try:
+            connection.execute(f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, {table}, 'row')")
+            connection.execute("SELECT sum(cnt) FROM temp.vocabulary").fetchone()
+            missing = f"SELECT 1 FROM document WHERE {filled} AND id NOT IN (SELECT id FROM {table}_docsize)"  # noqa: S608
+            if connection.execute(missing).fetchone():
+                found.append(table)
+        except database.errors("DatabaseError"):
+            found.append(table)
+        connection.execute("DROP TABLE IF EXISTS temp.vocabulary")
+    return found
+
+
+def rebuild(connection: sqlite3.Connection, table: str) -> None:
+    """Make a full-text index anew from the documents, in the open transaction."""
+    connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608 - our own name
+
+
 def bound_merges(connection: sqlite3.Connection) -> None:
     """Switch off FTS5's automatic merge, which may rewrite the whole index within one transaction; `merge` does it in bounded pieces."""
-    for table in ("document_fts", "document_squeezed_fts"):
+    for table in FULL_TEXT:
         kept = dict(connection.execute(f"SELECT k, v FROM {table}_config"))  # noqa: S608
         for key, value in (("automerge", 0), ("crisismerge", 1000)):
             if kept.get(key) != value:
@@ -86,7 +113,7 @@ def bound_merges(connection: sqlite3.Connection) -> None:
 
 def merge(connection: sqlite3.Connection, pages: int) -> None:
     """Merge full-text segments until about `pages` pages are written, instead of FTS5's automatic merge, which has no limit."""
-    for table in ("document_fts", "document_squeezed_fts"):
+    for table in FULL_TEXT:
         connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
 
 
