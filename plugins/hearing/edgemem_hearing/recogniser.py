@@ -9,6 +9,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from edgemem.hear.listen import Heard, Word
 from edgemem.hear.work_budget import WorkBudget
 from edgemem.infer.roles import Phrase, Transcriber
 from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US, Samples, Sound, Vector
-from edgemem_hearing.changes import find_changes
+from edgemem_hearing.changes import find_changes, told_apart
 from edgemem_hearing.cut import Cutter, Piece
 from edgemem_hearing.voices import Voices
 
@@ -109,6 +110,8 @@ class WhisperRecogniser:
             return
         started = self._clock()
         cuts = find_changes(sound.samples, self._voice_of, self._settings.other_voice)
+        known = partial(self._known_voice, self._voices)
+        cuts = told_apart(sound.samples, cuts, known, round(self._settings.new_voice_s * SOUND_RATE_HZ)) if cuts else []
         budget.spent(self._clock() - started)
         for begin, end in pairwise([0, *cuts, len(sound.samples)]):
             after_us = begin * US // SOUND_RATE_HZ
@@ -152,6 +155,9 @@ class WhisperRecogniser:
         self._named += 1
         united = tuple(self._voices.unite()) if self._named % self._settings.recluster == 0 else ()
         return dict(united).get(name, name), united
+
+    def _known_voice(self, voices: Voices, samples: Samples) -> str:
+        return voices.likely(self._voice_of(samples))
 
     def _voice_of(self, samples: Samples) -> Vector:
         if self._embedder is None:

@@ -49,6 +49,13 @@ class Voices:
                 return self._voices[best].name
             return self._somebody_new(vector, seconds) if seconds >= self._settings.new_voice_s else ""
 
+    def likely(self, vector: Vector) -> str:
+        """The name of the known voice that an utterance would get; "" for none. Nothing is remembered of it."""
+        with self._lock:
+            scores = {voice.name: float(vector @ _unpacked(voice.vector)) for voice in self._voices}
+            best = max(scores, key=scores.__getitem__, default="")
+            return best if best and scores[best] >= self._settings.new_voice else ""
+
     def unite(self) -> list[tuple[str, str]]:
         """Voices that turn out to be one: (the name that goes, the name that stays). To be asked at times, not at every utterance.
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from edgemem_hearing import RecogniserSettings
-from edgemem_hearing.changes import STEP_S, WINDOW_S, find_changes, quietest
+from edgemem_hearing.changes import STEP_S, WINDOW_S, find_changes, quietest, told_apart
 from edgemem_hearing.recogniser import WhisperRecogniser
 from edgemem_hearing.voices import Voices
 from hypothesis import given, settings
@@ -56,6 +56,47 @@ def test_changes_are_in_order_and_leave_a_voice_its_time(parts):
     gaps = np.diff([0, *found, len(sound)]) / RATE
     assert found == sorted(found)
     assert all(gap >= WINDOW_S - 2 * 0.31 for gap in gaps) or not found
+
+
+@pytest.mark.parametrize(
+    ("parts", "kept"),
+    [
+        ("a4 a4", []),
+        ("a4 b4", [4]),
+        ("a4 b4 b4 a1", [4, 12]),
+        ("a4 -1 a4", []),
+        ("a4 -1 b4", [5]),
+        ("-1 b4", []),
+        ("-1 b4 b4 c1", [9]),
+        ("-4 -4", [4]),
+        ("-2 a4", [2]),
+        ("a4 -2", [4]),
+        ("a4 -1", []),
+        ("-1 -1 -1", []),
+        ("-1 -1 -2", [2]),
+        ("a1 b1", [1]),
+        ("a4", []),
+    ],
+)
+def test_only_cuts_that_tell_somebody_apart_are_kept(parts, kept):
+    """Letters are known voices, "-" is none; the number is the length of a part, and 2 is enough for a new voice."""
+    sound = np.concatenate([np.full(int(part[1:]), ord(part[0]), np.float32) for part in parts.split()])
+    cuts = np.cumsum([int(part[1:]) for part in parts.split()])[:-1].tolist()
+    assert told_apart(sound, cuts, lambda samples: chr(int(samples[0])).strip("-"), 2) == kept
+
+
+def test_the_likely_voice_is_the_nearest_known_one_and_nothing_is_remembered():
+    voices = Voices(RecogniserSettings(same_voice=0.95, new_voice=0.9), "s")
+    assert voices.likely(person(1, 0, 0)) == ""
+    voices.name(person(1, 0, 0), 6)
+    voices.name(person(0, 1, 0), 6)
+    state = voices.state()
+    assert [voices.likely(one) for one in (person(0.91, 0.41, 0), person(0.3, 1, 0), person(0.89, 0.456, 0))] == [
+        "speaker 1",
+        "speaker 2",
+        "",
+    ]
+    assert voices.state() == state
 
 
 def test_a_cut_is_moved_to_the_quietest_place_and_no_further_than_a_third_of_a_second():
