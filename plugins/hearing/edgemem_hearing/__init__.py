@@ -16,9 +16,12 @@ class WhisperSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beam: int = 1
     """Width of the beam search. On ten clips, 5 took twice as long and was not better with the base model."""
     compute_type: str = "int8"
-    window_s: Annotated[float, msgspec.Meta(ge=1, le=30)] = 15.0
-    """What the encoder sees of pieces of at most half of this length, in seconds; Whisper was trained with 30. With 15 they take a third of
-    the processor time and have as few wrong words; with 10 some texts repeat themselves (docs/benchmarks.md, window)."""
+    window_s: Annotated[float, msgspec.Meta(ge=1, le=30)] = 30.0
+    """What the encoder sees of pieces of at most half of this length, in seconds; Whisper was trained with 30.
+
+    With 15 such pieces take a third of the processor time and have as many wrong words, but other ones: on the life logs four answers were
+    lost and two won. With 10 some texts repeat themselves (docs/benchmarks.md, window).
+    """
 
 
 class RecogniserSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faster_whisper
+import msgspec
 import numpy as np
 import pytest
 from edgemem_hearing.window import frames_for
@@ -25,7 +26,7 @@ def test_speech_fills_at_most_half_of_the_window(speech_s: float, window_s: floa
     assert frames_for(speech_s, window_s) == frames
 
 
-def test_the_encoder_sees_15_s_of_a_known_language_and_30_s_where_its_times_or_the_language_matter(session, clips, monkeypatch):
+def test_a_shorter_window_is_for_a_known_language_without_times(session, clips, monkeypatch):
     seen = []
     whole = faster_whisper.WhisperModel.encode
 
@@ -35,6 +36,10 @@ def test_the_encoder_sees_15_s_of_a_known_language_and_30_s_where_its_times_or_t
 
     monkeypatch.setattr(faster_whisper.WhisperModel, "encode", encode)
     transcriber, (samples, text) = session.engines.role("transcribe"), clips["0930"]
+    transcriber.transcribe(samples, language="en")
+    assert seen == [3000], "the window that it was trained with, by default"
+    seen.clear()
+    monkeypatch.setattr(transcriber, "_settings", msgspec.structs.replace(transcriber._settings, window_s=15.0))
     phrases = [
         transcriber.transcribe(samples, language="en"),
         transcriber.transcribe(np.concatenate([samples, np.zeros(16 * 16_000 - len(samples), np.float32)]), language="en"),
