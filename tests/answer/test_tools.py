@@ -257,7 +257,7 @@ def test_a_picture_in_one_line() -> None:
     assert describe_moment([]) == ""
 
 
-def test_documents_are_told_apart_by_their_kind(tmp_path: Path) -> None:
+def test_documents_are_between_speakers_by_their_kind(tmp_path: Path) -> None:
     """Words that were said or read are no event."""
     with Store.open(tmp_path / "memory") as store:
         store.ensure_stream("walk", START_US)

@@ -252,7 +252,7 @@ def test_faces_become_parts_and_are_resolved_to_entities(tmp_path):
         assert len(view.parts(entity_id=view.entities(name="face 1")[0].id)) == 4
 
 
-def test_real_faces_are_told_apart():
+def test_real_faces_are_between_speakers():
     from edgemem.cli.app import CommandContext
 
     session = CommandContext(None, ())

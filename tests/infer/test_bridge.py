@@ -44,7 +44,7 @@ def test_every_label_has_a_name_of_its_own():
         assert len(names) == len(set(names)) == size
 
 
-def test_namesakes_are_told_apart_by_order():
+def test_namesakes_are_between_speakers_by_order():
     bird, machine = describe(("crane", "crane"), "imagenet")
     assert (bird.name, machine.name) == ("crane (wading bird)", "crane (lifting device)")
     assert describe(("flux capacitor",), "imagenet")[0].name == "flux capacitor"

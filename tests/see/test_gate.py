@@ -37,7 +37,7 @@ def after(gate, image):
     return gate
 
 
-def test_black_flat_and_blurred_frames_are_told_apart():
+def test_black_flat_and_blurred_frames_are_between_speakers():
     assert reason(Blur(), np.zeros((720, 1280, 3), np.uint8)) == "black"
     assert reason(Blur(), noisy(np.full((720, 1280, 3), 6, np.uint8), 1, 0)) == "black"
     assert reason(Blur(), np.full((720, 1280, 3), 200, np.uint8)) == "flat"

@@ -50,7 +50,7 @@ def find_changes(samples: Samples, embed: Embed, differs: float) -> list[int]:
     return [quietest(samples, at) for at in sorted(found)]
 
 
-def told_apart(samples: Samples, cuts: Sequence[int], known: Callable[[Samples], str], least: int) -> list[int]:
+def between_speakers(samples: Samples, cuts: Sequence[int], known: Callable[[Samples], str], least: int) -> list[int]:
     """The cuts that tell somebody apart: not those behind which the same known voice goes on, nor those beside a part without a known voice
     that is shorter than `least` samples, too short for a new one.
 

@@ -20,7 +20,7 @@ from edgemem.hear.listen import Heard, Word
 from edgemem.hear.work_budget import WorkBudget
 from edgemem.infer.roles import Phrase, Transcriber
 from edgemem.records import BEFORE_START_US, SOUND_RATE_HZ, US, Samples, Sound, Vector
-from edgemem_hearing.changes import find_changes, told_apart
+from edgemem_hearing.changes import between_speakers, find_changes
 from edgemem_hearing.cut import Cutter, Piece
 from edgemem_hearing.voices import Voices
 
@@ -111,7 +111,7 @@ class WhisperRecogniser:
         started = self._clock()
         cuts = find_changes(sound.samples, self._voice_of, self._settings.other_voice)
         known = partial(self._known_voice, self._voices)
-        cuts = told_apart(sound.samples, cuts, known, round(self._settings.new_voice_s * SOUND_RATE_HZ)) if cuts else []
+        cuts = between_speakers(sound.samples, cuts, known, round(self._settings.new_voice_s * SOUND_RATE_HZ)) if cuts else []
         budget.spent(self._clock() - started)
         for begin, end in pairwise([0, *cuts, len(sound.samples)]):
             after_us = begin * US // SOUND_RATE_HZ

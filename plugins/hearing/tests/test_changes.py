@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from edgemem_hearing import RecogniserSettings
-from edgemem_hearing.changes import STEP_S, WINDOW_S, find_changes, quietest, told_apart
+from edgemem_hearing.changes import STEP_S, WINDOW_S, between_speakers, find_changes, quietest
 from edgemem_hearing.recogniser import WhisperRecogniser
 from edgemem_hearing.voices import Voices
 from hypothesis import given, settings
@@ -82,7 +82,7 @@ def test_only_cuts_that_tell_somebody_apart_are_kept(parts, kept):
     """Letters are known voices, "-" is none; the number is the length of a part, and 2 is enough for a new voice."""
     sound = np.concatenate([np.full(int(part[1:]), ord(part[0]), np.float32) for part in parts.split()])
     cuts = np.cumsum([int(part[1:]) for part in parts.split()])[:-1].tolist()
-    assert told_apart(sound, cuts, lambda samples: chr(int(samples[0])).strip("-"), 2) == kept
+    assert between_speakers(sound, cuts, lambda samples: chr(int(samples[0])).strip("-"), 2) == kept
 
 
 def test_the_likely_voice_is_the_nearest_known_one_and_nothing_is_remembered():

@@ -84,7 +84,7 @@ def person(number, noise=0.0, seed=0):
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def test_voices_are_told_apart_and_known_again_after_a_restart():
+def test_voices_are_between_speakers_and_known_again_after_a_restart():
     voices = Voices(RecogniserSettings(), "s")
     assert [voices.name(person(k, 0.3, i), 3) for i, k in enumerate([7, 7, 8, 7, 8])] == ["speaker 1"] * 2 + [
         "speaker 2",

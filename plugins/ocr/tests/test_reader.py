@@ -69,7 +69,7 @@ def test_lines_come_top_to_bottom(reader, photographs):
     assert tops == sorted(tops)
 
 
-def test_photographs_without_text_are_told_apart_cheaply(reader, photographs):
+def test_photographs_without_text_are_between_speakers_cheaply(reader, photographs):
     for name in ("chelsea", "coffee", "brick"):
         assert reader.likelihood(photographs[name]) < 0.3, name
         assert reader.read(photographs[name]) == []

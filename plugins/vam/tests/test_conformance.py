@@ -261,7 +261,7 @@ def test_a_search_merges_sources_by_score_and_leaves_out_what_is_weak(vam: Simpl
 
 
 @shows(22)
-def test_times_are_told_apart_and_documents_found_by_overlap(vam: SimpleNamespace, view: View) -> None:
+def test_times_are_between_speakers_and_documents_found_by_overlap(vam: SimpleNamespace, view: View) -> None:
     context = RetrievalContext(vam.start_us, vam.start_us + 200 * US)
     times = ((90.0, "auto"), (90.0, "relative"), (90.0, "absolute"), (2e8, "auto"), (1e8, "auto"))
     assert [context.to_us(at, mode) for at, mode in times] == [

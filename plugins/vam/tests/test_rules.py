@@ -120,7 +120,7 @@ def test_a_payload_is_small_and_holds_nothing_twice(text: str, fields: dict[str,
         (20260504100010.0, "absolute", START_US + 10 * US),
     ],
 )
-def test_times_are_relative_absolute_or_told_apart_by_their_size(seconds: float, mode: str, expected_us: int) -> None:
+def test_times_are_relative_absolute_or_between_speakers_by_their_size(seconds: float, mode: str, expected_us: int) -> None:
     assert context().to_us(seconds, mode) == expected_us
 
 
