@@ -191,7 +191,7 @@ class GatherTool(BaseTool):
     def _candidates(self, query: Query, words: Sequence[str], view: View) -> tuple[Candidate, ...]:
         found = [*_said(view, query, self._meaning), *(signs_of(view, query) if "text" in self._by_name or not self._by_name else [])]
         wanted = tuple(dict.fromkeys(numbered(" ".join(words or content_words(query.text)))))
-        shares = held_shares(wanted, [f"{one.text} {one.around} {one.speaker}" for one in found])
+        shares = held_shares(wanted, [f"{one.text} {one.speaker}" for one in found], [one.around for one in found])
         if len(found) > _COMPARED:  # in a large memory only those that may matter are compared by meaning
             first = sorted(range(len(found)), key=lambda i: -shares[i])[:_COMPARED]
             found, shares = [found[i] for i in first], [shares[i] for i in first]
@@ -322,12 +322,15 @@ def lines_of(group: Sequence[OcrReading]) -> list[str]:
     return kept or list(max(group, key=lambda reading: len(reading.text)).lines)
 
 
-def held_shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:
-    """For each text the share of the wanted words that it holds, weighted by how few of the texts hold them (log(1 + n / df))."""
+def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[str]) -> list[float]:
+    """For each text the share of the wanted words that it holds, weighted by how few of the texts hold them (log(1 + n / df)).
+
+    Of the words around it, which are not its own, none is taken for a misreading of another: a "wallet" is no "wall".
+    """
     lines = [" ".join(numbered(text.replace("\n", " "))) for text in texts]
-    roots = [{root(word) for word in line.split()} for line in lines]
+    roots = [{root(word) for word in f"{line} {beside}".split()} for line, beside in zip(lines, around, strict=True)]
     best = [[_held(word, own, line) for word in wanted] for own, line in zip(roots, lines, strict=True)]
-    weights = [math.log(1 + len(texts) / (0.5 + sum(row[i] > 0.5 for row in best))) for i in range(len(wanted))]
+    weights = [math.log(1 + len(texts) / (0.5 + max(1, sum(row[i] > 0.5 for row in best)))) for i in range(len(wanted))]
     total = sum(weights)
     return [sum(w * h for w, h in zip(weights, row, strict=True)) / total if total else 0.0 for row in best]
 

@@ -103,11 +103,11 @@ def test_questions_that_were_heard_state_nothing_and_a_pronoun_goes_on() -> None
 
 def test_a_rare_word_weighs_more_than_a_frequent_one() -> None:
     texts = ["the blue door", "the blue car", "the blue boat", "a red lamp"]
-    shares = held_shares(["blue", "lamp"], texts)
+    shares = held_shares(["blue", "lamp"], texts, [""] * 4)
     assert shares[3] > shares[0] == shares[1] > 0
-    assert held_shares(["doors"], texts)[0] == 1.0
-    assert held_shares([], texts) == [0.0] * 4
-    assert held_shares(["41"], ["size forty-one"]) == [1.0]
+    assert held_shares(["doors"], texts, [""] * 4)[0] == 1.0
+    assert held_shares([], texts, [""] * 4) == [0.0] * 4
+    assert held_shares(["41"], ["size forty-one"], [""]) == [1.0]
 
 
 @pytest.mark.parametrize(

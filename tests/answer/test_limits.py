@@ -274,7 +274,7 @@ def test_how_much_a_wording_points_at_words(parsed: dict[str, Any], prior: float
 def test_rare_words_count_more() -> None:
     """Weights log(1 + n / (.5 + texts that hold the word))."""
     rare, common = math.log(1 + 2 / 1.5), math.log(1 + 2 / 2.5)
-    shares = gather.held_shares(["key", "red"], ["the red key", "a red cup"])
+    shares = gather.held_shares(["key", "red"], ["the red key", "a red cup"], ["", ""])
     assert shares == pytest.approx([1.0, common / (rare + common)])
 
 

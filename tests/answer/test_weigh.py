@@ -176,10 +176,10 @@ def test_what_is_a_statement(heard: str, told: list[str]) -> None:
 
 
 def test_letters_that_stand_in_another_word_do_not_count() -> None:
-    assert held_shares(["cat"], ["a cart"]) == [0.0]
-    assert held_shares(["door"], ["the doors"]) == held_shares(["12"], ["ROOM B12"]) == [1.0]
-    assert held_shares(["123"], ["1234"]) == [0.0]
-    assert held_shares(["platform"], ["platfrom two"])[0] == pytest.approx(0.875)
+    assert held_shares(["cat"], ["a cart"], [""]) == [0.0]
+    assert held_shares(["door"], ["the doors"], [""]) == held_shares(["12"], ["ROOM B12"], [""]) == [1.0]
+    assert held_shares(["123"], ["1234"], [""]) == [0.0]
+    assert held_shares(["platform"], ["platfrom two"], [""])[0] == pytest.approx(0.875)
 
 
 def test_of_readings_that_share_no_line_the_longest_is_told() -> None:

@@ -19,6 +19,7 @@ def spelt(text: str) -> list[str]:
 
 _FUNCTION, CARRIERS = words_of("FUNCTION"), words_of("CARRIERS")
 """Things that carry text: they say where it stands, not what it says."""
+_IN_FULL = dict(pair.split("=") for pair in words_of("ABBREVIATED"))
 _LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b"})
 
 _UNITS = spelt(
@@ -47,10 +48,11 @@ def content_words(text: str) -> list[str]:
 
 
 def numbered(text: str) -> list[str]:
-    """Words with their numbers in figures: "forty-one" is 41, "level four" level 4, and digits said one by one are one code."""
+    """Words in full ("Dr." is doctor) with their numbers in figures: "forty-one" is 41, and digits said one by one are one code."""
     made: list[str] = []
     run: list[str] = []
-    for word, following in zip(spoken := words(text), [*spoken[1:], ""], strict=True):
+    spoken = [_IN_FULL.get(word, word) for word in words(text)]
+    for word, following in zip(spoken, [*spoken[1:], ""], strict=True):
         if word in _UNITS[:10] or (word == "o" and run) or (len(word) == 1 and word.isdigit()):
             tens = made[-1] if made and not run else ""
             digit = str(NUMBERS.get(word, word if word.isdigit() else 0))
