@@ -19,7 +19,7 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits
-from edgemem.answer.understand.lexicon import APPEARING, HAVING, PLACING, SEEING, VERBS
+from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, PLACING, SEEING, VERBS
 from edgemem.records import Record
 
 WORDS = ("held", "cosine", "above", "misfits", "told", "channel")
@@ -146,9 +146,9 @@ def fits_pictures(p: Parsed) -> bool:
 def is_seen(p: Parsed) -> bool:
     """Pictures can show what is claimed: that a thing was there, not that it was bought, locked or somebody's."""
     if p.predicate and p.kind in {"yes_no", "who", "how_why", "how_many", "how_long", "what", "when", "which"}:
-        deeds = {VERBS[word] for word in p.predicate.split() if word in VERBS} or {p.verb}
+        deeds = ({VERBS[word] for word in p.predicate.split() if word in VERBS} or {p.verb}) - ASPECT
         known = p.predicate in {"colour", "still", "gone", "missing", "different", "price"} or p.verb in SEEING | HAVING | PLACING
-        return known or (p.kind != "yes_no" and deeds <= SEEING | HAVING | PLACING | APPEARING)
+        return known or (p.kind != "yes_no" and bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING)
     return True
 
 

@@ -119,6 +119,12 @@ def test_what_a_question_takes_for_granted(fields: dict[str, Any], granted: bool
         ({"kind": "yes_no", "predicate": "sat", "verb": "sit"}, True),
         ({"kind": "where", "predicate": "bought", "verb": "buy"}, True),
         ({"kind": "when", "predicate": "bought", "verb": "buy"}, False),
+        ({"kind": "when", "predicate": "started arrive", "verb": "start"}, True),
+        ({"kind": "how_many", "predicate": "crop up", "verb": "crop"}, True),
+        ({"kind": "yes_no", "predicate": "arrived", "verb": "arrive"}, False),
+        ({"kind": "when", "predicate": "started", "verb": "start"}, False),
+        ({"kind": "when", "predicate": "started ironing", "verb": "start"}, False),
+        ({"kind": "when", "predicate": "tall", "verb": ""}, False),
         ({"kind": "yes_no"}, True),
     ],
 )
@@ -180,6 +186,17 @@ def test_letters_that_stand_in_another_word_do_not_count() -> None:
     assert held_shares(["door"], ["the doors"], [""]) == held_shares(["12"], ["ROOM B12"], [""]) == [1.0]
     assert held_shares(["123"], ["1234"], [""]) == [0.0]
     assert held_shares(["platform"], ["platfrom two"], [""])[0] == pytest.approx(0.875)
+
+
+def test_a_word_around_a_reading_is_held_and_is_no_misreading() -> None:
+    around = ["wall sign"]
+    assert held_shares(["wallet"], ["EXIT"], around) == [0.0]
+    assert held_shares(["signs"], ["EXIT"], around) == [1.0]
+    assert held_shares(["doctor"], ["Dr. Wu"], around) == [1.0]
+
+
+def test_a_word_that_no_text_holds_weighs_as_much_as_one_that_a_single_text_holds() -> None:
+    assert held_shares(["works", "room", "214"], ["ROOM 214", "PLATFORM 4"], ["", ""]) == [pytest.approx(2 / 3), 0.0]
 
 
 def test_of_readings_that_share_no_line_the_longest_is_told() -> None:
