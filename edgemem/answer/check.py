@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol
 
 import msgspec
@@ -16,36 +15,23 @@ _DAY_US = 86_400 * US
 
 
 class Check(Protocol):
-    """What is verified around a step. `BaseCheck` has the defaults."""
+    """What is verified around a step. Without methods of its own it allows everything and changes nothing."""
 
     name: str
 
-    def before_action(self, action: Action, session: Session) -> str:
-        """An empty text to allow, else one line that says why not; the planner gets it back."""
-        ...
-
-    def rewrite(self, action: Action, session: Session) -> Action:
-        """The action as it may run, such as with a narrower stretch of time; the same one where nothing is to change."""
-        ...
-
-
-class BaseCheck:
-    """Base of checks: allows everything and changes nothing."""
-
-    name = ""
-
     def before_action(self, _action: Action, _session: Session) -> str:
+        """An empty text to allow, else one line that says why not; the planner gets it back."""
         return ""
 
     def rewrite(self, action: Action, _session: Session) -> Action:
+        """The action as it may run, such as with a narrower stretch of time; the same one where nothing is to change."""
         return action
 
 
-def rewritten(checks: Iterable[Check], action: Action, session: Session) -> Action:
-    """The action as the checks let it through."""
-    for check in checks:
-        action = check.rewrite(action, session)
-    return action
+class BaseCheck(Check):
+    """Base of checks."""
+
+    name = ""
 
 
 class WithinQuestion(BaseCheck):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.tools import Scene, SeenName
-from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.words import similar_texts, singular, words
 from edgemem.clock import to_local
 from edgemem.records import US, Evidence
@@ -22,6 +21,11 @@ def span_text(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {seconds_left} s" if minutes else f"{seconds_left} s"
+
+
+def times(count: int) -> str:
+    """Such as "2 times"."""
+    return f"{count} time{'s' if count != 1 else ''}"
 
 
 def time_text(t_us: int, tz: str) -> str:
@@ -61,10 +65,10 @@ def a(phrase: str) -> str:
     return f"{'an' if first and first[0][:1].lower() in 'aeiou' else 'a'} {phrase}"
 
 
-def listed(parts: Iterable[str], joiner: str = "and") -> str:
+def listed(parts: Iterable[str]) -> str:
     """Such as "a, b and c"."""
     some = [part for part in parts if part]
-    return f"{', '.join(some[:-1])} {joiner} {some[-1]}" if len(some) > 1 else "".join(some)
+    return f"{', '.join(some[:-1])} and {some[-1]}" if len(some) > 1 else "".join(some)
 
 
 def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = ()) -> list[str]:
@@ -79,8 +83,7 @@ def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = 
         taken |= own
         number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
         colour = f"{sight.colour} " if sight.kind == "object" and sight.colour and sight.colour not in own else ""
-        kind = kind_of(sight.name) if sight.kind == "label" else ""
-        names.append(f"{number}{colour}{sight.name}{f' ({kind})' if kind else ''}")
+        names.append(f"{number}{colour}{sight.name}")
         if len(names) == limit:
             break
     return names
@@ -95,8 +98,8 @@ def distinct_readings(readings: Sequence[OcrReading], limit: int = 3) -> list[Oc
     return sorted(kept[:limit], key=lambda r: r.evidence.t0_us)
 
 
-def scene_text(scene: Scene, without: Iterable[str] = (), limit: int = 4) -> str:
+def scene_text(scene: Scene, without: Iterable[str] = ()) -> str:
     """What a scene shows: "coffee mug, desk; the text "ROOM 214" "."""
-    seen = listed(things(scene.sights, limit, without))
+    seen = listed(things(scene.sights, 6, without))
     read = listed(quote(r.text, 120) for r in distinct_readings(scene.readings))
     return "; ".join(part for part in (seen, f"the text {read}" if read else "") if part)

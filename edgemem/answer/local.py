@@ -1,14 +1,27 @@
 """The planner `local`: decides from the parsed question and from what was found; needs no language model.
 
-The whole way of a question is one plan (`say.reply`): a generator of actions that returns a reply.
+The whole way of a question is one plan (`reply`), a generator of actions that returns a reply. Everything is gathered and weighed first;
+the kind of question decides only what is done with it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
+from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.say.reply import reply, unread
+from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, recognised, window_of
+from edgemem.answer.say.choose import choose, with_option
+from edgemem.answer.say.order import in_order, neighbours, relate
+from edgemem.answer.say.people import relation
+from edgemem.answer.say.pictures import describe, from_pictures
+from edgemem.answer.say.statements import ranked, refuse, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
+from edgemem.answer.understand.languages import NAMES
+from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated_prior
 
 
 class LocalPlanner(Thinking):
@@ -21,3 +34,105 @@ class LocalPlanner(Thinking):
 
     def think(self, session: Session) -> Thought:
         yield (yield from reply(session))
+
+
+def reply(s: Session) -> Plan:
+    """The whole way of one question."""
+    p = s.parsed
+    pool = yield from everything(s)
+    if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
+        return known if known.option is not None else with_option(s, known)
+    words = ranked(p, pool)
+    over = happened(p) and p.hint != "said"
+    if s.span.problem and (over or not words or not is_stated(p, words[0][1]) or stated_prior(p) < 0.5):
+        return abstain(s.span.problem)
+    free = _free(s, pool)
+    return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
+
+
+def unread(s: Session) -> Reply | None:
+    """What is said without looking: to an empty memory, a command, another language, half a question; None for all others."""
+    p = s.parsed
+    if s.empty:
+        return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
+    if p.command:
+        return refuse(s)
+    if p.language != "en":
+        return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
+    if p.follows and not (p.things or p.person or p.words):
+        return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
+    return None
+
+
+_ALL_HELD = 0.99
+"""Share of a question's words from which on words hold all of it."""
+_FORMS = frozenset(("name", "day", "date", "time", "number", "price"))
+"""What a question calls the form of its answer; the answer has the form and not the word."""
+
+
+def everything(s: Session) -> Steps[Pool]:
+    """The question as a whole against all words, its things in pictures of its stretch of time.
+
+    What was told about a day was not told on it: words are looked for at all times where the question is rather for words.
+    """
+    p, problem = s.parsed, bool(s.span.problem)
+    words = tuple(word for word in p.words if not p.form or word not in _FORMS) or p.words
+    timeless = stated_prior(p) >= 0.5
+    things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
+    window, seen = (None, s.question.as_of_us), window_of(s)
+    if not problem and (not timeless or window == seen):
+        return (yield from gather(things, seen, p.text, words))
+    told = yield from gather((), window, p.text, words)
+    pool = yield from gather(() if problem else things, seen)
+    return msgspec.structs.replace(told, leads=pool.leads, evidence=(*told.evidence, *pool.evidence), notes=(*told.notes, *pool.notes))
+
+
+def _free(s: Session, pool: Pool) -> Plan:
+    """Without options: words or pictures, whichever is likelier to answer it; neither where none is likely."""
+    p = s.parsed
+    if p.kind == "order" or (p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors and p.things):
+        names = (p.target, *p.anchors) if p.anchors else p.choices
+        return in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
+    words = ranked(p, pool)
+    stated = bool(words) and is_stated(p, words[0][1])
+    if not stated and p.relation and p.anchors and not p.things:
+        return (yield from neighbours(s))
+    named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
+    if not stated and not named and fits_pictures(p) and (p.time or p.kind != "yes_no"):
+        return (yield from describe(s))
+    return (yield from _of_thing(s, pool, words if stated else []))
+
+
+def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Plan:
+    """What pictures show of the thing, where the question's relation puts it, or what words that answer the question say."""
+    p = s.parsed
+    lead = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person))
+    if p.anchors and p.things and p.kind != "yes_no":
+        place = yield from relate(s)
+        if place.missing is not None and not words:
+            return not_seen(s, place.missing, pool)
+        lead = lead if place.missing is not None else (yield from look_for(lead.phrase, place.window))
+    if words and words[0][0] >= shown(p, lead):
+        return _in_words(s, pool, words)
+    return (yield from from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
+
+
+def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:
+    """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
+    told = tell(s, words, others(pool, *words[0][1].evidence[:1]))
+    if s.parsed.kind != "yes_no" or words[0][1].held > _ALL_HELD:
+        return told
+    text, sure = f"I cannot tell. The nearest that I know: {told.text}", min(0.4, told.confidence)
+    return abstain(text, confidence=sure, evidence=told.evidence, alternatives=told.alternatives, unverified=s.parsed.words)
+
+
+def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
+    """Nothing is likely enough, and why."""
+    p = s.parsed
+    if not lead.phrase or (stated_prior(p) >= 0.5 and (p.kind == "yes_no" or not fits_pictures(p))):
+        faces = " I do not put names to faces." if p.kind == "who" else ""
+        text = f"I have heard or read nothing that answers this.{faces}"
+        return abstain(text, confidence=0.1, alternatives=others(pool), unverified=p.words)
+    said = not_seen(s, lead, pool)
+    denied = p.kind == "yes_no" and recognised(lead) and not p.negated
+    return msgspec.structs.replace(said, text=f"No, {said.text}") if denied else said

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf, WithinQuestion, rewritten
+from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf, WithinQuestion
 from edgemem.answer.gather import GatherTool, Pool
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.retrieve import Retriever
@@ -123,7 +123,8 @@ def _run(view: View, session: Session, kit: AnswerKit, watch: Callable[[str, Ste
             planner, notes = kit.fallback, (f"planner {planner.name}: {error}; the local planner answered",)
             continue
         if planner.name != kit.fallback.name:  # which decides by the question alone, and looks its own actions up in the session
-            action = rewritten(kit.checks, action, session)
+            for check in kit.checks:
+                action = check.rewrite(action, session)
         why = next((reason for check in kit.checks if (reason := check.before_action(action, session))), "")
         if isinstance(action, Reply) and not why:
             return msgspec.structs.replace(action, notes=(*notes, *action.notes))
@@ -147,13 +148,9 @@ def _result(kit: AnswerKit, action: Action, view: View) -> Result:
     return result
 
 
-def _usage(session: Session, ms: float) -> Usage:
-    calls = session.calls
-    return Usage(tokens_in=sum(c.tokens_in for c in calls), tokens_out=sum(c.tokens_out for c in calls), ms=round(ms, 3))
-
-
 def _answer(reply: Reply, session: Session, ms: float) -> Answer:
-    known = session.evidence()
+    known, calls = session.evidence(), session.calls
+    usage = Usage(tokens_in=sum(c.tokens_in for c in calls), tokens_out=sum(c.tokens_out for c in calls), ms=round(ms, 3))
     evidence = tuple(known[name] for name in dict.fromkeys(reply.evidence) if name in known)[:_EVIDENCE_LIMIT]
     others = tuple(known[name] for name in dict.fromkeys(reply.alternatives) if name in known and name not in reply.evidence)
     heard = reply.status == "answered" and all(item.channel in {"speech", "text"} for item in evidence)
@@ -163,6 +160,6 @@ def _answer(reply: Reply, session: Session, ms: float) -> Answer:
     notes = (*session.notes, *reply.notes, *silent, *by_words, *session.picture_notes)
     return Answer(
         question=session.question.text, status=reply.status, answer=reply.text, option=reply.option, confidence=round(reply.confidence, 4),
-        evidence=evidence, steps=len(session.steps) + 1, usage=_usage(session, ms), alternatives=others[:_EVIDENCE_LIMIT],
+        evidence=evidence, steps=len(session.steps) + 1, usage=usage, alternatives=others[:_EVIDENCE_LIMIT],
         unverified=reply.unverified, notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip

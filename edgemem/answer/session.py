@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from edgemem.answer.tools import Action, Refused, Result
+from edgemem.answer.tools import Action, Result
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import QuestionCaps
@@ -25,13 +25,6 @@ class Step(Record, frozen=True):
     action: Action
     result: Result
     ms: float
-
-    @property
-    def summary(self) -> str:
-        """One line for logs and prompts."""
-        what = " ".join(str(value) for value in (getattr(self.action, name, "") for name in ("query", "name")) if value)
-        told = f"refused, {self.result.why}" if isinstance(self.result, Refused) else f"{len(self.result.evidence)} hits"
-        return f"{type(self.action).__name__.lower()} {what}: {told}".replace(" :", ":")
 
 
 @dataclass
@@ -52,6 +45,8 @@ class Session:
     """What calls that are under way may take at most."""
     unshown: dict[str, str] = field(default_factory=dict)
     """Tasks that wanted to show pictures and could not, with the reason."""
+    thoughts: dict[str, Generator[Any, Any, None]] = field(default_factory=dict)
+    """Where planners that are generators are in this question, by their names."""
     picture: Callable[[int], bytes] | None = None
     """The JPEG of a moment, in the view of this question; raises MemoryDirError where it has faded. For planners that show pictures."""
 
@@ -102,12 +97,10 @@ def question_before(view: View, which: str) -> str:
     """
     if not which:
         return ""
-    if which != "last" and not (which.isdecimal() and len(which) <= _ID_DIGITS):
-        raise UsageError(f'"{which}" is no session; give its number (edgemem sessions list) or "last"')
     if which == "last":
         asked = (head.question for head in view.sessions(limit=_RECENT))
         return next((question for question in asked if not understand(question).follows), "")
-    kept = view.session(int(which))
+    kept = view.session(int(which)) if which.isdecimal() and len(which) <= _ID_DIGITS else None
     if kept is None:
-        raise UsageError(f"this memory has no session {which}; see: edgemem sessions list")
+        raise UsageError(f'this memory has no session "{which}"; give a number from edgemem sessions list, or "last"')
     return kept.question

@@ -52,4 +52,5 @@ class BaseTool:
 class BasePlanner:
     """Base of planners without tools of their own."""
 
+    name: str
     tools: Sequence[Any] = ()

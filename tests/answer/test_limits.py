@@ -66,15 +66,14 @@ def found(*leads: Lead) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize(
-    ("relation", "window", "near"),
+    ("relation", "window"),
     [
-        ("after", (60 * US + 1, None), 60 * US), ("before", (None, 50 * US - 1), 50 * US), ("while", (50 * US, 60 * US), None),
-        ("side", (50 * US, 60 * US), None),
+        ("after", (60 * US + 1, None)), ("before", (None, 50 * US - 1)), ("while", (50 * US, 60 * US)), ("side", (50 * US, 60 * US)),
     ],
 )  # fmt: skip
-def test_a_relation_is_a_window_up_to_its_anchor(relation: Any, window: Any, near: int | None) -> None:
+def test_a_relation_is_a_window_up_to_its_anchor(relation: Any, window: Any) -> None:
     place, _ = run(order.relate(session(kind="what", relation=relation, anchors=("mug",))), found(lead(episode(50, 60))))
-    assert (place.window, place.near_us, place.missing) == (window, near, None)
+    assert (place.window, place.missing) == (window, None)
 
 
 def test_between_is_what_lies_between_two_anchors_in_either_order() -> None:
@@ -99,7 +98,7 @@ def test_what_came_next_is_looked_for_within_120_s_and_is_one_scene_of_5_s() -> 
 
     reply, actions = run(order.neighbours(session(kind="what", relation="after", anchors=("mug",))), near)
     spans = [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)]
-    assert spans == [(60 * US + 1, 180 * US), (100 * US, 105 * US)]
+    assert spans == [(60 * US + 1, 180 * US + 1), (100 * US, 105 * US)]
     assert reply.text.startswith("cat")
     reply, actions = run(order.neighbours(session(kind="what", relation="before", anchors=("mug",))), near)
     assert [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)] == [(0, 50 * US - 1)]
@@ -107,13 +106,12 @@ def test_what_came_next_is_looked_for_within_120_s_and_is_one_scene_of_5_s() -> 
 
 
 def test_order_needs_two_things_that_were_seen() -> None:
-    early, late, weak = lead(episode(10)), lead(episode(50)), lead(episode(5), confidence=0.1)
+    early, late, weak = lead(episode(10)), lead(episode(50), confidence=0.7), lead(episode(5), confidence=0.1)
     asked = session(kind="order")
     assert order.in_order(asked, (early, weak), ("a", "b"), Pool())[0].status == "abstained"
     reply, best = order.in_order(asked, (late, early), ("cup", "mug"), Pool())
     assert (reply.text.startswith("The mug came first, "), best) == (True, 1)
-    # early: .8 * (.8 + .1) + .2 / 2 = .82
-    assert reply.confidence == pytest.approx(0.82 * 0.8)
+    assert reply.confidence == 0.7, "as sure as the least sure of them"
     assert reply.evidence == ("m10000000", "m50000000")
     assert order.in_order(session(kind="order", ordinal=-1), (late, early), ("cup", "mug"), Pool())[1] == 0
     asked = session(kind="order", things=("cup",), anchors=("mug",))
@@ -137,12 +135,9 @@ def test_how_long_is_at_least_a_second_and_summed_over_appearances() -> None:
     assert both.confidence == pytest.approx(0.6 * 0.8)
 
 
-def test_a_count_is_as_sure_as_what_was_counted_stands_out() -> None:
-    """.4 + .4 * min(1, 2 * (weakest counted - best not counted) / best)."""
+def test_a_count_is_half_as_sure_as_the_thing() -> None:
     alone = said(lead(episode(10), episode(100)), kind="how_many", counts="times")
-    assert (alone.text.split(":")[0], alone.confidence) == ("2 times", pytest.approx(0.8 * 0.8))
-    close = said(lead(episode(10), episode(100), episode(200, score=0.5)), kind="how_many", counts="times")
-    assert close.confidence == pytest.approx(0.8 * (0.4 + 0.4 * min(1, 2 * 0.4 / 0.9)), abs=1e-3)
+    assert (alone.text.split(":")[0], alone.confidence) == ("2 times", 0.4)
     many = said(lead(*(episode(100 * n) for n in range(7))), kind="how_many")
     assert many.text.startswith("7 times")
     assert many.text.endswith(" and later.")
@@ -153,10 +148,10 @@ def test_where_it_is_now_is_the_last_appearance_that_counts() -> None:
         assert said(lead(episode(10), episode(100, score=score)), kind="where", verb="be").evidence[0] == f"m{second * US}"
 
 
-def test_what_was_there_is_what_is_a_second_away_and_signs_are_read_within_20_s() -> None:
+def test_what_was_there_is_what_is_a_second_away_and_signs_are_read_there_as_well() -> None:
     one = lead(episode(50, 60))
     _, actions = run(pictures.from_pictures(session(kind="where", verb="see", things=("mug",)), Pool(leads=(one,)), one), lambda _: Scene())
-    assert [(a.from_us, a.to_us) for a in actions if isinstance(a, Inspect)] == [(49 * US, 61 * US), (30 * US, 80 * US)]
+    assert [(a.from_us, a.to_us) for a in actions if isinstance(a, Inspect)] == [(49 * US, 61 * US)]
 
 
 def test_the_third_time_of_two_is_not_known() -> None:
@@ -178,30 +173,18 @@ def test_of_one_appearance_only_sightings_at_other_times_are_cited() -> None:
 
 def test_an_option_is_as_sure_as_its_share_of_the_evidence() -> None:
     leads = (lead(episode(10, score=0.6), confidence=0.6), lead(episode(50, score=0.3), confidence=0.3))
-    reply = choose._best_option(session(("cup", "mug"), kind="which"), leads, [0.6, 0.3])
+    reply = choose._best_option(session(("cup", "mug"), kind="which"), leads, [(0.6, leads[0].episodes[0]), (0.3, leads[1].episodes[0])])
     assert (reply.option, reply.confidence) == (0, pytest.approx(0.6 / 0.95 * (0.5 + 0.5 * 0.6), abs=1e-4))
     assert reply.alternatives == ("m50000000",)
-    weak = tuple(lead(episode(10 * n), confidence=0.1) for n in range(5))
-    assert choose._best_option(session(("a",) * 5, kind="which"), weak, [0.1] * 5).status == "abstained"  # .1 / .55 < .2
-    assert choose._best_option(session(("a",) * 4, kind="which"), weak[:4], [0.1] * 4).option == 0  # .1 / .45 > .2
-    assert choose._best_option(session(("a",) * 4, kind="which"), weak[:4], [0.05] * 4).option == 0  # .05 / .25 = .2
+    assert choose._best_option(session(("cup", "mug"), kind="which"), leads, [(0.0, None), (0.0, None)]).status == "abstained"
 
 
 def test_none_of_these_is_chosen_where_nothing_was_surely_seen() -> None:
     leads = (lead(episode(10), confidence=0.1), Lead(phrase="none"))
-    assert choose._best_option(session(("cup", "none of these"), kind="which"), leads, [0.1, 0.0]).option == 1
+    found_ = [(0.1, leads[0].episodes[0]), (0.0, None)]
+    assert choose._best_option(session(("cup", "none of these"), kind="which"), leads, found_).option == 1
     leads = (lead(episode(10), confidence=0.9), Lead(phrase="none"))
-    assert choose._best_option(session(("cup", "none of these"), kind="which"), leads, [0.1, 0.0]).option == 0
-
-
-def test_what_came_right_after_is_near_and_clear() -> None:
-    """Score x exp(-gap / 15 s), nothing where the order is wrong."""
-    after, anchor = session(kind="what", relation="after"), episode(0, 10, score=0.4)
-    assert choose._near(after, anchor, episode(25, score=0.9)) == pytest.approx(0.9 * math.exp(-1))
-    assert choose._near(after, anchor, episode(10)) == 0.0
-    before = session(kind="what", relation="before")
-    assert choose._near(before, episode(40, score=0.4), episode(20, 25, score=0.9)) == pytest.approx(0.9 * math.exp(-1))
-    assert choose._near(before, anchor, episode(25)) == 0.0
+    assert choose._best_option(session(("cup", "none of these"), kind="which"), leads, found_).option == 0
 
 
 def test_the_anchor_was_where_it_was_seen_best() -> None:
@@ -211,7 +194,7 @@ def test_the_anchor_was_where_it_was_seen_best() -> None:
         "cat": lead(episode(15), confidence=0.64),
     }  # fmt: skip
     asked = session(("cat", "cup"), kind="which", relation="after", anchors=("anchor",))
-    reply, _ = run(choose._neighbour(asked), lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)))
+    reply, _ = run(choose._beside(asked), lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)))
     cup = 0.8 * (0.9 * math.exp(-1) + 0.1 * math.exp(-115 / 15))
     cat = 0.8 * 0.1 * math.exp(-1)
     assert (reply.option, reply.evidence[0]) == (1, "m115000000")
@@ -347,18 +330,6 @@ def test_ten_minutes_apart_is_another_occasion() -> None:
     assert [len(one) for one in people._occasions([row(0), row(601)])] == [1, 1]
 
 
-def test_several_rows_remove_a_part_of_the_doubt() -> None:
-    """1 - (1 - .8) (1 - .5 / 2) (1 - .3 / 3) (1 - .2 / 4); a fifth row does not count."""
-    assert people._at_least_one([0.5, 0.8]) == pytest.approx(1 - 0.2 * 0.75)
-    assert people._at_least_one([0.1, 0.2, 0.3, 0.5, 0.8]) == pytest.approx(1 - 0.2 * 0.75 * 0.9 * 0.95)
-
-
-def test_of_many_rows_at_most_95_in_100_are_believed() -> None:
-    rows = [row(0, 1.0), row(5, 1.0)]
-    assert people._reply(session(kind="other"), "anna used it", rows, rows, "").confidence == 0.95
-    assert people._reply(session(kind="other"), "anna used it", [row(0, 0.5)], rows, "").confidence == 0.5
-
-
 def test_what_was_not_seen_is_doubted_by_a_quarter_at_most() -> None:
     for confidence, doubt in ((0.4, 0.25), (0.2, 0.2)):
         assert base.not_seen(session(kind="when"), lead(episode(10), confidence=confidence)).confidence == doubt
@@ -396,13 +367,3 @@ def test_in_a_large_memory_the_20_likeliest_names_are_searched() -> None:
     names = {f"name {n}": 0.9 - n / 1000 for n in range(30)}
     assert _likely(LabelQuery(labels=names, objects={})) == list(names)[:20]
     assert _likely(LabelQuery(labels={"cup": 0.8, "vase": 0.03}, objects={})) == ["cup"], "less than a twentieth as likely"
-
-
-def test_until_when_a_thing_was_seen_is_proved_by_its_latest_clear_sighting() -> None:
-    seen = tuple(evidence(at_s, score) for at_s, score in ((10, 1.0), (20, 0.5), (30, 0.49)))  # half of the best is clear
-    track = Episode(stream="s", t0_us=10 * US, t1_us=30 * US, offset_us=0, score=1.0, evidence=seen)
-    last, first = base.pick([track], -1), base.pick([track], 1)
-    assert last is not None
-    assert first is not None
-    assert [one.t0_us // US for one in last.evidence] == [20, 10, 30]
-    assert [one.t0_us // US for one in first.evidence] == [10, 20, 30]

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
-from edgemem.answer.say import order, people, pictures, reply, statements
+from edgemem.answer.say import order, people, pictures, statements
 from edgemem.answer.say.base import Episode
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, SeenName, Tally
@@ -15,7 +16,6 @@ from edgemem.answer.tools_graph import Hear, Relate, Related, Row, Said, Talk
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.timeref import TimeRef
-from edgemem.answer.weigh import weights
 from edgemem.records import US
 from tests.answer import test_limits
 from tests.answer.test_limits import episode, evidence, lead, reading, run
@@ -68,10 +68,10 @@ def test_where_it_was_is_what_was_there() -> None:
     )
 
     def brings(action: Any) -> Any:
-        return near if isinstance(action, Inspect) and action.from_us == 9 * US else Scene(readings=(reading("GATE 18", at_s=25),))
+        return msgspec.structs.replace(near, readings=(reading("GATE 18", at_s=11),)) if isinstance(action, Inspect) else None
 
     found = shown(lead(episode(10)), brings, kind="where")
-    assert found.text == f'I last saw the mug {at(10)}, with sofa, lamp, shelf, table and chair (furniture); near the text "GATE 18".'
+    assert found.text == f'I last saw the mug {at(10)}, with sofa, lamp, shelf, table and chair; near the text "GATE 18".'
     assert found.confidence == 0.8
     assert shown(lead(episode(10)), kind="where", ordinal=1).text == f"I first saw the mug {at(10)}."
     three = Scene(readings=tuple(reading(words, at_s=n) for n, words in enumerate(("EXIT", "x" * 90, "SECOND FLOOR"))))
@@ -85,7 +85,7 @@ def test_yes_and_how_many_and_how_long() -> None:
     assert shown(two, kind="yes_no").confidence == 0.8
     counted = shown(two, kind="how_many", counts="times")
     assert counted.text == f"2 times: I saw the mug {at(10)} and {at(100, '1 min 40 s')}."
-    assert counted.confidence == pytest.approx(0.8 * (0.4 + 0.4 * 2 * (0.6 - 0.3) / 0.9), abs=1e-4)
+    assert counted.confidence == pytest.approx(0.8 * 0.5)
     assert shown(lead(episode(10)), kind="how_many").text == f"1 time: I saw the mug {at(10)}."
     six = shown(lead(*(episode(50 * n) for n in range(6))), kind="how_many").text
     assert six.count("into") == 6
@@ -94,22 +94,22 @@ def test_yes_and_how_many_and_how_long() -> None:
     assert shown(lead(episode(10, 15)), kind="how_long", text="how long was it there").text == f"At least 5 s: a mug {at(10)}."
 
 
-def test_things_in_one_picture_are_counted_near_the_point_first() -> None:
+def test_things_in_one_picture_are_counted_near_the_point() -> None:
     asked: list[tuple[int, int]] = []
 
     def count(action: Any) -> Any:
         if isinstance(action, Count):
             asked.append((action.from_us, action.to_us))
             assert action.name == "mug"
-            return Tally(count=3, confidence=0.5, evidence=(evidence(70),)) if len(asked) > 1 else Tally()
+            return Tally(count=3, confidence=0.5, evidence=(evidence(51),))
         return None
 
     s = session(kind="how_many", counts="at_once", things=("mug",))
     s.__dict__["_read"] = (s.parsed, msgspec.structs.replace(s.span, at_us=50 * US, from_us=40 * US, to_us=90 * US))
     one = lead(episode(60))
     found = run(pictures.from_pictures(s, Pool(leads=(one,)), one), count)[0]
-    assert asked == [(48 * US, 52 * US), (40 * US, 90 * US)]
-    assert (found.text, found.confidence, found.evidence) == (f"3 mug at once, {at(70, '1 min 10 s')}.", 0.3, ("m70000000",))
+    assert asked == [(48 * US, 52 * US)]
+    assert (found.text, found.confidence, found.evidence) == (f"3 mug at once, {at(51)}.", 0.3, ("m51000000",))
     single = shown(lead(episode(10)), lambda _: Tally(count=1, confidence=0.9, evidence=(evidence(70),)), kind="how_many", counts="at_once")
     assert single.text.startswith("1 time"), "one box is no count"
     refused = shown(lead(episode(10)), lambda _: Refused(why="no"), kind="how_many", counts="at_once")
@@ -118,31 +118,24 @@ def test_things_in_one_picture_are_counted_near_the_point_first() -> None:
     assert name == "x" * 100
 
 
-def test_its_colour_is_the_one_that_fits_and_was_observed() -> None:
-    """Score of "<colour> mug", and one more for the colour that was observed of a thing of that name."""
+def test_its_colour_is_the_one_that_fits() -> None:
     mug = Lead(
         phrase="mug",
         confidence=0.8,
         episodes=(Episode(stream="s", t0_us=10 * US, t1_us=12 * US, offset_us=0, score=0.9, evidence=(evidence(10, text="mug"),)),),
     )
-    seen = [label("mug", kind="object", colour="green"), label("sofa", kind="object", colour="red"), label("mug", kind="object")]
     fits = {"blue mug": 0.9, "green mug": 0.1, "red mug": 0.8}
 
     def brings(action: Any) -> Any:
-        if isinstance(action, Inspect):
-            assert (action.from_us, action.to_us) == (10 * US, 10 * US)
-            return Scene(sights=tuple(seen))
         assert (action.from_us, action.to_us) == (10 * US, 12 * US)
         return Pool(leads=tuple(lead(episode(10, score=fits[t]), phrase=t) if t in fits else Lead(phrase=t) for t in action.things))
 
     found = shown(mug, brings, kind="what", form="colour")
-    assert (found.text, found.confidence) == (f'Green: the mug at {clock(10)} (0 s into "s").', pytest.approx(0.56))
-    seen.clear()
-    assert shown(mug, brings, kind="what", form="colour").text.startswith("Blue: ")
+    assert (found.text, found.confidence) == (f'Blue: the mug at {clock(10)} (0 s into "s").', pytest.approx(0.56))
     fits.clear()
     none = shown(mug, brings, kind="what", form="colour")
     assert (none.status, none.unverified) == ("abstained", ("colour",))
-    assert "no colour stands out" in none.text
+    assert none.text.endswith('about "colour" I cannot tell.')
     assert shown(mug, lambda _: Refused(why="no"), kind="what", form="colour").status == "abstained"
 
 
@@ -155,8 +148,10 @@ def test_what_pictures_do_not_show_is_left_open() -> None:
     assert shown(two, kind="yes_no", predicate="locked", verb="lock", ordinal=5).evidence[0] == "m50000000"
     owner = shown(two, kind="yes_no", predicate="locked", verb="lock", place="in the hall", person="Anna")
     assert owner.unverified == ("locked", "in the hall", "Anna")
-    two_things = run(pictures.from_pictures(session(kind="yes_no", things=("mug", "cup")), Pool(), two), by_name())[0]
-    assert (two_things.text, two_things.confidence) == (f'I saw the mug {at(50)}; of "cup" I cannot tell.', 0.2)
+    two_things = run(
+        pictures.from_pictures(session(kind="yes_no", things=("mug", "cup")), Pool(leads=(two, Lead(phrase="cup"))), two), by_name()
+    )[0]
+    assert (two_things.text, two_things.confidence) == (f'I saw the mug {at(50)}; about "cup" I cannot tell.', 0.2)
     assert two_things.unverified == ("cup",)
 
 
@@ -192,7 +187,7 @@ def test_all_that_was_there_at_a_time_first_or_last() -> None:
         return found, [(a.from_us // US, a.to_us // US, a.max_moments) for a in actions]
 
     found, looks = told()
-    assert (found.text, found.confidence, looks) == (f"cat (animal) and sofa, {at(10)}.", 0.9, [(0, 1000, 32)])
+    assert (found.text, found.confidence, looks) == (f"cat and sofa, {at(10)}.", 0.9, [(0, 1000, 32)])
     assert told([label("cat", 0.7)])[0].confidence == 0.7
     nameless = told([])[0]
     assert (nameless.text, nameless.confidence) == (f"Something that I cannot name, {at(10)}.", 0.2)
@@ -208,43 +203,32 @@ def test_all_that_was_there_at_a_time_first_or_last() -> None:
 # ----------------------------------------------------------------------------------------------------------------------------- order
 
 
-def test_chances_of_coming_first() -> None:
-    """Two at the same time are as likely to come first; what is .6 of the best score may be it, what is less is none."""
-    same = [lead(episode(10), confidence=0.8), lead(episode(10), confidence=0.8)]
-    assert order.first_of(same)[1] == pytest.approx(0.5)
-    first, last = 0.8 * (0.8 / 2 + 0.2 / 2) * (0.8 + 0.2 / 2) + 0.2 / 4, 0.8 * (0.2 / 2) * (0.2 / 2) + 0.2 / 4
-    assert order.first_of([*same, lead(episode(20), confidence=0.8)])[1] == pytest.approx(first / (2 * first + last))
-    assert order.first_of([lead(episode(10), confidence=0.8), lead(episode(20), confidence=0.6)])[1] == pytest.approx(
-        0.8 * (0.6 + 0.4 / 2) + 0.2 / 2
-    )  # what none of their pictures shows came first as likely as not
-    weak = lead(episode(5, score=0.54), episode(90, score=0.9), confidence=1.0)
-    assert order.first_of([weak, lead(episode(50), confidence=1.0)])[0] == 0, ".6 x .9 = .54 counts"
-    weaker = lead(episode(5, score=0.53), episode(90, score=0.9), confidence=1.0)
-    assert order.first_of([weaker, lead(episode(50), confidence=1.0)])[0] == 1
-    least = lead(episode(10), confidence=weights().granted)
-    which, share, _ = order.first_of([least, lead(episode(20), confidence=1.0)], granted=True)
-    assert (which, share) == (0, pytest.approx(1.0))
-    which, share, tracks = order.first_of([lead(episode(10), episode(80), confidence=1.0), lead(episode(50), confidence=1.0)], last=True)
-    assert (which, share) == (0, pytest.approx(1.0))
-    assert [track and track.t0_us // US for track in tracks] == [80, 50]
-
-
 def before(thing: Lead, anchor: Lead, relation: Any = "before") -> Reply:
     s = session(kind="yes_no", relation=relation, anchors=("cat",), things=("mug",))
-    made: Reply = run(order.happened_before(s, thing), by_name(anchor))[0]
-    return made
+    return order.in_order(s, (thing, anchor), ("mug", "cat"), Pool())[0]
 
 
 def test_whether_it_was_there_before() -> None:
     mug, cat = lead(episode(10), confidence=0.9), lead(episode(50), phrase="cat")
     found = before(mug, cat)
-    assert (found.text, found.confidence) == (f"Yes, the mug was there before the cat: {at(10)}, and {at(50)}.", pytest.approx(0.72))
+    assert (found.text, found.confidence) == (f"Yes, the mug came before the cat, the mug {at(10)} and the cat {at(50)}.", 0.8)
     assert found.evidence == ("m10000000", "m50000000")
-    assert before(mug, cat, "after").text.startswith("No, the mug was there before the cat")
-    assert before(lead(episode(50)), cat).text.startswith("No, the mug was there after the cat"), "at the same time is not before"
-    assert before(lead(episode(10), episode(90)), cat, "after").evidence[0] == "m90000000"
+    assert before(mug, cat, "after").text.startswith("No, the mug came before the cat")
+    assert before(lead(episode(50)), cat).text.startswith("No, the mug came after the cat"), "at the same time is not before"
+    assert before(lead(episode(10), episode(90)), cat, "after").text.startswith(
+        f"Yes, the mug came after the cat, the mug {at(90, '1 min 30 s')}"
+    )
+    assert before(lead(episode(10), episode(90)), cat).text.startswith("Yes, the mug came before the cat")
     assert before(lead(episode(10), confidence=0.1), cat).text == "I have not seen a mug in this memory."
     assert before(mug, Lead(phrase="cat")).text == "I have not seen a cat in this memory."
+
+
+def test_what_options_name_was_there() -> None:
+    weak, sure = lead(episode(10), confidence=0.1), lead(episode(50), confidence=0.9)
+    assert order.in_order(session(("mug", "cat"), kind="order"), (weak, sure), ("mug", "cat"), Pool())[1] == 0
+    last = order.in_order(session(("mug", "cat"), kind="order", ordinal=-1), (weak, sure), ("mug", "cat"), Pool())
+    assert (last[1], last[0].confidence, last[0].evidence) == (1, 0.1, ("m50000000", "m10000000"))
+    assert order.in_order(session(kind="order"), (), (), Pool())[0].text == "I have not seen that in this memory."
 
 
 def test_what_was_beside_an_anchor() -> None:
@@ -259,7 +243,7 @@ def test_what_was_beside_an_anchor() -> None:
     found, looks = told("after", "mug")
     assert (found.text, found.confidence) == (f"sofa, {at(70, '1 min 10 s')}.", pytest.approx(0.3))
     assert [(a.from_us, a.to_us, a.stream, a.max_moments) for a in looks] == [
-        (60 * US + 1, 180 * US, "", 64), (70 * US, 75 * US, "s", 16),
+        (60 * US + 1, 180 * US + 1, "", 64), (70 * US, 75 * US, "s", 16),
     ]  # fmt: skip
     found, looks = told("before", "cat")
     assert found.evidence[0] == "m74000000"
@@ -340,8 +324,8 @@ def test_how_often_lists_six_times() -> None:
     assert of_people(Asked(wanted="how_often", about="rent"), known(said=seven[:1])).text == f"1 time: {clock(10)}."
     jobs = [deed(0), deed(590), deed(1900)]
     used = of_people(Asked(wanted="how_often", types=("USES",), source="me", target="drill"), known(jobs), time=TODAY)
-    assert used.text == f"You used drill 2 times today: {clock(0)} and {clock(1900)}."
-    assert used.confidence == pytest.approx(1 - 0.2 * (1 - 0.4) * (1 - 0.8 / 3), abs=1e-4)
+    assert used.text == f"2 times today: {clock(0)} and {clock(1900)}."
+    assert used.confidence == 0.8
 
 
 def test_when_something_was_done() -> None:
@@ -349,17 +333,16 @@ def test_when_something_was_done() -> None:
         Asked(wanted="when", types=("USES",), source="me", target="drill"),
         [deed(0, quote="x" * 200), deed(590), deed(1900, quote="")],
     )
-    assert of_people(asked, known(jobs)).text == f"You used drill at {clock(1900)}. 1 other time."
+    assert of_people(asked, known(jobs)).text == f"You used the drill at {clock(1900)}. 1 other time."
     first = of_people(msgspec.structs.replace(asked, ordinal=1), known(jobs))
-    assert first.text == f'You used drill first at {clock(0)}: "{"x" * 159}…".'
-    assert first.evidence == ("m0", "m590000000", "m1900000000")
-    assert of_people(msgspec.structs.replace(asked, ordinal=-1), known(jobs)).text == f"You used drill last at {clock(1900)}."
-    assert of_people(msgspec.structs.replace(asked, target="me", source="Ben"), known(jobs)).text.startswith("Ben used you at ")
+    assert first.text == f'You used the drill at {clock(0)}: "{"x" * 159}…".'
+    assert first.evidence == ("m0", "m1900000000", "m590000000")
+    assert of_people(msgspec.structs.replace(asked, ordinal=-1), known(jobs)).text == f"You used the drill at {clock(1900)}."
     assert of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5, quote="I drank it")])).notes == ()
     other = of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5)]))
     assert other.notes == ('nothing was said of "drink"; this is when it was used or handled',)
     both = of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5, quote="I drank it"), deed(1800)]))
-    assert both.text.startswith(f"You drank drill at {clock(5)}")
+    assert both.text.startswith(f"You used the drill at {clock(5)}")
     assert of_people(asked, known([deed(5, confidence=0.24)])) is None
     assert of_people(asked, known([deed(5, confidence=0.25)])).confidence == 0.25
 
@@ -373,12 +356,12 @@ def test_who_it_was() -> None:
     seven = [deed(n, f"Person{n}") for n in range(7)]
     assert of_people(Asked(wanted="who", types=("USES",), target="drill"), known(seven)).text.count("(at") == 6
     what = of_people(Asked(wanted="what", types=("USES",), source="me"), known([deed(0), deed(9, target="saw")]))
-    assert what.text == f"You used: Drill (at {clock(0)}) and Saw (at {clock(9)})."
+    assert what.text == f"Drill (at {clock(0)}) and saw (at {clock(9)})."
     talk = [deed(0, "me", "TALKS_TO", "Ben", kind="person"), deed(5, "Anna", "TALKS_TO", "me", kind="person")]
     to = of_people(Asked(wanted="who", types=("TALKS_TO",), source="me"), known(talk))
-    assert to.text == f"You talked to Ben (at {clock(0)}) and Anna (at {clock(5)})."
+    assert to.text == f"Ben (at {clock(0)}) and Anna (at {clock(5)})."
     from_ = of_people(Asked(wanted="who", types=("TALKS_TO",), target="Clara"), known([deed(0, "Ben", "TALKS_TO", "Clara")]))
-    assert from_.text == f"Ben (at {clock(0)}) talked to Clara."
+    assert from_.text == f"Ben (at {clock(0)})."
     spoke = of_people(Asked(wanted="who", about="rent"), known(said=[utterance(3, "me", "x" * 300), utterance(9, "Anna")]))
     assert spoke.text.startswith(f'You (at {clock(3)}) and Anna (at {clock(9)}): "{"x" * 199}…".')
     nobody = of_people(Asked(wanted="who", types=("USES",), target="drill"), known([deed(0, "someone", quote="a"), deed(9, "", quote="b")]))
@@ -387,19 +370,12 @@ def test_who_it_was() -> None:
 
 
 def test_what_nobody_is_known_to_have_done() -> None:
-    mug = lead(episode(10, 90), episode(200, score=0.95), episode(400, score=0.5), episode(300, score=0.7), phrase="mug")
-    asked = Asked(wanted="when", types=("USES",), source="me", target="mug")
-    seen = of_people(asked, known(leads=[mug]))
-    assert seen.text == f"I have nothing that says so; I saw the mug at {clock(200)}."
-    assert seen.evidence == ("m200000000", "m10000000", "m300000000")
-    assert f"at {clock(400)}" in of_people(msgspec.structs.replace(asked, ordinal=-1), known(leads=[mug])).text
-    assert of_people(asked, known()) is None
-    assert of_people(asked, known(leads=[mug]), time=TODAY).text == "I know nothing of this today: you used mug."
-    for wanted in ("how_often", "what"):
-        assert of_people(msgspec.structs.replace(asked, wanted=wanted), known(leads=[mug])).text == "I know nothing of this: you used mug."
-    assert "nothing of this" in of_people(msgspec.structs.replace(asked, target=""), known(leads=[mug])).text
-    assert "nothing of this" in of_people(msgspec.structs.replace(asked, types=("TALKS_TO",)), known(leads=[mug])).text
-    assert of_people(asked, known(leads=[mug], kept=False)) is None, "without relations other plans may try"
+    """Pictures and words are asked then; of talk nothing else is known."""
+    assert of_people(Asked(wanted="when", types=("USES",), source="me", target="mug"), known()) is None
+    talked = Asked(wanted="did", types=("TALKS_TO",), source="me", target="clara")
+    assert of_people(talked, known()).text == "I know of no talk with Clara."
+    nobody = of_people(Asked(wanted="who", types=("TALKS_TO",), source="me"), known(), time=TODAY)
+    assert (nobody.status, nobody.text) == ("abstained", "I know of no talk today.")
 
 
 def test_what_nobody_is_known_to_have_said() -> None:
@@ -409,23 +385,22 @@ def test_what_nobody_is_known_to_have_said() -> None:
         return lambda action: Talk(said=() if action.speaker else said)
 
     found = of_people(asked, but(utterance(5, "Ben"), utterance(9, "speaker 2"), utterance(7, "Ben", score=0.8)))
-    assert found.text == f'I know of nothing that Anna said about that; Speaker 2 said "words 9" at {clock(9)}.'
+    assert found.text == f'I know of nothing that Anna said about that; speaker 2 said "words 9" at {clock(9)}.'
     assert found.evidence == ("m9000000", "m5000000")
     assert found.notes == ('if that was Anna, say so: edgemem name speaker:2 "Anna" --memory DIR',)
     assert of_people(asked, but(utterance(5, "Ben"))).notes == ()
     assert of_people(asked, but(utterance(5, "Ben", score=0.8))) is None
-    for other in ({"source": "me"}, {"source": ""}, {"about": ""}, {"wanted": "when"}):
-        assert of_people(msgspec.structs.replace(asked, **other), but(utterance(5, "Ben"))) is None or other == {"source": ""}
-    s = session(asked=Asked(wanted="said"), time=TODAY)
-    s.__dict__["_read"] = (s.parsed, msgspec.structs.replace(s.span, from_us=0, to_us=9))
-    quiet = run(people.relation(s), lambda action: Talk(said=(utterance(5),) if action.from_us is None else ()))[0]
+    for other in ({"source": "me"}, {"source": ""}, {"wanted": "when"}):
+        assert of_people(msgspec.structs.replace(asked, **other), lambda _: Talk()) is None
+    for other in ({"source": "me"}, {"wanted": "when"}):
+        assert of_people(msgspec.structs.replace(asked, **other), but(utterance(5, "Ben"))) is None
+    quiet = of_people(Asked(wanted="said"), lambda _: Talk(), time=TODAY)
     assert (quiet.status, quiet.text) == ("abstained", "I heard nothing being said today.")
-    assert run(people.relation(s), lambda _: Talk())[0] is None
-    assert of_people(Asked(wanted="said"), lambda _: Talk()) is None
+    assert of_people(Asked(wanted="said", source="anna"), lambda _: Talk()).text == "I heard nothing being said by Anna."
 
 
 def test_who_was_there() -> None:
-    """Spoke, was spoken to or was seen within two minutes of each of the last three times that it went on."""
+    """Spoke, was spoken to or was seen within two minutes of the last time that it went on."""
     looks: list[tuple[int, int]] = []
     times = [utterance(1000 * n, "Tom") for n in range(1, 6)]
     talk = [
@@ -443,50 +418,45 @@ def test_who_was_there() -> None:
         return by_name()(action)
 
     found = of_people(Asked(wanted="with", about="the party"), brings)
-    assert looks == [((1000 * n - 120) * US, (1000 * n + 120) * US) for n in (3, 4, 5)]
-    assert found.text == f"Ben and Clara were there at {clock(3000)}."
-    assert found.evidence == ("m0", "m3000000000", "m4000000000", "m5000000000")
-    doubt = (1 - 0.8) * (1 - 0.8 / 2) * (1 - 0.8 / 3) * (1 - 0.8 / 4)
-    assert found.confidence == pytest.approx(0.9 * min(0.9, 1 - doubt), abs=1e-4)
+    assert looks == [(4880 * US, 5120 * US)]
+    assert found.text == "Ben and Clara were there at 01:23:20 on 1970-01-01."
+    assert (found.evidence, found.confidence) == (("m0", "m5000000000"), 0.8)
     talk[:] = [deed(0, "Ben", confidence=0.5)]
-    assert of_people(Asked(wanted="with", about="the party"), brings).text == f"Ben was there at {clock(3000)}."
+    assert of_people(Asked(wanted="with", about="the party"), brings).text == "Ben was there at 01:23:20 on 1970-01-01."
     talk[:] = [deed(n, f"Person{n}") for n in range(9)]
     assert of_people(Asked(wanted="with", about="the party"), brings).text.count("Person") == 6
     assert len(of_people(Asked(wanted="with", about="the party"), brings).evidence) == 10
     talk.clear()
     alone = of_people(Asked(wanted="with", about="the party"), brings, time=TODAY)
-    assert (alone.status, alone.text) == ("abstained", "I know of nobody who was there today.")
-    assert alone.evidence == ("m3000000000", "m4000000000", "m5000000000")
+    assert (alone.status, alone.text) == ("abstained", "I know of nobody who was there at 01:23:20 on 1970-01-01.")
+    assert alone.evidence == ("m5000000000",)
     times.clear()
     assert of_people(Asked(wanted="with", about="the party"), brings) is None
     assert of_people(Asked(wanted="with"), brings) is None, "no time and nothing that went on"
     mug = lead(episode(50), confidence=0.7, phrase="mug")
     seen = of_people(Asked(wanted="with", about="the mug"), known([deed(40, "Ben")], leads=[mug]))
-    assert (seen.text, seen.confidence) == (f"Ben was there at {clock(50)}.", pytest.approx(0.7 * 0.8))
+    assert (seen.text, seen.confidence) == (f"Ben was there at {clock(50)}.", 0.7)
 
 
 def test_who_was_heard_where_nobody_is_known() -> None:
     two = [utterance(5, "Ben"), utterance(9, ""), utterance(12, "someone"), utterance(15, "me")]
     asked = Asked(wanted="who", types=("TALKS_TO",), source="me")
     found = of_people(asked, known(said=two, kept=False))
-    assert found.text == f"Ben (at {clock(5)}) spoke near you."
-    assert found.notes == ("no relations are kept; this is who was heard",)
-    near = [deed(5, "Ben", "TALKS_TO", "speaker 2", kind="voice"), deed(9, "Ben", "TALKS_TO", "speaker 2", confidence=0.24)]
-
-    def brings(action: Any) -> Any:
-        return Related(rows=() if action.source == "me" else tuple(near), known=True)
-
-    found = of_people(asked, brings)
-    assert found.text == f"You talked to Ben (at {clock(5)}) and Speaker 2 (at {clock(5)})."
+    assert found.text == f"Ben (at {clock(5)})."
     assert found.notes == ("I do not know which voice is yours; this was said near you",)
-    assert of_people(msgspec.structs.replace(asked, wanted="how_often", target="Ben"), brings).text.startswith("You talked to Ben 1 time")
+    known_voice = [deed(900, "me", "TALKS_TO", "Ben", kind="person")]
+    assert of_people(asked, lambda a: Related(rows=tuple(known_voice) if a.from_us is None and a.target == "" else ())).status == "answered"
+    absent = lambda a: Talk(said=tuple(two)) if isinstance(a, Hear) else Related(rows=tuple(known_voice) if not a.target else ())  # noqa: E731
+    assert of_people(msgspec.structs.replace(asked, target="anna"), absent).text == "I know of no talk with Anna.", "your voice is known"
+    often = of_people(msgspec.structs.replace(asked, wanted="how_often", target="Ben"), known(said=two[:1]))
+    assert often.text == f"1 time: {clock(5)}."
 
 
 def test_names_that_are_longer_than_an_action_takes_are_cut() -> None:
     long = "x" * 500
     _, actions = run(people._heard((None, None), long, long), lambda _: Talk())
     assert (actions[0].about, actions[0].speaker) == ("x" * 400, "x" * 100)
-    _, actions = run(people._related((None, None), Asked(wanted="who", source=long, target=long)), lambda _: Related())
+    _, actions = run(people._related((None, None), long, long), lambda _: Related())
     assert (actions[0].source, actions[0].target) == ("x" * 100, "x" * 100)
 
 
@@ -497,7 +467,7 @@ def put(question: str, pool: Pool, brings: Callable[[Any], Any] = lambda _: Scen
     s = session()
     s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, **span))
     gathered = lambda action: pool if isinstance(action, Gather) else brings(action)  # noqa: E731
-    made: Reply = run(reply.reply(s), gathered)[0]
+    made: Reply = run(local.reply(s), gathered)[0]
     return made
 
 
@@ -532,10 +502,10 @@ def test_why_nothing_is_said() -> None:
     assert put("Did I see a blicket?", Pool(leads=(strange,))).text.startswith("I cannot recognise a blicket.")
     who = put("Who is the man?", Pool(candidates=(heard("A man came.", 5, **{**VAGUE, "cosine": 0.0, "above": 0.0}),)))
     assert who.text == "I have heard or read nothing that answers this. I do not put names to faces."
-    assert (who.confidence, who.evidence) == (0.1, ("m5000000",))
+    assert (who.confidence, who.evidence, who.alternatives) == (0.1, (), ("m5000000",))
     assert put("What is the code?", Pool()).text == "I have heard or read nothing that answers this."
-    assert put("Did I see it?", Pool()).text == "I do not know what to look for; name a thing."
-    assert put("What did I promise?", Pool()).text == 'I have heard and read nothing that says so. About "promised" I cannot tell.'
+    assert put("Did I see it?", Pool()).text == "I have heard or read nothing that answers this."
+    assert put("What did I promise?", Pool()).text == "I have heard or read nothing that answers this."
     past = put(
         "Where was the mug yesterday?", Pool(candidates=(heard("The mug is in the hall.", **SURE),)), problem="Nothing was recorded."
     )
@@ -549,14 +519,14 @@ def test_half_a_question_goes_on_about_nothing() -> None:
     s = session()
     for question, said in (("and before that?", True), ("and the mug?", False), ("and Tom?", False)):
         s.__dict__["_read"] = (understand(question), s.span)
-        assert bool(reply.unread(s)) is said
+        assert bool(local.unread(s)) is said
 
 
 def test_the_whole_memory_is_searched_for_words_and_the_stretch_for_pictures() -> None:
     def looks(question: str, **span: Any) -> list[tuple[str, tuple[str, ...], Any, Any]]:
         s = session()
         s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, **span))
-        return [(a.question, a.things, a.from_us, a.to_us) for a in run(reply.everything(s), lambda _: Pool())[1]]
+        return [(a.question, a.things, a.from_us, a.to_us) for a in run(local.everything(s), lambda _: Pool())[1]]
 
     assert looks("Where did I see the mug?", from_us=5, to_us=9) == [("where did i see the mug?", ("mug",), 5, 9)]
     assert looks("Where is the mug?", from_us=5, to_us=9) == [("where is the mug?", (), None, 1000 * US), ("", ("mug",), 5, 9)]
@@ -645,7 +615,7 @@ def within(*leads: Lead) -> Callable[[Any], Any]:
 def answer(question: str, brings: Callable[[Any], Any], options: tuple[str, ...] = (), **span: Any) -> Reply:
     s = session(options)
     s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, **span))
-    made: Reply = run(reply.reply(s), brings)[0]
+    made: Reply = run(local.reply(s), brings)[0]
     return made
 
 
@@ -655,7 +625,7 @@ def test_where_a_relation_puts_the_thing() -> None:
     assert answer("When did I see the mug before the cat?", within(mug, cat)).evidence == ("m10000000",)
     assert answer("When did I see the mug?", within(mug, cat)).evidence[0] == "m10000000"
     assert answer("When did I see the mug after the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
-    assert answer("Did I see the mug before the cat?", within(mug, cat)).text.startswith("Yes, the mug was there before the cat")
+    assert answer("Did I see the mug before the cat?", within(mug, cat)).text.startswith("Yes, the mug came before the cat")
     assert answer("Did I see the mug before the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
     assert answer("What did I see after the cat?", within(mug, cat)).text.startswith("sofa, at")
     assert answer("Which came first, the mug or the cat?", within(mug, cat)).text.startswith("The mug came first")
@@ -663,9 +633,10 @@ def test_where_a_relation_puts_the_thing() -> None:
 
 
 def test_all_that_was_there_where_no_thing_is_named() -> None:
-    for question in ("Did I see it yesterday?", "What did I promise yesterday?", "What did I promise first?", "What did I see?"):
+    for question in ("Did I see it yesterday?", "What did I see?"):
         assert answer(question, within()).text.startswith("sofa, at"), question
-    assert answer("What did I promise?", within()).text.endswith('About "promised" I cannot tell.')
+    for question in ("What did I promise yesterday?", "When was it?", "How long was it?", "Who was it?", "Did I see it?"):
+        assert answer(question, within()).status == "abstained", question
 
 
 def test_which_kind_of_nothing_it_is() -> None:
@@ -674,27 +645,28 @@ def test_which_kind_of_nothing_it_is() -> None:
     assert (code.text, code.confidence) == ("I have heard or read nothing that answers this.", 0.1)
     told = [heard(f"code 10{n}", n, held=0.01) for n in range(1, 6)]
     asked = put("What is the code of the fox?", Pool(candidates=tuple(told)))
-    assert (asked.status, len(asked.evidence)) == ("abstained", 3)
+    assert (asked.status, len(asked.alternatives)) == ("abstained", 3)
 
 
-def test_the_day_is_a_word_where_nothing_else_is_asked() -> None:
+def test_the_name_of_a_form_is_no_word_to_be_held() -> None:
     def words(question: str) -> tuple[str, ...]:
         s = session()
         s.__dict__["_read"] = (understand(question), s.span)
-        found: tuple[str, ...] = run(reply.everything(s), lambda _: Pool())[1][0].words
+        found: tuple[str, ...] = run(local.everything(s), lambda _: Pool())[1][0].words
         return found
 
-    assert words("What is on Friday?") == ("on", "friday")
+    assert "day" not in words("Which day do I see Robert?")
+    assert words("What is the name?") == ("name",), "nothing else is asked"
     assert words("What is the plan on Friday?") == ("plan",)
     assert words("What did I see on Friday?") == ()
 
 
 def test_the_option_that_people_are_told_with() -> None:
     s = session(("yes", "no"), asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
-    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    found = run(local.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
     assert (found.option, found.text.startswith("Yes: Ben said")) == (0, True)
     s = session(asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
-    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    found = run(local.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
     assert found.option is None
 
 

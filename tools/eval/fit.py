@@ -24,8 +24,8 @@ from ask import make_kit
 
 from edgemem.answer import weigh
 from edgemem.answer.gather import CARRIED, SPOKEN, Candidate, Gather, GatherTool, Meaning, Pool, held_shares
+from edgemem.answer.local import everything
 from edgemem.answer.planner import AnswerKit
-from edgemem.answer.say.reply import everything
 from edgemem.answer.session import Session
 from edgemem.answer.understand import understand
 from edgemem.answer.understand.timespan import resolve

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Iterable, Sequence
 from itertools import zip_longest
 from typing import TypeVar
@@ -11,7 +10,7 @@ import msgspec
 
 from edgemem.answer.compose import a, at, listed
 from edgemem.answer.gather import Gather, Lead, Pool
-from edgemem.answer.retrieve import CLEAR, Episode
+from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
@@ -24,21 +23,21 @@ Plan = Steps[Reply]
 Window = tuple[int | None, int | None]
 
 WEAK, STRONG = 0.3, 0.6
-"""Sightings below the first share of the best score are accidents; a track counts from the second share of the best track's strength on.
-Of the things that came several times in three composed streams 52 % are counted right so, 32 % by a share of the best score alone."""
+"""Sightings below the first share of the best score are accidents; a track counts from the second share on."""
 SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
+NOTHING = Pool()
 
 
 def gather(things: Sequence[str], window: Window, question: str = "", words: Sequence[str] = ()) -> Steps[Pool]:
     """One look at everything; empty when it was refused."""
     if not question and not any(things):
-        return Pool()
+        return NOTHING
     from_us, to_us = window
     action = Gather(question=question[:400], words=tuple(words), things=tuple(t[:400] for t in things if t), from_us=from_us, to_us=to_us)
     result = yield action
-    return result if isinstance(result, Pool) else Pool()
+    return result if isinstance(result, Pool) else NOTHING
 
 
 def look_for(phrase: str, window: Window = (None, None)) -> Steps[Lead]:
@@ -62,30 +61,18 @@ def window_of(s: Session) -> Window:
     return s.span.from_us, to_us if to_us is None else min(to_us, s.question.as_of_us)
 
 
-def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
-    """Its appearances as tracks, oldest first: what is close together as one, of these only the strong ones."""
-    least = WEAK * best_score(lead)
+def strong(lead: Lead) -> list[Episode]:
+    """Its appearances as tracks, oldest first: what is close together as one, of these only those with a clear sighting."""
+    best = best_score(lead)
     tracks: list[Episode] = []
-    for episode in (e for e in lead.episodes if e.score >= least):
+    for episode in (e for e in lead.episodes if e.score >= WEAK * best):
         if tracks and tracks[-1].stream == episode.stream and episode.t0_us - tracks[-1].t1_us < SAME_TRACK_US:
-            tracks[-1] = joined(tracks[-1], episode)
+            one = tracks[-1]
+            both = tuple(sorted((*one.evidence, *episode.evidence), key=lambda e: (-e.score, e.t0_us)))
+            tracks[-1] = msgspec.structs.replace(one, t1_us=max(one.t1_us, episode.t1_us), score=both[0].score, evidence=both)
         else:
             tracks.append(episode)
-    return [track for track in tracks if strength(track) >= share * max(map(strength, tracks))]
-
-
-def strength(track: Episode) -> float:
-    """Geometric mean of the best sighting's score and of the mean of the best three: a thing is seen for seconds, an accident once."""
-    return math.sqrt(track.score * sum(e.score for e in track.evidence[:3]) / 3)
-
-
-def joined(one: Episode, other: Episode) -> Episode:
-    """Two stretches of one appearance."""
-    evidence = tuple(sorted((*one.evidence, *other.evidence), key=lambda e: (-e.score, e.t0_us)))
-    return Episode(
-        stream=one.stream, t0_us=one.t0_us, t1_us=max(one.t1_us, other.t1_us), offset_us=one.offset_us, score=max(one.score, other.score),
-        evidence=evidence,
-    )  # fmt: skip
+    return [track for track in tracks if track.score >= STRONG * best]
 
 
 def best_score(lead: Lead) -> float:
@@ -93,36 +80,22 @@ def best_score(lead: Lead) -> float:
     return max((e.score for e in lead.episodes), default=0.0)
 
 
-def best_of(lead: Lead) -> Episode:
-    """The appearance with the best sighting."""
-    return max(lead.episodes, key=lambda e: e.score)
-
-
 def by_score(episodes: Iterable[Episode]) -> list[Episode]:
     """Best first."""
     return sorted(episodes, key=lambda e: -e.score)
 
 
-def pick(episodes: Iterable[Episode], ordinal: int) -> Episode | None:
+def pick(episodes: Sequence[Episode], ordinal: int) -> Episode | None:
     """The n-th appearance, the last (-1), or the one with the best sighting (0); None when there are not that many."""
-    ordered = list(episodes)
-    if not ordered or not ordinal:
-        return max(ordered, key=lambda e: e.score, default=None)
-    position = ordinal - 1 if ordinal > 0 else len(ordered) + ordinal
-    if not 0 <= position < len(ordered):
-        return None
-    return _latest_first(ordered[position]) if ordinal == -1 else ordered[position]
+    if not ordinal:
+        return max(episodes, key=lambda e: e.score, default=None)
+    position = ordinal - 1 if ordinal > 0 else ordinal
+    return episodes[position] if -len(episodes) <= position < len(episodes) else None
 
 
-def _latest_first(track: Episode) -> Episode:
-    """The same with its latest clear sighting in front: that proves until when the thing was seen."""
-    latest = max((e for e in track.evidence if e.score >= CLEAR * track.score), key=lambda e: e.t0_us)
-    return msgspec.structs.replace(track, evidence=(latest, *(e for e in track.evidence if e is not latest)))
-
-
-def picked(lead: Lead, ordinal: int) -> Episode:
+def picked(lead: Lead, ordinal: int = 0) -> Episode:
     """The n-th of its tracks, the best where there are not that many. The lead must have appearances."""
-    return pick(strong(lead), ordinal) or best_of(lead)
+    return pick(strong(lead), ordinal) or max(lead.episodes, key=lambda e: e.score)
 
 
 def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence] = ()) -> tuple[str, ...]:
@@ -173,15 +146,14 @@ def abstain(
     )  # fmt: skip
 
 
-def not_seen(s: Session, lead: Lead | None = None, phrase: str = "", pool: Pool | None = None) -> Reply:
+def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
     """Abstain: nothing better than background. The weak evidence is cited, so that one can look for oneself."""
-    name = phrase or (a(lead.phrase) if lead and lead.phrase else "that")
+    name = a(lead.phrase) if lead.phrase else "that"
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
-    unknown = f"I cannot recognise {name}. " if lead and not recognised(lead) else ""
+    unknown = "" if recognised(lead) else f"I cannot recognise {name}. "
     return abstain(
-        f"{unknown}I have not seen {name} in this memory{when}.", confidence=min(0.25, lead.confidence) if lead else 0.0,
-        evidence=cite(by_score(lead.episodes)[:CITED]) if lead else (), alternatives=others(pool) if pool else (),
-        unverified=(lead.phrase,) if lead and lead.phrase else (),
+        f"{unknown}I have not seen {name} in this memory{when}.", confidence=min(0.25, lead.confidence),
+        evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool), unverified=(lead.phrase,) if lead.phrase else (),
     )  # fmt: skip
 
 

@@ -74,20 +74,19 @@ def option_of(s: Session, texts: Sequence[str]) -> int | None:
 
 
 _COMMANDS = {
-    "forget": "edgemem forget --memory DIR --from ... --to ... (first with --dry-run)", "record": "edgemem run",
-    "name": 'edgemem name ID "NAME" --memory DIR', "export": "edgemem memory export FILE --memory DIR",
-    "back": "edgemem memory backup FILE --memory DIR", "pause": "edgemem pause --memory DIR",
-}  # fmt: skip
-_SAME = {
-    "delete": "forget", "erase": "forget", "remove": "forget", "wipe": "forget", "clear": "forget", "redact": "forget", "blur": "forget",
-    "share": "export", "send": "export", "save": "name", "label": "name", "rename": "name", "remember": "name", "merge": "name",
-    "turn": "pause", "switch": "pause", "stop": "pause", "resume": "record", "start": "record", "download": "export",
-}  # fmt: skip
+    "edgemem forget --memory DIR --from ... --to ... (first with --dry-run)": "forget delete erase remove wipe clear redact blur",
+    "edgemem run": "record resume start",
+    'edgemem name ID "NAME" --memory DIR': "name save label rename remember merge",
+    "edgemem memory export FILE --memory DIR": "export share send download",
+    "edgemem memory backup FILE --memory DIR": "back",
+    "edgemem pause --memory DIR": "pause turn switch stop",
+}
+"""What carries out what is asked for by each verb."""
 
 
 def refuse(s: Session) -> Reply:
     """A question changes nothing; the command that does what was asked for is named."""
     verb = re.split(r"\W", s.parsed.command)[0]
-    command = _COMMANDS.get(_SAME.get(verb, verb), "")
+    command = next((command for command, verbs in _COMMANDS.items() if verb in verbs.split()), "")
     does = f" This does: {command}" if command else " I only answer questions about what was seen and heard."
     return abstain(f'I do not carry out commands ("{s.parsed.command}").{does}', unverified=(s.parsed.command,))

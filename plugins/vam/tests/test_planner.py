@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -604,13 +603,6 @@ def test_one_planner_answers_several_questions_at_once(vam: SimpleNamespace, wal
     for thread in threads:
         thread.join()
     assert found == {word: best for word, (_, best) in words.items()}
-
-
-def test_a_finished_question_is_forgotten_by_the_planner(vam: SimpleNamespace, view: View) -> None:
-    kit = vam.kit(vam.Chat({"router": ["?"], "planner": [SEARCH, ANSWER]}))
-    vam.put(view, QUESTION, kit)
-    gc.collect()
-    assert kit.planner._thoughts == {}
 
 
 def test_every_step_can_be_written_down(ask: Any) -> None:
