@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, document_evidence, episodes
+from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, distinct, document_evidence, episodes
 from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
@@ -182,7 +182,7 @@ class GatherTool(BaseTool):
         found = [e for lead in leads for episode in lead.episodes for e in episode.evidence]
         found += [e for candidate in candidates for e in candidate.evidence]
         return Pool(
-            candidates=candidates, leads=leads, evidence=tuple({e.id: e for e in reversed(found)}.values())[::-1],
+            candidates=candidates, leads=leads, evidence=distinct(found),
             notes=tuple(dict.fromkeys(why for _, why in hits if why)),
             by_words=self._meaning.problem,
             people=bool(view.entities(limit=1)),

@@ -11,7 +11,7 @@ from edgemem.answer.say import order, people, pictures, reply, statements
 from edgemem.answer.say.base import Episode
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, SeenName, Tally
-from edgemem.answer.tools_graph import Hear, Relate, Related, Row, Said, Talk
+from edgemem.answer.tools_graph import Hear, Relate, Related, Row
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.timeref import TimeRef
@@ -278,9 +278,9 @@ def test_what_was_beside_an_anchor() -> None:
 # ---------------------------------------------------------------------------------------------------------------------------- people
 
 
-def utterance(at_s: int, speaker: str = "Ben", text: str = "", score: float = 1.0) -> Said:
+def utterance(at_s: int, speaker: str = "Ben", text: str = "", score: float = 1.0) -> Row:
     words = text or f"words {at_s}"
-    return Said(speaker=speaker, text=words, t0_us=at_s * US, t1_us=at_s * US, score=score, evidence=evidence(at_s, channel="speech"))
+    return Row(source=speaker, quote=words, t0_us=at_s * US, t1_us=at_s * US, confidence=score, evidence=evidence(at_s, channel="speech"))
 
 
 def deed(
@@ -297,9 +297,9 @@ def known(rows: Any = (), said: Any = (), leads: Any = (), *, kept: bool = True)
 
     def brings(action: Any) -> Any:
         if isinstance(action, Hear):
-            return Talk(said=tuple(said))
+            return Related(rows=tuple(sorted(said, key=lambda row: row.t0_us)))
         if isinstance(action, Relate):
-            wanted = [row for row in rows if not action.types or row.type in action.types]
+            wanted = [row for row in rows if action.type in {"", row.type}]
             return Related(rows=tuple(wanted), known=kept)
         return by_name(*leads)(action)
 
@@ -405,8 +405,8 @@ def test_what_nobody_is_known_to_have_done() -> None:
 def test_what_nobody_is_known_to_have_said() -> None:
     asked = Asked(wanted="said", source="anna", about="rent")
 
-    def but(*said: Said) -> Callable[[Any], Any]:
-        return lambda action: Talk(said=() if action.speaker else said)
+    def but(*said: Row) -> Callable[[Any], Any]:
+        return lambda action: Related(rows=() if action.speaker else said)
 
     found = of_people(asked, but(utterance(5, "Ben"), utterance(9, "speaker 2"), utterance(7, "Ben", score=0.8)))
     assert found.text == f'I know of nothing that Anna said about that; Speaker 2 said "words 9" at {clock(9)}.'
@@ -418,10 +418,10 @@ def test_what_nobody_is_known_to_have_said() -> None:
         assert of_people(msgspec.structs.replace(asked, **other), but(utterance(5, "Ben"))) is None or other == {"source": ""}
     s = session(asked=Asked(wanted="said"), time=TODAY)
     s.__dict__["_read"] = (s.parsed, msgspec.structs.replace(s.span, from_us=0, to_us=9))
-    quiet = run(people.relation(s), lambda action: Talk(said=(utterance(5),) if action.from_us is None else ()))[0]
+    quiet = run(people.relation(s), lambda action: Related(rows=(utterance(5),) if action.from_us is None else ()))[0]
     assert (quiet.status, quiet.text) == ("abstained", "I heard nothing being said today.")
-    assert run(people.relation(s), lambda _: Talk())[0] is None
-    assert of_people(Asked(wanted="said"), lambda _: Talk()) is None
+    assert run(people.relation(s), lambda _: Related())[0] is None
+    assert of_people(Asked(wanted="said"), lambda _: Related()) is None
 
 
 def test_who_was_there() -> None:
@@ -439,7 +439,7 @@ def test_who_was_there() -> None:
             looks.append((action.from_us, action.to_us))
             return Related(rows=tuple(talk), known=True)
         if isinstance(action, Hear):
-            return Talk(said=tuple(times) if action.about else ())
+            return Related(rows=tuple(times) if action.about else ())
         return by_name()(action)
 
     found = of_people(Asked(wanted="with", about="the party"), brings)
@@ -484,7 +484,7 @@ def test_who_was_heard_where_nobody_is_known() -> None:
 
 def test_names_that_are_longer_than_an_action_takes_are_cut() -> None:
     long = "x" * 500
-    _, actions = run(people._heard((None, None), long, long), lambda _: Talk())
+    _, actions = run(people._heard((None, None), long, long), lambda _: Related())
     assert (actions[0].about, actions[0].speaker) == ("x" * 400, "x" * 100)
     _, actions = run(people._related((None, None), Asked(wanted="who", source=long, target=long)), lambda _: Related())
     assert (actions[0].source, actions[0].target) == ("x" * 100, "x" * 100)
@@ -691,10 +691,10 @@ def test_the_day_is_a_word_where_nothing_else_is_asked() -> None:
 
 def test_the_option_that_people_are_told_with() -> None:
     s = session(("yes", "no"), asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
-    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Related(rows=(utterance(5),)))[0]
     assert (found.option, found.text.startswith("Yes: Ben said")) == (0, True)
     s = session(asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
-    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    found = run(reply.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Related(rows=(utterance(5),)))[0]
     assert found.option is None
 
 
