@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from edgemem.answer.retrieve import Query, distinct, document_evidence, held
+from edgemem.answer.retrieve import Query, as_evidence, distinct, held
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.understand.people import ME
 from edgemem.answer.understand.words import content_words, words
@@ -221,7 +221,7 @@ def row_of(view: View, relation: Relation) -> Row:
 def said_of(spoken: Spoken, score: float) -> Row:
     """An utterance as a row: the words as they were heard."""
     document, speaker = spoken.document, shown_name(spoken.speaker.name) if spoken.speaker else ""
-    evidence = document_evidence(document, "speech", score, f"{speaker}: {document.text}" if speaker else document.text)
+    evidence = as_evidence(document, "speech", score, f"{speaker}: {document.text}" if speaker else document.text)
     return Row(source=speaker, t0_us=document.t0_us, t1_us=document.t1_us, confidence=score, quote=document.text, evidence=evidence)
 
 

@@ -100,11 +100,7 @@ def test_search_takes_at_most_top_k_and_at_least_one(view: View, kit: AnswerKit)
         search(view, Query(text="?!"), kit.retrievers)
 
 
-def test_channels_that_agree_remove_doubt_together(view: View) -> None:
-    """1 - (1 - .5) (1 - .4)."""
-    tool = SearchTool((Fixed("frame", 0.5), Fixed("event", 0.4)))
-    assert tool.run(Search(query="cat"), view).confidence == pytest.approx(0.7)
-    assert tool.run(Search(query="cat", channel="event"), view).confidence == pytest.approx(0.4)
+def test_a_search_says_why_a_channel_was_silent(view: View) -> None:
     for fields in ({"silent": "no engine"}, {"note": "the server is away"}):
         one = Fixed("frame", 0.0)
         one._hits = Hits(**fields)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from edgemem.answer import weigh
-from edgemem.answer.gather import Candidate, GatherTool, Lead, Meaning, background, held_shares, lines_of, signs_of, statements
+from edgemem.answer.gather import Candidate, GatherTool, Lead, Meaning, background, held_shares, signs_of, statements
 from edgemem.answer.gather import Gather as Look
 from edgemem.answer.retrieve import Episode, Hits, Query
+from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.understand import Parsed, understand
 from edgemem.records import US, Evidence
 from edgemem.remember.entries import NewDocument, NewPassage, embedded
@@ -17,7 +18,7 @@ from edgemem.remember.store import Store
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US, remember, text
 from tests.answer.test_gather import Engines, Trigrams
-from tests.answer.test_limits import Fixed, reading
+from tests.answer.test_limits import Fixed
 
 
 def evidence(name: str = "m1", channel: Any = "text", words: str = "") -> Evidence:
@@ -179,12 +180,6 @@ def test_letters_that_stand_in_another_word_do_not_count() -> None:
     assert held_shares(["platform"], ["platfrom two"])[0] == pytest.approx(0.875)
 
 
-def test_of_readings_that_share_no_line_the_longest_is_told() -> None:
-    assert lines_of([reading("AB CD"), reading("EFGHI", "JK LM"), reading("X")]) == ["EFGHI", "JK LM"]
-    assert lines_of([reading("GATE 18", "EXIT"), reading("GATE 18")]) == ["GATE 18", "EXIT"]
-    assert lines_of([reading("GATE 18"), reading("GATE 1B"), reading("GATE 18")]) == ["GATE 18"]
-
-
 def memory_of(path: Any, seen: dict[int, Any], told: tuple[str, ...] = ()) -> Any:
     with Store.open(path) as store:
         store.ensure_stream("hall", START_US)
@@ -264,7 +259,7 @@ def test_people_are_looked_for_as_persons(view: View) -> None:
 def test_words_of_a_sign_in_its_colour(tmp_path: Any) -> None:
     seen = {10: (text("EXIT", "red"),), 60: (text("EXIT", "blue"),)}
     with View.open(memory_of(tmp_path / "memory", seen)) as view:
-        tool = GatherTool(())
+        tool = GatherTool((TextRetriever(),))
         found = tool.run(Look(question="what does the blue sign say"), view).candidates
     assert [(one.evidence[0].offset_us // US, one.held) for one in found] == [(60, 1.0), (10, pytest.approx(found[1].held))]
     assert found[1].held < 1.0

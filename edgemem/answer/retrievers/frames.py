@@ -18,10 +18,6 @@ from edgemem.infer.roles import JointEmbedder
 from edgemem.records import Channel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from edgemem.answer.retrievers.match import Ranked
-    from edgemem.remember.results import Posting
     from edgemem.remember.view import View
 
 
@@ -102,21 +98,18 @@ class LabelMatcher:
         inside = [one for one in ranked if query.holds(one.t_us)]
         if not inside:
             return Hits(firing=firing)
-        sure = self._confidence(wanted, [posting for posting in postings if query.holds(posting.t_us)], inside, view)
+        best_us, postings = inside[0].t_us, [posting for posting in postings if query.holds(posting.t_us)]
+        near = view.moments(from_us=best_us - match.APPEARANCE_US, to_us=best_us + match.APPEARANCE_US, limit=2)
+        sure = match.confidence(match.features(wanted, postings, inside, beside=len(near) > 1))
         scored = (
             (r.moment_id, sure * r.score / inside[0].score, f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
             for r in match.spread(inside, k)
         )
         return Hits(evidence=pictures(view, scored), confidence=sure, firing=firing)
 
-    @staticmethod
-    def _confidence(wanted: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ranked], view: View) -> float:
-        near = view.moments(from_us=ranked[0].t_us - match.APPEARANCE_US, to_us=ranked[0].t_us + match.APPEARANCE_US, limit=2)
-        return match.confidence(match.features(wanted, postings, ranked, beside=len(near) > 1))
-
 
 def _likely(query: LabelQuery) -> list[str]:
-    """The likeliest names of each kind; `match_labels` gives them in that order."""
+    """The likeliest names of each kind."""
     ranked = (sorted(names.items(), key=lambda pair: -pair[1])[:_NAMES_LARGE] for names in (query.labels, query.objects))
     return [name for pairs in ranked for name, firing in pairs if firing >= _LEAST_FIRING * pairs[0][1]]
 

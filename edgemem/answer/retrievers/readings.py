@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.answer.retrieve import Hits, Query, as_evidence
 from edgemem.answer.understand.words import best_word, likeness, line_of, wanted_words
 from edgemem.records import Channel, Evidence, Moment, Observation, Record
 
@@ -75,5 +75,5 @@ def reading(moment: Moment, observations: Iterable[Observation]) -> OcrReading |
     if not texts:
         return None
     lines = tuple(o.name.strip() for o in texts)
-    evidence = moment_evidence(moment, "text", max(o.score for o in texts), " ".join(lines))
+    evidence = as_evidence(moment, "text", max(o.score for o in texts), " ".join(lines))
     return OcrReading(evidence=evidence, lines=lines, colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)))

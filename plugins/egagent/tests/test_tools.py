@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.answer.retrieve import Hits, Query, as_evidence
 from edgemem.config import ModelSettings
 from edgemem.infer.chat import Prompt
 from edgemem.llm.models import Models
@@ -80,7 +80,7 @@ class EagerRetriever(LabelRetriever):
 
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
         fitting = super().retrieve(query, view, k).evidence
-        others = [moment_evidence(m, "frame", 0.01, "?") for m in view.moments() if f"m{m.id}" not in {e.id for e in fitting}]
+        others = [as_evidence(m, "frame", 0.01, "?") for m in view.moments() if f"m{m.id}" not in {e.id for e in fitting}]
         return Hits(evidence=(*fitting, *others)[:k], confidence=0.7 if fitting else 0.0)
 
 
