@@ -23,6 +23,7 @@ from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
 from edgemem.answer.understand.words import CARRIERS, PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.errors import EngineError
+from edgemem.infer.roles import TextEmbedder
 from edgemem.records import US, Evidence, Matrix, Record
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class Lead(Record, frozen=True):
     """How well the vocabulary covers the phrase: the largest probability that a label fires on a picture of it."""
     named: bool = True
     """Its noun is a word that means something."""
+    note: str = ""
+    """Why pictures were not searched, or in another way."""
 
 
 class Pool(ToolResult, frozen=True):
@@ -103,47 +106,44 @@ class Meaning:
         """Why the last comparison was by words alone."""
 
     @property
-    def there(self) -> bool:
-        """An engine for sentence vectors is configured."""
-        return self._engines is not None and not self._engines.missing("embed_text")
+    def _embedder(self) -> TextEmbedder | None:
+        return self._engines.role("embed_text") if self._engines is not None and not self._engines.missing("embed_text") else None
 
     def near(self, question: Sequence[str], texts: Sequence[str]) -> tuple[Any, Any]:
         """Cosine of each text with the nearest wording of the question, and its distance above the background: float32 [texts] each.
 
         Zeros where the engine fails, as one behind a server may; `problem` then says why.
         """
-        if not texts or not self.there:
-            return np.zeros(len(texts)), np.zeros(len(texts))
+        nothing = np.zeros(len(texts)), np.zeros(len(texts))
         try:
-            own, bank, found = self._embed(texts), self._embed(background(), queries=True), self._embed(question, queries=True)
+            if not texts or (embedder := self._embedder) is None:
+                return nothing
+            own = self._embed(embedder, texts)
+            bank, found = (self._embed(embedder, asked, queries=True) for asked in (background(), question))
         except EngineError as error:
             self.problem = f"what was said and read was compared by its words alone: {error}"
-            return np.zeros(len(texts)), np.zeros(len(texts))
+            return nothing
         cosines = (own @ found.T).max(axis=1)
         chance = own @ bank.T
         return cosines, (cosines - chance.mean(axis=1)) / (chance.std(axis=1) + _LEAST_DEVIATION)
 
     def passages(self, view: View, query: Query) -> list[int]:
         """Ids of the utterances that are nearest to the query in meaning, by their stored vectors."""
-        if not self.there:
-            return []
-        assert self._engines is not None
-        space = self._engines.role("embed_text").space.name
         try:
-            vector = self._embed([query.text], queries=True)[0]
+            if (embedder := self._embedder) is None:
+                return []
+            vector = self._embed(embedder, [query.text], queries=True)[0]
         except EngineError:  # `near` says so
             return []
-        hits = view.search_passages(space, vector, _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
+        hits = view.search_passages(embedder.space.name, vector, _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
         return list(dict.fromkeys(hit.document.id for hit in hits))
 
-    def _embed(self, texts: Sequence[str], *, queries: bool = False) -> Matrix:
+    def _embed(self, embedder: TextEmbedder, texts: Sequence[str], *, queries: bool = False) -> Matrix:
         new = [text for text in dict.fromkeys(texts) if (queries, text) not in self._vectors]
         if new:
-            assert self._engines is not None
             if len(self._vectors) > _REMEMBERED:
                 self._vectors.clear()
                 new = list(dict.fromkeys(texts))
-            embedder = self._engines.role("embed_text")
             vectors = embedder.embed_query(new) if queries else embedder.embed_text(new)
             self._vectors.update(zip(((queries, text) for text in new), vectors, strict=True))
         return np.stack([self._vectors[queries, text] for text in texts])
@@ -166,7 +166,7 @@ class GatherTool(BaseTool):
     action = Gather
 
     def __init__(self, retrievers: Sequence[Retriever], engines: Roles | None = None) -> None:
-        self._by_name = {retriever.name: retriever for retriever in retrievers}
+        self._by_name: dict[str, Retriever] = {retriever.name: retriever for retriever in retrievers}
         self._meaning = Meaning(engines)
 
     def run(self, action: Gather, view: View) -> Pool:
@@ -174,15 +174,12 @@ class GatherTool(BaseTool):
         query = Query(text=action.question, from_us=action.from_us, to_us=action.to_us)
         self._meaning.problem = ""
         candidates = self._candidates(query, action.words, view) if action.question else ()
-        hits = [self._lead(Query(text=thing, from_us=action.from_us, to_us=action.to_us), view) for thing in action.things]
-        leads = tuple(lead for lead, _ in hits)
+        leads = tuple(self._lead(msgspec.structs.replace(query, text=thing), view) for thing in action.things)
         found = [e for lead in leads for episode in lead.episodes for e in episode.evidence]
         found += [e for candidate in candidates for e in candidate.evidence]
         return Pool(
-            candidates=candidates, leads=leads, evidence=distinct(found),
-            notes=tuple(dict.fromkeys(why for _, why in hits if why)),
-            by_words=self._meaning.problem,
-            people=bool(view.entities(limit=1)),
+            candidates=candidates, leads=leads, evidence=distinct(found), by_words=self._meaning.problem,
+            notes=tuple(dict.fromkeys(lead.note for lead in leads if lead.note)), people=bool(view.entities(limit=1)),
         )  # fmt: skip
 
     def _candidates(self, query: Query, words: Sequence[str], view: View) -> tuple[Candidate, ...]:
@@ -197,11 +194,8 @@ class GatherTool(BaseTool):
         )
         return tuple(sorted(weighed, key=lambda one: -(one.held + one.cosine))[:_KEPT])
 
-    def _lead(self, query: Query, view: View) -> tuple[Lead, str]:
-        """One thing in pictures, else in what was read; in what was written about events where pictures cannot be searched.
-
-        The second is why they were not, or were in another way.
-        """
+    def _lead(self, query: Query, view: View) -> Lead:
+        """One thing in pictures, else in what was read; in what was written about events where pictures cannot be searched."""
         shape = msgspec.structs.replace(query, text="person" if PLURALS.get(query.text) == "person" else query.text)
         frame, text = self._hits("frame", shape, view), self._hits("text", query, view)
         unseen = frame.silent or "frame" not in self._by_name
@@ -210,14 +204,13 @@ class GatherTool(BaseTool):
         basis: Literal["frame", "text", "event"] = "text" if read else "event" if unseen else "frame"
         hits = {"frame": frame, "text": text}.get(basis) or self._hits("event", query, view)
         named = bool(frame.taught) or hits.firing >= _FIRES or bool(_nouns().find(shape.text)[1])
-        lead = Lead(
+        return Lead(
             phrase=frame.taught or query.text, confidence=_WEIGHTS[basis] * hits.confidence, episodes=tuple(episodes(view, hits.evidence)),
-            basis=basis, firing=hits.firing, named=named,
+            basis=basis, firing=hits.firing, named=named, note=frame.silent or frame.note,
         )  # fmt: skip
-        return lead, frame.silent or frame.note
 
     def _hits(self, channel: str, query: Query, view: View) -> Hits:
-        retriever = self._by_name.get(channel)  # type: ignore[call-overload]
+        retriever = self._by_name.get(channel)
         return retriever.retrieve(query, view, _SIGHTINGS) if retriever is not None and query.text.strip() else Hits()
 
 
