@@ -1,16 +1,14 @@
 """Evidence first: everything in a memory that may answer a question, from every channel, before anything is decided.
 
 What was said and read is compared with the whole question, by its words and by its meaning; each thing that the question names is looked
-for in pictures and in what was written about events. `weigh` tells what it is worth.
+for in pictures, in what was read, and where pictures cannot be searched in what was written about events. `weigh` tells what it is worth.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, document_evidence, episodes
+from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, as_evidence, distinct, episodes
 from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
 from edgemem.answer.understand.words import CARRIERS, PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.errors import EngineError
+from edgemem.infer.roles import TextEmbedder
 from edgemem.records import US, Evidence, Matrix, Record
 
 if TYPE_CHECKING:
@@ -80,6 +79,8 @@ class Lead(Record, frozen=True):
     """How well the vocabulary covers the phrase: the largest probability that a label fires on a picture of it."""
     named: bool = True
     """Its noun is a word that means something."""
+    note: str = ""
+    """Why pictures were not searched, or in another way."""
 
 
 class Pool(ToolResult, frozen=True):
@@ -105,48 +106,44 @@ class Meaning:
         """Why the last comparison was by words alone."""
 
     @property
-    def there(self) -> bool:
-        """An engine for sentence vectors is configured."""
-        return self._engines is not None and not self._engines.missing("embed_text")
+    def _embedder(self) -> TextEmbedder | None:
+        return self._engines.role("embed_text") if self._engines is not None and not self._engines.missing("embed_text") else None
 
     def near(self, question: Sequence[str], texts: Sequence[str]) -> tuple[Any, Any]:
         """Cosine of each text with the nearest wording of the question, and its distance above the background: float32 [texts] each.
 
         Zeros where the engine fails, as one behind a server may; `problem` then says why.
         """
-        if not texts or not self.there:
-            return np.zeros(len(texts)), np.zeros(len(texts))
+        nothing = np.zeros(len(texts)), np.zeros(len(texts))
         try:
-            own, bank, found = self._embed(texts), self._embed(background(), queries=True), self._embed(question, queries=True)
+            if not texts or (embedder := self._embedder) is None:
+                return nothing
+            own = self._embed(embedder, texts)
+            bank, found = (self._embed(embedder, asked, queries=True) for asked in (background(), question))
         except EngineError as error:
             self.problem = f"what was said and read was compared by its words alone: {error}"
-            return np.zeros(len(texts)), np.zeros(len(texts))
-        self.problem = ""
+            return nothing
         cosines = (own @ found.T).max(axis=1)
         chance = own @ bank.T
         return cosines, (cosines - chance.mean(axis=1)) / (chance.std(axis=1) + _LEAST_DEVIATION)
 
     def passages(self, view: View, query: Query) -> list[int]:
         """Ids of the utterances that are nearest to the query in meaning, by their stored vectors."""
-        if not self.there:
-            return []
-        assert self._engines is not None
-        space = self._engines.role("embed_text").space.name
         try:
-            vector = self._embed([query.text], queries=True)[0]
+            if (embedder := self._embedder) is None:
+                return []
+            vector = self._embed(embedder, [query.text], queries=True)[0]
         except EngineError:  # `near` says so
             return []
-        hits = view.search_passages(space, vector, _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
+        hits = view.search_passages(embedder.space.name, vector, _FOUND, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
         return list(dict.fromkeys(hit.document.id for hit in hits))
 
-    def _embed(self, texts: Sequence[str], *, queries: bool = False) -> Matrix:
+    def _embed(self, embedder: TextEmbedder, texts: Sequence[str], *, queries: bool = False) -> Matrix:
         new = [text for text in dict.fromkeys(texts) if (queries, text) not in self._vectors]
         if new:
-            assert self._engines is not None
             if len(self._vectors) > _REMEMBERED:
                 self._vectors.clear()
                 new = list(dict.fromkeys(texts))
-            embedder = self._engines.role("embed_text")
             vectors = embedder.embed_query(new) if queries else embedder.embed_text(new)
             self._vectors.update(zip(((queries, text) for text in new), vectors, strict=True))
         return np.stack([self._vectors[queries, text] for text in texts])
@@ -169,7 +166,7 @@ class GatherTool(BaseTool):
     action = Gather
 
     def __init__(self, retrievers: Sequence[Retriever], engines: Roles | None = None) -> None:
-        self._by_name = {retriever.name: retriever for retriever in retrievers}
+        self._by_name: dict[str, Retriever] = {retriever.name: retriever for retriever in retrievers}
         self._meaning = Meaning(engines)
 
     def run(self, action: Gather, view: View) -> Pool:
@@ -177,51 +174,43 @@ class GatherTool(BaseTool):
         query = Query(text=action.question, from_us=action.from_us, to_us=action.to_us)
         self._meaning.problem = ""
         candidates = self._candidates(query, action.words, view) if action.question else ()
-        hits = [self._lead(Query(text=thing, from_us=action.from_us, to_us=action.to_us), view) for thing in action.things]
-        leads = tuple(lead for lead, _ in hits)
+        leads = tuple(self._lead(msgspec.structs.replace(query, text=thing), view) for thing in action.things)
         found = [e for lead in leads for episode in lead.episodes for e in episode.evidence]
         found += [e for candidate in candidates for e in candidate.evidence]
         return Pool(
-            candidates=candidates, leads=leads, evidence=tuple({e.id: e for e in reversed(found)}.values())[::-1],
-            notes=tuple(dict.fromkeys(why for _, why in hits if why)),
-            by_words=self._meaning.problem,
-            people=bool(view.entities(limit=1)),
+            candidates=candidates, leads=leads, evidence=distinct(found), by_words=self._meaning.problem,
+            notes=tuple(dict.fromkeys(lead.note for lead in leads if lead.note)), people=bool(view.entities(limit=1)),
         )  # fmt: skip
 
     def _candidates(self, query: Query, words: Sequence[str], view: View) -> tuple[Candidate, ...]:
-        found = [*_said(view, query, self._meaning), *(signs_of(view, query) if "text" in self._by_name or not self._by_name else [])]
+        found = [*_said(view, query, self._meaning), *(signs_of(view, query) if "text" in self._by_name else [])]
         wanted = tuple(dict.fromkeys(numbered(" ".join(words or content_words(query.text)))))
         shares = held_shares(wanted, [f"{one.text} {one.speaker}" for one in found], [one.around for one in found])
-        if len(found) > _COMPARED:  # in a large memory only those that may matter are compared by meaning
-            first = sorted(range(len(found)), key=lambda i: -shares[i])[:_COMPARED]
-            found, shares = [found[i] for i in first], [shares[i] for i in first]
-        cosines, above = self._meaning.near((query.text, " ".join(wanted)), [one.text for one in found])
+        first = sorted(range(len(found)), key=lambda i: -shares[i])[:_COMPARED]
+        cosines, above = self._meaning.near((query.text, " ".join(wanted)), [found[i].text for i in first])
         weighed = (
-            msgspec.structs.replace(one, held=share, cosine=float(cosine), above=float(distance))
-            for one, share, cosine, distance in zip(found, shares, cosines, above, strict=True)
+            msgspec.structs.replace(found[i], held=shares[i], cosine=float(cosine), above=float(distance))
+            for i, cosine, distance in zip(first, cosines, above, strict=True)
         )
         return tuple(sorted(weighed, key=lambda one: -(one.held + one.cosine))[:_KEPT])
 
-    def _lead(self, query: Query, view: View) -> tuple[Lead, str]:
-        """One thing in pictures, else in what was read or written; and why pictures were not searched, or in another way."""
-        shape = msgspec.structs.replace(query, text=_shape(query.text))
-        frame, text, event = (self._hits(name, asked, view) for name, asked in (("frame", shape), ("text", query), ("event", query)))
-        read = text.confidence >= _READ and (
-            query.text.startswith('"') or (frame.confidence < _CLEARLY and _is_reading(query.text, text.evidence[0]))
-        )
-        basis: Literal["frame", "text", "event"] = "text" if read else "frame" if frame.evidence or not event.evidence else "event"
-        basis = "frame" if frame.taught else basis
+    def _lead(self, query: Query, view: View) -> Lead:
+        """One thing in pictures, else in what was read; in what was written about events where pictures cannot be searched."""
+        shape = msgspec.structs.replace(query, text="person" if PLURALS.get(query.text) == "person" else query.text)
+        frame, text = self._hits("frame", shape, view), self._hits("text", query, view)
         unseen = frame.silent or "frame" not in self._by_name
-        weight = {"text": _OF_TEXT, "frame": 1.0, "event": _EVENTS if unseen else _ONLY_EVENTS}[basis]
-        hits = {"frame": frame, "text": text, "event": event}[basis]
-        lead = Lead(
-            phrase=frame.taught or query.text, confidence=weight * hits.confidence, episodes=tuple(episodes(view, hits.evidence)),
-            basis=basis, firing=hits.firing, named=bool(frame.taught) or hits.firing >= _FIRES or _is_noun(shape.text),
+        read = text.confidence >= _READ and not frame.taught
+        read = read and (query.text.startswith('"') or (frame.confidence < _CLEARLY and _is_reading(query.text, text.evidence[0])))
+        basis: Literal["frame", "text", "event"] = "text" if read else "event" if unseen else "frame"
+        hits = {"frame": frame, "text": text}.get(basis) or self._hits("event", query, view)
+        named = bool(frame.taught) or hits.firing >= _FIRES or bool(_nouns().find(shape.text)[1])
+        return Lead(
+            phrase=frame.taught or query.text, confidence=_WEIGHTS[basis] * hits.confidence, episodes=tuple(episodes(view, hits.evidence)),
+            basis=basis, firing=hits.firing, named=named, note=frame.silent or frame.note,
         )  # fmt: skip
-        return lead, frame.silent or frame.note
 
     def _hits(self, channel: str, query: Query, view: View) -> Hits:
-        retriever = self._by_name.get(channel)  # type: ignore[call-overload]
+        retriever = self._by_name.get(channel)
         return retriever.retrieve(query, view, _SIGHTINGS) if retriever is not None and query.text.strip() else Hits()
 
 
@@ -231,27 +220,18 @@ SPOKEN = "say said tell told mention mentioned hear heard talk talked call calle
 """Words for speech."""
 _KEPT = 40
 _COMPARED = 60
+"""In a large memory only so many are compared by meaning, those that hold most of the words."""
 _SIGHTINGS = 40
 _FIRES = 0.1
 """A word for which a label fires this surely means something; of 50 words that mean nothing none reached .02."""
 _READ, _CLEARLY = 0.8, 0.7
-_OF_TEXT, _EVENTS, _ONLY_EVENTS = 0.9, 0.6, 0.05
-"""Weights of what was read and of words about an event: where pictures cannot be searched, and where they show nothing of the kind."""
+_WEIGHTS = {"frame": 1.0, "text": 0.9, "event": 0.6}
+"""What a thing that was read or only written about is worth against one that was seen."""
 _ALL = 400
 """Utterances that are compared one by one; above that full text and passages say which."""
 _FOUND = 60
 _SAME_SIGN_US = 12 * US
 """Readings this close that share a line are of one sign."""
-
-
-def _shape(phrase: str) -> str:
-    """People are seen as persons; other plurals the labels know."""
-    return "person" if PLURALS.get(phrase) == "person" else phrase
-
-
-@lru_cache(maxsize=4096)
-def _is_noun(phrase: str) -> bool:
-    return bool(_nouns().find(phrase)[1])
 
 
 @cache
@@ -268,7 +248,7 @@ def _said(view: View, query: Query, meaning: Meaning) -> list[Candidate]:
         spoken = view.spoken(list(dict.fromkeys((*(hit.document.id for hit in hits), *meaning.passages(view, query)))))
     return [
         Candidate(
-            channel="speech", text=part, evidence=(document_evidence(one.document, "speech", 1.0, one.document.text),),
+            channel="speech", text=part, evidence=(as_evidence(one.document, "speech", 1.0, one.document.text),),
             speaker=shown_name(one.speaker.name) if one.speaker else "", around=SPOKEN,
         )
         for one in spoken
@@ -288,21 +268,20 @@ def statements(text: str) -> list[str]:
 
 
 def signs_of(view: View, query: Query) -> list[Candidate]:
-    """One candidate per sign: readings that follow each other and share a line, with the lines that most of them hold."""
+    """One candidate per sign: readings that follow each other and share a line, with the lines of the one that was read most surely."""
     signs: list[list[OcrReading]] = []
     for one in readings(view, query):
         if signs and _same_sign(signs[-1][-1], one):
             signs[-1].append(one)
         else:
             signs.append([one])
-    made = []
-    for group in signs:
-        lines = lines_of(group)
-        best = sorted(group, key=lambda one: -sum(squeeze(line) in squeeze(one.text) for line in lines))
-        evidence = tuple(one.evidence for one in best)
-        around = f"{CARRIED} {' '.join(dict.fromkeys(colour for one in group for colour in one.colours))}"
-        made.append(Candidate(channel="text", text="\n".join(lines), evidence=evidence, around=around))
-    return [one for one in made if len(squeeze(one.text)) > 1]
+    return [sign for sign in map(_sign, signs) if len(squeeze(sign.text)) > 1]
+
+
+def _sign(group: Sequence[OcrReading]) -> Candidate:
+    best = sorted(group, key=lambda one: -one.evidence.score)
+    around = " ".join((CARRIED, *dict.fromkeys(colour for one in group for colour in one.colours)))
+    return Candidate(channel="text", text="\n".join(best[0].lines), evidence=tuple(one.evidence for one in best), around=around)
 
 
 def _same_sign(one: OcrReading, other: OcrReading) -> bool:
@@ -312,33 +291,18 @@ def _same_sign(one: OcrReading, other: OcrReading) -> bool:
     return any(squeeze(line) in own for line in other.lines) or similar_texts(one.text, other.text) > 0.5
 
 
-def lines_of(group: Sequence[OcrReading]) -> list[str]:
-    """What stands on a sign that was read several times: lines that at least two in five readings hold, each as it was read most often."""
-    variants: dict[str, Counter[str]] = {}
-    for reading in group:
-        for line in reading.lines:
-            variants.setdefault(squeeze(line), Counter())[line] += 1
-    kept = [seen.most_common()[0][0] for seen in variants.values() if seen.total() >= 0.4 * len(group)]
-    return kept or list(max(group, key=lambda reading: len(reading.text)).lines)
-
-
 def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[str]) -> list[float]:
     """For each text the share of the wanted words that it holds, weighted by how few of the texts hold them (log(1 + n / df)).
 
     Of the words around it, which are not its own, none is taken for a misreading of another: a "wallet" is no "wall".
     """
-    lines = [" ".join(numbered(text.replace("\n", " "))) for text in texts]
-    roots = [{root(word) for word in f"{line} {beside}".split()} for line, beside in zip(lines, around, strict=True)]
-    best = [[_held(word, own, line) for word in wanted] for own, line in zip(roots, lines, strict=True)]
-    weights = [math.log(1 + len(texts) / (0.5 + max(1, sum(row[i] > 0.5 for row in best)))) for i in range(len(wanted))]
-    total = sum(weights)
-    return [sum(w * h for w, h in zip(weights, row, strict=True)) / total if total else 0.0 for row in best]
-
-
-def _held(word: str, own: set[str], line: str) -> float:
-    if root(word) in own:
-        return 1.0
-    return best_word(word, line_of(line)) if len(word) > 3 else 0.0
+    rows = []
+    for words, beside in zip(map(numbered, texts), around, strict=True):
+        roots, line = {root(word) for word in (*words, *beside.split())}, line_of(" ".join(words))
+        rows.append([1.0 if root(word) in roots else best_word(word, line) if len(word) > 3 else 0.0 for word in wanted])
+    held = np.array(rows).reshape(len(texts), len(wanted))
+    weights = np.log1p(len(texts) / (0.5 + np.maximum(1, (held > 0.5).sum(axis=0))))
+    return [float(share) for share in held @ weights / max(1e-9, weights.sum())]
 
 
 def _is_reading(phrase: str, reading: Evidence) -> bool:

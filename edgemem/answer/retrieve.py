@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol, get_args
+
+import msgspec
 
 from edgemem.answer.understand.words import content_words, root, words
 from edgemem.errors import UsageError, nearest
@@ -30,12 +33,10 @@ class Query(Record, frozen=True):
     text: str
     from_us: int | None = None
     to_us: int | None = None
-    stream: str | None = None
 
-    def holds(self, t_us: int, stream: str | None = None) -> bool:
-        """The stretch of time holds this point, in this stream where one is given."""
-        within = (self.from_us is None or t_us >= self.from_us) and (self.to_us is None or t_us <= self.to_us)
-        return within and (stream is None or self.stream in {None, stream})
+    def holds(self, t_us: int) -> bool:
+        """The stretch of time holds this point."""
+        return (self.from_us is None or t_us >= self.from_us) and (self.to_us is None or t_us <= self.to_us)
 
 
 class Hits(Record, frozen=True):
@@ -80,20 +81,20 @@ class Retriever(Protocol):
         ...
 
 
-def moment_evidence(moment: Moment, channel: Channel, score: float, text: str) -> Evidence:
-    """A kept picture as evidence."""
+def as_evidence(found: Moment | Document, channel: Channel, score: float, text: str) -> Evidence:
+    """A kept picture or a document as evidence."""
+    kind, t0_us, t1_us = ("m", found.t_us, found.t_us) if isinstance(found, Moment) else ("d", found.t0_us, found.t1_us)
     return Evidence(
-        id=f"m{moment.id}", channel=channel, stream=moment.stream, t0_us=moment.t_us, t1_us=moment.t_us,
-        offset_us=moment.offset_us, score=score, text=text,
+        id=f"{kind}{found.id}", channel=channel, stream=found.stream, t0_us=t0_us, t1_us=t1_us, offset_us=found.offset_us, score=score,
+        text=text,
     )  # fmt: skip
 
 
-def document_evidence(document: Document, channel: Channel, score: float, text: str) -> Evidence:
-    """A document as evidence."""
-    return Evidence(
-        id=f"d{document.id}", channel=channel, stream=document.stream, t0_us=document.t0_us, t1_us=document.t1_us,
-        offset_us=document.offset_us, score=score, text=text,
-    )  # fmt: skip
+def pictures(view: View, scored: Iterable[tuple[int, float, str]]) -> tuple[Evidence, ...]:
+    """Moments that may show a thing as evidence in the order given: their ids, scores, and what each was recognised by."""
+    every = list(scored)
+    moments = view.moments_of(moment_id for moment_id, _, _ in every)
+    return tuple(as_evidence(moments[one], "frame", score, why) for one, score, why in every if one in moments)
 
 
 _READ_OR_HEARD = frozenset({"text", "speech", "utterance", "fused", "habit"})
@@ -101,11 +102,12 @@ _READ_OR_HEARD = frozenset({"text", "speech", "utterance", "fused", "habit"})
 only said is no sign of what was seen."""
 
 
-class HasRetrievers(Protocol):
-    """What is needed of a `Kit` here."""
-
-    @property
-    def retrievers(self) -> Sequence[Retriever]: ...
+def distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Each picture, document and relation once, as it came first."""
+    found: dict[str, Evidence] = {}
+    for one in evidence:
+        found.setdefault(one.id, one)
+    return tuple(found.values())
 
 
 class EventRetriever:
@@ -115,9 +117,9 @@ class EventRetriever:
 
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
         """Documents that hold the query's words, by BM25."""
-        found = view.search_text(query.text, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
+        found = view.search_text(query.text, k, from_us=query.from_us, to_us=query.to_us)
         hits = [hit for hit in found if hit.document.kind not in _READ_OR_HEARD]
-        evidence = tuple(document_evidence(hit.document, self.name, 1 / rank, hit.snippet) for rank, hit in enumerate(hits, 1))
+        evidence = tuple(as_evidence(hit.document, self.name, 1 / rank, hit.snippet) for rank, hit in enumerate(hits, 1))
         return Hits(evidence=evidence, confidence=max((held(content_words(query.text), hit.document.text) for hit in hits), default=0.0))
 
 
@@ -132,42 +134,33 @@ def held(wanted: Sequence[str], text: str) -> float:
 def fuse(lists: Sequence[Sequence[Evidence]], k: int) -> list[Evidence]:
     """Reciprocal rank fusion. Hits that point at the same picture or document count together; the first list names the channel."""
     scores: dict[str, float] = {}
-    first: dict[str, Evidence] = {}
     for hits in lists:
         for rank, evidence in enumerate(hits, 1):
             scores[evidence.id] = scores.get(evidence.id, 0.0) + 1 / (RRF_K + rank)
-            first.setdefault(evidence.id, evidence)
-    order = sorted(scores, key=lambda name: (-scores[name], first[name].t0_us))
-    return [first[name] for name in order[:k]]
+    return sorted(distinct(chain.from_iterable(lists)), key=lambda one: (-scores[one.id], one.t0_us))[:k]
 
 
-def search(
-    view: View, text: str, kit: HasRetrievers, channel: str = "any", from_us: int | None = None, to_us: int | None = None, top_k: int = 10
-) -> list[Evidence]:
+def search(view: View, query: Query, retrievers: Sequence[Retriever], channel: str = "any", top_k: int = 10) -> list[Evidence]:
     """What `edgemem search` prints: hits of one channel or of all fused, best first. Raises UsageError for an unknown channel."""
-    by_name = {retriever.name: retriever for retriever in kit.retrievers}
-    if not re.search(r"\w", text):
+    if not re.search(r"\w", query.text):
         raise UsageError('the query is empty; search for something like: edgemem search "red mug" --memory DIR')
-    if channel != "any" and channel not in {"frame", "event", "text", "speech", "entity"}:
-        raise UsageError(f'no channel is called "{channel}"{nearest(channel, ["any", *by_name])}')
+    if channel not in {"any", *get_args(Channel)}:
+        raise UsageError(f'no channel is called "{channel}"{nearest(channel, ["any", *get_args(Channel)])}')
     if top_k < 1:
         raise UsageError("--top-k must be at least 1")
-    query = Query(text=text[:1000], from_us=from_us, to_us=to_us)
-    found = [retriever.retrieve(query, view, top_k) for name, retriever in by_name.items() if channel in {"any", name}]
-    return fuse([hits.evidence for hits in found], top_k)
+    query = msgspec.structs.replace(query, text=query.text[:1000])
+    return fuse([one.retrieve(query, view, top_k).evidence for one in retrievers if channel in {"any", one.name}], top_k)
 
 
 def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:
     """Merge sightings into appearances, oldest first. Two sightings are one appearance when no other picture was kept between them."""
     grouped: list[list[Evidence]] = []
-    ordered = sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us))
-    for hit in ordered:
+    for hit in sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us)):
         if grouped and _continues(view, grouped[-1][-1], hit):
             grouped[-1].append(hit)
         else:
             grouped.append([hit])
-    made = [_episode(group) for group in grouped]
-    return sorted(made, key=lambda e: (e.t0_us, e.t1_us))
+    return sorted(map(_episode, grouped), key=lambda e: (e.t0_us, e.t1_us))
 
 
 def _continues(view: View, earlier: Evidence, later: Evidence) -> bool:

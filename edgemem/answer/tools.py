@@ -6,33 +6,31 @@ Actions are a tagged union that refuses unknown keys, so a language model's JSON
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
+import numpy as np
 
 from edgemem.answer.gather import Gather, Pool
-from edgemem.answer.retrieve import Episode, Query, Retriever, episodes, fuse, moment_evidence
+from edgemem.answer.retrieve import Query, Retriever, as_evidence, fuse, pictures
 from edgemem.answer.retrievers.readings import OcrReading, reading, readings
 from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult, Windowed
-from edgemem.answer.tools_graph import Hear, Relate, Related, Talk
+from edgemem.answer.tools_graph import Hear, Relate, Related
 from edgemem.answer.understand.words import singular
 from edgemem.errors import UsageError
-from edgemem.records import US, Moment, Observation, Record, Status
+from edgemem.records import US, Channel, Observation, Record, Status
 
 if TYPE_CHECKING:
     from edgemem.remember.view import View
-
-ChannelName = Literal["frame", "event", "text", "speech", "entity", "any"]
 
 
 class Search(Windowed, frozen=True, tag="search"):
     """Find where in the memory something was seen or read."""
 
     query: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
-    channel: ChannelName = "any"
+    channel: Channel | Literal["any"] = "any"
     top_k: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
 
 
@@ -91,12 +89,10 @@ def action_schema() -> dict[str, Any]:
 
 
 class Found(ToolResult, frozen=True):
-    """Result of a search: evidence best first, the appearances it makes up, and how sure it is that the thing is there."""
+    """Result of a search, best first."""
 
-    episodes: tuple[Episode, ...] = ()
-    confidence: float = 0.0
     notes: tuple[str, ...] = ()
-    """Why other channels could not be."""
+    """Why channels could not be searched."""
 
 
 class SeenName(Record, frozen=True):
@@ -131,7 +127,7 @@ class Refused(ToolResult, frozen=True, kw_only=True):
     """The tool failed: `why` may hold the words of a model or a server. A planner does not show them to a model."""
 
 
-Result = Found | Pool | Scene | Tally | Related | Talk | Refused
+Result = Found | Pool | Scene | Tally | Related | Refused
 
 
 class Tool(Protocol):
@@ -167,9 +163,8 @@ class SearchTool(BaseTool):
         query = Query(text=action.query, from_us=action.from_us, to_us=action.to_us)
         results = [r.retrieve(query, view, action.top_k) for r in self._retrievers if action.channel in {"any", r.name}]
         evidence = fuse([result.evidence for result in results], action.top_k)
-        doubt = math.prod(1 - result.confidence for result in results)  # of independent channels that agree
         notes = tuple(why for result in results if (why := result.silent or result.note))
-        return Found(evidence=tuple(evidence), episodes=tuple(episodes(view, evidence)), confidence=1 - doubt, notes=notes)
+        return Found(evidence=tuple(evidence), notes=notes)
 
 
 class InspectTool(BaseTool):
@@ -185,9 +180,10 @@ class InspectTool(BaseTool):
             moments = [nearest] if nearest and abs(nearest.t_us - action.from_us) <= _NEAREST_US else []
         else:
             moments = view.moments(stream=stream, from_us=action.from_us, to_us=action.to_us, limit=_INSPECTED)
-        moments = _spread(moments, action.max_moments)
+        spread = np.linspace(0, len(moments) - 1, min(len(moments), action.max_moments)).round()
+        moments = [moments[int(i)] for i in spread]
         seen = view.observations([moment.id for moment in moments])
-        evidence = tuple(moment_evidence(m, "frame", 1.0, describe_moment(seen.get(m.id, ()))) for m in moments)
+        evidence = tuple(as_evidence(m, "frame", 1.0, describe_moment(seen.get(m.id, ()))) for m in moments)
         read = tuple(made for moment in moments if (made := reading(moment, seen.get(moment.id, ()))))
         return Scene(evidence=evidence, sights=tuple(_sights(list(seen.values()))), readings=read)
 
@@ -215,15 +211,13 @@ class CountTool(BaseTool):
     action = Count
 
     def run(self, action: Count, view: View) -> Tally:
-        names = object_names(action.name, view)
-        postings = view.postings(names, kinds=("object",), from_us=action.from_us, to_us=action.to_us) if names else []
         seen: dict[int, list[float]] = {}
-        for posting in postings:
+        names = object_names(action.name, view)
+        for posting in view.postings(names, kinds=("object",), from_us=action.from_us, to_us=action.to_us):
             if posting.score >= _COUNTED_SCORE:
                 seen.setdefault(posting.moment_id, []).append(posting.score)
         ranked = sorted(seen, key=lambda m: (-len(seen[m]), -max(seen[m]), m))[:8]
-        moments = [moment for moment in (view.moment(moment_id) for moment_id in ranked) if moment]
-        evidence = tuple(moment_evidence(m, "frame", max(seen[m.id]), f"{len(seen[m.id])} {action.name}") for m in moments)
+        evidence = pictures(view, ((m, max(seen[m]), f"{len(seen[m])} {action.name}") for m in ranked))
         return Tally(count=len(seen[ranked[0]]), evidence=evidence, confidence=max(seen[ranked[0]])) if ranked else Tally()
 
 
@@ -235,12 +229,6 @@ def object_names(phrase: str, view: View) -> list[str]:
     """Names of detected objects that the phrase means: the whole phrase in the singular, else its last words."""
     one, known = singular(phrase).split(), set(view.names("object"))
     return [name for name in (phrase, *(" ".join(one[i:]) for i in range(len(one)))) if name in known][:1]
-
-
-def _spread(moments: Sequence[Moment], limit: int) -> list[Moment]:
-    if len(moments) <= limit:
-        return list(moments)
-    return [moments[round(i * (len(moments) - 1) / (limit - 1))] for i in range(limit)] if limit > 1 else [moments[0]]
 
 
 def _sights(observed: Sequence[tuple[Observation, ...]]) -> list[SeenName]:

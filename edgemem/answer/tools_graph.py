@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from edgemem.answer.retrieve import document_evidence, held
+from edgemem.answer.retrieve import Query, as_evidence, distinct, held
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.understand.people import ME
 from edgemem.answer.understand.words import content_words, words
-from edgemem.records import Channel, Entity, Evidence, Record, Relation
+from edgemem.records import Entity, Evidence, Record, Relation
 from edgemem.words import singular
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Relate(Windowed, frozen=True, tag="relate"):
 
     source: Name = ""
     target: Name = ""
-    types: tuple[str, ...] = ()
+    type: str = ""
     """TALKS_TO, INTERACTS_WITH, MENTIONS, USES ...; empty for all."""
     either: bool = False
     """Source and target may stand the other way round."""
@@ -42,12 +42,13 @@ class Hear(Windowed, frozen=True, tag="hear"):
 
 
 class Row(Record, frozen=True):
-    """One relation, and the evidence that it rests on; an utterance has no type and no target."""
+    """One relation, and the evidence that it rests on. An utterance has no type and no target: its source said the quote."""
 
     source: str
     t0_us: int
     t1_us: int
     confidence: float
+    """0..1; of an utterance the share of the words asked for that it holds."""
     quote: str
     evidence: Evidence
     type: str = ""
@@ -56,28 +57,11 @@ class Row(Record, frozen=True):
 
 
 class Related(ToolResult, frozen=True):
-    """Result of `Relate`: rows in the order of time."""
+    """Result of `Relate` and `Hear`: rows in the order of time."""
 
     rows: tuple[Row, ...] = ()
     known: bool = False
     """The memory keeps relations at all."""
-
-
-class Said(Record, frozen=True):
-    """One utterance. `score` 0..1: share of the words asked for that it holds."""
-
-    speaker: str
-    text: str
-    t0_us: int
-    t1_us: int
-    score: float
-    evidence: Evidence
-
-
-class Talk(ToolResult, frozen=True):
-    """Result of `Hear`: best first, then in the order of time."""
-
-    said: tuple[Said, ...] = ()
 
 
 PEOPLE = frozenset(("person", "voice", "face"))
@@ -104,19 +88,14 @@ class RelateTool(BaseTool):
         known = bool(view.relations(limit=1))
         if not known or (action.source and not sources) or (action.target and not targets):
             return Related(known=known)
-        ends = targets if action.target else sources
         found: dict[int, Relation] = {}
-        ids: list[int | None] = [entity.id for entity in ends]
-        for entity_id in ids or [None]:
-            for type_ in action.types or (None,):
-                some = view.relations(
-                    entity_id=entity_id, type=type_, from_us=action.from_us, to_us=action.to_us, limit=_ROWS, newest_first=True
-                )
-                found.update((relation.id, relation) for relation in some)
-        kept = [relation for relation in found.values() if _fits(relation, action, sources, targets)]
-        kept.sort(key=lambda relation: (relation.t0_us, relation.id))
-        rows = tuple(row_of(view, relation) for relation in kept[-_TOLD:])
-        return Related(rows=rows, evidence=_distinct(row.evidence for row in rows), known=True)
+        window: Any = {"from_us": action.from_us, "to_us": action.to_us}
+        ids: list[int | None] = [one.id for one in targets or sources]
+        for id_ in ids or [None]:
+            some = view.relations(entity_id=id_, type=action.type or None, limit=_ROWS, newest_first=True, **window)
+            found.update((relation.id, relation) for relation in some if _fits(relation, action, sources, targets))
+        kept = sorted(found.values(), key=lambda relation: (relation.t0_us, relation.id))
+        return _result((row_of(view, relation) for relation in kept[-_TOLD:]), known=True)
 
 
 class HearTool(BaseTool):
@@ -125,66 +104,57 @@ class HearTool(BaseTool):
     name = "hear"
     action = Hear
 
-    def run(self, action: Hear, view: View) -> Talk:
-        """Utterances that hold most of the words asked about; all of them, newest first, when nothing is asked about."""
+    def run(self, action: Hear, view: View) -> Related:
+        """Utterances that hold most of the words asked about, the best; all of them, the newest, when nothing is asked about."""
         speakers = match_entities(view, action.speaker)
         if action.speaker and not speakers:
-            return Talk()
+            return Related()
         wanted = content_words(action.about) if words(action.about) else []
-        window = (action.from_us, action.to_us)
-        said = [one for one in utterances(view, wanted, [one.id for one in speakers], window, action.limit) if one.score >= _SHARE]
-        said = sorted(said, key=lambda s: (-round(s.score, 2), s.t0_us))[: action.limit]
-        return Talk(said=tuple(said), evidence=_distinct(s.evidence for s in said))
+        query = Query(text=action.about, from_us=action.from_us, to_us=action.to_us)
+        said = [row for row in utterances(view, query, wanted, [one.id for one in speakers], action.limit) if row.confidence >= _SHARE]
+        best = sorted(said, key=lambda row: (-round(row.confidence, 2), row.t0_us))[: action.limit]
+        return _result(sorted(best, key=lambda row: row.t0_us))
 
 
-def utterances(
-    view: View, wanted: Sequence[str], speakers: Sequence[int], window: tuple[int | None, int | None], limit: int, stream: str | None = None
-) -> list[Said]:
-    """What was said with any of the wanted words, by any of the speakers where some are given; without words all, the newest first."""
-    from_us, to_us = window
+def utterances(view: View, query: Query, wanted: Sequence[str], speakers: Sequence[int], limit: int) -> list[Row]:
+    """What was said in the query's stretch of time with any of the wanted words, by any of the speakers where some are given.
+
+    Without words all that was said, the newest first.
+    """
     if not wanted:
-        ids: Sequence[int | None] = speakers or [None]
         found = [
             one
-            for who in ids
-            for one in view.utterances(speaker_id=who, stream=stream, from_us=from_us, to_us=to_us, limit=limit, newest_first=True)
+            for who in speakers or (None,)
+            for one in view.utterances(speaker_id=who, from_us=query.from_us, to_us=query.to_us, limit=limit, newest_first=True)
         ]
         return [said_of(one, 1.0) for one in sorted(found, key=lambda one: -one.document.t0_us)]
-    hits = view.search_text(" ".join(wanted), _WIDER * limit, kinds=("utterance",), from_us=from_us, to_us=to_us, stream=stream)
-    scores = {hit.document.id: held(wanted, hit.document.text) for hit in hits}
-    spoken = {one.document.id: one for one in view.spoken(list(scores))}
-    said = [(spoken[number], score) for number, score in scores.items() if number in spoken]
-    mine = [(one, score) for one, score in said if not speakers or (one.speaker is not None and one.speaker.id in speakers)]
-    return [said_of(one, score) for one, score in mine]
+    hits = view.search_text(" ".join(wanted), _WIDER * limit, kinds=("utterance",), from_us=query.from_us, to_us=query.to_us)
+    spoken = view.spoken([hit.document.id for hit in hits])
+    mine = (one for one in spoken if not speakers or (one.speaker is not None and one.speaker.id in speakers))
+    return [said_of(one, held(wanted, one.document.text)) for one in mine]
 
 
 def match_entities(view: View, phrase: str) -> list[Entity]:
     """Entities that a phrase means: by name or alias, as a part of a longer name with the same last word, else by its own last words."""
     wanted = words(phrase)
-    if not wanted:
-        return []
-    found, heads, tails = [], [], []
-    one = _singular(wanted)
-    for entity in view.entities():
-        for name in (entity.name, *entity.aliases):
-            own = words(name)
-            if own in (wanted, one):
-                found.append(entity)
-            elif own and _part_of(wanted, one, own, is_person=entity.kind in PEOPLE):
-                heads.append(entity)
-            elif own and len(own) < len(wanted) and wanted[-len(own) :] == own and entity.kind not in PEOPLE:
-                tails.append(entity)
-            else:
-                continue
-            break
-    return [*found, *heads] or tails
+    fits = [(max(_fit(wanted, words(name), one.kind) for name in (one.name, *one.aliases)), one) for one in view.entities()]
+    least = min(_PART, max((fit for fit, _ in fits), default=0))
+    return [one for fit, one in sorted(fits, key=lambda pair: -pair[0]) if 0 < fit >= least]
 
 
-def _part_of(wanted: Sequence[str], one: Sequence[str], own: Sequence[str], *, is_person: bool) -> bool:
+_SAME, _PART, _TAIL = 3, 2, 1
+
+
+def _fit(wanted: Sequence[str], own: Sequence[str], kind: str) -> int:
     """A first name is part of a whole one, "phone" of "mobile phone", but not of "phone box"."""
-    if is_person:
-        return set(wanted) <= set(own)
-    return set(one) <= set(_singular(own)) and _singular(own)[-1] == one[-1]
+    if not wanted or not own:
+        return 0
+    if kind in PEOPLE:
+        return _SAME if wanted == own else _PART if set(wanted) <= set(own) else 0
+    one, other = _singular(wanted), _singular(own)
+    if one[-1] != other[-1]:
+        return 0
+    return _SAME if one == other else _PART if set(one) <= set(other) else _TAIL if wanted[-len(own) :] == own else 0
 
 
 def _singular(parts: Sequence[str]) -> list[str]:
@@ -192,13 +162,10 @@ def _singular(parts: Sequence[str]) -> list[str]:
 
 
 def _fits(relation: Relation, action: Relate, sources: Sequence[Entity], targets: Sequence[Entity]) -> bool:
-    from_ids, to_ids = {entity.id for entity in sources}, {entity.id for entity in targets}
-
-    def way(source: int, target: int) -> bool:
-        return (not action.source or source in from_ids) and (not action.target or target in to_ids)
-
+    """Its ends are among those asked for; where nobody is asked for, anybody is."""
     ends = relation.source.id, relation.target.id
-    return way(*ends) or (action.either and way(*ends[::-1]))
+    wanted = [{entity.id for entity in entities} or set(ends) for entities in (sources, targets)]
+    return any(one in wanted[0] and other in wanted[1] for one, other in (ends, ends[::-1])[: 1 + action.either])
 
 
 def shown_name(name: str) -> str:
@@ -206,17 +173,16 @@ def shown_name(name: str) -> str:
     return ME if name.casefold() == ME else name
 
 
-_VERBS = {
-    "TALKS_TO": "talked to", "USES": "used", "MENTIONS": "spoke of", "INTERACTS_WITH": "handled",
-    ("INTERACTS_WITH", "person"): "did something with", ("INTERACTS_WITH", "voice"): "did something with",
-    ("INTERACTS_WITH", "face"): "did something with", ("INTERACTS_WITH", "location"): "was in",
-}  # fmt: skip
-"""Relation types, some by the kind of what they lead to, in words."""
+_VERBS = {"TALKS_TO": "talked to", "USES": "used", "MENTIONS": "spoke of", "INTERACTS_WITH": "handled"}
+"""Relation types in words."""
+_HANDLED = {"location": "was in", **dict.fromkeys(PEOPLE, "did something with")}
+"""INTERACTS_WITH in words, by the kind of what it leads to."""
 
 
 def relation_text(source: str, type_: str, target: str, target_kind: str) -> str:
     """A relation as a sentence without its full stop: "Ben used the wrench", "you talked to Anna"."""
-    verb = _VERBS.get((type_, target_kind)) or _VERBS.get(type_) or type_.lower().replace("_", " ")
+    verb = _VERBS.get(type_, type_.lower().replace("_", " "))
+    verb = _HANDLED.get(target_kind, verb) if type_ == "INTERACTS_WITH" else verb
     return f"{_named(source)} {verb} {_named(target)}"
 
 
@@ -234,35 +200,31 @@ def _named(name: str) -> str:
 
 def row_of(view: View, relation: Relation) -> Row:
     """A relation as a row; it is proved by the utterance or the picture that its best quote names, else by itself."""
-    quote = next((q for q in relation.quotes if q.document_id is not None), relation.quotes[0] if relation.quotes else None)
+    quote = min(relation.quotes, key=lambda quote: quote.document_id is None, default=None)
     text = quote.text if quote else ""
+    document = view.document(quote.document_id) if quote and quote.document_id is not None else None
+    moment = view.moment(quote.moment_id) if quote and quote.moment_id is not None else None
+    id_, offset_us = (f"m{moment.id}", moment.offset_us) if moment else (f"r{relation.id}", 0)
+    id_, offset_us = (f"d{document.id}", document.offset_us) if document else (id_, offset_us)
+    told = relation_text(relation.source.name, relation.type, relation.target.name, relation.target.kind)
+    evidence = Evidence(
+        id=id_, channel="speech" if document and document.kind == "utterance" else "entity", stream=relation.stream, t0_us=relation.t0_us,
+        t1_us=relation.t1_us, offset_us=offset_us, score=relation.confidence, text=f'{told}: "{text}"' if text else told,
+    )  # fmt: skip
     return Row(
         source=shown_name(relation.source.name), type=relation.type, target=shown_name(relation.target.name),
         target_kind=relation.target.kind, t0_us=relation.t0_us, t1_us=relation.t1_us, confidence=relation.confidence, quote=text,
-        evidence=_proof(view, relation, text, quote.document_id if quote else None, quote.moment_id if quote else None),
+        evidence=evidence,
     )  # fmt: skip
 
 
-def _proof(view: View, relation: Relation, text: str, document_id: int | None, moment_id: int | None) -> Evidence:
-    document = view.document(document_id) if document_id is not None else None
-    moment = view.moment(moment_id) if moment_id is not None and document is None else None
-    place = (f"m{moment.id}", moment.offset_us) if moment else (f"r{relation.id}", 0)
-    place = (f"d{document.id}", document.offset_us) if document else place
-    told = relation_text(relation.source.name, relation.type, relation.target.name, relation.target.kind)
-    said = f'{told}: "{text}"' if text else told
-    channel: Channel = "speech" if document is not None and document.kind == "utterance" else "entity"
-    return Evidence(
-        id=place[0], channel=channel, stream=relation.stream, t0_us=relation.t0_us, t1_us=relation.t1_us, offset_us=place[1],
-        score=relation.confidence, text=said,
-    )  # fmt: skip
-
-
-def said_of(spoken: Spoken, score: float) -> Said:
-    """An utterance as evidence: the words as they were heard."""
+def said_of(spoken: Spoken, score: float) -> Row:
+    """An utterance as a row: the words as they were heard."""
     document, speaker = spoken.document, shown_name(spoken.speaker.name) if spoken.speaker else ""
-    evidence = document_evidence(document, "speech", score, f"{speaker}: {document.text}" if speaker else document.text)
-    return Said(speaker=speaker, text=document.text, t0_us=document.t0_us, t1_us=document.t1_us, score=score, evidence=evidence)
+    evidence = as_evidence(document, "speech", score, f"{speaker}: {document.text}" if speaker else document.text)
+    return Row(source=speaker, t0_us=document.t0_us, t1_us=document.t1_us, confidence=score, quote=document.text, evidence=evidence)
 
 
-def _distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    return tuple({one.id: one for one in evidence}.values())
+def _result(rows: Iterable[Row], *, known: bool = False) -> Related:
+    every = tuple(rows)
+    return Related(rows=every, evidence=distinct(row.evidence for row in every), known=known)

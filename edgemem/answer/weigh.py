@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -21,13 +21,6 @@ from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits
 from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, PLACING, SEEING, VERBS
 from edgemem.records import Record
-
-WORDS = ("held", "cosine", "above", "misfits", "told", "channel")
-"""Features of words; every one but "misfits" may only speak for the evidence."""
-LETTERS = tuple(name for name in WORDS if name not in {"cosine", "above"})
-"""Features of words where no engine tells their meaning."""
-AGAINST = frozenset(("misfits",))
-"""Features that may only speak against it."""
 
 
 class Model(Record, frozen=True):
@@ -61,43 +54,35 @@ def weights() -> Weights:
     return msgspec.json.decode(files("edgemem.answer").joinpath("weights.json").read_bytes(), type=Weights)
 
 
-_TO_COME = re.compile(r"\b(?:when|where|what (?:time|day|date)|which (?:day|date))(?:'s| (?:does|do|is|are|will|can|should|must|am))\b")
-_STILL_OPEN = re.compile(r"^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|there)\b)")
+_TO_COME = re.compile(
+    r"\b(?:when|where|what (?:time|day|date)|which (?:day|date))(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
+    r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|there)\b)"
+)
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
-
-
-def is_to_come(p: Parsed) -> bool:
-    """The question is about what will be or is so in general: "which day do I see Julia", "when is the meeting"."""
-    return _TO_COME.search(p.text) is not None
+_PAST = re.compile(r"\b(?:was|were|did|had|been)\b")
+_STATED = frozenset(("price", "code", "number", "name", "address", "topic", "time", "duration"))
+"""Forms of answers that are said or written rather than shown."""
 
 
 def stated_prior(p: Parsed) -> float:
     """How much the wording points at words rather than pictures, 0..1. It only weighs."""
-    return next((value for value, holds in _PRIORS if holds(p)), _OTHERWISE)
-
-
-_PRIORS: tuple[tuple[float, Callable[[Parsed], object]], ...] = (
-    (0.8, lambda p: p.kind == "when" and p.person and p.verb in SEEING and is_to_come(p)),
-    (0.0, lambda p: p.kind in {"when", "yes_no"} and p.verb in SEEING),
-    (1.0, lambda p: p.hint in {"said", "read"} or p.quote),
-    (0.0, lambda p: p.hint == "seen" or p.kind in {"order", "how_many", "how_long"} or p.ordinal or (p.relation and p.anchors)),
-    (0.0, lambda p: p.form == "colour"),
-    (0.8, lambda p: p.kind == "when" and is_to_come(p)),
-    (0.0, lambda p: p.kind == "when"),
-    (0.9, lambda p: p.kind == "who" or p.form in {"price", "code", "number", "name", "address", "topic", "time", "duration"}),
-    (0.7, lambda p: p.kind == "how_why"),
-    (0.5, lambda p: p.kind == "where" and (is_to_come(p) or re.search(r"\bwould\b", p.text))),
-    (0.2, lambda p: p.kind == "where"),
-    (0.7, lambda p: p.kind in {"what", "which"} and (p.verb not in SEEING | HAVING | {""} or _NOW.search(p.text) or p.person)),
-    (0.3, lambda p: p.kind in {"what", "which"}),
-    (0.5, lambda p: _STILL_OPEN.match(p.text)),
-)
-_OTHERWISE = 0.2
-"""The first that holds for a question counts, `_OTHERWISE` where none does."""
+    to_come = _TO_COME.search(p.text)
+    seen = p.kind in {"when", "yes_no"} and p.verb in SEEING and not to_come
+    if (p.hint in {"said", "read"} or p.quote) and not seen:
+        return 1.0
+    if seen or (p.kind in {"order", "how_many", "how_long"} and happened(p)):
+        return 0.0
+    if p.kind == "when":
+        return 0.8 if to_come else 0.0
+    if p.kind == "who" or p.form in _STATED:
+        return 0.9
+    if p.kind in {"what", "which"} and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.text)):
+        return 0.7
+    return 0.5 if to_come else 0.2
 
 
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
-    """`WORDS` of one candidate."""
+    """Features of one candidate. All but "misfits" may only speak for it; "cosine" and "above" need an engine for the meaning of words."""
     right = p.hint == ("said" if one.channel == "speech" else "read")
     return {
         "held": one.held, "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
@@ -124,9 +109,7 @@ def shown(p: Parsed, lead: Lead) -> float:
     return lead.confidence
 
 
-_PAST = re.compile(r"\b(?:was|were|did|had)\b")
 _PICTURED = frozenset(("", "time", "date", "place", "colour", "duration", "person"))
-_LASTED = re.compile(r"\b(?:was|were|did|have|has|had|been|stayed?)\b")
 
 
 def happened(p: Parsed) -> bool:
@@ -136,20 +119,19 @@ def happened(p: Parsed) -> bool:
 
 def fits_pictures(p: Parsed) -> bool:
     """A picture shows when, where, whether, how often and in which colour; it knows no names and no numbers, and nothing to come."""
-    if p.kind == "how_long":
-        return _LASTED.search(p.text) is not None
-    if p.kind in {"what", "which"} and p.form != "colour" and p.hint != "seen" and p.verb not in SEEING | HAVING | {""}:
-        return False
-    return p.form in _PICTURED and p.kind not in {"who", "how_why"} and not (p.kind == "when" and stated_prior(p)) and p.hint != "said"
+    return p.form in _PICTURED and stated_prior(p) < _SURELY_WORDS
+
+
+_SURELY_WORDS = 0.7
+"""From this prior on no picture answers the question."""
 
 
 def is_seen(p: Parsed) -> bool:
     """Pictures can show what is claimed: that a thing was there, not that it was bought, locked or somebody's."""
-    if p.predicate and p.kind in {"yes_no", "who", "how_why", "how_many", "how_long", "what", "when", "which"}:
-        deeds = ({VERBS[word] for word in p.predicate.split() if word in VERBS} or {p.verb}) - ASPECT
-        known = p.predicate in {"colour", "still", "gone", "missing", "different", "price"} or p.verb in SEEING | HAVING | PLACING
-        return known or (p.kind != "yes_no" and bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING)
-    return True
+    if not p.predicate or p.form == "colour" or p.verb in SEEING | HAVING | PLACING:
+        return True
+    deeds = ({VERBS[word] for word in p.predicate.split() if word in VERBS} or {p.verb}) - ASPECT
+    return p.kind != "yes_no" and bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING
 
 
 def is_stated(p: Parsed, one: Candidate) -> bool:

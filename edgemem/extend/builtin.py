@@ -93,13 +93,13 @@ def register_retainers() -> Components:
 @hookimpl
 def register_retrievers() -> Components:
     from edgemem.answer import retrieve
-    from edgemem.answer.retrievers import entities, readings, speech
+    from edgemem.answer.retrievers import people, readings
 
     return [
         Component("frame", _frames, summary="pictures by what they show"),
         Component("event", lambda _settings, _context: retrieve.EventRetriever(), summary="texts about events"),
-        Component("entity", lambda _settings, _context: entities.EntityRetriever(), summary="relations between entities"),
-        Component("speech", lambda _settings, _context: speech.SpeechRetriever(), summary="speech and speakers"),
+        Component("entity", lambda _settings, _context: people.EntityRetriever(), summary="relations between entities"),
+        Component("speech", lambda _settings, _context: people.SpeechRetriever(), summary="speech and speakers"),
         Component("text", lambda _settings, _context: readings.TextRetriever(), summary="text in pictures"),
     ]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from edgemem.answer.planner import ask as answer_question
+from edgemem.answer.retrieve import Query
 from edgemem.answer.retrieve import search as find
 from edgemem.answer.session import question_before
 from edgemem.events import QuestionAnswered, QuestionStep
@@ -72,7 +73,8 @@ class QuestionService:
         """Evidence, best first. Raises EdgememError."""
         with open_view(self._memory) as view:
             kit = self._environment.kit(request.recipe)
-            found = find(view, request.query, kit, request.channel, request.from_us, request.to_us, request.top_k)
+            query = Query(text=request.query, from_us=request.from_us, to_us=request.to_us)
+            found = find(view, query, kit.retrievers, request.channel, request.top_k)
         return SearchReply(evidence=tuple(found))
 
     def _embedder(self) -> TextEmbedder | None:

@@ -10,8 +10,8 @@ import pytest
 
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import AnswerKit
-from edgemem.answer.retrieve import EventRetriever, Hits, Query
-from edgemem.answer.retrievers.frames import FrameRetriever, pictures
+from edgemem.answer.retrieve import EventRetriever, Hits, Query, pictures
+from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.understand.words import content_words
 from edgemem.clock import from_iso

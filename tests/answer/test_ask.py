@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.retrieve import search
+from edgemem.answer.retrieve import Query, search
 from edgemem.answer.session import Session
 from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Action, Inspect, Refused, Reply, Search, action_schema, decode_action
@@ -236,16 +236,16 @@ def test_actions_come_as_json_and_unknown_keys_are_refused() -> None:
 
 
 def test_search_by_channel_and_fused(view: View, kit: AnswerKit) -> None:
-    assert search(view, "cat", kit, "frame")[0].channel == "frame"
-    assert "214" in search(view, "room 214", kit, "text")[0].text
-    assert search(view, "cat", kit)[0].offset_us in {40 * US, 140 * US}
-    assert search(view, "cat", kit, "speech") == []
-    late = search(view, "cat", kit, from_us=START_US + 100 * US)
+    assert search(view, Query(text="cat"), kit.retrievers, "frame")[0].channel == "frame"
+    assert "214" in search(view, Query(text="room 214"), kit.retrievers, "text")[0].text
+    assert search(view, Query(text="cat"), kit.retrievers)[0].offset_us in {40 * US, 140 * US}
+    assert search(view, Query(text="cat"), kit.retrievers, "speech") == []
+    late = search(view, Query(text="cat", from_us=START_US + 100 * US), kit.retrievers)
     assert late
     assert all(e.t0_us >= START_US + 100 * US for e in late)
     for bad in (("", "any", 5), ("cat", "smell", 5), ("cat", "any", 0)):
         with pytest.raises(UsageError):
-            search(view, bad[0], kit, bad[1], top_k=bad[2])
+            search(view, Query(text=bad[0]), kit.retrievers, bad[1], bad[2])
 
 
 @pytest.mark.parametrize("line", ["EXITC", "exit c", "EX1T C"])

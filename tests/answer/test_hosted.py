@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgemem.answer.retrieve import Hits, Query
-from edgemem.answer.retrievers.frames import FrameRetriever, HostedMatcher, VectorMatcher, pictures
+from edgemem.answer.retrieve import Hits, Query, pictures
+from edgemem.answer.retrievers.frames import FrameRetriever, HostedMatcher, VectorMatcher
 from edgemem.errors import EngineError
 from edgemem.infer.roles import Space
 from edgemem.records import US

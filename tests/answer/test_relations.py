@@ -8,8 +8,8 @@ import pytest
 from edgemem.answer.local import LocalPlanner
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrieve import EventRetriever, Query
-from edgemem.answer.retrievers.entities import EntityRetriever
 from edgemem.answer.retrievers.frames import FrameRetriever
+from edgemem.answer.retrievers.people import EntityRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.understand import understand as parse
 from edgemem.answer.understand.people import ME, read_asked

@@ -12,7 +12,7 @@ from edgemem.answer.say import order, people, pictures, statements
 from edgemem.answer.say.base import Episode
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, SeenName, Tally
-from edgemem.answer.tools_graph import Hear, Relate, Related, Row, Said, Talk
+from edgemem.answer.tools_graph import Hear, Relate, Related, Row
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.timeref import TimeRef
@@ -262,9 +262,9 @@ def test_what_was_beside_an_anchor() -> None:
 # ---------------------------------------------------------------------------------------------------------------------------- people
 
 
-def utterance(at_s: int, speaker: str = "Ben", text: str = "", score: float = 1.0) -> Said:
+def utterance(at_s: int, speaker: str = "Ben", text: str = "", score: float = 1.0) -> Row:
     words = text or f"words {at_s}"
-    return Said(speaker=speaker, text=words, t0_us=at_s * US, t1_us=at_s * US, score=score, evidence=evidence(at_s, channel="speech"))
+    return Row(source=speaker, quote=words, t0_us=at_s * US, t1_us=at_s * US, confidence=score, evidence=evidence(at_s, channel="speech"))
 
 
 def deed(
@@ -281,9 +281,9 @@ def known(rows: Any = (), said: Any = (), leads: Any = (), *, kept: bool = True)
 
     def brings(action: Any) -> Any:
         if isinstance(action, Hear):
-            return Talk(said=tuple(said))
+            return Related(rows=tuple(sorted(said, key=lambda row: row.t0_us)))
         if isinstance(action, Relate):
-            wanted = [row for row in rows if not action.types or row.type in action.types]
+            wanted = [row for row in rows if action.type in {"", row.type}]
             return Related(rows=tuple(wanted), known=kept)
         return by_name(*leads)(action)
 
@@ -381,8 +381,8 @@ def test_what_nobody_is_known_to_have_done() -> None:
 def test_what_nobody_is_known_to_have_said() -> None:
     asked = Asked(wanted="said", source="anna", about="rent")
 
-    def but(*said: Said) -> Callable[[Any], Any]:
-        return lambda action: Talk(said=() if action.speaker else said)
+    def but(*said: Row) -> Callable[[Any], Any]:
+        return lambda action: Related(rows=() if action.speaker else said)
 
     found = of_people(asked, but(utterance(5, "Ben"), utterance(9, "speaker 2"), utterance(7, "Ben", score=0.8)))
     assert found.text == f'I know of nothing that Anna said about that; speaker 2 said "words 9" at {clock(9)}.'
@@ -391,12 +391,12 @@ def test_what_nobody_is_known_to_have_said() -> None:
     assert of_people(asked, but(utterance(5, "Ben"))).notes == ()
     assert of_people(asked, but(utterance(5, "Ben", score=0.8))) is None
     for other in ({"source": "me"}, {"source": ""}, {"wanted": "when"}):
-        assert of_people(msgspec.structs.replace(asked, **other), lambda _: Talk()) is None
+        assert of_people(msgspec.structs.replace(asked, **other), lambda _: Related()) is None
     for other in ({"source": "me"}, {"wanted": "when"}):
         assert of_people(msgspec.structs.replace(asked, **other), but(utterance(5, "Ben"))) is None
-    quiet = of_people(Asked(wanted="said"), lambda _: Talk(), time=TODAY)
+    quiet = of_people(Asked(wanted="said"), lambda _: Related(), time=TODAY)
     assert (quiet.status, quiet.text) == ("abstained", "I heard nothing being said today.")
-    assert of_people(Asked(wanted="said", source="anna"), lambda _: Talk()).text == "I heard nothing being said by Anna."
+    assert of_people(Asked(wanted="said", source="anna"), lambda _: Related()).text == "I heard nothing being said by Anna."
 
 
 def test_who_was_there() -> None:
@@ -414,7 +414,7 @@ def test_who_was_there() -> None:
             looks.append((action.from_us, action.to_us))
             return Related(rows=tuple(talk), known=True)
         if isinstance(action, Hear):
-            return Talk(said=tuple(times) if action.about else ())
+            return Related(rows=tuple(times) if action.about else ())
         return by_name()(action)
 
     found = of_people(Asked(wanted="with", about="the party"), brings)
@@ -446,7 +446,7 @@ def test_who_was_heard_where_nobody_is_known() -> None:
     assert found.notes == ("I do not know which voice is yours; this was said near you",)
     known_voice = [deed(900, "me", "TALKS_TO", "Ben", kind="person")]
     assert of_people(asked, lambda a: Related(rows=tuple(known_voice) if a.from_us is None and a.target == "" else ())).status == "answered"
-    absent = lambda a: Talk(said=tuple(two)) if isinstance(a, Hear) else Related(rows=tuple(known_voice) if not a.target else ())  # noqa: E731
+    absent = lambda a: Related(rows=tuple(two)) if isinstance(a, Hear) else Related(rows=tuple(known_voice) if not a.target else ())  # noqa: E731
     assert of_people(msgspec.structs.replace(asked, target="anna"), absent).text == "I know of no talk with Anna.", "your voice is known"
     often = of_people(msgspec.structs.replace(asked, wanted="how_often", target="Ben"), known(said=two[:1]))
     assert often.text == f"1 time: {clock(5)}."
@@ -454,7 +454,7 @@ def test_who_was_heard_where_nobody_is_known() -> None:
 
 def test_names_that_are_longer_than_an_action_takes_are_cut() -> None:
     long = "x" * 500
-    _, actions = run(people._heard((None, None), long, long), lambda _: Talk())
+    _, actions = run(people._heard((None, None), long, long), lambda _: Related())
     assert (actions[0].about, actions[0].speaker) == ("x" * 400, "x" * 100)
     _, actions = run(people._related((None, None), long, long), lambda _: Related())
     assert (actions[0].source, actions[0].target) == ("x" * 100, "x" * 100)
@@ -663,10 +663,10 @@ def test_the_name_of_a_form_is_no_word_to_be_held() -> None:
 
 def test_the_option_that_people_are_told_with() -> None:
     s = session(("yes", "no"), asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
-    found = run(local.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    found = run(local.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Related(rows=(utterance(5),)))[0]
     assert (found.option, found.text.startswith("Yes: Ben said")) == (0, True)
     s = session(asked=Asked(wanted="did", about="rent"), kind="yes_no", text="was rent mentioned")
-    found = run(local.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Talk(said=(utterance(5),)))[0]
+    found = run(local.reply(s), lambda a: Pool(people=True) if isinstance(a, Gather) else Related(rows=(utterance(5),)))[0]
     assert found.option is None
 
 

@@ -192,7 +192,7 @@ def test_more_of_a_feature_never_speaks_against_the_evidence() -> None:
     assert weigh.stated(p, candidate("x", 0.9, 0.1, 0.5)) < weigh.stated(p, near)
     assert weigh.stated(p, near) > 0.5
     for model in (weigh.weights().words, weigh.weights().letters):
-        assert all((weight <= 0) == (name in weigh.AGAINST) or weight == 0 for name, weight in model.weights.items())
+        assert all((weight <= 0) == (name == "misfits") or weight == 0 for name, weight in model.weights.items())
 
 
 def test_pictures_answer_what_a_picture_can_show() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgemem.answer.retrieve import Query
-from edgemem.answer.retrievers.speech import SpeechRetriever
+from edgemem.answer.retrievers.people import SpeechRetriever
 from edgemem.clock import from_iso
 from edgemem.records import US
 from edgemem.remember.entries import NewDocument, NewEntity
@@ -79,7 +79,6 @@ def test_the_stretch_of_time_and_the_cut_off_hold(memory):
     assert [second for second, _ in found(memory, "printer", from_us=START_US + 15 * US)[0]] == [20]
     assert [second for second, _ in found(memory, "printer", START_US + 15 * US)[0]] == [10]
     assert found(memory, "printer", START_US + 5 * US) == ([], 0.0)
-    assert found(memory, "printer", stream="garden")[0] == []
 
 
 def test_what_nobody_said_is_not_found(memory):

@@ -57,24 +57,19 @@ def memory(path: Path, seen: dict[int, tuple[Observation, ...]]) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("query", "t_us", "stream", "inside"),
+    ("query", "t_us", "inside"),
     [
-        (Query(text=""), 5, None, True),
-        (Query(text="", from_us=5), 5, None, True),
-        (Query(text="", from_us=6), 5, None, False),
-        (Query(text="", to_us=5), 5, None, True),
-        (Query(text="", to_us=4), 5, None, False),
-        (Query(text="", from_us=1, to_us=4), 5, None, False),
-        (Query(text="", from_us=6, to_us=9), 5, None, False),
-        (Query(text="", stream="walk"), 5, "walk", True),
-        (Query(text="", stream="walk"), 5, "hall", False),
-        (Query(text="", stream="walk"), 5, None, True),
-        (Query(text=""), 5, "hall", True),
-        (Query(text="", from_us=6, stream="walk"), 5, "walk", False),
+        (Query(text=""), 5, True),
+        (Query(text="", from_us=5), 5, True),
+        (Query(text="", from_us=6), 5, False),
+        (Query(text="", to_us=5), 5, True),
+        (Query(text="", to_us=4), 5, False),
+        (Query(text="", from_us=1, to_us=4), 5, False),
+        (Query(text="", from_us=6, to_us=9), 5, False),
     ],
 )
-def test_a_query_holds_what_lies_in_its_time_and_stream(query: Query, t_us: int, stream: str | None, inside: bool) -> None:
-    assert query.holds(t_us, stream) is inside
+def test_a_query_holds_what_lies_in_its_time(query: Query, t_us: int, inside: bool) -> None:
+    assert query.holds(t_us) is inside
 
 
 def test_lists_are_fused_by_reciprocal_rank() -> None:
@@ -91,23 +86,21 @@ def test_lists_are_fused_by_reciprocal_rank() -> None:
 
 
 def test_search_takes_at_most_top_k_and_at_least_one(view: View, kit: AnswerKit) -> None:
-    assert len(search(view, "cat", kit, top_k=1)) == 1
-    assert len(search(view, "cat", kit, "frame", top_k=2)) == 2
-    assert search(view, f"{'x ' * 400}cat", kit, "event")
-    assert not search(view, f"{'x ' * 600}cat", kit, "event"), "of a long query the first thousand letters are searched"
+    assert len(search(view, Query(text="cat"), kit.retrievers, top_k=1)) == 1
+    assert len(search(view, Query(text="cat"), kit.retrievers, "frame", top_k=2)) == 2
+    assert search(view, Query(text=f"{'x ' * 400}cat"), kit.retrievers, "event")
+    assert not search(view, Query(text=f"{'x ' * 600}cat"), kit.retrievers, "event"), (
+        "of a long query the first thousand letters are searched"
+    )
     with pytest.raises(UsageError, match="top-k"):
-        search(view, "cat", kit, top_k=0)
+        search(view, Query(text="cat"), kit.retrievers, top_k=0)
     with pytest.raises(UsageError, match="no channel"):
-        search(view, "cat", kit, "taste")
+        search(view, Query(text="cat"), kit.retrievers, "taste")
     with pytest.raises(UsageError, match="empty"):
-        search(view, "?!", kit)
+        search(view, Query(text="?!"), kit.retrievers)
 
 
-def test_channels_that_agree_remove_doubt_together(view: View) -> None:
-    """1 - (1 - .5) (1 - .4)."""
-    tool = SearchTool((Fixed("frame", 0.5), Fixed("event", 0.4)))
-    assert tool.run(Search(query="cat"), view).confidence == pytest.approx(0.7)
-    assert tool.run(Search(query="cat", channel="event"), view).confidence == pytest.approx(0.4)
+def test_a_search_says_why_a_channel_was_silent(view: View) -> None:
     for fields in ({"silent": "no engine"}, {"note": "the server is away"}):
         one = Fixed("frame", 0.0)
         one._hits = Hits(**fields)

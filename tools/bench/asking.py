@@ -29,7 +29,7 @@ from pathlib import Path
 from _clips import clips
 from search import QUERIES, fill
 
-from edgemem.answer.retrieve import search
+from edgemem.answer.retrieve import Query, search
 from edgemem.cli.app import CommandContext
 from edgemem.extend.sources import open_source
 from edgemem.remember.view import View
@@ -145,7 +145,7 @@ def main() -> None:
 
         def from_files(query: str) -> object:
             with View.open(folder / "memory") as view:
-                return search(view, query, session.kit())
+                return search(view, Query(text=query), session.kit().retrievers)
 
         ways: dict[str, Callable[[str], object]] = {"agent": through_agent, "files": from_files}
         with daemon(folder, url, seeing=False):

@@ -23,7 +23,7 @@ from edgemem_egagent.transcript import TranscriptTool
 from edgemem_egagent.visual import VisualTool
 from vectors import SPACE, fill, timed, vectors
 
-from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.answer.retrieve import Hits, Query, as_evidence
 from edgemem.records import US, Channel
 from edgemem.remember.entries import NewDocument, NewEntity
 from edgemem.remember.store import Store
@@ -45,7 +45,7 @@ class ByVector:
         """The best k in exact order."""
         found = view.vector_search(SPACE, self.queries[int(query.text)], k, from_us=query.from_us, to_us=query.to_us)
         moments = view.moments_of(moment_id for moment_id, _ in found)
-        return Hits(evidence=tuple(moment_evidence(moments[id_], "frame", score, "") for id_, score in found), confidence=0.5)
+        return Hits(evidence=tuple(as_evidence(moments[id_], "frame", score, "") for id_, score in found), confidence=0.5)
 
 
 def words(rng: np.random.Generator) -> list[str]:

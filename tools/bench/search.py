@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.retrieve import search
+from edgemem.answer.retrieve import Query, search
 from edgemem.cli.app import CommandContext
 from edgemem.infer.labels import describe
 from edgemem.infer.roles import Space
@@ -96,7 +96,7 @@ def median_ms(call: Callable[[str], object], rounds: int) -> float:
 
 
 def _search(view: View, kit: AnswerKit, channel: str, query: str) -> object:
-    return search(view, query, kit, channel)
+    return search(view, Query(text=query), kit.retrievers, channel)
 
 
 def warm_ms(view: View, kit: AnswerKit, rounds: int) -> list[float]:

@@ -37,6 +37,12 @@ Array = npt.NDArray[np.float64]
 FACTS = ("facts_a.tsv", "facts_b.tsv")
 """The weights that edgemem ships are fitted on the first; on the second they reach an area under the curve of .950, its own fit .954."""
 NEAR_S = 5.0
+WORDS = ("held", "cosine", "above", "misfits", "told", "channel")
+"""Features of words (`weigh.word_features`)."""
+LETTERS = tuple(name for name in WORDS if name not in {"cosine", "above"})
+"""Those that need no engine for the meaning of words."""
+AGAINST = frozenset(("misfits",))
+"""Features that may only speak against the evidence; all others may only speak for it."""
 LEAST = {"words": 0.06, "letters": 0.25}
 """Least probabilities at which words are an answer; chosen on composed streams, that of letters on `facts_a.tsv` too."""
 WORTH = {"granted": 0.35, "surely": 0.5}
@@ -160,7 +166,7 @@ def fit(examples: Sequence[Example], names: Sequence[str], least: float, l2: flo
     """Logistic regression with the signs that the features must have, by projected gradient; both classes have the same total weight."""
     x = np.array([[one.features[name] for name in names] for one in examples])
     y = np.array([one.right for one in examples], float)
-    sign = np.array([-1.0 if name in weigh.AGAINST else 1.0 for name in names])
+    sign = np.array([-1.0 if name in AGAINST else 1.0 for name in names])
     w, b, n = np.zeros(len(names)), 0.0, len(y)
     for _ in range(20_000):
         p = 1 / (1 + np.exp(-(x @ w + b)))
@@ -270,8 +276,8 @@ def main() -> None:
     on = set(args.on.split(","))
     fitted = {}
     for model, kind, names in (
-        ("words", "words", weigh.WORDS),
-        ("letters", "words", weigh.LETTERS),
+        ("words", "words", WORDS),
+        ("letters", "words", LETTERS),
     ):
         own = [one for one in examples if one.kind == kind and one.source in on]
         fitted[model] = fit(own, names, LEAST[model])

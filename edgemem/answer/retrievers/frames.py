@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import statistics
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
-from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.answer.retrieve import Hits, Query, pictures
 from edgemem.answer.retrievers import match
 from edgemem.answer.retrievers.taught import taught_hits
 from edgemem.errors import EngineError
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import JointEmbedder
-from edgemem.records import Channel, Evidence
+from edgemem.records import Channel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from edgemem.answer.retrievers.match import Ranked
-    from edgemem.remember.results import Posting
     from edgemem.remember.view import View
 
 
@@ -30,13 +27,6 @@ class Matcher(Protocol):
     def match(self, query: Query, view: View, k: int) -> Hits:
         """At most `k` pictures inside the query's stretch of time, scored 0..1. A dual encoder knows no labels, and its `firing` is 1."""
         ...
-
-
-def pictures(view: View, scored: Iterable[tuple[int, float, str]]) -> tuple[Evidence, ...]:
-    """Moments that may show a thing as evidence in the order given: their ids, scores, and what each was recognised by."""
-    every = list(scored)
-    moments = view.moments_of(moment_id for moment_id, _, _ in every)
-    return tuple(moment_evidence(moments[one], "frame", score, why) for one, score, why in every if one in moments)
 
 
 class Roles(Protocol):
@@ -94,46 +84,32 @@ class LabelMatcher:
     """By the labels that a phrase makes likely (`match`). A sighting scores confidence in the phrase times share of the best rank."""
 
     def __init__(self, joint: NamesLabels) -> None:
-        self._joint = joint
-        self._queries: dict[str, LabelQuery] = {}
+        self._labels = lru_cache(maxsize=1000)(joint.match_labels)
 
     def match(self, query: Query, view: View, k: int) -> Hits:
-        if query.text not in self._queries:
-            self._queries[query.text] = self._joint.match_labels(query.text)
-        wanted = self._queries[query.text]
+        wanted = self._labels(query.text)
         moments = _moments(view)
-        whole = moments <= _WHOLE and query.stream is None
-        stretch = Query(text=query.text) if whole else query
-        postings = view.postings(
-            [*wanted.labels, *wanted.objects] if whole else _likely(wanted),
-            kinds=_KINDS, limit_per_name=_PER_NAME if whole else _PER_NAME_LARGE,
-            from_us=stretch.from_us, to_us=stretch.to_us, stream=stretch.stream,
-        )  # fmt: skip
+        whole = moments <= _WHOLE
+        window: Any = {} if whole else {"from_us": query.from_us, "to_us": query.to_us}
+        names = [*wanted.labels, *wanted.objects] if whole else _likely(wanted)
+        postings = view.postings(names, kinds=_KINDS, limit_per_name=_PER_NAME if whole else _PER_NAME_LARGE, **window)
         ranked = match.score_moments(wanted, postings, moments)
         firing = max((*wanted.objects.values(), *wanted.labels.values()), default=0.0)
-        if not ranked:
+        inside = [one for one in ranked if query.holds(one.t_us)]
+        if not inside:
             return Hits(firing=firing)
-        sure, best = self._confidence(wanted, postings, ranked, view), ranked[0].score
-        if whole:
-            postings = [posting for posting in postings if query.holds(posting.t_us)]
-            ranked = [one for one in ranked if query.holds(one.t_us)]
-        confidence = self._confidence(wanted, postings, ranked, view)
+        best_us, postings = inside[0].t_us, [posting for posting in postings if query.holds(posting.t_us)]
+        near = view.moments(from_us=best_us - match.APPEARANCE_US, to_us=best_us + match.APPEARANCE_US, limit=2)
+        sure = match.confidence(match.features(wanted, postings, inside, beside=len(near) > 1))
         scored = (
-            (r.moment_id, sure * r.score / best, f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
-            for r in match.spread(ranked, k)
+            (r.moment_id, sure * r.score / inside[0].score, f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
+            for r in match.spread(inside, k)
         )
-        return Hits(evidence=pictures(view, scored), confidence=confidence, firing=firing)
-
-    @staticmethod
-    def _confidence(wanted: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ranked], view: View) -> float:
-        if not ranked:
-            return 0.0
-        near = view.moments(from_us=ranked[0].t_us - match.APPEARANCE_US, to_us=ranked[0].t_us + match.APPEARANCE_US, limit=2)
-        return match.confidence(match.features(wanted, postings, ranked, beside=len(near) > 1))
+        return Hits(evidence=pictures(view, scored), confidence=sure, firing=firing)
 
 
 def _likely(query: LabelQuery) -> list[str]:
-    """The likeliest names of each kind; `match_labels` gives them in that order."""
+    """The likeliest names of each kind."""
     ranked = (sorted(names.items(), key=lambda pair: -pair[1])[:_NAMES_LARGE] for names in (query.labels, query.objects))
     return [name for pairs in ranked for name, firing in pairs if firing >= _LEAST_FIRING * pairs[0][1]]
 
@@ -163,7 +139,7 @@ class VectorMatcher:
     def match(self, query: Query, view: View, k: int) -> Hits:
         space = self._joint.space.name
         vector = self._joint.embed_text([query.text])[0]
-        found = view.vector_search(space, vector, k, from_us=query.from_us, to_us=query.to_us, stream=query.stream)
+        found = view.vector_search(space, vector, k, from_us=query.from_us, to_us=query.to_us)
         if not found:
             return Hits()
         if self._background is None:

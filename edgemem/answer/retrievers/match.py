@@ -84,7 +84,8 @@ def score_moments(query: LabelQuery, postings: Sequence[Posting], moments: int) 
     t_us = np.array([postings[i].t_us for i in best])
     scores = _with_neighbours(np.bincount(of_moment, parts), t_us)
     order = np.lexsort((ids, t_us, -scores))
-    return [_ranked(score, postings[i]) for score, i in zip(scores[order].tolist(), best[order].tolist(), strict=True)]
+    chosen = ((score, postings[i]) for score, i in zip(scores[order].tolist(), best[order].tolist(), strict=True))
+    return [Ranked(moment_id=p.moment_id, t_us=p.t_us, score=score, why=p.name, colour=p.colour) for score, p in chosen]
 
 
 def spread(ranked: Sequence[Ranked], count: int) -> list[Ranked]:
@@ -95,10 +96,9 @@ def spread(ranked: Sequence[Ranked], count: int) -> list[Ranked]:
     first: list[Ranked] = []
     later: list[Ranked] = []
     for one in ranked:
-        if len(first) >= count:
-            break
-        same = any(abs(one.t_us - other.t_us) < APPEARANCE_US for other in first)
-        (later if same else first).append(one)
+        if len(first) < count:
+            same = any(abs(one.t_us - other.t_us) < APPEARANCE_US for other in first)
+            (later if same else first).append(one)
     return [*first, *later][:count]
 
 
@@ -180,7 +180,3 @@ def _colour_factor(query: LabelQuery, posting: Posting) -> float:
     if not query.colours or posting.colour in query.colours:
         return 1.0
     return OTHER_COLOUR if posting.colour else NO_COLOUR
-
-
-def _ranked(score: float, posting: Posting) -> Ranked:
-    return Ranked(moment_id=posting.moment_id, t_us=posting.t_us, score=score, why=posting.name, colour=posting.colour)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from edgemem.answer.retrieve import Hits, Query, moment_evidence
-from edgemem.answer.understand.words import Line, best_word, likeness, line_of, wanted_words
+from edgemem.answer.retrieve import Hits, Query, as_evidence
+from edgemem.answer.understand.words import best_word, likeness, line_of, wanted_words
 from edgemem.records import Channel, Evidence, Moment, Observation, Record
 
 if TYPE_CHECKING:
@@ -53,38 +53,20 @@ def readings(view: View, query: Query, *, matching: bool = False) -> list[OcrRea
 
     In a large memory the query decides where to look in any case.
     """
-    names = view.names("text")
-    words = wanted_words(query.text) if matching else []
-    if len(names) > _LINES_LIMIT:
-        return _by_documents(view, query)
-    lines = [name for name in names if not words or _holds_any(line_of(name), words)]
-    if not lines:
-        return []
-    postings = view.postings(lines, kinds=("text",), from_us=query.from_us, to_us=query.to_us, stream=query.stream, limit_per_name=50)
-    moments = (view.moment(moment_id) for moment_id in sorted({posting.moment_id for posting in postings}))
-    return _read(view, [moment for moment in moments if moment])
-
-
-def _holds_any(line: Line, words: Sequence[str]) -> bool:
-    return any(best_word(word, line) > 0 for word in words)
-
-
-def _by_documents(view: View, query: Query) -> list[OcrReading]:
-    """In a large memory: the pictures that full text search finds, or the newest with text where the query is empty."""
-    kinds, stream, from_us, to_us = ("text",), query.stream, query.from_us, query.to_us
-    if query.text:
-        hits = view.search_text(query.text, _DOCUMENTS, kinds=kinds, stream=stream, from_us=from_us, to_us=to_us)
-        documents = [hit.document for hit in hits]
+    lines = view.names("text")
+    window: Any = {"kinds": ("text",), "from_us": query.from_us, "to_us": query.to_us}
+    if len(lines) > _LINES_LIMIT and query.text:
+        ids = {hit.document.moment_id for hit in view.search_text(query.text, _DOCUMENTS, **window)}
+    elif len(lines) > _LINES_LIMIT:
+        ids = {document.moment_id for document in view.documents(limit=_DOCUMENTS, newest_first=True, **window)}
     else:
-        documents = view.documents(kinds=kinds, limit=_DOCUMENTS, newest_first=True, stream=stream, from_us=from_us, to_us=to_us)
-    ids = dict.fromkeys(document.moment_id for document in documents if document.moment_id is not None)
-    moments = (view.moment(moment_id) for moment_id in ids)
-    return _read(view, [moment for moment in moments if moment])
-
-
-def _read(view: View, moments: Sequence[Moment]) -> list[OcrReading]:
-    seen = view.observations([moment.id for moment in moments])
-    return sorted((made for m in moments if (made := reading(m, seen.get(m.id, ())))), key=lambda r: r.evidence.t0_us)
+        words = wanted_words(query.text) if matching else []
+        like = [line for line in lines if not words or any(best_word(word, line_of(line)) for word in words)]
+        ids = {posting.moment_id for posting in view.postings(like, limit_per_name=50, **window)}
+    moments = view.moments_of(id_ for id_ in ids if id_ is not None)
+    seen = view.observations(moments)
+    made = (reading(moment, seen.get(moment.id, ())) for moment in moments.values())
+    return sorted(filter(None, made), key=lambda one: one.evidence.t0_us)
 
 
 def reading(moment: Moment, observations: Iterable[Observation]) -> OcrReading | None:
@@ -93,5 +75,5 @@ def reading(moment: Moment, observations: Iterable[Observation]) -> OcrReading |
     if not texts:
         return None
     lines = tuple(o.name.strip() for o in texts)
-    evidence = moment_evidence(moment, "text", max(o.score for o in texts), " ".join(lines))
+    evidence = as_evidence(moment, "text", max(o.score for o in texts), " ".join(lines))
     return OcrReading(evidence=evidence, lines=lines, colours=tuple(dict.fromkeys(o.colour for o in texts if o.colour)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.answer.retrieve import Hits, Query, pictures
 
 if TYPE_CHECKING:
     from edgemem.records import Entity
@@ -24,30 +24,22 @@ def taught_hits(query: Query, view: View, k: int) -> Hits | None:
     names no taught thing.
     """
     text = query.text.lower().strip()
-    called = {entity.id: entity for name in (text, _OWNED.sub("", text)) for entity in view.entities(name=name)}
-    for entity in called.values():
+    for entity in (entity for name in (text, _OWNED.sub("", text)) for entity in view.entities(name=name)):
         lessons = view.parts(entity_id=entity.id, kind=LESSON)
         if lessons:
-            return _hits(entity, [part for part in lessons if part.stream != _SHOWN], query, view, k)
+            return _hits(entity, [part for part in lessons if part.stream != _SHOWN and query.holds(part.t0_us)], query, view, k)
     return None
 
 
 def _hits(entity: Entity, lessons: list[StoredPart], query: Query, view: View, k: int) -> Hits:
-    seen = view.parts(entity_id=entity.id, kind=SIGHTING, stream=query.stream, from_us=query.from_us, to_us=query.to_us)
-    bare = _OWNED.sub("", entity.name.lower())
-    text = f"looks like the {bare} you showed me"
-    if not seen:
-        seen = [part for part in lessons if query.holds(part.t0_us, part.stream)]
-        text = f"the {bare} you showed me"
-    best = {part.moment_id: part for part in sorted(seen, key=lambda part: part.score) if part.moment_id is not None}
-    ranked = sorted(best.values(), key=lambda part: (-part.score, -part.t0_us))[:k]
-    moments = view.moments_of(best)
-    evidence = tuple(
-        moment_evidence(moments[key], "frame", 1.0 if part.kind == LESSON else part.score, text)
-        for part in ranked
-        if (key := part.moment_id) in moments and key is not None
-    )
-    taught = f"what {text}" if text.startswith("looks") else text
+    seen = view.parts(entity_id=entity.id, kind=SIGHTING, from_us=query.from_us, to_us=query.to_us)
+    own = f"the {_OWNED.sub('', entity.name.lower())} you showed me"
+    text, taught = (f"looks like {own}", f"what looks like {own}") if seen else (own, own)
+    best: dict[int, float] = {}
+    for part in sorted(seen or lessons, key=lambda part: (-part.score, -part.t0_us)):
+        if part.moment_id is not None:
+            best.setdefault(part.moment_id, 1.0 if part.kind == LESSON else part.score)
+    evidence = pictures(view, ((moment_id, score, text) for moment_id, score in best.items()))[:k]
     return Hits(evidence=evidence, confidence=max((one.score for one in evidence), default=0.0), taught=taught)
 
 

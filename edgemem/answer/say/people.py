@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from edgemem.answer.compose import listed, quote, time_text, times
 from edgemem.answer.say.base import Steps, Window, abstain, answered, look_for, strong, window_of
 from edgemem.answer.say.statements import option_of
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
-from edgemem.answer.tools_graph import PEOPLE, Hear, Relate, Related, Row, Talk, row_text
+from edgemem.answer.tools_graph import PEOPLE, Hear, Relate, Related, Row, row_text
 from edgemem.answer.understand.people import ME, TALKS_TO, Asked, read_statement, same_verb
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.words import words
@@ -55,17 +57,13 @@ def relation(s: Session) -> Maybe:
 def _heard(window: Window, about: str = "", speaker: str = "") -> Steps[list[Row]]:
     """What was said about something, oldest first; only what holds every word, where anything does."""
     talk = yield Hear(about=about[:400], speaker=speaker[:100], from_us=window[0], to_us=window[1])
-    said = talk.said if isinstance(talk, Talk) else ()
-    rows = [
-        Row(source=o.speaker, t0_us=o.t0_us, t1_us=o.t1_us, confidence=VERBATIM * o.score, quote=o.text, evidence=o.evidence)
-        for o in sorted(said, key=lambda o: o.t0_us)
-    ]
+    said = talk.rows if isinstance(talk, Related) else ()
+    rows = [msgspec.structs.replace(row, confidence=VERBATIM * row.confidence) for row in said]
     return [row for row in rows if row.confidence >= _EVERY_WORD * VERBATIM] or rows
 
 
 def _related(window: Window, source: str = "", target: str = "", type_: str = "") -> Steps[Related]:
-    types, either = (type_,) if type_ else (), type_ == TALKS_TO
-    found = yield Relate(source=source[:100], target=target[:100], types=types, from_us=window[0], to_us=window[1], either=either)
+    found = yield Relate(source=source[:100], target=target[:100], type=type_, from_us=window[0], to_us=window[1], either=type_ == TALKS_TO)
     return found if isinstance(found, Related) else Related()
 
 

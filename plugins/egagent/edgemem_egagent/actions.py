@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from edgemem.answer.tool_base import ToolResult
-from edgemem.answer.tools_graph import Row, Said
+from edgemem.answer.tools_graph import Row
 from edgemem.records import Evidence, Record
 
 Short = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
@@ -136,7 +136,7 @@ class Pictures(Brought, frozen=True):
 class Lines(Brought, frozen=True):
     """Result of a transcript search: utterances in the order of time, the latest first where that was asked for."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[Row, ...] = ()
 
 
 class Edges(Brought, frozen=True):

@@ -9,7 +9,7 @@ import msgspec
 
 from edgemem.answer.retrieve import held
 from edgemem.answer.tool_base import BaseTool
-from edgemem.answer.tools_graph import Said, match_entities, said_of
+from edgemem.answer.tools_graph import Row, match_entities, said_of
 from edgemem.answer.understand.words import content_words
 from edgemem_egagent.actions import Lines, TranscriptSearch
 
@@ -67,6 +67,6 @@ def _by(spoken: Spoken, speakers: set[int]) -> bool:
     return not speakers or (spoken.speaker is not None and spoken.speaker.id in speakers)
 
 
-def _lines(said: Sequence[Said], *, newest_first: bool) -> Lines:
+def _lines(said: Sequence[Row], *, newest_first: bool) -> Lines:
     ordered = tuple(sorted(said, key=lambda one: (one.t0_us, one.evidence.id), reverse=newest_first))
     return Lines(said=ordered, evidence=tuple({one.evidence.id: one.evidence for one in ordered}.values()))

@@ -12,7 +12,7 @@ import pytest
 from edgemem_egagent.writers import FusedCaption, Triples, TriplesSettings
 
 from edgemem.answer.planner import AnswerKit
-from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.answer.retrieve import Hits, Query, as_evidence
 from edgemem.clock import from_iso
 from edgemem.infer.chat import Completion, Prompt
 from edgemem.llm.models import Models
@@ -145,9 +145,7 @@ class LabelRetriever:
         best = {p.moment_id: p for p in sorted(postings, key=lambda p: p.score)}
         ranked = sorted(best.values(), key=lambda p: (-p.score, p.moment_id))[:k]
         moments = [(view.moment(p.moment_id), p) for p in ranked]
-        return Hits(
-            evidence=tuple(moment_evidence(m, "frame", p.score, p.name) for m, p in moments if m), confidence=0.7 if ranked else 0.0
-        )
+        return Hits(evidence=tuple(as_evidence(m, "frame", p.score, p.name) for m, p in moments if m), confidence=0.7 if ranked else 0.0)
 
 
 class ScriptedChat:

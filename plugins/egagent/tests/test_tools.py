@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.retrieve import Hits, Query, moment_evidence
+from edgemem.answer.retrieve import Hits, Query, as_evidence
 from edgemem.config import ModelSettings
 from edgemem.infer.chat import Prompt
 from edgemem.llm.models import Models
@@ -80,7 +80,7 @@ class EagerRetriever(LabelRetriever):
 
     def retrieve(self, query: Query, view: View, k: int) -> Hits:
         fitting = super().retrieve(query, view, k).evidence
-        others = [moment_evidence(m, "frame", 0.01, "?") for m in view.moments() if f"m{m.id}" not in {e.id for e in fitting}]
+        others = [as_evidence(m, "frame", 0.01, "?") for m in view.moments() if f"m{m.id}" not in {e.id for e in fitting}]
         return Hits(evidence=(*fitting, *others)[:k], confidence=0.7 if fitting else 0.0)
 
 
@@ -101,18 +101,18 @@ def test_at_most_so_many_are_shown(view: View) -> None:
 
 def test_utterances_of_all_queries_in_the_order_of_time(view: View) -> None:
     found = transcript.run(TranscriptSearch(queries=("printer", "wrench")), view)
-    assert [one.speaker for one in found.said] == ["Ben", "Clara", "me"]
+    assert [one.source for one in found.said] == ["Ben", "Clara", "me"]
     assert found.evidence[0].id.startswith("d")
 
 
 def test_a_speaker_narrows_and_an_unknown_one_finds_nothing(view: View) -> None:
-    assert [s.speaker for s in transcript.run(TranscriptSearch(queries=("printer",), speaker="clara"), view).said] == ["Clara"]
+    assert [s.source for s in transcript.run(TranscriptSearch(queries=("printer",), speaker="clara"), view).said] == ["Clara"]
     assert not transcript.run(TranscriptSearch(queries=("printer",), speaker="Zoe"), view).said
 
 
 def test_a_bounded_stretch_is_read_as_a_whole_an_unbounded_one_is_not(view: View) -> None:
     span = Span(T0_US + 120 * US, T0_US + 180 * US)
-    assert [s.text for s in transcript.run(TranscriptSearch(spans=(span,)), view).said] == [
+    assert [s.quote for s in transcript.run(TranscriptSearch(spans=(span,)), view).said] == [
         "The wifi password is under the printer.",
         "Thanks, Clara.",
     ]

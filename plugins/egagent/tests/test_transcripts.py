@@ -61,14 +61,14 @@ def talk_view(talk: Path) -> Iterator[View]:
 
 def test_all_of_a_bounded_stretch_is_read(talk_view: View) -> None:
     found = TranscriptTool().run(TranscriptSearch(spans=WHOLE), talk_view)
-    assert [one.text.split()[1] for one in found.said] == [str(n) for n in range(LINES)]
+    assert [one.quote.split()[1] for one in found.said] == [str(n) for n in range(LINES)]
     assert found.notes == ()
 
 
 def test_a_speaker_is_filtered_before_the_limit(talk_view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript_module, "READ_LINES", 50)
     found = TranscriptTool().run(TranscriptSearch(spans=WHOLE, speaker="clara"), talk_view)
-    assert [one.text.split()[1] for one in found.said] == [str(n) for n in range(0, 500, 10)]
+    assert [one.quote.split()[1] for one in found.said] == [str(n) for n in range(0, 500, 10)]
     assert found.notes == ("only the first 50 utterances of that time were read",)
 
 
@@ -85,14 +85,14 @@ def test_as_many_as_are_read_leave_nothing_out(
 def test_the_last_ones_are_read_where_the_last_is_asked_for(talk_view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript_module, "READ_LINES", 50)
     found = TranscriptTool().run(TranscriptSearch(spans=WHOLE, newest_first=True), talk_view)
-    assert [one.text.split()[1] for one in found.said] == [str(n) for n in range(699, 649, -1)]
+    assert [one.quote.split()[1] for one in found.said] == [str(n) for n in range(699, 649, -1)]
     assert found.notes == ("only the last 50 utterances of that time were read",)
 
 
 def test_two_stretches_are_read_without_what_lies_between(talk_view: View) -> None:
     spans = (Span(T0_US, T0_US + 10 * US), Span(T0_US + 6990 * US, NOW_US))
     found = TranscriptTool().run(TranscriptSearch(spans=spans), talk_view)
-    assert [one.text.split()[1] for one in found.said] == ["0", "1", "699"]
+    assert [one.quote.split()[1] for one in found.said] == ["0", "1", "699"]
 
 
 def reading(tokens: int = 10**6, fails: tuple[int, ...] = ()) -> tuple[ScriptedChat, Models]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from edgemem.answer.retrieve import moment_evidence
+from edgemem.answer.retrieve import as_evidence
 from edgemem.answer.tool_base import BaseTool
 from edgemem.answer.tools import describe_moment
 from edgemem.clock import to_iso
@@ -114,7 +114,7 @@ def ids_of(moments: Sequence[Moment], images: Sequence[bytes]) -> tuple[str, ...
 def evidence_of(moments: Sequence[Moment], view: View, score: float) -> tuple[Evidence, ...]:
     """The pictures as evidence."""
     seen = view.observations([moment.id for moment in moments])
-    return tuple(moment_evidence(m, "frame", score, describe_moment(seen.get(m.id, ()))) for m in moments)
+    return tuple(as_evidence(m, "frame", score, describe_moment(seen.get(m.id, ()))) for m in moments)
 
 
 def _shared(group: Sequence[Target], action: VisualInspection, view: View) -> tuple[list[Target], dict[int, Moment]]:

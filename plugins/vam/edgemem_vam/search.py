@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from edgemem.answer.retrieve import Query as CoreQuery
-from edgemem.answer.retrieve import document_evidence, moment_evidence
+from edgemem.answer.retrieve import as_evidence
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.tool_base import BaseTool
@@ -261,7 +261,7 @@ def _hits(found: Sequence[ScoredResult], notes: Mapping[str, None]) -> HybridHit
 
 def _moments(view: View, scored: Sequence[tuple[int, float]]) -> list[Evidence]:
     moments = [(view.moment(moment_id), score) for moment_id, score in scored]
-    return [moment_evidence(moment, "frame", score, "") for moment, score in moments if moment is not None]
+    return [as_evidence(moment, "frame", score, "") for moment, score in moments if moment is not None]
 
 
 def _picture(view: View, evidence: Evidence, by: By) -> ScoredResult:
@@ -297,7 +297,7 @@ def _document(document: Document, source: SourceName, score: float, text: str, b
         moment_id=document.moment_id, passage="" if text == document.text else text,
     )  # fmt: skip
     shown = shortened(text or document.text, _SHOWN_CHARS)
-    return ScoredResult(row=row, evidence=document_evidence(document, channel, score, shown))  # type: ignore[arg-type]
+    return ScoredResult(row=row, evidence=as_evidence(document, channel, score, shown))  # type: ignore[arg-type]
 
 
 def _summary(summary: WindowSummary, score: float) -> ScoredResult | None:

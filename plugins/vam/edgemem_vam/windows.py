@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from edgemem.answer.retrieve import document_evidence
+from edgemem.answer.retrieve import as_evidence
 from edgemem.clock import offset_text, to_iso
 from edgemem.errors import ChatError
 from edgemem.infer.chat import Prompt
@@ -82,7 +82,7 @@ class Window(Record, frozen=True):
         if self.moments:
             return evidence_of(evenly(self.moments, FRAMES), view, SUMMARY_SCORE)
         score = SUMMARY_SCORE
-        return tuple(document_evidence(d, "speech" if d.kind == "utterance" else "event", score, d.text) for d in self.documents)
+        return tuple(as_evidence(d, "speech" if d.kind == "utterance" else "event", score, d.text) for d in self.documents)
 
     def stale(self, old: Document | None, *, model: bool) -> bool:
         """Whether its summary is to be written: there is none, something became known since, or a model may write what none wrote."""

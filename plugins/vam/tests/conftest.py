@@ -17,8 +17,8 @@ from edgemem_vam.search import HybridSearchTool
 from edgemem_vam.summaries import SummaryTool, SurveyTool
 
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.retrieve import EventRetriever, Hits, Query
-from edgemem.answer.retrievers.frames import FrameRetriever, pictures
+from edgemem.answer.retrieve import EventRetriever, Hits, Query, pictures
+from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.session import Session
 from edgemem.answer.understand.words import content_words

@@ -24,7 +24,7 @@ from edgemem_vam.search import ScoredResult, _merged, _picture
 from edgemem_vam.summaries import SummarySettings, SummaryTool, SummaryWriter
 from edgemem_vam.writer import VamEvent
 
-from edgemem.answer.retrieve import moment_evidence
+from edgemem.answer.retrieve import as_evidence
 from edgemem.answer.session import Session, Step
 from edgemem.cli.main import main
 from edgemem.errors import MemoryDirError
@@ -164,7 +164,7 @@ def test_a_picture_with_text_in_it_is_trusted_as_what_was_read(vam: SimpleNamesp
         vam.remember(store, {0: (vam.label("mug"),), 30: (vam.label("mug"), vam.text("ROOM 4")), 60: (vam.text("ROOM 5"),)})
         with store.view() as view:
             moments = view.moments()
-            made = [_picture(view, moment_evidence(moment, "frame", 0.5, ""), "picture") for moment in moments]
+            made = [_picture(view, as_evidence(moment, "frame", 0.5, ""), "picture") for moment in moments]
     assert [one.row.origin for one in made] == ["caption", "ocr", "ocr"]
 
 
