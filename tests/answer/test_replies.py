@@ -519,7 +519,7 @@ def test_half_a_question_goes_on_about_nothing() -> None:
     s = session()
     for question, said in (("and before that?", True), ("and the mug?", False), ("and Tom?", False)):
         s.__dict__["_read"] = (understand(question), s.span)
-        assert bool(local.unread(s)) is said
+        assert bool(local.LocalPlanner().refuse(s)) is said
 
 
 def test_the_whole_memory_is_searched_for_words_and_the_stretch_for_pictures() -> None:
