@@ -38,7 +38,7 @@ class LocalPlanner(Thinking):
             return refuse(session)
         if p.language != "en":
             return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
-        if p.follows and not (p.things or p.person or p.words):
+        if p.follows and not p.words:
             return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
         return None
 

@@ -144,10 +144,8 @@ def _order(s: Session, pool: Pool) -> Plan:
 
 def _mapped(s: Session) -> bool:
     """The options are of the kind that a free answer can be compared with: yes or no, before or after, numbers, times."""
-    options, kind = s.question.options, s.parsed.kind
-    if any(_says(option) for option in options):
-        return True
-    return kind in {"how_many", "how_long", "when"} and sum(bool(_values(s, option.lower())) for option in options) * 2 >= len(options)
+    options, counted = s.question.options, s.parsed.kind in {"how_many", "how_long", "when"}
+    return any(map(_says, options)) or (counted and sum(bool(_values(s, option.lower())) for option in options) * 2 >= len(options))
 
 
 def _says(text: str) -> str:
