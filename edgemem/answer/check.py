@@ -42,11 +42,9 @@ class WithinQuestion(BaseCheck):
     name = "within_question"
 
     def rewrite(self, action: Action, session: Session) -> Action:
-        if not session.calls or isinstance(action, Reply) or not isinstance(action, Timed):
+        if not session.calls or isinstance(action, Reply) or not isinstance(action, Timed) or session.span.fell_back:
             return action
         span = session.span
-        if span.fell_back:
-            return action
         from_us, to_us = (span.at_us - _DAY_US, span.at_us + _DAY_US) if span.at_us is not None else (span.from_us, span.to_us)
         lows = [time_us for time_us in (action.from_us, from_us) if time_us is not None]
         highs = [time_us for time_us in (action.to_us, to_us) if time_us is not None]

@@ -30,7 +30,17 @@ class LocalPlanner(Thinking):
     name = "local"
 
     def refuse(self, session: Session) -> Reply | None:
-        return unread(session)
+        """What is said without looking: to an empty memory, a command, another language, half a question."""
+        p = session.parsed
+        if session.empty:
+            return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
+        if p.command:
+            return refuse(session)
+        if p.language != "en":
+            return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
+        if p.follows and not p.words:
+            return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
+        return None
 
     def think(self, session: Session) -> Thought:
         yield (yield from reply(session))
@@ -48,20 +58,6 @@ def reply(s: Session) -> Plan:
         return abstain(s.span.problem)
     free = _free(s, pool)
     return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
-
-
-def unread(s: Session) -> Reply | None:
-    """What is said without looking: to an empty memory, a command, another language, half a question; None for all others."""
-    p = s.parsed
-    if s.empty:
-        return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
-    if p.command:
-        return refuse(s)
-    if p.language != "en":
-        return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
-    if p.follows and not (p.things or p.person or p.words):
-        return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
-    return None
 
 
 _ALL_HELD = 0.99

@@ -323,6 +323,7 @@ def row(at_s: float, confidence: float = 0.8) -> Row:
 def test_ten_minutes_apart_is_another_occasion() -> None:
     assert [len(one) for one in people._occasions([row(1200), row(0), row(600)])] == [3]
     assert [len(one) for one in people._occasions([row(0), row(601)])] == [1, 1]
+    assert [len(one) for one in people._occasions([row(0), row(700), row(1250)])] == [1, 2], "since the last of them"
 
 
 def test_what_was_not_seen_is_doubted_by_a_quarter_at_most() -> None:

@@ -15,6 +15,7 @@ from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan
 from edgemem.answer.say.order import in_order, relate
+from edgemem.answer.say.pictures import BESIDE_US
 from edgemem.answer.say.statements import tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
@@ -28,8 +29,6 @@ from edgemem.records import US
 
 _NEAR_S = 15.0
 """What comes "right after": the weight of a candidate falls to 1/e at this distance."""
-_BESIDE_US = 3 * US
-"""A place that was seen this close to a thing is where the thing was."""
 _NONE = re.compile(r"\b(?:none|neither|nothing|not any|no answer|never|cannot|unknown|don't know)\b", re.IGNORECASE)
 _PRIOR = 0.05
 """What speaks for none of the options, on the scale of their scores."""
@@ -84,7 +83,7 @@ def _seen(s: Session) -> Plan:
     if p.things and (p.form == "colour" or placed):
         thing = yield from base.look_for(p.target, window)
         shown = base.picked(thing, p.ordinal) if thing.episodes else None
-        window = (shown.t0_us - _BESIDE_US, shown.t1_us + _BESIDE_US) if shown else window
+        window = (shown.t0_us - BESIDE_US, shown.t1_us + BESIDE_US) if shown else window
     leads = (yield from base.gather(phrases, window)).leads
     return _best_option(s, leads, [_score(lead) for lead in leads])
 
@@ -145,10 +144,8 @@ def _order(s: Session, pool: Pool) -> Plan:
 
 def _mapped(s: Session) -> bool:
     """The options are of the kind that a free answer can be compared with: yes or no, before or after, numbers, times."""
-    options, kind = s.question.options, s.parsed.kind
-    if any(_says(option) for option in options):
-        return True
-    return kind in {"how_many", "how_long", "when"} and sum(bool(_values(s, option.lower())) for option in options) * 2 >= len(options)
+    options, counted = s.question.options, s.parsed.kind in {"how_many", "how_long", "when"}
+    return any(map(_says, options)) or (counted and sum(bool(_values(s, option.lower())) for option in options) * 2 >= len(options))
 
 
 def _says(text: str) -> str:

@@ -11,11 +11,10 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.weigh import is_seen, is_shown, shown
+from edgemem.infer.phrase import COLOURS
 from edgemem.records import US, Evidence
 
-COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "grey")
-"""Basic colour terms (Berlin & Kay 1969)."""
-_BESIDE_US = 5 * US
+BESIDE_US = 5 * US
 """A place that was seen this close to a thing is where the thing was."""
 _POINT_US = 2 * US
 """A count at a point in time is made in the pictures this close to it."""
@@ -55,7 +54,7 @@ def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
     """The appearances that were in the place that the question names; without a place all."""
     place, there = noun_phrase(s.parsed.place), []
     for track in tracks[:8] if place else ():
-        lead = yield from base.look_for(place, (track.t0_us - _BESIDE_US, track.t1_us + _BESIDE_US))
+        lead = yield from base.look_for(place, (track.t0_us - BESIDE_US, track.t1_us + BESIDE_US))
         there += [track] if is_shown(s.parsed, lead) else []
     return there if place else tracks
 
