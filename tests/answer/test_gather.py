@@ -203,11 +203,11 @@ def test_words_alone_are_compared_where_the_engine_fails_and_that_is_said(view: 
 def test_an_engine_that_cannot_be_loaded_is_as_one_that_fails(view: View) -> None:
     class Broken(Engines):
         def role(self, role: str) -> Any:
-            raise EngineError("the file is damaged")
+            raise EngineError(f"the file for {role} is damaged")
 
     meaning = Meaning(Broken(embed_text=None))
     assert [some.tolist() for some in meaning.near(["where"], ["here", "there"])] == [[0.0, 0.0]] * 2
-    assert meaning.problem == "what was said and read was compared by its words alone: the file is damaged"
+    assert meaning.problem == "what was said and read was compared by its words alone: the file for embed_text is damaged"
     assert meaning.passages(view, Query(text="where")) == []
 
 
