@@ -200,6 +200,17 @@ def test_words_alone_are_compared_where_the_engine_fails_and_that_is_said(view: 
     assert tool.run(Gather(question="", things=("mug",)), view).by_words == "", "nothing was compared"
 
 
+def test_an_engine_that_cannot_be_loaded_is_as_one_that_fails(view: View) -> None:
+    class Broken(Engines):
+        def role(self, role: str) -> Any:
+            raise EngineError(f"the file for {role} is damaged")
+
+    meaning = Meaning(Broken(embed_text=None))
+    assert [some.tolist() for some in meaning.near(["where"], ["here", "there"])] == [[0.0, 0.0]] * 2
+    assert meaning.problem == "what was said and read was compared by its words alone: the file for embed_text is damaged"
+    assert meaning.passages(view, Query(text="where")) == []
+
+
 def test_nothing_outside_the_stretch_of_time_is_gathered(view: View) -> None:
     tool = GatherTool((FrameRetriever(matcher=WordMatcher()), TextRetriever(), EventRetriever()))
     pool = tool.run(

@@ -239,7 +239,7 @@ def test_of_words_that_fit_as_well_the_newer_come_first(tmp_path: Any) -> None:
     [
         ("bus", "BUS", True), ("tv", "TV", False), ("12", "12", False), ("b12", "ROOM B12 SECOND FLOOR", True),
         ("open", "MARLOW BAKERY OPEN", False), ("gate", "GATEEXIT", True), ("gate", "GATEEXITS", False),
-        ("blue gate", "THE LONG BLUE GATE", True),
+        ("blue gate", "THE LONG BLUE GATE", True), ("blue gate", "THE VERY LONG BLUE GATE OF ROME", True),
     ],
 )  # fmt: skip
 def test_when_a_reading_is_the_thing_itself(view: View, phrase: str, read: str, is_it: bool) -> None:
