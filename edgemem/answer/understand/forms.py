@@ -22,10 +22,8 @@ _HEAD = re.compile(r"^(?:(?:at|on|in|by|to|from|of) )?(?:(?!\b(?:on|in|at|for|fr
 """Up to the first preposition: what stands behind it is where, not what."""
 
 
-def form_of(kind: Kind, detail: str, text: str) -> Form:
+def form_of(kind: Kind, text: str) -> Form:
     """What the answer must look like; "" where the question does not say or what it asks for was seen."""
-    if detail == "price" and re.search(r"\b(?:knock|off|discount|reduc)", text):
-        return "number"
     if kind in _FORM_OF_KIND:
         return "topic" if kind == "how_why" and text.startswith("why") else _FORM_OF_KIND[kind]
     if kind == "when":

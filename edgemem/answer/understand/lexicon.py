@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
 from importlib.resources import files
 
 
@@ -63,6 +64,19 @@ PARTICIPLES = {base: participle for base, _, participle, *_ in _EVERY}
 PASTS = frozenset(form for _, past, participle, *_ in _EVERY for form in (past, participle))
 
 
+@cache
+def _rewritings(*classes: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    lines = (line.partition(" =>") for name, lines in read_table("spoken.txt") if name in classes for line in lines)
+    return tuple((re.compile(written), plain.removeprefix(" ")) for written, _, plain in lines)
+
+
+def rewritten(text: str, *classes: str) -> str:
+    """The text with what is written as it is spoken as it is meant, by classes of `spoken.txt`."""
+    for written, plain in _rewritings(*classes):
+        text = written.sub(plain, text)
+    return text
+
+
 @lru_cache(maxsize=4096)
 def word_classes(word: str) -> dict[str, tuple[str, ...]]:
     """Such as {"NOUN": ("leaf",), "VERB": ("leave",)} for "leaves"; empty for an unknown word."""
@@ -77,11 +91,6 @@ def is_comparative(word: str) -> bool:
     return word in COMPARATIVES or (
         word.endswith("er") and any(word not in word_classes(word).get(name, (word,)) for name in ("ADJ", "ADV"))
     )
-
-
-def is_superlative(word: str) -> bool:
-    """Such as "heaviest"."""
-    return word in {"best", "worst"} or (word.endswith("est") and any(word != base for base in word_classes(word).get("ADJ", ())))
 
 
 def is_adverb(word: str) -> bool:

@@ -83,7 +83,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
     text, hinted = f"{topic} {timeless}".strip(), f"{topic} {timeless.replace(clause or ' ', ' ')}".strip()
     return Parsed(
-        kind=kind, text=plain, form=form_of(kind, detail, hinted), things=things, place=place, person=named.person,
+        kind=kind, text=plain, form=form_of(kind, hinted), things=things, place=place, person=named.person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
         ordinal=_ordinal(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]

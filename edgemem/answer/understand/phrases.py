@@ -70,15 +70,14 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     found = _Found([], [], [])
     attribute, phrases = _attribute(clause.phrases, kind)
     for phrase in phrases:
-        if not (_bare(phrase.words) in either or _is_no_thing(phrase) or (kind == "order" and phrase.text == "order")):
+        if not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order"):
             _take(phrase, found, names, kind, verb, been=been)
     things, places, people = found
     if kind == "other" and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
         people[0] = told[0]
     if kind == "how_many" and not things and (pointed := re.search(r"\bof (these|those|them)\b", text)):
         things.append(pointed[1])
-    asks_text = kind == "what" and verb is not None and verb.base in _WRITING and verb.pronoun not in {"i", "we"}
-    if asks_text and not things and places and places[0].startswith("on "):
+    if verb and verb.base in _WRITING and verb.pronoun not in {"i", "we"} and places and places[0].startswith("on "):
         things.append(re.sub(r"^on (?:the |my |a |that )?", "", places.pop(0)))
     written = (bool(attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
     place = (" or " if any(phrase.either for phrase in clause.phrases) else " ").join(places) or clause.where
@@ -167,10 +166,8 @@ def _is_no_thing(phrase: Phrase) -> bool:
 def _is_premises(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:
     """A person or name that stands for a place: "to the dentist", "in Cardiff", "at Tesco"."""
     prep, head = phrase.prep.partition(" ")[0], phrase.words[-1].removesuffix("'s")
-    if prep == "to":
-        moved = been or (verb is not None and verb.base in lexicon.MOTION - _TRANSITIVE)
-        return moved and (head in _PREMISES or head not in PERSONS)
-    return (prep in {"in", "at", "into", "inside", "outside"} and head not in PERSONS) or (prep in {"at", "from"} and head in _PREMISES)
+    moved = prep == "to" and (been or (verb is not None and verb.base in lexicon.MOTION - _TRANSITIVE))
+    return (moved or prep in {"in", "at", "into", "inside", "outside"}) and (head in _PREMISES or head not in PERSONS)
 
 
 _PREMISES, _DRINKS, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of("DRINKS"), lexicon.words_of("TRANSITIVE")
@@ -220,7 +217,7 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
         words.pop(0)
     while len(words) > 1 and words[-1].endswith("ing") and words[-1] not in VERBS:
         words.pop()
-    if len(words) == 2 and words[-1] in COLOUR_WORDS and words[0] not in COLOUR_WORDS and not words[0].endswith("."):
+    if len(words) == 2 and words[-1] in COLOUR_WORDS:
         words.reverse()
     return " ".join(words).removesuffix("'s") if not inside else " ".join(words)
 
@@ -248,7 +245,9 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
         return either
     deeds = sorted(clause.deeds, key=lambda deed: deed.relative)
     left = bool(clause.state) or len(deeds) > 1 or text.rpartition(" ")[2] in STATES
-    if kind == "how_many" and any(phrase.words[0] in _DRINKS for phrase in clause.phrases) and {"have", "had"} & set(text.split()):
+    if any(deed.base == "have" and deed.pronoun in {"i", "we"} for deed in deeds) and any(
+        phrase.words[0] in _DRINKS for phrase in clause.phrases
+    ):
         return "drunk"
     if seen := re.search(r"\b(ha[sd]|have) (?!i |we |you |y'all )(?:\w+ )*?seen\b|\b(ha[sd]) seen\b", text):
         return f"{seen[1] or seen[2]} seen" if kind in {"yes_no", "who"} else ""

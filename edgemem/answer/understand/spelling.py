@@ -41,12 +41,6 @@ _NEIGHBOURS = frozenset(
     for b in other[max(0, i - 1) : i + 2]
     if a != b
 )
-_SOUNDS = tuple((re.compile(written), sound) for written, sound in (
-    (r"ph", "f"), (r"^kn", "n"), (r"^wr", "r"), (r"ight", "ite"), (r"ck", "k"), (r"^wh", "w"), (r"[ct]ion", "shun"), (r"augh|ough", "orf"),
-    (r"pb", "b"), (r"que$", "k"), (r"x", "ks"), (r"c(?=[aoulrt])", "k"), (r"sch", "sk"), (r"dge?", "j"), (r"tch", "ch"),
-    (r"(?<=[^aeiou])ys$", "ies"), (r"oor$|ore$|our$", "or"),
-))  # fmt: skip
-"""How some letters are heard: "nife" is a "knife"."""
 
 
 @cache
@@ -120,9 +114,7 @@ _SOUND_LIKE_VERBS = frozenset(("by", "here", "where", "were"))
 
 @lru_cache(maxsize=4096)
 def _heard(word: str) -> str:
-    for written, sound in _SOUNDS:
-        word = written.sub(sound, word)
-    return word
+    return lexicon.rewritten(word, "HEARD")
 
 
 def _cost(slip: str, word: str) -> float:
