@@ -22,9 +22,9 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
 
-_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN = (
+_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN, _AIMED = (
     lexicon.words_of(name)
-    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN")
+    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN AIMED")
 )
 _AUX = _DO | _HAVE | _BE
 _CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
@@ -172,7 +172,7 @@ class _Reader:
             self._deeds[-1] = msgspec.structs.replace(deed, particle=word.replace("&", " "))
             self._verb_end, self._prep = i + 1, ""
         else:
-            looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) == "look"
+            looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) in _AIMED
             self._prep, self._near = "of" if looks else word, self._word(i - 1) in _NEAR
         self._det = ""
 

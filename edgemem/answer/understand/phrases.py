@@ -73,11 +73,11 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         if not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order"):
             _take(phrase, found, names, kind, verb, been=been)
     things, places, people = found
-    if kind == "other" and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
+    if kind in {"other", "summary"} and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
         people[0] = told[0]
     if kind == "how_many" and not things and (pointed := re.search(r"\bof (these|those|them)\b", text)):
         things.append(pointed[1])
-    if verb and verb.base in _WRITING and verb.pronoun not in {"i", "we"} and places and places[0].startswith("on "):
+    if kind == "what" and verb and verb.base in _WRITING and verb.pronoun not in {"i", "we"} and places and places[0].startswith("on "):
         things.append(re.sub(r"^on (?:the |my |a |that )?", "", places.pop(0)))
     written = (bool(attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
     place = (" or " if any(phrase.either for phrase in clause.phrases) else " ").join(places) or clause.where
