@@ -22,9 +22,9 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
 
-_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN, _AIMED = (
+_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _GIVES, _GETS_IN, _AIMED = (
     lexicon.words_of(name)
-    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN AIMED")
+    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS GIVES GETS_IN AIMED")
 )
 _AUX = _DO | _HAVE | _BE
 _CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
@@ -184,7 +184,7 @@ class _Reader:
             return True
         if word in PARTICLES:
             return ends or base not in lexicon.MOTION - _TRANSITIVE
-        stranded = not following and self._tokens[0] in _WH and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
+        stranded = not following and (self._tokens[0] in _WH or self._relative) and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
 
     def _place_adverb(self, i: int) -> None:
@@ -246,8 +246,9 @@ class _Reader:
     def _attaches(self, run: Sequence[str], i: int) -> bool:
         """Behind a thing "with" belongs to it, but where something was done with it; behind a person what the person wears ("in a hat")."""
         acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
-        dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & _CLOTHES)
-        if (self._prep != "with" and not dressed) or self._word(i) in self._names:
+        dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & lexicon.CLOTHES)
+        of = self._prep == "from" and self._end == i - 1 - bool(self._det) and self._phrases[-1].words[-1] in lexicon.PERSONS
+        if (self._prep != "with" and not dressed and not of) or self._word(i) in self._names:
             return False
         return not acted and self._word(i) not in lexicon.PERSONS
 
@@ -273,8 +274,9 @@ class _Reader:
             return self._unasked_verb(run, i, end)
         if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
+        ends = self._needs == "state" and end == len(self._tokens) and bool(self._phrases or self._det)
         fitting = [
-            k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1)
+            k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
         if self._needs == "state":
             fitting = self._states(run, end, fitting)
@@ -290,6 +292,10 @@ class _Reader:
         if self._leads and run[0].endswith("ing"):
             return [0]
         last = len(run) - 1
+        if self._det == "the" and len(run) == 1 and lexicon.is_superlative(run[0]):
+            return [0]
+        if len(run) > 2 and run[-1] in STATES and run[-2] in lexicon.PASTS:  # "was the gate left open"
+            return [len(run) - 2]
         acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
         return [k for k in acting if k < last or not self._is_thing(run)]
 
@@ -325,8 +331,8 @@ class _Reader:
         plain = (w in COLOUR_WORDS or lexicon.is_adjective(w) or (some and "ADJ" in lexicon.word_classes(w)) for w in run[:-1])
         return len(run) > 1 and run[-1].endswith("ing") and all(plain)
 
-    def _fits(self, word: str, last: bool = False) -> bool:
-        """Whether a word has the form of the verb that must come."""
+    def _fits(self, word: str, last: bool = False, ends: bool = False) -> bool:
+        """Whether a word has the form of the verb that must come; at the end of a question any adjective says how something is."""
         base = VERBS.get(word, "")
         if not base and self._wide:
             classes = lexicon.word_classes(word)
@@ -338,7 +344,7 @@ class _Reader:
         if self._needs == "participle":
             return past
         if self._needs == "state":
-            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and _is_state(word))
+            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and (_is_state(word) or (ends and "ADJ" in lexicon.word_classes(word))))
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
 
 

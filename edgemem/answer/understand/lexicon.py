@@ -29,10 +29,10 @@ def words_of(name: str) -> frozenset[str]:
 # fmt: off
 (
     AMBIGUOUS, SEEING, HAVING, PLACING, SAYING, MOTION, STATES, PERSONS, PRONOUNS, DETERMINERS, AUXILIARIES, PLACE_WORDS,
-    PLACE_ADVERBS, PARTICLES, FILLER, USING, HANDLING, MENTAL, ASKING_VERBS, KNOWN, COMPARATIVES,
+    PLACE_ADVERBS, PARTICLES, FILLER, USING, HANDLING, MENTAL, ASKING_VERBS, KNOWN, COMPARATIVES, CLOTHES,
 ) = (words_of(name) for name in (
     "AMBIGUOUS", "SEEING", "HAVING", "PLACING", "SAYING", "MOTION", "STATES", "PERSONS", "PRONOUNS", "DETERMINERS", "AUXILIARIES",
-    "PLACE_WORDS", "PLACE_ADVERBS", "PARTICLES", "FILLER", "USING", "HANDLING", "MENTAL", "ASKING_VERBS", "KNOWN", "COMPARATIVES",
+    "PLACE_WORDS", "PLACE_ADVERBS", "PARTICLES", "FILLER", "USING", "HANDLING", "MENTAL", "ASKING_VERBS", "KNOWN", "COMPARATIVES", "CLOTHES",
 ))
 """The classes under their names in `lexicon.txt`, where remarks say what is in them."""
 # fmt: on
@@ -91,6 +91,11 @@ def is_comparative(word: str) -> bool:
     return word in COMPARATIVES or (
         word.endswith("er") and any(word not in word_classes(word).get(name, (word,)) for name in ("ADJ", "ADV"))
     )
+
+
+def is_superlative(word: str) -> bool:
+    """Such as "heaviest"."""
+    return word in {"best", "worst"} or (word.endswith("est") and any(word != base for base in word_classes(word).get("ADJ", ())))
 
 
 def is_adverb(word: str) -> bool:

@@ -52,7 +52,7 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
         kind="command", text=plain, command=command[1], things=named.things, place=named.place, person=named.person, time=time,
         predicate="remind" if command[1].startswith("remind") else named.order or command[1],
         clause=vague, negated=negated, words=tuple(content(rest)[1:]),
-        hint="seen" if pattern("SEEN").search(rest) else "none",
+        hint=next((hint for hint in ("seen", "said") if pattern(hint.upper()).search(rest)), "none"),
     )  # fmt: skip
 
 
@@ -81,9 +81,10 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     choices = named.choices if not anchors else ()
     quote = quote or (quoted[1].strip() if quoted else "")
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
+    person = named.person or (read_slots(clause, raw, "other").person if clause else "")
     text, hinted = f"{topic} {timeless}".strip(), f"{topic} {timeless.replace(clause or ' ', ' ')}".strip()
     return Parsed(
-        kind=kind, text=plain, form=form_of(kind, hinted), things=things, place=place, person=named.person,
+        kind=kind, text=plain, form=form_of(kind, hinted), things=things, place=place, person=person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
         ordinal=_ordinal(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
@@ -135,7 +136,7 @@ def _main_clause(body: str) -> tuple[str, str]:
     """What stands before the question itself ("the mug, where is it"), and the question."""
     parts = [
         part.strip(" ?!.;")
-        for part in re.split(r"(?<=[.?!;])(?<!\bdr\.)(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)\s+|,\s+|\s+-\s+|:\s+", body)
+        for part in re.split(r"(?<=[.?!;])(?<!\bdr\.)(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)\s+|,\s+|\s+-\s+|:\s+|\s+(?=but (?:what|where|when|who|which|how|did|was|is|have) )", body)
         if re.search(r"\w", part)
     ] or [body]
     asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]

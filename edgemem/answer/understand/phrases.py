@@ -79,7 +79,8 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         things.append(pointed[1])
     if kind == "what" and verb and verb.base in _WRITING and verb.pronoun not in {"i", "we"} and places and places[0].startswith("on "):
         things.append(re.sub(r"^on (?:the |my |a |that )?", "", places.pop(0)))
-    written = (bool(attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
+    asks_attribute = attribute or (clause.phrases and clause.phrases[0].words[-1] in _ATTRIBUTES)
+    written = (bool(asks_attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
     place = (" or " if any(phrase.either for phrase in clause.phrases) else " ").join(places) or clause.where
     pronoun = re.search(r"\b(?:s?he|him|her(?! (?!" + "|".join(sorted(STOP)) + r")\w))\b", text) if kind != "where" else None
     return Slots(
@@ -144,7 +145,7 @@ def _attribute(phrases: Sequence[Phrase], kind: Kind) -> tuple[str, tuple[Phrase
         thing = msgspec.structs.replace(head, words=(*head.words[: owner - 1], head.words[owner - 1].removesuffix("'s")))
         return " ".join(head.words[owner:]), (thing, *phrases[1:])
     if len(phrases) == 2 and phrases[1].prep.startswith("on"):
-        return first, (msgspec.structs.replace(phrases[1], prep=""),)
+        return ("", tuple(phrases)) if kind == "which" else (first, (msgspec.structs.replace(phrases[1], prep=""),))
     return (first if len(phrases) > 1 else ""), tuple(phrases[1:] or phrases)
 
 
@@ -170,7 +171,9 @@ def _is_premises(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool
     return (moved or prep in {"in", "at", "into", "inside", "outside"}) and (head in _PREMISES or head not in PERSONS)
 
 
-_PREMISES, _DRINKS, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of("DRINKS"), lexicon.words_of("TRANSITIVE")
+_PREMISES, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of("TRANSITIVE")
+_HAD = {"drunk": lexicon.words_of("DRINKS"), "eaten": lexicon.words_of("FOODS"), "worn": lexicon.CLOTHES}
+"""What it means to have things of a class."""
 
 
 def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
@@ -245,10 +248,10 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
         return either
     deeds = sorted(clause.deeds, key=lambda deed: deed.relative)
     left = bool(clause.state) or len(deeds) > 1 or text.rpartition(" ")[2] in STATES
-    if any(deed.base == "have" and deed.pronoun in {"i", "we"} for deed in deeds) and any(
-        phrase.words[0] in _DRINKS for phrase in clause.phrases
-    ):
-        return "drunk"
+    if [deed.base for deed in deeds] == ["have"]:
+        first = {word for phrase in clause.phrases if not phrase.prep for word in (phrase.words[0], phrase.words[-1])}
+        if had := next((deed for deed, things in _HAD.items() if first & things), ""):
+            return had
     if seen := re.search(r"\b(ha[sd]|have) (?!i |we |you |y'all )(?:\w+ )*?seen\b|\b(ha[sd]) seen\b", text):
         return f"{seen[1] or seen[2]} seen" if kind in {"yes_no", "who"} else ""
     deed = next((deed for deed in deeds if _says_more(deed, kind, placed, left)), None)
@@ -324,5 +327,5 @@ def _state(clause: Clause, text: str, kind: Kind) -> str:
         return clause.state
     tail = tokens_of(text)
     return next((word for word in reversed(tail) if word in STATES and word not in {"same", "still", "own"}), "") or (
-        tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds else ""
+        tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds and (kind == "yes_no" or len(clause.phrases) == 1) else ""
     )
