@@ -22,9 +22,9 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
 
-_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _GIVES, _GETS_IN, _AIMED = (
+_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN, _AIMED = (
     lexicon.words_of(name)
-    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS GIVES GETS_IN AIMED")
+    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN AIMED")
 )
 _AUX = _DO | _HAVE | _BE
 _CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
@@ -88,7 +88,7 @@ class _Reader:
             or (word in _MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
-            or (word == "home" and before in PREPOSITIONS)
+            or (word == "home" and before in PREPOSITIONS | {"way"})
             or (self._verb_end == i and word.endswith("ing") and word in VERBS)
         )
 
@@ -106,8 +106,8 @@ class _Reader:
             self._pronoun(i)
         elif self._asks_or_relates(word, i) or self._begins_infinitive(word, i):
             self._prep = ""
-        elif word in _GET and self._needs and self._word(i + 1) in PARTICLES | {"to"}:
-            self._add_verb(i, "get")
+        elif word in _GET:
+            self._get(i)
         elif (word in PREPOSITIONS | PARTICLES and word != "of") or "&" in word:
             self._preposition(i)
         elif word in lexicon.PLACE_ADVERBS:
@@ -115,6 +115,14 @@ class _Reader:
         elif word in DETERMINERS:
             self._det = word
         return i + 1
+
+    def _get(self, i: int) -> None:
+        """What is done ("did it get walked"), or a deed ("got back", "get to the station"); else it says nothing."""
+        following = self._word(i + 1)
+        if following in lexicon.PASTS:
+            self._needs, self._subject = "participle", True
+        elif self._needs and following in PARTICLES | {"to"}:
+            self._add_verb(i, "get")
 
     def _joint(self, word: str, i: int) -> None:
         """Behind "or" and "between ... and" the preposition goes on."""
@@ -162,7 +170,8 @@ class _Reader:
         base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or self._word(i + 2) in DETERMINERS | PRONOUNS)
         if word != "to" or not base:
             return False
-        self._needs, self._subject, self._chained, self._det = "base", True, bool(self._deeds), ""
+        chained = bool(self._deeds) and self._deeds[-1].base not in _REPORTS
+        self._needs, self._subject, self._chained, self._det = "base", True, chained, ""
         return True
 
     def _preposition(self, i: int) -> None:
@@ -172,19 +181,25 @@ class _Reader:
             self._deeds[-1] = msgspec.structs.replace(deed, particle=word.replace("&", " "))
             self._verb_end, self._prep = i + 1, ""
         else:
-            looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) in _AIMED
+            looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) == "look"
             self._prep, self._near = "of" if looks else word, self._word(i - 1) in _NEAR
         self._det = ""
 
     def _is_particle(self, word: str, following: str, base: str) -> bool:
         ends = not following or (following in STOP and following not in DETERMINERS | PRONOUNS) or following == ","
         if word in {"to", "next&to"}:
-            return base in _TOWARDS or (word == "next&to" and not ends)
-        if f"{base} {word}" in _MEETS or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS):
+            return base in _TOWARDS or word == "next&to"
+        if (
+            f"{base} {word}" in _MEETS
+            or (word in {"at", "for"} and base in _AIMED)
+            or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS)
+        ):
             return True
         if word in PARTICLES:
             return ends or base not in lexicon.MOTION - _TRANSITIVE
-        stranded = not following and (self._tokens[0] in _WH or self._relative) and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
+        stranded = (
+            not following and (self._tokens[0] in _WH or self._relative) and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
+        )
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
 
     def _place_adverb(self, i: int) -> None:
@@ -204,6 +219,8 @@ class _Reader:
         if run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in _GIVES:
             run = run[: 1 if self._verb_end == i - bool(self._det) else len(run)]
             end = i + len(run)
+        if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
+            self._state, run = run[-1], run[:-1]  # "leave the gate open"
         at = self._verb_in(run, i, end)
         if at is None and self._word(i - 2) == "many":
             at = 0
@@ -246,7 +263,7 @@ class _Reader:
     def _attaches(self, run: Sequence[str], i: int) -> bool:
         """Behind a thing "with" belongs to it, but where something was done with it; behind a person what the person wears ("in a hat")."""
         acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
-        dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & lexicon.CLOTHES)
+        dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & _CLOTHES)
         of = self._prep == "from" and self._end == i - 1 - bool(self._det) and self._phrases[-1].words[-1] in lexicon.PERSONS
         if (self._prep != "with" and not dressed and not of) or self._word(i) in self._names:
             return False
@@ -344,7 +361,12 @@ class _Reader:
         if self._needs == "participle":
             return past
         if self._needs == "state":
-            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and (_is_state(word) or (ends and "ADJ" in lexicon.word_classes(word))))
+            return (
+                past
+                or (word.endswith("ing") and bool(base))
+                or word in STATES
+                or (last and (_is_state(word) or (ends and "ADJ" in lexicon.word_classes(word))))
+            )
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
 
 

@@ -103,7 +103,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
     things, places, people = found
     bare, words = _bare(phrase.words, inside=bool(phrase.inner)), phrase.words
     named = next((i for i, word in enumerate(words) if word.strip(".").removesuffix("'s") in names), 0)
-    if words[0].removesuffix("'s") in names and words[0].endswith("'s") and len(words) > 1:
+    if words[0].removesuffix("'s") in names and words[0].endswith("'s") and len(words) > 1 and words[-1] not in PERSONS:
         people.append(words[0].removesuffix("'s"))
         things.append(" ".join(words[1:]))
     elif named and len(words) == named + 1 and words[named - 1] not in PERSONS | names and "." not in bare:
@@ -111,7 +111,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
         things.append(" ".join(words[:named]))
     elif _is_person(phrase, names) and not _is_premises(phrase, verb, been=been):
         people.append(bare)
-        things += [" ".join(phrase.inner)] if phrase.inner else []
+        things += [" ".join(phrase.inner)] if phrase.inner and "from" not in words else []
     elif _makes_place(phrase, verb, been=been):
         places.append(f"{phrase.prep} {phrase.text}")
     else:
@@ -172,13 +172,15 @@ def _is_premises(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool
 
 
 _PREMISES, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of("TRANSITIVE")
-_HAD = {"drunk": lexicon.words_of("DRINKS"), "eaten": lexicon.words_of("FOODS"), "worn": lexicon.CLOTHES}
+_HAD = {"drunk": lexicon.words_of("DRINKS"), "eaten": lexicon.words_of("FOODS"), "worn": lexicon.words_of("CLOTHES")}
 """What it means to have things of a class."""
 
 
 def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     words = phrase.words[: len(phrase.words) - len(phrase.inner)]
-    head = [word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "in", "the", "a", "an"}]
+    head = [
+        word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "from", "in", "the", "a", "an"}
+    ]
     return (any(word.strip(".") in names for word in head) and not head[0].endswith("'s")) or head[-1] in PERSONS
 
 
@@ -228,10 +230,11 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
 def _names(raw: str) -> frozenset[str]:
     """Words written with a capital inside a sentence, without the weekdays, months and what is written in capitals throughout."""
     inside = re.findall(r"(?<![.?!:]\s)(?<!^)(?<=\s)((?:Dr\. )?[A-Z][a-z]+)(?:'s)?\b", raw)
-    return frozenset(word.lower() for name in inside for word in name.split() if word.lower() not in _CALENDAR)
+    written = (word.lower() for name in inside for word in name.split() if word.lower() not in _CALENDAR)
+    return frozenset(written) | (_FIRST_NAMES & set(re.findall(r"[a-z]+", raw.lower())))
 
 
-_CALENDAR = lexicon.words_of("NO_NAMES")
+_CALENDAR, _FIRST_NAMES = lexicon.words_of("NO_NAMES"), lexicon.words_of("FIRST_NAMES")
 
 
 def _as_written(phrase: str, raw: str) -> str:
@@ -267,7 +270,7 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
 
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     """A deed that is more than seeing, saying, being there or putting somewhere."""
-    if deed.then or (deed.particle and deed.base not in lexicon.SAYING):
+    if deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at")):
         return kind != "where" or f"{deed.base} {deed.particle}" not in {"end up", "get to", "go to"}
     if deed.base in lexicon.PLACING:
         return not (kind == "where" or placed or state or (deed.pronoun in {"i", "we"} and deed.base != "leave"))

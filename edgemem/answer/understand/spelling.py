@@ -89,7 +89,9 @@ def repaired(word: str) -> str:
         return word
     for cut in range(2, len(word) - 2):
         parts = word[:cut], word[cut:]
-        if (parts[0] in _LEADS or min(map(len, parts)) > 3) and all(part in _known() and _frequencies().get(part, 0) >= _RAREST for part in parts):
+        if (parts[0] in _LEADS or min(map(len, parts)) > 3) and all(
+            part in _known() and _frequencies().get(part, 0) >= _RAREST for part in parts
+        ):
             return " ".join(parts)
     limit, least = next(bounds for length, *bounds in _BOUNDS if len(word) <= length)
     best = least, word
