@@ -158,9 +158,9 @@ def test_words_must_have_the_form_that_is_asked_for(question: str, form: str, an
 
 
 def test_forms_are_of_the_question_word_and_not_of_what_stands_behind_a_preposition() -> None:
-    assert form_of("what", "", "what is broken on the second floor") == ""
-    assert form_of("which", "", "which floor is the office on") == "number"
-    assert form_of("when", "", "when did somebody say something funny") == ""
+    assert form_of("what", "what is broken on the second floor") == ""
+    assert form_of("which", "which floor is the office on") == "number"
+    assert form_of("when", "when did somebody say something funny") == ""
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
 
-_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN = (
+_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN, _AIMED = (
     lexicon.words_of(name)
-    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN")
+    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN AIMED")
 )
 _AUX = _DO | _HAVE | _BE
 _CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
@@ -32,9 +32,6 @@ _MEETS = frozenset(("come across", "bump into", "run into", "go off"))
 """Verbs with a preposition that leads to no place."""
 _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
-_POINTS = frozenset(("this", "that", "these", "those"))
-_SOME = frozenset(("anything", "something", "nothing"))
-_HOURS = frozenset(("opening", "closing", "visiting", "departure", "arrival", "start"))
 _MEDIA = frozenset(("picture", "photo", "recording", "video", "stream"))
 """Things only where something is told to be done with them."""
 _TAKES_ON = frozenset(("turn", "switch"))
@@ -89,12 +86,10 @@ class _Reader:
             or (word in {"can", "one"} and named)
             or (word == "other" and following in {"one", "ones"})
             or (word == "till" and before in DETERMINERS)
-            or (word == "thing" and self._is_plain(i - 1 if before not in DETERMINERS else i + 2) and following in {"with", "for"})
-            or (word in _MEDIA and before in DETERMINERS and (self._tokens[0] == "you" or bool(self._prep)))
-            or (word in {"time", "times"} and before in _HOURS)
+            or (word in _MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
-            or (word == "home" and before in PREPOSITIONS)
+            or (word == "home" and before in PREPOSITIONS | {"way"})
             or (self._verb_end == i and word.endswith("ing") and word in VERBS)
         )
 
@@ -112,26 +107,32 @@ class _Reader:
             self._pronoun(i)
         elif self._asks_or_relates(word, i) or self._begins_infinitive(word, i):
             self._prep = ""
-        elif word in _GET and self._needs and self._word(i + 1) in PARTICLES | {"to"}:
-            self._add_verb(i, "get")
+        elif word in _GET:
+            self._get(i)
         elif (word in PREPOSITIONS | PARTICLES and word != "of") or "&" in word:
             self._preposition(i)
         elif word in lexicon.PLACE_ADVERBS:
             self._place_adverb(i)
         elif word in DETERMINERS:
-            self._determiner(word, i)
+            return self._determiner(word, i)
         return i + 1
 
-    def _determiner(self, word: str, i: int) -> None:
-        """In front of a thing, of an adjective ("more crowded"), or itself the subject ("where did that go")."""
+    def _determiner(self, word: str, i: int) -> int:
+        """In front of a thing or of an adjective ("more crowded")."""
+        described = self._needs == "state" and "ADJ" in lexicon.word_classes(self._word(i + 1)) and not self._is_open(i + 2)
+        if word in {"more", "less"} and described:
+            self._state, self._needs = f"{word} {self._word(i + 1)}", ""
+            return i + 2
+        self._det = word
+        return i + 1
+
+    def _get(self, i: int) -> None:
+        """What is done ("did it get walked"), or a deed ("got back", "get to the station"); else it says nothing."""
         following = self._word(i + 1)
-        compared = word in {"more", "less", "most", "least"} and self._needs == "state" and not self._is_open(i + 2)
-        if compared and ("ADJ" in lexicon.word_classes(following) or following.endswith("ed")):
-            self._state, self._needs = f"{word} {following}", ""
-        elif word in _POINTS and self._needs == "base" and VERBS.get(following) == following and following not in lexicon.AMBIGUOUS:
-            self._subject = True
-        else:
-            self._det = word
+        if following in lexicon.PASTS:
+            self._needs, self._subject = "participle", True
+        elif self._needs and following in PARTICLES | {"to"}:
+            self._add_verb(i, "get")
 
     def _joint(self, word: str, i: int) -> None:
         """Behind "or" and "between ... and" the preposition goes on."""
@@ -141,8 +142,7 @@ class _Reader:
 
     def _asks_or_relates(self, word: str, i: int) -> bool:
         """A question word, or a pronoun that begins a relative clause or stands for a thing ("where's that gone")."""
-        relates = word in {"who", "that", "which", "whom"} and self._end == i and (not self._is_open(i + 1) or self._is_finite(i + 1))
-        if relates:
+        if word in {"who", "that", "which", "whom"} and self._end == i:
             self._pending = self._needs
             self._needs, self._relative, self._subject = "finite", True, True
         elif word in _WH:
@@ -155,35 +155,22 @@ class _Reader:
             return False
         return True
 
-    def _is_finite(self, i: int) -> bool:
-        """A verb's past or third person, and no noun."""
-        word, base = self._word(i), VERBS.get(self._word(i), "")
-        return word in lexicon.PASTS or (word.endswith("s") and word != base != "" and base not in lexicon.AMBIGUOUS)
-
     def _auxiliary(self, i: int) -> None:
         word = self._word(i)
-        if word == "did" and self._subject and i and self._word(i + 1) in PREPOSITIONS:
-            self._add_verb(i, "do")
-        elif self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"}:
+        if self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"}:
             self._add_verb(i, VERBS.get(word, "do"))
         elif word == "been" and self._word(i + 1) in PARTICLES:
             self._add_verb(i, "be")
-        elif word in _BE and self._needs == "base":
-            self._needs, self._subject = "state", self._subject or self._word(i - 1) in _DO
+        elif word in _BE and self._needs == "base":  # "could be seen"
+            self._needs, self._subject = "state", True
         else:
             self._needs = "base" if word in _DO else "participle" if word in _HAVE else "state"
-            self._subject = (
-                (self._subject and (word not in _DO or self._word(i + 1) == "not"))
-                or self._word(i - 1) in {"many", "ones"}
-                or self._word(i + 2) in _SOME
-            )
+            self._subject = (self._subject and (word not in _DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
         self._prep = self._det = ""
 
     def _pronoun(self, i: int) -> None:
         word = self._pronoun_before = self._word(i)
-        if self._needs == "state" and word in _SUBJECTS and self._end == i:  # "is the dog I saw black"
-            self._needs, self._relative, self._pending = "finite", True, "state"
-        elif not self._needs and word in _SUBJECTS and self._verb_end != i:
+        if not self._needs and word in _SUBJECTS and self._verb_end != i:
             self._needs, self._relative = "finite", bool(self._phrases) or self._relative
         if self._verb_end == i:
             self._verb_end = i + 1
@@ -192,9 +179,10 @@ class _Reader:
     def _begins_infinitive(self, word: str, i: int) -> bool:
         following = self._word(i + 1)
         base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or self._word(i + 2) in DETERMINERS | PRONOUNS)
-        if word != "to" or not (base or (self._deeds and following.endswith("ing") and following in VERBS)):
+        if word != "to" or not base:
             return False
-        self._needs, self._subject, self._chained, self._det = "base", True, bool(self._deeds), ""
+        chained = bool(self._deeds) and self._deeds[-1].base not in _REPORTS
+        self._needs, self._subject, self._chained, self._det = "base", True, chained, ""
         return True
 
     def _preposition(self, i: int) -> None:
@@ -211,19 +199,24 @@ class _Reader:
     def _is_particle(self, word: str, following: str, base: str) -> bool:
         ends = not following or (following in STOP and following not in DETERMINERS | PRONOUNS) or following == ","
         if word in {"to", "next&to"}:
-            return base in _TOWARDS or (word == "next&to" and not ends)
-        if f"{base} {word}" in _MEETS or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS):
+            return base in _TOWARDS or word == "next&to"
+        if (
+            f"{base} {word}" in _MEETS
+            or (word in {"at", "for"} and base in _AIMED)
+            or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS)
+        ):
             return True
         if word in PARTICLES:
             return ends or base not in lexicon.MOTION - _TRANSITIVE
-        stranded = not following and self._tokens[0] in _WH and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
+        stranded = (
+            not following and (self._tokens[0] in _WH or self._relative) and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
+        )
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
 
     def _place_adverb(self, i: int) -> None:
         word = self._word(i)
-        said = "who" not in self._tokens or bool(self._word(i + 1))  # "who else was there" is a place
-        is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and said
-        if not is_there and not (word in {"here", "there"} and self._needs == "finite"):
+        is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and "who" not in self._tokens  # "who else was there" is a place
+        if not is_there:
             self._where = word
 
     # --------------------------------------------------------------------------------------------------------- runs of words
@@ -234,16 +227,13 @@ class _Reader:
         while self._is_open(end, inside=True):
             end += 1
         run = [self._word(j) for j in range(i, end)]
-        if len(run) > 1 and run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in _GIVES and not self._needs:
+        if run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in _GIVES:
             run = run[: 1 if self._verb_end == i - bool(self._det) else len(run)]
             end = i + len(run)
-        if state := self._state_in(run, i):
-            self._state, self._needs = state, ""
-            if len(run) > 1:
-                self._phrase(run[:-1], i, end - 1)
-            return end
+        if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
+            self._state, run = run[-1], run[:-1]  # "leave the gate open"
         at = self._verb_in(run, i, end)
-        if at is None and self._needs == "state" and self._leads and self._word(i - 2) == "many":
+        if at is None and self._word(i - 2) == "many":
             at = 0
         if at is None or at:
             self._phrase(run[:at], i, end if at is None else i + at)
@@ -251,21 +241,11 @@ class _Reader:
             return end
         word = run[at]
         known = word in VERBS or word.endswith(("ed", "ing"))
-        if self._needs == "state" and (run[-1] in STATES | {"left"} or not known or (at == len(run) - 1 and lexicon.is_comparative(word))):
+        if self._needs == "state" and (run[-1] in STATES | {"left"} or not known):
             self._state, self._needs = " ".join(run[at:]), ""
             return end
         self._add_verb(i + at, VERBS.get(word, word))
         return i + at + 1
-
-    def _state_in(self, run: Sequence[str], i: int) -> str:
-        """The last word, where it says how something is that was left or found ("leave the gate open"), or is "the heaviest"."""
-        last, deed = run[-1], self._deeds[-1] if self._deeds else None
-        if len(run) > 1 and self._prep and lexicon.is_comparative(last) and self._word(i + len(run)) == "than":
-            return last
-        if len(run) == 1:
-            return last if self._needs == "state" and self._det == "the" and lexicon.is_superlative(last) else ""
-        found = deed is not None and deed.base in {"leave", "keep", "find"} and not self._needs and last in STATES
-        return last if found else ""
 
     @property
     def _leads(self) -> bool:
@@ -295,9 +275,10 @@ class _Reader:
         """Behind a thing "with" belongs to it, but where something was done with it; behind a person what the person wears ("in a hat")."""
         acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
         dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & _CLOTHES)
-        if (self._prep != "with" and not dressed) or self._end != i - 1 - bool(self._det) or self._word(i) in self._names:
+        of = self._prep == "from" and self._end == i - 1 - bool(self._det) and self._phrases[-1].words[-1] in lexicon.PERSONS
+        if (self._prep != "with" and not dressed and not of) or self._word(i) in self._names:
             return False
-        return dressed or (not acted and self._word(i) not in lexicon.PERSONS)
+        return not acted and self._word(i) not in lexicon.PERSONS
 
     def _add_verb(self, i: int, base: str) -> None:
         word, last = self._word(i), self._deeds[-1] if self._deeds else None
@@ -323,24 +304,16 @@ class _Reader:
             return self._unasked_verb(run, i, end)
         if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
+        ends = self._needs == "state" and end == len(self._tokens) and bool(self._phrases or self._det)
         fitting = [
-            k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1)
+            k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
         if self._needs == "state":
             fitting = self._states(run, end, fitting)
         if not fitting:
             return self._second_verb(run, end)
         sure = fitting if self._needs == "finite" else [k for k in fitting if run[k] not in lexicon.AMBIGUOUS]
-        if not sure and self._needs == "base" and self._word(end) == "of" and self._verb_later(end):
-            return None
         return sure[0] if sure else fitting[-1]
-
-    def _verb_later(self, end: int) -> bool:
-        """A verb that is nothing else stands behind: "does the third line of the chart say"."""
-        return any(
-            VERBS.get(word) == word and word not in lexicon.AMBIGUOUS | STOP and self._word(k - 1) not in {"to", "and", ","} | _WH
-            for k, word in enumerate(self._tokens[end:], end)
-        )
 
     def _states(self, run: Sequence[str], end: int, fitting: Sequence[int]) -> list[int]:
         """Of those the ones that may be said of a subject: the last word, a comparison, what somebody is doing."""
@@ -349,6 +322,10 @@ class _Reader:
         if self._leads and run[0].endswith("ing"):
             return [0]
         last = len(run) - 1
+        if self._det == "the" and len(run) == 1 and lexicon.is_superlative(run[0]):
+            return [0]
+        if len(run) > 2 and run[-1] in STATES and run[-2] in lexicon.PASTS:  # "was the gate left open"
+            return [len(run) - 2]
         acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
         return [k for k in acting if k < last or not self._is_thing(run)]
 
@@ -384,8 +361,8 @@ class _Reader:
         plain = (w in COLOUR_WORDS or lexicon.is_adjective(w) or (some and "ADJ" in lexicon.word_classes(w)) for w in run[:-1])
         return len(run) > 1 and run[-1].endswith("ing") and all(plain)
 
-    def _fits(self, word: str, last: bool = False) -> bool:
-        """Whether a word has the form of the verb that must come."""
+    def _fits(self, word: str, last: bool = False, ends: bool = False) -> bool:
+        """Whether a word has the form of the verb that must come; at the end of a question any adjective says how something is."""
         base = VERBS.get(word, "")
         if not base and self._wide:
             classes = lexicon.word_classes(word)
@@ -397,7 +374,12 @@ class _Reader:
         if self._needs == "participle":
             return past
         if self._needs == "state":
-            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and _is_state(word))
+            return (
+                past
+                or (word.endswith("ing") and bool(base))
+                or word in STATES
+                or (last and (_is_state(word) or (ends and "ADJ" in lexicon.word_classes(word))))
+            )
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
 from importlib.resources import files
 
 
@@ -62,6 +63,19 @@ VERBS = {form: base for base, *forms in reversed(_EVERY) for form in (base, *for
 PARTICIPLES = {base: participle for base, _, participle, *_ in _EVERY}
 """Base of a verb and its past participle, by which an action is named: "buy" is "bought"."""
 PASTS = frozenset(form for _, past, participle, *_ in _EVERY for form in (past, participle))
+
+
+@cache
+def _rewritings(*classes: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    lines = (line.partition(" =>") for name, lines in read_table("spoken.txt") if name in classes for line in lines)
+    return tuple((re.compile(written), plain.removeprefix(" ")) for written, _, plain in lines)
+
+
+def rewritten(text: str, *classes: str) -> str:
+    """The text with what is written as it is spoken as it is meant, by classes of `spoken.txt`."""
+    for written, plain in _rewritings(*classes):
+        text = written.sub(plain, text)
+    return text
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.spelling import base_meant, repaired
@@ -18,12 +17,6 @@ _MARKS = r"\"\u201c\u201d\u00ab\u00bb"
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
 
 
-_DEED = re.compile(
-    r"\b((?:did|do|does) (?:i|we|you|he|she|they|it|any(?:one|body)|some(?:one|body)) (?:(?:\w+ly|ever|last|not|just|also|even|first) )*)"
-    r"(\w+)\b"
-)
-
-
 def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     """The text in lower case, without slips and fillers, and notes of what was changed. Raises UsageError where nothing is asked."""
     notes: tuple[str, ...] = ()
@@ -35,25 +28,15 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         text = (asked[-1].strip() if asked else text)[:LIMIT_CHARS]
         notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
     made, slips = _respelt(text)
-    for spoken, plain in _spoken("SHORT", "SOUND", "BY_THE_WAY"):
-        made = spoken.sub(plain, made)
-    made = _DEED.sub(lambda match: match[1] + base_meant(match[2]), made)
+    made = lexicon.rewritten(made, "SHORT", "SOUND", "BY_THE_WAY")
+    made = pattern("DEED").sub(lambda match: match[1] + base_meant(match[2]), made)
     return _without_tail(made.strip()) or text.lower(), (*notes, *slips)
 
 
 def _without_tail(text: str) -> str:
     """Without what is added at the end: "did I lock it, mate, do you reckon?"."""
-    shorter = text
-    for spoken, plain in _spoken("TAIL"):
-        shorter = spoken.sub(plain, shorter)
+    shorter = lexicon.rewritten(text, "TAIL")
     return text if shorter == text else _without_tail(shorter)
-
-
-@lru_cache(maxsize=4)
-def _spoken(*classes: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """What is written as it is spoken, and what is meant (`spoken.txt`)."""
-    lines = (line.partition(" =>") for name, lines in lexicon.read_table("spoken.txt") if name in classes for line in lines)
-    return tuple((re.compile(written), plain.removeprefix(" ")) for written, _, plain in lines)
 
 
 def _respelt(text: str) -> tuple[str, tuple[str, ...]]:

@@ -1,22 +1,23 @@
-"""Times in a question: from words to a `TimeRef`, without looking at any memory (`timespan.resolve` does that)."""
+"""Times in a question: from words to a `TimeRef` by the patterns of `times.txt`; where in a memory that is says `timespan.resolve`."""
 
 from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Callable
 from datetime import date
-from typing import Literal, Protocol
+from typing import Literal
 
+import msgspec
+
+from edgemem.answer.understand.wordings import pattern, patterns
+from edgemem.answer.understand.words import NUMBERS
 from edgemem.records import Record
 
 _DAY_S = 86_400
 _HALF_DAY_S = 43_200
 
-_WORDS = {
-    **dict.fromkeys(("a", "an", "one"), 1.0), "half an": 0.5, "half a": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0,
-    "seven": 7.0, "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0, "twelve": 12.0, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0,
-    "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "a couple of": 2.0, "a few": 3.0, "few": 3.0, "couple of": 2.0, "": 1.0,
-}  # fmt: skip
+_VAGUE_NUMBERS = {"": 1.0, "a": 1.0, "an": 1.0, "half": 0.5, "couple of": 2.0, "a couple of": 2.0, "few": 3.0, "a few": 3.0}
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": _DAY_S, "w": 7 * _DAY_S, "f": 14 * _DAY_S, "mo": 30 * _DAY_S, "y": 365 * _DAY_S}
 WEEKDAYS = [name.lower() for name in calendar.day_name]
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
@@ -28,28 +29,6 @@ PARTS = {
 
 CALENDAR = frozenset((*WEEKDAYS, *(name for name in _MONTHS if len(name) > 3), *PARTS, "weekend", "tomorrow", "fortnight", "ago"))
 """Words of the calendar."""
-
-_NUM = r"(?:\d+(?:\.\d+)?|half an?|an?(?! few| couple)|" + "|".join(sorted((w for w in _WORDS if len(w) > 2), key=len, reverse=True)) + r")"
-_LONG_UNIT = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?|years?)"
-_UNIT = rf"(?:{_LONG_UNIT}|[smh])"
-_ONE_DUR = rf"(?:{_NUM}[ -]{_LONG_UNIT}(?: and a half)?|\d+(?:\.\d+)?[ -]?{_UNIT})\b"
-_DUR = rf"(?:{_ONE_DUR}(?:(?:,? and |,? ){_ONE_DUR})*)"
-DURATION = rf"(?:{_DUR}|half an hour|(?:a )?few (?:minutes|hours|days)|an hour)"
-"""A length of time, as in "half an hour after"."""
-_AMPM = r"(?: ?(?:[ap]\.m\.|[ap]m\b)| in the (?:morning|afternoon|evening)| at night)"
-_HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_CLOCK = (
-    rf"(?:(?:{_HOUR}) o'?clock{_AMPM}?|\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?{_AMPM}?"
-    rf"|\d{{1,2}}h\d{{2}}\b|\d{{1,2}}(?: o'?clock{_AMPM}?|{_AMPM})"
-    rf"|(?:half|quarter) (?:past|to) \w+|half (?:{_HOUR})\b|noon\b|midday\b|midnight\b)"
-)
-_STREAM = r"(?: of (?:the|this|my) (?:\w+ )?(?:video|stream|recording|clip|film|footage|file|tape|memory))"
-_START = rf"the (?:very )?(?:start|beginning|opening){_STREAM}?"
-_MON = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
-_ABOUT = r"(?:at |around |about |by |near |roughly |approximately |exactly |~ ?)*"
-_DATE = (
-    rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}|{_MON} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MON}(?: \d{{4}})?"
-)
 
 Relation = Literal["at", "between", "before", "after"]
 
@@ -90,33 +69,48 @@ def take_time(text: str) -> tuple[TimeRef | None, str]:
     said: list[str] = []
     found: dict[str, object] = {}
     text = re.sub(r"(\d{4}-\d{2}-\d{2})[t ](\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)?z?\b", r"on \1 at \2", text)
-    for pattern, read in _RULES:
-        match = pattern.search(text)
-        if match is None:
-            continue
-        fields = read(match)
-        if fields is None or any(key in found for key in fields):
+    for given, phrase in patterns("TIME"):
+        match = phrase.search(text)
+        fields = _fields(given, match) if match else {}
+        if match is None or not fields or any(key in found for key in fields):
             continue
         found |= fields
         said.append(match[0].strip(" ,").removesuffix("'s"))
         text = f"{text[: match.start()]} {text[match.end() :]}"
     if not found:
         return None, text
-    return TimeRef(said=" ".join(said), **found), " ".join(text.split())  # type: ignore[arg-type]
+    return _same_half(TimeRef(said=" ".join(said), **found)), " ".join(text.split())  # type: ignore[arg-type]
+
+
+def _fields(given: str, match: re.Match[str]) -> dict[str, object]:
+    """What a pattern says, given with it ("day=yesterday part=night") or in its named groups; {} where a word has no meaning (25:00)."""
+    said = {name: words.replace("_", " ") for name, _, words in (pair.partition("=") for pair in given.split())}
+    said |= {name: words for name, words in match.groupdict().items() if words}
+    fields = {_READ[name][0]: _READ[name][1](words) for name, words in said.items()}
+    return {} if None in fields.values() else fields
+
+
+def _same_half(time: TimeRef) -> TimeRef:
+    """In "from 2:00 to 4 pm" the first time is of the afternoon as well."""
+    first, second = time.first, time.second
+    if first is None or second is None or second.half_day or not first.half_day:
+        return time
+    later = _HALF_DAY_S if first.day_s + _HALF_DAY_S <= second.day_s else 0
+    return msgspec.structs.replace(time, first=msgspec.structs.replace(first, day_s=first.day_s + later, half_day=False))
 
 
 def _number(word: str) -> float:
+    """Such as 2.0 for "two", "2" and "a couple of"; 0.0 for what is no number."""
     word = word.strip()
-    return float(word) if word[:1].isdigit() else _WORDS.get(word, 0.0)
+    plain = word.removesuffix(" an").removesuffix(" a")
+    return float(word if word[:1].isdigit() else _VAGUE_NUMBERS.get(plain, NUMBERS.get(plain, 0)))
 
 
 def duration_s(text: str) -> float:
     """Seconds of "2 min 14 s", "half an hour", "90 seconds"."""
-    if text == "half hour":
-        return 1800.0
     return sum(
-        (_number(m[1] or "") + (0.5 if m[3] else 0.0)) * _UNITS[m[2][:2] if m[2].startswith("mo") else m[2][0]]
-        for m in re.finditer(rf"({_NUM})?[ -]?({_UNIT})\b( and a half)?", text)
+        (_number(m["number"] or "") + (0.5 if m["half"] else 0.0)) * _UNITS[m["unit"][: 2 if m["unit"].startswith("mo") else 1]]
+        for m in pattern("AMOUNT").finditer(text)
     )
 
 
@@ -146,149 +140,58 @@ def read_clock(text: str) -> Clock | None:
     return Clock(day_s=hour * 3600 + minute * 60 + second, exact_s=exact, half_day=not named and hour <= 12, offset_s=offset)
 
 
-_Fields = dict[str, object]
-_SIDES: dict[str, Relation] = {"before": "before", "until": "before", "till": "before", "after": "after", "since": "after"}
-
-
-def _bare_hour(relation: Relation, word: str, exact_s: float) -> _Fields | None:
+def _bare_hour(word: str, exact_s: float) -> Clock | None:
     """Such as "before ten", "5ish": an hour without am or pm."""
     hour = _number(word)
-    return {"relation": relation, "first": Clock(day_s=hour * 3600, exact_s=exact_s, half_day=True)} if 1 <= hour <= 12 else None
+    return Clock(day_s=hour * 3600, exact_s=exact_s, half_day=True) if 1 <= hour <= 12 else None
 
 
-def _clocks(relation: Relation, match: re.Match[str]) -> _Fields | None:
-    clocks = [clock for group in match.groups() if (clock := read_clock(group))]
-    if len(clocks) < len(match.groups()):
-        return None
-    first, last = clocks[0], clocks[-1]
-    if first.half_day and not last.half_day and first.day_s + _HALF_DAY_S <= last.day_s:  # "from 2:00 to 4 pm"
-        first = Clock(day_s=first.day_s + _HALF_DAY_S, exact_s=first.exact_s, offset_s=first.offset_s)
-    return {"relation": relation, "first": first, **({"second": last} if len(clocks) > 1 else {})}
-
-
-def _range_figures(match: re.Match[str]) -> _Fields | None:
-    """Such as "between 10 and 11 am": the first figure borrows the second's half of the day."""
-    first = read_clock(f"{match[1]} {match[3]}") if match[1].isdigit() else None
-    second = read_clock(f"{match[2]} {match[3]}")
-    return {"relation": "between", "first": first, "second": second} if first and second else None
-
-
-def _offset_point(seconds: float, exact: float) -> _Fields:
-    return {"offsets_s": (seconds, seconds + exact)}
-
-
-def _exactness(text: str) -> float:
-    return 0.0 if re.search(r"\d ?s\b|sec", text) else 60.0
-
-
-def _iso_day(match: re.Match[str]) -> _Fields | None:
-    text = match[1]
-    if iso := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", text):
-        year, month, day = (int(f) for f in iso.groups())
-    else:
-        month = _MONTHS[next(word for word in re.findall(r"[a-z]+", text) if word in _MONTHS)]
-        figures = [int(f) for f in re.findall(r"\d+", text)]
+def _date(text: str) -> str | None:
+    """Such as "2025-06-03"; "0000-06-03" without a year."""
+    figures = [int(f) for f in re.findall(r"\d+", text)]
+    if named := next((word for word in re.findall(r"[a-z]+", text) if word in _MONTHS), ""):
         day, year = figures[0], figures[1] if len(figures) > 1 else 0
+        figures = [year, _MONTHS[named], day]
     try:
-        date(year or 2024, month, day)
+        date(figures[0] or 2024, *figures[1:])
     except ValueError:
         return None
-    return {"day": f"{year:04d}-{month:02d}-{day:02d}"}
+    return "{:04d}-{:02d}-{:02d}".format(*figures)
 
 
-def _day(day: str, part: str | None) -> _Fields:
-    return {"day": day, "part": part} if part else {"day": day}
+def _mark(text: str) -> tuple[float, float]:
+    """A place in a stream: a second, or a minute where none is said ("minute 5", "the 90 second mark")."""
+    start = duration_s(re.sub(r"(minute|second) (\d+)", r"\2 \1", text))
+    return start, start + (0.0 if re.search(r"\d ?s\b|sec", text) else 60.0)
 
 
-def _minutes(first: str, second: str) -> _Fields:
-    return {"offsets_s": (60 * _number(first), 60 * _number(second))}
+def _nth(text: str) -> tuple[float, float]:
+    """Such as "3rd minute"."""
+    number, unit = re.split("st|nd|rd|th", text, maxsplit=1)
+    return duration_s(f"{int(number) - 1}{unit}"), duration_s(f"{number}{unit}")
 
 
-def _clock_offset(text: str) -> _Fields | None:
-    """Such as "00:12:30 into the video"."""
+def _counter(text: str) -> tuple[float, float] | None:
+    """Such as "00:12:30" into the video."""
     clock = read_clock(text)
-    return _offset_point(clock.offset_s, 0) if clock and clock.offset_s is not None else None
+    return (clock.offset_s, clock.offset_s) if clock and clock.offset_s is not None else None
 
 
-def _compile(*rules: tuple[str, object]) -> list[tuple[re.Pattern[str], _Reader]]:
-    return [(re.compile(pattern), read) for pattern, read in rules]  # type: ignore[misc]
+def _minutes(text: str) -> tuple[float, ...]:
+    """Such as "minute 2 and 4"."""
+    return tuple(60 * _number(word.replace("minutes", "").replace("minute", "")) for word in re.split(" and | to ", text))
 
 
-class _Reader(Protocol):
-    def __call__(self, match: re.Match[str]) -> _Fields | None: ...
-
-
-# fmt: off
-_MEDIUM = r"the (?:video|stream|recording|clip|film|footage|memory)"
-_PART = r"(morning|noon|afternoon|evening|night)"
-_ROUGHLY = r"(?:(?:early|late|earlier|later|sometime|some time|this time) )*"
-_HOLIDAYS = {
-    "christmas eve": "0000-12-24", "christmas day": "0000-12-25", "christmas": "0000-12-25", "boxing day": "0000-12-26",
-    "new year's eve": "0000-12-31", "new year's day": "0000-01-01", "new year": "0000-01-01",
+_SIDES = {"before": "before", "until": "before", "till": "before", "after": "after", "since": "after", "between": "between"}
+_READ: dict[str, tuple[str, Callable[[str], object]]] = {
+    "relation": ("relation", lambda side: _SIDES.get(side, "at")), "future": ("future", bool), "part": ("part", str),
+    "first": ("first", read_clock), "second": ("second", read_clock),
+    "bare": ("first", lambda hour: _bare_hour(hour, 3600.0)), "ish": ("first", lambda hour: _bare_hour(hour, 1800.0)),
+    "day": ("day", str), "date": ("day", _date), "week_before": ("day", lambda day: f"{day} before"),
+    "days_ago": ("day", lambda number: f"{round(_number(number))} days ago"), "month": ("day", lambda name: f"month {_MONTHS[name]}"),
+    "ago": ("ago_s", duration_s), "last": ("last_s", duration_s),
+    "begin": ("offsets_s", lambda length: (0.0, duration_s(length))), "end": ("offsets_s", lambda length: (-duration_s(length), 0.0)),
+    "into": ("offsets_s", lambda length: (duration_s(length),) * 2), "offset": ("offsets_s", lambda seconds: (float(seconds),) * 2),
+    "mark": ("offsets_s", _mark), "nth": ("offsets_s", _nth), "counter": ("offsets_s", _counter), "minutes": ("offsets_s", _minutes),
 }  # fmt: skip
-_MINE = {"day": "today", "week": "this week"}
-_WEEKDAY = "|".join(WEEKDAYS)
-_BARE = rf"\d{{1,2}}|{_HOUR}"
-_HOW_MANY = r"\d+|two|three|four|five|six|seven|a couple of|a few"
-_MON_FULL = "|".join(calendar.month_name[1:]).lower()
-_RULES = _compile(
-    (rf"(?<!\bday )\b(before|until|till|since) (?:last )?({_WEEKDAY}|yesterday|this week|last week|christmas)\b",
-        lambda m: {"day": _HOLIDAYS.get(m[2], m[2]), "relation": _SIDES[m[1]]}),
-    (r"\blast night\b", lambda _: {"day": "yesterday", "part": "night"}),
-    (rf"\b(?:the )?{_PART} before last\b", lambda m: {"day": "day before yesterday", "part": m[1]}),
-    (r"\b(?:(?:on|at|over) )?(?:the )?weekend before last\b", lambda _: {"day": "weekend before"}),
-    (r"\b(?:(?:on|at|over) )?(?:(this|last|the) )weekend\b", lambda m: {"day": "last weekend" if m[1] == "last" else "weekend"}),
-    (rf"\b(?:a week ago (?:on )?|(?:on )?(?:the )?)({_WEEKDAY}) (?:a week ago|before last)\b", lambda m: {"day": f"{m[1]} before"}),
-    (rf"\ba week ago (?:on )?({_WEEKDAY})\b", lambda m: {"day": f"{m[1]} before"}),
-    (rf"\b({_HOW_MANY}) days? ago(?:,? (?:(?:early|late) )?(?:in the )?{_PART})?\b",
-        lambda m: _day(f"{round(_number(m[1]))} days ago", m[2])),
-    (r"\b(?:in |during |over )?(?:the )?(this|last|past) month\b", lambda m: {"day": "this month" if m[1] == "this" else "last month"}),
-    (rf"\b(?:(?:at|over|on) )?({'|'.join(_HOLIDAYS)})\b", lambda m: {"day": _HOLIDAYS[m[1]]}),
-    (rf"\b(?:in|since|during|last|this) ({_MON_FULL})\b(?! \d)", lambda m: {"day": f"month {_MONTHS[m[1]]}"}),
-    (rf"\b(?:at |around |about |by |before |after |since )*({_BARE})[ -]?ish\b", lambda m: _bare_hour("at", m[1], 1800.0)),
-    (r"\b(?:at |around |about |by )*(noon|midday|midnight)ish\b", lambda m: {"relation": "at", "first": read_clock(m[1])}),
-    (r"\btonight\b", lambda _: {"day": "today", "part": "tonight"}),
-    (rf"\b{_ROUGHLY}(?:on )?(?:the )?(day before yesterday|today|yesterday|(?:this|last|past) week)\b(?:'s)?(?: {_PART}\b)?",
-        lambda m: _day(m[1], m[2])),
-    (r"\btomorrow(?: (?:morning|noon|afternoon|evening|night))?\b|\bin the future\b", lambda _: {"future": True}),
-    (rf"\bnext (?:week|month|year|{_WEEKDAY})\b", lambda _: {"future": True}),
-    (rf"\bin (\d+|an?|one|two|five|ten) ({_UNIT})(?: from now| time)?[?.! ]*$", lambda _: {"future": True}),
-    (rf"\b(?:on |by |last |this |on the )?({_WEEKDAY})\b(?: {_PART}\b)?", lambda m: _day(m[1], m[2])),
-    (rf"\b(?:on )?(?:the )?({_DATE})\b", _iso_day),
-    (rf"\b(?:between|from|in between) ({_CLOCK})(?: and | to | until | till | ?[-\u2013] ?)({_CLOCK})", lambda m: _clocks("between", m)),
-    (r"\b(?:between|from) (\d{1,2}(?::\d\d)?) (?:and|to|until|till) (\d{1,2}(?::\d\d)?) ?(am|pm)\b", _range_figures),
-    (rf"({_CLOCK}) ?[-\u2013] ?({_CLOCK})", lambda m: _clocks("between", m)),
-    (rf"\b(?:between|from) minutes? ({_NUM}) (?:and|to) (?:minute )?({_NUM})\b", lambda m: _minutes(m[1], m[2])),
-    (rf"\b(?:between|from) ({_NUM}) (?:and|to) ({_NUM}) (?:minutes?|mins?)(?: in\b)?", lambda m: _minutes(m[1], m[2])),
-    (rf"\b(?:in|during|within|over) (?:the )?(?:very )?first ({_DUR}|{_UNIT}){_STREAM}?", lambda m: {"offsets_s": (0.0, duration_s(m[1]))}),
-    (rf"\b(?:in|during|within|over) (?:the )?(?:very )?(?:last|final) ({_DUR}|{_UNIT}){_STREAM}",
-        lambda m: {"offsets_s": (-duration_s(m[1]), 0.0)}),
-    (rf"(?<!\w){_ABOUT}\b({_DUR}) (?:in(?:to)?\b(?: {_MEDIUM})?|(?:after|from) {_START})", lambda m: _offset_point(duration_s(m[1]), 0)),
-    (rf"(?<!\w){_ABOUT}\b({_CLOCK}) (?:in(?:to)? {_MEDIUM}|in(?:to)?(?=[?.! ]*$)|(?:after|from) {_START}|on the counter)",
-        lambda m: _clock_offset(m[1])),
-    (r"\b(?:at |around |about |in |during |on )*(?:the )?minute (\d+)(?: (?:and )?second (\d+))?\b",
-        lambda m: _offset_point(60 * int(m[1]) + int(m[2] or 0), 0 if m[2] else 60)),
-    (r"\b(?:at |around |about |in |on )*(?:the )?second (\d+)\b", lambda m: _offset_point(int(m[1]), 0)),
-    (r"\b(?:at |around |about |in |during |on )*(?:the )?(\d+)(?:st|nd|rd|th) (minute|second|hour)\b",
-        lambda m: _offset_point((int(m[1]) - 1) * _UNITS[m[2][0]], _UNITS[m[2][0]])),
-    (rf"\b(?:at |around |about )*(?:the )?({_DUR})[ -]mark\b", lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
-    (r"\b(?:at |around )?(?:the )?offset (\d+(?:\.\d+)?)(?: ?(?:s|seconds?))?\b", lambda m: _offset_point(float(m[1]), 0)),
-    (rf"\b(?:right |just )?(?:at|in|near) {_START}", lambda _: {"offsets_s": (0.0, 30.0)}),
-    (rf"\b(?:right )?(?:at|near|towards?) the (?:very )?end{_STREAM}?", lambda _: {"offsets_s": (-30.0, 0.0)}),
-    (rf"\b({_DUR}) (?:ago|earlier|before now)\b", lambda m: {"ago_s": duration_s(m[1])}),
-    (rf"\b(?:(?:in|during|within|over|for) )?(?:the |these )?(?:last|past|previous) ({_DUR}|half hour|hour|minute|second|day)\b",
-        lambda m: {"last_s": duration_s(m[1])}),
-    (rf"\b(?:(?:just|right|shortly) )?(?:before|until|till|prior to|earlier than|up to) ({_CLOCK})", lambda m: _clocks("before", m)),
-    (rf"\b(?:(?:just|right|shortly|soon) )?(?:after|since|from|later than) ({_CLOCK})", lambda m: _clocks("after", m)),
-    (rf"(?<!\w){_ABOUT}\b({_CLOCK})", lambda m: _clocks("at", m)),
-    (rf"\b(before|until|till|after|since|at|around|by) (?:about |around )?({_BARE})(?=[?,.! ]*$|,| to\b)",
-        lambda m: _bare_hour(_SIDES.get(m[1], "at"), m[2], 3600.0)),
-    (rf"\b(?:at|around|about) (?:about |around |exactly )?({_DUR})(?=[?,.! ]*$| )",
-        lambda m: _offset_point(duration_s(m[1]), _exactness(m[1]))),
-    (rf"\bmy (day|week|{_PART[1:-1]})\b", lambda m: {"day": _MINE[m[1]]} if m[1] in _MINE else {"part": m[1]}),
-    (rf"\b(?:early |late |later |earlier |first thing )?this (?:early |late )?{_PART}\b", lambda m: {"day": "today", "part": m[1]}),
-    (rf"\b(?:early|late) {_PART}\b", lambda m: {"part": m[1]}),
-    (rf"\b(?:early |late |later )?(?:that|in the|during the|the same|at) (?:early |late )?{_PART}\b", lambda m: {"part": m[1]}),
-)
-# fmt: on
-"""Tried in order, the first reading of a field wins."""
+"""For what stands in `times.txt`, the field that it fills and how it is read; None where it has no meaning."""

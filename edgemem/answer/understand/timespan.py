@@ -7,20 +7,25 @@ later (people leave out "pm"), then as a place in a stream (`00:12:30` = 12 min 
 from __future__ import annotations
 
 import calendar
-from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from itertools import count
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from edgemem.answer.understand.timeref import PARTS, WEEKDAYS, TimeRef
 from edgemem.clock import offset_text, to_local, zone
-from edgemem.records import US, Moment, Question, Record
+from edgemem.records import US, Question, Record
+
+if TYPE_CHECKING:
+    from edgemem.remember.view import View
 
 _DAY_S = 86_400
 _NEAR_US = 120 * US
 """A moment this close counts as "recorded at that time" even outside a stream's first and last moment."""
 _SPARSE_US = 1800 * US
 """Inside a stream a still scene may keep no moment for this long and still count as recorded."""
+_COUNTED_BACK = "nothing was recorded then; counted back from the newest moment"
 
 
 class TimeSpan(Record, frozen=True):
@@ -35,26 +40,7 @@ class TimeSpan(Record, frozen=True):
     """Nothing was recorded in the stretch that was asked for; this is the last one that was."""
 
 
-class StreamLike(Protocol):
-    """What is needed of a stream here."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def t0_us(self) -> int: ...
-    @property
-    def t1_us(self) -> int: ...
-
-
-class TimeView(Protocol):
-    """What is needed of an as-of view here."""
-
-    def streams(self) -> Iterable[StreamLike]: ...
-    def bounds(self) -> tuple[int, int] | None: ...
-    def nearest(self, t_us: int, stream: str | None = None) -> Moment | None: ...
-
-
-def resolve(ref: TimeRef | None, question: Question, view: TimeView) -> TimeSpan:
+def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
     """Where in this memory `ref` points. Nothing after the as-of time; a future time or a day without records comes back as `problem`."""
     bounds = view.bounds()
     now = min(question.asked_us, question.as_of_us)
@@ -71,20 +57,20 @@ def resolve(ref: TimeRef | None, question: Question, view: TimeView) -> TimeSpan
     return _by_calendar(ref, now, question.tz, bounds, view)
 
 
-def _any_moment(view: TimeView, from_us: int, to_us: int) -> bool:
+def _any_moment(view: View, from_us: int, to_us: int) -> bool:
     """The moment nearest to the middle lies inside the stretch, or none does."""
     middle = (from_us + to_us) // 2
     moment = view.nearest(middle)
     return moment is not None and from_us <= moment.t_us <= to_us
 
 
-def _recorded(view: TimeView, t_us: int) -> bool:
+def _recorded(view: View, t_us: int) -> bool:
     moment = view.nearest(t_us)
     inside = any(s.t0_us <= t_us <= s.t1_us for s in view.streams())
     return moment is not None and abs(moment.t_us - t_us) <= (_SPARSE_US if inside else _NEAR_US)
 
 
-def _by_offset(offsets_s: tuple[float, float], view: TimeView, said: str) -> TimeSpan:
+def _by_offset(offsets_s: tuple[float, float], view: View, said: str) -> TimeSpan:
     """The newest stream that is long enough; a point becomes `at_us`."""
     start, end = offsets_s
     for stream in sorted(view.streams(), key=lambda s: s.t0_us, reverse=True):
@@ -99,11 +85,11 @@ def _by_offset(offsets_s: tuple[float, float], view: TimeView, said: str) -> Tim
     return TimeSpan(problem=f'No stream in this memory is long enough for "{said}".')
 
 
-def _ago(ago_s: float, now: int, bounds: tuple[int, int], view: TimeView) -> TimeSpan:
+def _ago(ago_s: float, now: int, bounds: tuple[int, int], view: View) -> TimeSpan:
     notes: tuple[str, ...] = ()
     at = now - round(ago_s * US)
     if not _recorded(view, at):
-        at, notes = bounds[1] - round(ago_s * US), ("nothing was recorded then; counted back from the newest moment",)
+        at, notes = bounds[1] - round(ago_s * US), (_COUNTED_BACK,)
     if at < bounds[0] - _NEAR_US:
         return TimeSpan(problem="This memory does not reach back that far.")
     slack = max(15 * US, round(ago_s * US) // 10)
@@ -114,12 +100,7 @@ def _last(last_s: float, now: int, bounds: tuple[int, int]) -> TimeSpan:
     width = round(last_s * US)
     if now - width <= bounds[1] <= now:
         return TimeSpan(from_us=now - width, to_us=now)
-    return TimeSpan(
-        from_us=bounds[1] - width,
-        to_us=bounds[1],
-        notes=("nothing was recorded then; counted back from the newest moment",),
-        fell_back=True,
-    )
+    return TimeSpan(from_us=bounds[1] - width, to_us=bounds[1], notes=(_COUNTED_BACK,), fell_back=True)
 
 
 def _midnight(day: date, tz: str) -> int:
@@ -186,11 +167,7 @@ def _days_back(bounds: tuple[int, int], tz: str) -> list[date]:
     return [day for day in (newest - _ONE * back for back in range(_RECENT_DAYS)) if day >= oldest]
 
 
-def _has_records(view: TimeView, day: date, tz: str) -> bool:
-    return _any_moment(view, _midnight(day, tz), _midnight(day + _ONE, tz) - 1)
-
-
-def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view: TimeView) -> TimeSpan:
+def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view: View) -> TimeSpan:
     today = to_local(now, tz).date()
     if not ref.day:
         return _by_clock(ref, _days_back(bounds, tz), now, tz, view)
@@ -203,22 +180,18 @@ def _by_calendar(ref: TimeRef, now: int, tz: str, bounds: tuple[int, int], view:
     if from_us > now:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
     reach = after + _ONE * (PARTS[ref.part][1] // 24 if ref.part else 0)  # a night ends on the next day
-    if not any(_has_records(view, day, tz) for day in _each_day(first, reach)):
-        return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in _SPOKEN else 'on ' + first.isoformat()}.")
+    if not any(_any_moment(view, _midnight(day, tz), _midnight(day + _ONE, tz) - 1) for day in _each_day(first, reach)):
+        return TimeSpan(problem=f"Nothing was recorded {ref.day if ref.day in {'today', 'yesterday'} else f'on {first.isoformat()}'}.")
     if ref.first is None and not ref.part:
         return TimeSpan(from_us=from_us, to_us=to_us)
-    return _by_clock(ref, list(_each_day(first, after))[::-1], now, tz, view)
+    return _by_clock(ref, _each_day(first, after)[::-1], now, tz, view)
 
 
-_SPOKEN = ("today", "yesterday")
+def _each_day(first: date, after: date) -> list[date]:
+    return [first + _ONE * number for number in range((after - first).days)]
 
 
-def _each_day(first: date, after: date) -> Iterator[date]:
-    for number in range((after - first).days):
-        yield first + _ONE * number
-
-
-def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: TimeView) -> TimeSpan:
+def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> TimeSpan:
     """The latest of `days` that the clock times or the part of the day fit."""
     if ref.first is None:
         start, end = PARTS[ref.part or "morning"]
@@ -231,9 +204,7 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: TimeView)
         for day in days:
             span = _clock_span(ref, day, later_s, tz)
             if span and _covered(view, span):
-                return TimeSpan(
-                    from_us=span.from_us, to_us=span.to_us, at_us=span.at_us, notes=(f'"{ref.said}" is {note}',) if note else ()
-                )
+                return msgspec.structs.replace(span, notes=(f'"{ref.said}" is {note}',) if note else ())
     if ref.first.offset_s is not None and ref.relation in {"at", "between"}:
         end_s = ref.second.offset_s if ref.second and ref.second.offset_s is not None else ref.first.offset_s
         place = _by_offset((ref.first.offset_s, end_s), view, ref.said)
@@ -262,7 +233,7 @@ def _clock_span(ref: TimeRef, day: date, later_s: int, tz: str) -> TimeSpan | No
     return TimeSpan(from_us=start - 10 * US, to_us=start + exact + 10 * US, at_us=start + (exact // 2 if exact > US else 0))
 
 
-def _covered(view: TimeView, span: TimeSpan) -> bool:
+def _covered(view: View, span: TimeSpan) -> bool:
     if span.at_us is not None:
         return _recorded(view, span.at_us)
     return span.from_us is not None and span.to_us is not None and _any_moment(view, span.from_us, span.to_us)

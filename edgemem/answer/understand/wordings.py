@@ -1,4 +1,4 @@
-"""The wordings by which questions are read, as regular expressions (`wordings.txt`), compiled when they are first used."""
+"""The wordings by which questions are read, as regular expressions (`times.txt`, `wordings.txt`), compiled when they are first used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 
 from edgemem.answer.understand.lexicon import HANDLING, PERSONS, USING, VERBS, read_table
-from edgemem.answer.understand.timeref import DURATION
 from edgemem.answer.understand.words import CARRIERS
 from edgemem.infer.phrase import COLOUR_WORDS
 
@@ -30,9 +29,9 @@ def _sources() -> tuple[tuple[str, str], ...]:
     classes |= {
         name: frozenset(f for f, base in VERBS.items() if base in bases) for name, bases in (("USING", USING), ("HANDLING", HANDLING))
     }
-    known = {name: "|".join(sorted(words, key=len, reverse=True)) for name, words in classes.items()} | {"DURATION": DURATION}
+    known = {name: "|".join(sorted(words, key=len, reverse=True)) for name, words in classes.items()}
     made = list[tuple[str, str]]()
-    for name, lines in read_table("wordings.txt"):
+    for name, lines in (*read_table("times.txt"), *read_table("wordings.txt")):
         source = re.sub(r"<([A-Z]+)>", lambda match: f"(?:{known[match[1]]})", "|".join(lines))
         known[name] = source
         made.append((name, source))
@@ -41,7 +40,7 @@ def _sources() -> tuple[tuple[str, str], ...]:
 
 def sources(group: str) -> Iterator[tuple[str, str]]:
     """Those of a group in order, by what stands behind its name: "HEAD what price" is "what price" of "HEAD"."""
-    return ((name.removeprefix(f"{group} "), source) for name, source in _sources() if name.startswith(f"{group} "))
+    return ((name.removeprefix(group).strip(), source) for name, source in _sources() if name.split()[0] == group)
 
 
 @cache
