@@ -22,9 +22,9 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
 
-_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN = (
+_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN, _AIMED = (
     lexicon.words_of(name)
-    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN")
+    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN AIMED")
 )
 _AUX = _DO | _HAVE | _BE
 _CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
@@ -88,7 +88,7 @@ class _Reader:
             or (word in _MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
-            or (word == "home" and before in PREPOSITIONS)
+            or (word == "home" and before in PREPOSITIONS | {"way"})
             or (self._verb_end == i and word.endswith("ing") and word in VERBS)
         )
 
@@ -106,8 +106,8 @@ class _Reader:
             self._pronoun(i)
         elif self._asks_or_relates(word, i) or self._begins_infinitive(word, i):
             self._prep = ""
-        elif word in _GET and self._needs and self._word(i + 1) in PARTICLES | {"to"}:
-            self._add_verb(i, "get")
+        elif word in _GET:
+            self._get(i)
         elif (word in PREPOSITIONS | PARTICLES and word != "of") or "&" in word:
             self._preposition(i)
         elif word in lexicon.PLACE_ADVERBS:
@@ -115,6 +115,14 @@ class _Reader:
         elif word in DETERMINERS:
             self._det = word
         return i + 1
+
+    def _get(self, i: int) -> None:
+        """What is done ("did it get walked"), or a deed ("got back", "get to the station"); else it says nothing."""
+        following = self._word(i + 1)
+        if following in lexicon.PASTS:
+            self._needs, self._subject = "participle", True
+        elif self._needs and following in PARTICLES | {"to"}:
+            self._add_verb(i, "get")
 
     def _joint(self, word: str, i: int) -> None:
         """Behind "or" and "between ... and" the preposition goes on."""
@@ -162,7 +170,8 @@ class _Reader:
         base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or self._word(i + 2) in DETERMINERS | PRONOUNS)
         if word != "to" or not base:
             return False
-        self._needs, self._subject, self._chained, self._det = "base", True, bool(self._deeds), ""
+        chained = bool(self._deeds) and self._deeds[-1].base not in _REPORTS
+        self._needs, self._subject, self._chained, self._det = "base", True, chained, ""
         return True
 
     def _preposition(self, i: int) -> None:
@@ -179,12 +188,18 @@ class _Reader:
     def _is_particle(self, word: str, following: str, base: str) -> bool:
         ends = not following or (following in STOP and following not in DETERMINERS | PRONOUNS) or following == ","
         if word in {"to", "next&to"}:
-            return base in _TOWARDS or (word == "next&to" and not ends)
-        if f"{base} {word}" in _MEETS or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS):
+            return base in _TOWARDS or word == "next&to"
+        if (
+            f"{base} {word}" in _MEETS
+            or (word in {"at", "for"} and base in _AIMED)
+            or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS)
+        ):
             return True
         if word in PARTICLES:
             return ends or base not in lexicon.MOTION - _TRANSITIVE
-        stranded = not following and self._tokens[0] in _WH and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
+        stranded = (
+            not following and (self._tokens[0] in _WH or self._relative) and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
+        )
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
 
     def _place_adverb(self, i: int) -> None:
@@ -204,6 +219,8 @@ class _Reader:
         if run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in _GIVES:
             run = run[: 1 if self._verb_end == i - bool(self._det) else len(run)]
             end = i + len(run)
+        if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
+            self._state, run = run[-1], run[:-1]  # "leave the gate open"
         at = self._verb_in(run, i, end)
         if at is None and self._word(i - 2) == "many":
             at = 0
@@ -247,7 +264,8 @@ class _Reader:
         """Behind a thing "with" belongs to it, but where something was done with it; behind a person what the person wears ("in a hat")."""
         acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
         dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & _CLOTHES)
-        if (self._prep != "with" and not dressed) or self._word(i) in self._names:
+        of = self._prep == "from" and self._end == i - 1 - bool(self._det) and self._phrases[-1].words[-1] in lexicon.PERSONS
+        if (self._prep != "with" and not dressed and not of) or self._word(i) in self._names:
             return False
         return not acted and self._word(i) not in lexicon.PERSONS
 
@@ -273,8 +291,9 @@ class _Reader:
             return self._unasked_verb(run, i, end)
         if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
+        ends = self._needs == "state" and end == len(self._tokens) and bool(self._phrases or self._det)
         fitting = [
-            k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1)
+            k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
         if self._needs == "state":
             fitting = self._states(run, end, fitting)
@@ -290,6 +309,10 @@ class _Reader:
         if self._leads and run[0].endswith("ing"):
             return [0]
         last = len(run) - 1
+        if self._det == "the" and len(run) == 1 and lexicon.is_superlative(run[0]):
+            return [0]
+        if len(run) > 2 and run[-1] in STATES and run[-2] in lexicon.PASTS:  # "was the gate left open"
+            return [len(run) - 2]
         acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
         return [k for k in acting if k < last or not self._is_thing(run)]
 
@@ -325,8 +348,8 @@ class _Reader:
         plain = (w in COLOUR_WORDS or lexicon.is_adjective(w) or (some and "ADJ" in lexicon.word_classes(w)) for w in run[:-1])
         return len(run) > 1 and run[-1].endswith("ing") and all(plain)
 
-    def _fits(self, word: str, last: bool = False) -> bool:
-        """Whether a word has the form of the verb that must come."""
+    def _fits(self, word: str, last: bool = False, ends: bool = False) -> bool:
+        """Whether a word has the form of the verb that must come; at the end of a question any adjective says how something is."""
         base = VERBS.get(word, "")
         if not base and self._wide:
             classes = lexicon.word_classes(word)
@@ -338,7 +361,12 @@ class _Reader:
         if self._needs == "participle":
             return past
         if self._needs == "state":
-            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and _is_state(word))
+            return (
+                past
+                or (word.endswith("ing") and bool(base))
+                or word in STATES
+                or (last and (_is_state(word) or (ends and "ADJ" in lexicon.word_classes(word))))
+            )
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
 
 

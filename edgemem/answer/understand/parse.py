@@ -13,7 +13,7 @@ import msgspec
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
-from edgemem.answer.understand.lexicon import ASKING_VERBS, MENTAL, STATES, STOP, VERBS
+from edgemem.answer.understand.lexicon import ASKING_VERBS, AUXILIARIES, MENTAL, STATES, STOP, VERBS
 from edgemem.answer.understand.normal import normalise, take_quote, take_vague
 from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.people import read_asked
@@ -46,13 +46,15 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
     negated = pattern("NOT").match(body) is not None
     time, rest = take_time(re.sub(r"^(?:don't|do not|never) ", "", body) if negated else body[command.start(1) :])
     rest, vague = take_vague(rest)
+    if while_ := pattern("COMMAND_TIME").search(rest):
+        rest, vague = rest[: while_.start()], f"{while_[0]} {vague}".strip()
     rest = pattern("MEDIUM").sub(" ", rest)
     named = read_slots(f"you {rest}", raw, "command")
     return Parsed(
         kind="command", text=plain, command=command[1], things=named.things, place=named.place, person=named.person, time=time,
         predicate="remind" if command[1].startswith("remind") else named.order or command[1],
         clause=vague, negated=negated, words=tuple(content(rest)[1:]),
-        hint="seen" if pattern("SEEN").search(rest) else "none",
+        hint=next((hint for hint in ("seen", "said") if pattern(hint.upper()).search(rest)), "none"),
     )  # fmt: skip
 
 
@@ -81,9 +83,11 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     choices = named.choices if not anchors else ()
     quote = quote or (quoted[1].strip() if quoted else "")
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
+    while_ = read_slots(clause, raw, "other")
+    person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
     text, hinted = f"{topic} {timeless}".strip(), f"{topic} {timeless.replace(clause or ' ', ' ')}".strip()
     return Parsed(
-        kind=kind, text=plain, form=form_of(kind, hinted), things=things, place=place, person=named.person,
+        kind=kind, text=plain, form=form_of(kind, hinted), things=things, place=place, person=person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
         ordinal=_ordinal(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
@@ -133,11 +137,7 @@ def _without_lead(body: str) -> str:
 
 def _main_clause(body: str) -> tuple[str, str]:
     """What stands before the question itself ("the mug, where is it"), and the question."""
-    parts = [
-        part.strip(" ?!.;")
-        for part in re.split(r"(?<=[.?!;])(?<!\bdr\.)(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)\s+|,\s+|\s+-\s+|:\s+", body)
-        if re.search(r"\w", part)
-    ] or [body]
+    parts = [part.strip(" ?!.;") for part in pattern("APART").split(body) if re.search(r"\w", part)] or [body]
     asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0

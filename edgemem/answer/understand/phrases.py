@@ -73,13 +73,14 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         if not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order"):
             _take(phrase, found, names, kind, verb, been=been)
     things, places, people = found
-    if kind == "other" and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
+    if kind in {"other", "summary"} and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
         people[0] = told[0]
     if kind == "how_many" and not things and (pointed := re.search(r"\bof (these|those|them)\b", text)):
         things.append(pointed[1])
-    if verb and verb.base in _WRITING and verb.pronoun not in {"i", "we"} and places and places[0].startswith("on "):
+    if kind == "what" and verb and verb.base in _WRITING and verb.pronoun not in {"i", "we"} and places and places[0].startswith("on "):
         things.append(re.sub(r"^on (?:the |my |a |that )?", "", places.pop(0)))
-    written = (bool(attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
+    asks_attribute = attribute or (clause.phrases and clause.phrases[0].words[-1] in _ATTRIBUTES)
+    written = (bool(asks_attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
     place = (" or " if any(phrase.either for phrase in clause.phrases) else " ").join(places) or clause.where
     pronoun = re.search(r"\b(?:s?he|him|her(?! (?!" + "|".join(sorted(STOP)) + r")\w))\b", text) if kind != "where" else None
     return Slots(
@@ -102,7 +103,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
     things, places, people = found
     bare, words = _bare(phrase.words, inside=bool(phrase.inner)), phrase.words
     named = next((i for i, word in enumerate(words) if word.strip(".").removesuffix("'s") in names), 0)
-    if words[0].removesuffix("'s") in names and words[0].endswith("'s") and len(words) > 1:
+    if words[0].removesuffix("'s") in names and words[0].endswith("'s") and len(words) > 1 and words[-1] not in PERSONS:
         people.append(words[0].removesuffix("'s"))
         things.append(" ".join(words[1:]))
     elif named and len(words) == named + 1 and words[named - 1] not in PERSONS | names and "." not in bare:
@@ -110,7 +111,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
         things.append(" ".join(words[:named]))
     elif _is_person(phrase, names) and not _is_premises(phrase, verb, been=been):
         people.append(bare)
-        things += [" ".join(phrase.inner)] if phrase.inner else []
+        things += [" ".join(phrase.inner)] if phrase.inner and "from" not in words else []
     elif _makes_place(phrase, verb, been=been):
         places.append(f"{phrase.prep} {phrase.text}")
     else:
@@ -144,7 +145,7 @@ def _attribute(phrases: Sequence[Phrase], kind: Kind) -> tuple[str, tuple[Phrase
         thing = msgspec.structs.replace(head, words=(*head.words[: owner - 1], head.words[owner - 1].removesuffix("'s")))
         return " ".join(head.words[owner:]), (thing, *phrases[1:])
     if len(phrases) == 2 and phrases[1].prep.startswith("on"):
-        return first, (msgspec.structs.replace(phrases[1], prep=""),)
+        return ("", tuple(phrases)) if kind == "which" else (first, (msgspec.structs.replace(phrases[1], prep=""),))
     return (first if len(phrases) > 1 else ""), tuple(phrases[1:] or phrases)
 
 
@@ -170,12 +171,16 @@ def _is_premises(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool
     return (moved or prep in {"in", "at", "into", "inside", "outside"}) and (head in _PREMISES or head not in PERSONS)
 
 
-_PREMISES, _DRINKS, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of("DRINKS"), lexicon.words_of("TRANSITIVE")
+_PREMISES, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of("TRANSITIVE")
+_HAD = {"drunk": lexicon.words_of("DRINKS"), "eaten": lexicon.words_of("FOODS"), "worn": lexicon.words_of("CLOTHES")}
+"""What it means to have things of a class."""
 
 
 def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     words = phrase.words[: len(phrase.words) - len(phrase.inner)]
-    head = [word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "in", "the", "a", "an"}]
+    head = [
+        word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "from", "in", "the", "a", "an"}
+    ]
     return (any(word.strip(".") in names for word in head) and not head[0].endswith("'s")) or head[-1] in PERSONS
 
 
@@ -225,10 +230,11 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
 def _names(raw: str) -> frozenset[str]:
     """Words written with a capital inside a sentence, without the weekdays, months and what is written in capitals throughout."""
     inside = re.findall(r"(?<![.?!:]\s)(?<!^)(?<=\s)((?:Dr\. )?[A-Z][a-z]+)(?:'s)?\b", raw)
-    return frozenset(word.lower() for name in inside for word in name.split() if word.lower() not in _CALENDAR)
+    written = (word.lower() for name in inside for word in name.split() if word.lower() not in _CALENDAR)
+    return frozenset(written) | (_FIRST_NAMES & set(re.findall(r"[a-z]+", raw.lower())))
 
 
-_CALENDAR = lexicon.words_of("NO_NAMES")
+_CALENDAR, _FIRST_NAMES = lexicon.words_of("NO_NAMES"), lexicon.words_of("FIRST_NAMES")
 
 
 def _as_written(phrase: str, raw: str) -> str:
@@ -245,10 +251,10 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
         return either
     deeds = sorted(clause.deeds, key=lambda deed: deed.relative)
     left = bool(clause.state) or len(deeds) > 1 or text.rpartition(" ")[2] in STATES
-    if any(deed.base == "have" and deed.pronoun in {"i", "we"} for deed in deeds) and any(
-        phrase.words[0] in _DRINKS for phrase in clause.phrases
-    ):
-        return "drunk"
+    if [deed.base for deed in deeds] == ["have"]:
+        first = {word for phrase in clause.phrases if not phrase.prep for word in (phrase.words[0], phrase.words[-1])}
+        if had := next((deed for deed, things in _HAD.items() if first & things), ""):
+            return had
     if seen := re.search(r"\b(ha[sd]|have) (?!i |we |you |y'all )(?:\w+ )*?seen\b|\b(ha[sd]) seen\b", text):
         return f"{seen[1] or seen[2]} seen" if kind in {"yes_no", "who"} else ""
     deed = next((deed for deed in deeds if _says_more(deed, kind, placed, left)), None)
@@ -264,7 +270,7 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
 
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     """A deed that is more than seeing, saying, being there or putting somewhere."""
-    if deed.then or (deed.particle and deed.base not in lexicon.SAYING):
+    if deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at")):
         return kind != "where" or f"{deed.base} {deed.particle}" not in {"end up", "get to", "go to"}
     if deed.base in lexicon.PLACING:
         return not (kind == "where" or placed or state or (deed.pronoun in {"i", "we"} and deed.base != "leave"))
@@ -324,5 +330,5 @@ def _state(clause: Clause, text: str, kind: Kind) -> str:
         return clause.state
     tail = tokens_of(text)
     return next((word for word in reversed(tail) if word in STATES and word not in {"same", "still", "own"}), "") or (
-        tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds else ""
+        tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds and (kind == "yes_no" or len(clause.phrases) == 1) else ""
     )

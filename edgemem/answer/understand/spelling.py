@@ -24,7 +24,11 @@ _LONGEST = 30
 """No word that is meant is longer."""
 _RAREST = 200
 """Rarer words (of 7e8 in the subtitles) are not what somebody meant."""
-_COMMON = 3000
+_SELDOM = 51
+"""Words that are rarer and in no dictionary are slips that stand in the subtitles."""
+_LEADS = (lexicon.PREPOSITIONS | lexicon.DETERMINERS) - {"her", "his"} | {"how", "when", "where"}
+"""Words that run into the next one: "inthe"."""
+_COMMON = 4000
 """The least frequency of words of grammar, of time and of labels, of which films speak less."""
 _WEIGHT = 3.0
 """How much a slip of cost 1 counts against the logarithm of the frequency."""
@@ -81,11 +85,14 @@ def repaired(word: str) -> str:
         or lexicon.word_classes(word)
     ):
         return word
-    if {word, word.removesuffix("s"), word.removesuffix("es")} & _known() or word in _frequencies():
+    if {word, word.removesuffix("s"), word.removesuffix("es")} & _known() or _frequencies().get(word, 0) >= _SELDOM:
         return word
-    for cut in range(4, len(word) - 3):
-        if all(part in _known() and _frequencies().get(part, 0) >= _RAREST for part in (word[:cut], word[cut:])):
-            return f"{word[:cut]} {word[cut:]}"
+    for cut in range(2, len(word) - 2):
+        parts = word[:cut], word[cut:]
+        if (parts[0] in _LEADS or min(map(len, parts)) > 3) and all(
+            part in _known() and _frequencies().get(part, 0) >= _RAREST for part in parts
+        ):
+            return " ".join(parts)
     limit, least = next(bounds for length, *bounds in _BOUNDS if len(word) <= length)
     best = least, word
     for letter in (word[0], *sorted(pair[1] for pair in _ALIKE if pair[0] == word[0]), *("kw" if word[0] in "nr" else "")):
