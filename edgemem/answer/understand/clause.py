@@ -52,6 +52,7 @@ class _Reader:
         self._phrases: list[Phrase] = []
         self._deeds: list[VerbPhrase] = []
         self._end = self._verb_end = -1  # where the last phrase and the last verb ended
+        self._pending: _Needs = ""  # the verb that must come behind a relative clause
         i = 0
         while i < len(tokens):
             i = self._step(i)
@@ -113,7 +114,16 @@ class _Reader:
         elif word in lexicon.PLACE_ADVERBS:
             self._place_adverb(i)
         elif word in DETERMINERS:
-            self._det = word
+            return self._determiner(word, i)
+        return i + 1
+
+    def _determiner(self, word: str, i: int) -> int:
+        """In front of a thing or of an adjective ("more crowded")."""
+        described = self._needs == "state" and "ADJ" in lexicon.word_classes(self._word(i + 1)) and not self._is_open(i + 2)
+        if word in {"more", "less"} and described:
+            self._state, self._needs = f"{word} {self._word(i + 1)}", ""
+            return i + 2
+        self._det = word
         return i + 1
 
     def _get(self, i: int) -> None:
@@ -133,6 +143,7 @@ class _Reader:
     def _asks_or_relates(self, word: str, i: int) -> bool:
         """A question word, or a pronoun that begins a relative clause or stands for a thing ("where's that gone")."""
         if word in {"who", "that", "which", "whom"} and self._end == i:
+            self._pending = self._needs
             self._needs, self._relative, self._subject = "finite", True, True
         elif word in _WH:
             verb = self._word(i + 1) in lexicon.PASTS and self._word(i + 2) not in _AUX
@@ -280,6 +291,8 @@ class _Reader:
         self._pronoun_before = ""
         self._needs, self._chained, self._verb_end = "finite" if base in _REPORTS else "", False, i + 1
         self._relative, self._subject = self._relative or base in _REPORTS, self._subject and base not in _REPORTS
+        if self._pending:
+            self._needs, self._pending, self._relative, self._subject = self._pending, "", False, True
         self._prep = self._det = ""
 
     # -------------------------------------------------------------------------------------------------------- which is the verb

@@ -7,6 +7,7 @@ import re
 from edgemem.answer.understand.lexicon import words_of
 
 _SETS = {name: words_of(f"LANGUAGE_{name}") for name in ("de", "es", "fr")}
+_MARKS = {"de": frozenset("ßäöü"), "es": frozenset("¿¡ñ"), "fr": frozenset("çèêœ")}
 _ENGLISH = words_of("LANGUAGE_en")
 NAMES = {"de": "German", "es": "Spanish", "fr": "French", "zh": "Chinese", "?": "a language that I do not know"}
 
@@ -20,11 +21,6 @@ def language_of(text: str) -> str:
         return "?"
     tokens = re.findall(r"[\w'-]+", text.lower())
     english = sum(token in _ENGLISH for token in tokens)
-    marks = {
-        "es": len(re.findall("[¿¡ñ]", text)),
-        "de": len(re.findall("[ßäöü]", text.lower())),
-        "fr": len(re.findall("[çèêœ]", text.lower())),
-    }
-    score = {name: sum(token in own for token in tokens) + 2 * (marks[name] > 0) for name, own in _SETS.items()}
+    score = {name: sum(token in own for token in tokens) + 2 * bool(_MARKS[name] & set(text.lower())) for name, own in _SETS.items()}
     best = max(score, key=lambda name: score[name])
     return best if score[best] > english and score[best] >= 2 else "en"

@@ -17,12 +17,6 @@ _MARKS = r"\"\u201c\u201d\u00ab\u00bb"
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
 
 
-_DEED = re.compile(
-    r"\b((?:did|do|does) (?:i|we|you|he|she|they|it|any(?:one|body)|some(?:one|body)) (?:(?:\w+ly|ever|last|not|just|also|even|first) )*)"
-    r"(\w+)\b"
-)
-
-
 def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     """The text in lower case, without slips and fillers, and notes of what was changed. Raises UsageError where nothing is asked."""
     notes: tuple[str, ...] = ()
@@ -35,7 +29,7 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
     made, slips = _respelt(text)
     made = lexicon.rewritten(made, "SHORT", "SOUND", "BY_THE_WAY")
-    made = _DEED.sub(lambda match: match[1] + base_meant(match[2]), made)
+    made = pattern("DEED").sub(lambda match: match[1] + base_meant(match[2]), made)
     return _without_tail(made.strip()) or text.lower(), (*notes, *slips)
 
 

@@ -85,7 +85,10 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
     while_ = read_slots(clause, raw, "other")
     person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
-    text, hinted = f"{topic} {timeless}".strip(), f"{topic} {timeless.replace(clause or ' ', ' ')}".strip()
+    text, hinted = (
+        f"{topic} {timeless}".strip(),
+        f"{topic} {timeless.replace(clause or ' ', ' ') if relation != 'side' else timeless}".strip(),
+    )
     return Parsed(
         kind=kind, text=plain, form=form_of(kind, hinted), things=things, place=place, person=person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
@@ -141,20 +144,13 @@ def _main_clause(body: str) -> tuple[str, str]:
     asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
-        return "", f"{_first_asked(', '.join(parts[later:]))} {parts[0]}" if later else body
+        return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[0]}" if later else body
     wh = [pattern("WH").match(part.strip(" '") if asks[0] else pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
     joined = [pattern("ASKING").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
     first = next((found.index(True) for found in (wh, joined) if True in found), 0)
-    asked = _first_asked(pattern("JOINT").sub("", ", ".join(parts[first:])))
+    asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]
     topic = " , ".join(parts[:first])
     return (topic, asked) if first and (content(topic) or take_time(topic)[0]) else ("", asked)
-
-
-def _first_asked(body: str) -> str:
-    """The first of two questions: "what did I buy and where was it"."""
-    return re.split(
-        r"(?<!before)(?<!after),? (?:and|or|but) (?=(?:if so|who|did|what(?! (?:did|does) (?:it|they) say)|how|was|where|when) )", body
-    )[0]
 
 
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:

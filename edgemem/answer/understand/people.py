@@ -43,14 +43,6 @@ _STEMS = {"switch": "turn on", "turn": "turn on", "pick": "pick up", "repair": "
 _NO_STEM = frozenset(("use", "touch"))
 """Verbs that say no more than the type of the relation does."""
 _LAST = re.compile(r"\b(?:the )?(first|last|most recent|latest)(?: time| one)?(?: that| when)?\b")
-_BEGINS: dict[Wanted, frozenset[str]] = {
-    **dict.fromkeys(("who", "with"), frozenset(("who", "whom", "to", "with"))),
-    **dict.fromkeys(("what", "said"), frozenset(("what", "which"))),
-    "when": frozenset(("when", "at")),
-    "how_often": frozenset(("how", "on")),
-    "did": frozenset(("did", "do", "does", "have", "has", "had", "was", "were", "is", "are", "am")),
-}
-"""The first word of every wording for what is wanted."""
 _ANYONE = frozenset(("anyone", "anybody", "someone", "somebody", "they", "people", "everyone", "everybody", "you", "it", "he", "she"))
 _ARTICLE = re.compile(r"^(?:the|a|an|my|our|your|his|her|their|some|any|this|that) ")
 
@@ -62,10 +54,9 @@ def read_asked(body: str) -> Asked | None:
         ordinal = 1 if match[1] == "first" else -1
         plain = " ".join(f"{body[: match.start()]} {body[match.end() :]}".split())
         plain = re.sub(rf"^when (?:was|is) (?=i |we |\w+ )(?!.* (?:{pattern('SPOKENOF').pattern})$)", "when did ", plain)
-    first = plain.partition(" ")[0]
     for name, source in sources("ASKED"):
         wanted, _, kind = cast("tuple[Wanted, str, str]", name.partition(" "))
-        if first in _BEGINS[wanted] and (match := re.fullmatch(source, plain)):
+        if match := re.fullmatch(source, plain):
             return _asked(match, wanted, kind, ordinal)
     return None
 

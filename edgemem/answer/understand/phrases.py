@@ -86,7 +86,7 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     return Slots(
         things=tuple(dict.fromkeys(things)), place=place, verb=verb.base if verb else "",
         person="; ".join(dict.fromkeys(_as_written(one, raw) for one in people)) or (pronoun[0] if pronoun else ""),
-        claim=claim(kind, clause, text, bool(place)), attribute=attribute, written=written,
+        claim="" if kind == "summary" else claim(kind, clause, text, bool(place)), attribute=attribute, written=written,
         order=" ".join(filter(None, (verb.base, verb.then, verb.particle))) if verb else "",
         choices=_choices(clause),
     )  # fmt: skip
@@ -273,7 +273,7 @@ def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     if deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at")):
         return kind != "where" or f"{deed.base} {deed.particle}" not in {"end up", "get to", "go to"}
     if deed.base in lexicon.PLACING:
-        return not (kind == "where" or placed or state or (deed.pronoun in {"i", "we"} and deed.base != "leave"))
+        return not (kind in {"where", "which"} or placed or state or (deed.pronoun in {"i", "we"} and deed.base != "leave"))
     if deed.base in _WRITING and kind in {"what", "which"} and deed.pronoun not in {"i", "we"}:
         return False
     if deed.base == "look":
