@@ -11,15 +11,11 @@ from edgemem.answer.understand.words import figures
 
 STRICT = frozenset(("time", "date", "number", "price", "duration", "topic", "code"))
 """Forms without which words are no answer."""
-_CAPITAL = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][a-z]{2,}")
-_PERSON_LINE = re.compile(r"^(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? ?)?[A-Z][a-z]+(?: [A-Z][a-z]+)+$|\b(?:Dr|Mr|Mrs|Ms|Prof)\.? ?[A-Z]", re.MULTILINE)
 _FORM_OF_KIND: dict[Kind, Form] = {
     **dict.fromkeys(("yes_no", "how_many", "order", "summary", "list", "command", "how_why"), ""), "who": "name", "how_long": "duration",
     "where": "place",
 }  # fmt: skip
 _ANYWHERE = frozenset(("colour", "topic", "time", "place", "price"))
-_HEAD = re.compile(r"^(?:(?:at|on|in|by|to|from|of) )?(?:(?!\b(?:on|in|at|for|from|with|by|near|that|under|behind)\b)\S+\s*)+")
-"""Up to the first preposition: what stands behind it is where, not what."""
 
 
 def form_of(kind: Kind, text: str) -> Form:
@@ -29,7 +25,7 @@ def form_of(kind: Kind, text: str) -> Form:
     if kind == "when":
         said = re.search(r"\b(?:did|was|were)\b.*\b(?:say|said|tell|told|mention\w*|reckon\w*|talk\w*|ask\w*|hear|heard)\b", text)
         return "" if said else "time" if pattern("OF_WHEN time").search(text) else "date"
-    head = _HEAD.match(text)
+    head = pattern("WHAT_NOT_WHERE").match(text)
     asked = head[0] if head else text
     found = next((form for form, asks in patterns("ASKS") if asks.search(text if form in _ANYWHERE else asked)), "")
     return cast("Form", found)
@@ -39,7 +35,7 @@ def fits(form: Form, text: str) -> bool:
     """Whether words have the form that is asked for."""
     if not form:
         return True
-    if form in {"name", "person"} and (_CAPITAL.search(text) or _PERSON_LINE.search(text)):
+    if form in {"name", "person"} and pattern("NAMED_PERSON").search(text):
         return True
     return pattern(f"FITS {'name' if form == 'person' else form}", re.IGNORECASE).search(text) is not None
 

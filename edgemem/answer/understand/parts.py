@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from edgemem.answer.understand.lexicon import rewritten
+from edgemem.answer.understand.wordings import pattern
 from edgemem.records import Record
 
 
@@ -59,11 +60,5 @@ class Clause(Record, frozen=True):
 
 def tokens_of(text: str) -> list[str]:
     """Words and commas; short forms in full, and prepositions of several words as one ("on&top&of")."""
-    text = _COMPOUND.sub(lambda match: match[0].replace(" ", "&"), rewritten(text, "IN_FULL"))
+    text = pattern("COMPOUND").sub(lambda match: match[0].replace(" ", "&"), rewritten(text, "IN_FULL"))
     return re.findall(r"[^\W_]+(?:['&.-][^\W_]+)*\.?(?=\s|$)|[^\W_]+(?:['&-][^\W_]+)*|,", text)
-
-
-_COMPOUND = re.compile(
-    r"\b(?:on top of|in front of|out of|next to|close to|because of|according to|on the way to|to the (?:left|right) of"
-    r"|(?:at|on) the (?:back|bottom|top|end|side|edge|left|right|corner|left or the right) of)\b"
-)

@@ -70,24 +70,18 @@ def read_statement(clause: str) -> Asked | None:
 def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Asked | None:
     groups = match.groupdict()
     first, second = _name(groups.get("p")), _name(groups.get("q"))
-    if _carries_text(groups.get("p")):
+    if CARRIERS.intersection(words(groups.get("p") or "")[-1:]):
         return None  # "what did the sign say"
     about = _bare(groups.get("about") or "")
     if kind.startswith("talk"):
         types = (TALKS_TO, INTERACTS_WITH) if kind == "talk_or_meet" else (TALKS_TO,)
         return Asked(wanted=wanted, types=types, source=first, target=second, ordinal=ordinal)
     if kind == "do":
-        stem, type_ = _verb(groups["v"])
-        types = (USES, INTERACTS_WITH) if type_ == USES else (INTERACTS_WITH, USES)
+        base = VERBS[groups["v"].partition(" ")[0]]
+        stem, types = _STEMS.get(base, base), (USES, INTERACTS_WITH) if base in USING else (INTERACTS_WITH, USES)
         target = "" if wanted == "what" else _name(groups.get("of"))
         return Asked(wanted=wanted, types=types, source=first, target=target, verb="" if stem in _NO_STEM else stem, ordinal=ordinal)
     return Asked(wanted=wanted, source=first, about=about, ordinal=ordinal)
-
-
-def _verb(spoken: str) -> tuple[str, str]:
-    """The verb's stem and the relation that it makes."""
-    base = VERBS[spoken.partition(" ")[0]]
-    return _STEMS.get(base, base), USES if base in USING else INTERACTS_WITH
 
 
 def same_verb(stem: str, text: str) -> bool:
@@ -104,7 +98,3 @@ def _name(phrase: str | None) -> str:
 
 def _bare(phrase: str) -> str:
     return _ARTICLE.sub("", phrase.strip(" ,.?!")).removesuffix("'s").strip()
-
-
-def _carries_text(phrase: str | None) -> bool:
-    return bool(phrase) and any(word in CARRIERS for word in words(phrase or "")[-1:])
