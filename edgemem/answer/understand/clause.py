@@ -240,7 +240,7 @@ class _Reader:
         if at is None:
             return end
         word = run[at]
-        known = word in VERBS or word.endswith(("ed", "ing"))
+        known = word in lexicon.PASTS or VERBS.get(word, word) != word or word.endswith(("ed", "ing"))
         if self._needs == "state" and (run[-1] in STATES | {"left"} or not known):
             self._state, self._needs = " ".join(run[at:]), ""
             return end
@@ -304,7 +304,7 @@ class _Reader:
             return self._unasked_verb(run, i, end)
         if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
-        ends = self._needs == "state" and end == len(self._tokens) and bool(self._phrases or self._det)
+        ends = len(run) == 1 and self._leads and end == len(self._tokens) and "ADJ" in lexicon.word_classes(first)  # "is it still warm"
         fitting = [
             k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
@@ -369,17 +369,11 @@ class _Reader:
             base = next(iter(classes.get("VERB", ())), "") or ("" if classes else word)
         if self._needs == "base":
             return base == word
-        ends = word.endswith("ed") and (bool(base) or len(word) > 4)
-        past = word in lexicon.PASTS or ends
+        past = word in lexicon.PASTS or (word.endswith("ed") and (bool(base) or len(word) > 4))
         if self._needs == "participle":
             return past
         if self._needs == "state":
-            return (
-                past
-                or (word.endswith("ing") and bool(base))
-                or word in STATES
-                or (last and (_is_state(word) or (ends and "ADJ" in lexicon.word_classes(word))))
-            )
+            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and (ends or _is_state(word)))
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
 
 

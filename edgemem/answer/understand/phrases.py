@@ -259,7 +259,7 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
         return f"{seen[1] or seen[2]} seen" if kind in {"yes_no", "who"} else ""
     deed = next((deed for deed in deeds if _says_more(deed, kind, placed, left)), None)
     done = _named(deed) if deed and not (deed.relative and clause.state) else ""
-    compared = _compared(text, kind, bool(done))
+    compared = clause.state if clause.state.startswith(("more ", "less ")) else _compared(text, kind, bool(done))
     if compared == "same" and done:
         return f"same as {done}"
     said = " ".join(dict.fromkeys(filter(None, (done, compared or ("" if done else _state(clause, text, kind))))))
