@@ -31,6 +31,7 @@ ABSENT = (
     " hedgehog hamster zebra kangaroo koala panda"
 )
 WORDINGS = ("When did I last see the {}?", "Did I see a {}?", "Where is my {}?")
+OURS = Path(__file__).parent / "natural_set"
 _CLI = [sys.executable, "-m", "edgemem.cli.main"]
 
 
@@ -122,7 +123,8 @@ def main() -> None:
         truth = json.loads((stream / "truth.json").read_text())
         shown = " ".join(name for one in truth["appearances"] for name in (*one["names"], *one["hypernyms"]))
         absent = [name for name in ABSENT.split() if name not in shown]
-        for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / f"natural-{seed}.json")):
+        natural = f"natural-{seed}.json"
+        for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / natural), ("ours", OURS / natural)):
             if qa.exists():
                 line = scored(scorer, kit, memory, qa, args.work / f"{name}{seed}.jsonl")
                 print(f"{f'lifelog {seed}, {name}':24}", line, flush=True)
@@ -133,7 +135,7 @@ def main() -> None:
     labels = json.loads((args.lifelogs / "questions-to-parse.json").read_text())
     for name, value in measure([label for label in labels if int(label["id"][1:]) % 2]).items():
         print(f"{'parsing: ' + name:44} {value:6.1f}")
-    for lot in sorted((Path(__file__).parent / "parse_set").glob("lot_*.json")):
+    for lot in sorted(OURS.with_name("parse_set").glob("lot_*.json")):
         print(f"{f'parsing, {lot.stem}: every slot':44} {measure(json.loads(lot.read_text()))['every slot']:6.1f}")
 
 
