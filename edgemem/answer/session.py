@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from edgemem.answer.tools import Action, Result
+from edgemem.answer.tools import Action, Refused, Result
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import QuestionCaps
@@ -25,6 +25,13 @@ class Step(Record, frozen=True):
     action: Action
     result: Result
     ms: float
+
+    @property
+    def summary(self) -> str:
+        """One line for logs and prompts."""
+        what = " ".join(str(value) for value in (getattr(self.action, name, "") for name in ("query", "name")) if value)
+        told = f"refused, {self.result.why}" if isinstance(self.result, Refused) else f"{len(self.result.evidence)} hits"
+        return f"{type(self.action).__name__.lower()} {what}: {told}".replace(" :", ":")
 
 
 @dataclass

@@ -362,3 +362,13 @@ def test_in_a_large_memory_the_20_likeliest_names_are_searched() -> None:
     names = {f"name {n}": 0.9 - n / 1000 for n in range(30)}
     assert _likely(LabelQuery(labels=names, objects={})) == list(names)[:20]
     assert _likely(LabelQuery(labels={"cup": 0.8, "vase": 0.03}, objects={})) == ["cup"], "less than a twentieth as likely"
+
+
+def test_until_when_a_thing_was_seen_is_proved_by_its_latest_clear_sighting() -> None:
+    seen = tuple(evidence(at_s, score) for at_s, score in ((10, 1.0), (20, 0.5), (30, 0.49)))  # half of the best is clear
+    track = Episode(stream="s", t0_us=10 * US, t1_us=30 * US, offset_us=0, score=1.0, evidence=seen)
+    last, first = base.pick([track], -1), base.pick([track], 1)
+    assert last is not None
+    assert first is not None
+    assert [one.t0_us // US for one in last.evidence] == [20, 10, 30]
+    assert [one.t0_us // US for one in first.evidence] == [10, 20, 30]

@@ -223,7 +223,7 @@ def test_a_number_beyond_every_time_is_answered(view: View, kit: AnswerKit) -> N
 # ------------------------------------------------------------------------------------------------------------------------- sessions
 
 
-def test_what_came_up_again_stands_as_it_was_first() -> None:
+def test_a_step_in_one_line_and_the_first_evidence_of_an_id() -> None:
     session, first = asked(), evidence(1, score=0.5)
     again = msgspec.structs.replace(first, score=0.9)
     session.steps += [
@@ -231,6 +231,7 @@ def test_what_came_up_again_stands_as_it_was_first() -> None:
         Step(action=Count(name="cat"), result=Refused(why="no"), ms=1.0),
         Step(action=Inspect(from_us=0, to_us=1), result=ToolResult(evidence=(again,)), ms=1.0),  # type: ignore[arg-type]
     ]
+    assert [step.summary for step in session.steps] == ["search cat: 2 hits", "count cat: refused, no", "inspect: 1 hits"]
     assert session.evidence()["m1000000"].score == 0.5
 
 

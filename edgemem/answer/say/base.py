@@ -10,7 +10,7 @@ import msgspec
 
 from edgemem.answer.compose import a, at, listed
 from edgemem.answer.gather import Gather, Lead, Pool
-from edgemem.answer.retrieve import Episode
+from edgemem.answer.retrieve import CLEAR, Episode
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
@@ -90,7 +90,15 @@ def pick(episodes: Sequence[Episode], ordinal: int) -> Episode | None:
     if not ordinal:
         return max(episodes, key=lambda e: e.score, default=None)
     position = ordinal - 1 if ordinal > 0 else ordinal
-    return episodes[position] if -len(episodes) <= position < len(episodes) else None
+    if not -len(episodes) <= position < len(episodes):
+        return None
+    return _latest_first(episodes[position]) if ordinal == -1 else episodes[position]
+
+
+def _latest_first(track: Episode) -> Episode:
+    """The same with its latest clear sighting in front: that proves until when the thing was seen."""
+    latest = max((e for e in track.evidence if e.score >= CLEAR * track.score), key=lambda e: e.t0_us)
+    return msgspec.structs.replace(track, evidence=(latest, *(e for e in track.evidence if e is not latest)))
 
 
 def picked(lead: Lead, ordinal: int = 0) -> Episode:
