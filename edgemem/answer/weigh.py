@@ -28,7 +28,7 @@ class Model(Record, frozen=True):
 
     constant: float
     weights: dict[str, float]
-    least: float = 0.4
+    least: float
     """Probability from which on an answer is given."""
 
     def probability(self, features: Mapping[str, float]) -> float:

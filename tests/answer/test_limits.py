@@ -231,7 +231,7 @@ def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
 
 
 def test_the_model_is_logistic_and_its_features_are_bounded() -> None:
-    model = weigh.Model(constant=-1.0, weights={"held": 2.0})
+    model = weigh.Model(constant=-1.0, weights={"held": 2.0}, least=0.5)
     assert model.probability({"held": 0.75}) == pytest.approx(1 / (1 + math.exp(-0.5)))
     features = weigh.word_features(Parsed(kind="what", form="price"), words("no figure", held=0.4, cosine=-0.2, above=12.0))
     assert features == {"held": 0.4, "cosine": 0.0, "above": 1.0, "misfits": 1.0, "told": 0.9, "channel": 0.0}

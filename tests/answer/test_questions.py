@@ -38,7 +38,8 @@ def test_a_slip_is_read_as_the_word_that_was_probably_meant(slip: str, meant: st
 
 
 @pytest.mark.parametrize(
-    "word", ["ewer", "secateurs", "brambling", "toucan", "zorbo", "snerd", "wug", "moxel", "freeb", "lh319", "tv", "grifta", "pragle"]
+    "word",
+    ["ewer", "secateurs", "brambling", "toucan", "zorbo", "snerd", "wug", "moxel", "freeb", "lh319", "tv", "grifta", "pragle", "busdriver"],
 )
 def test_a_word_of_the_dictionary_or_one_too_far_from_any_stays(word: str) -> None:
     assert repaired(word) == word

@@ -582,6 +582,7 @@ def test_the_option_that_words_mean() -> None:
     assert statements.option_of(s, ["nothing"]) is None
     assert statements.option_of(session(), ["by the blue gate"]) is None
     assert statements.option_of(session(("abcd efgh",)), ["abcd"]) == 0, "half of its letters"
+    assert statements.option_of(session(("abcd efghij",)), ["abcd"]) is None, "four in ten"
 
 
 @pytest.mark.parametrize(

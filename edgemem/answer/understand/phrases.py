@@ -255,8 +255,8 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
         first = {word for phrase in clause.phrases if not phrase.prep for word in (phrase.words[0], phrase.words[-1])}
         if had := next((deed for deed, things in _HAD.items() if first & things), ""):
             return had
-    if seen := re.search(r"\b(ha[sd]|have) (?!i |we |you |y'all )(?:\w+ )*?seen\b|\b(ha[sd]) seen\b", text):
-        return f"{seen[1] or seen[2]} seen" if kind in {"yes_no", "who"} else ""
+    if seen := re.search(r"\b(ha[sd]|have) (?!i |we |you |y'all )(?:\w+ )*?seen\b", text):
+        return f"{seen[1]} seen" if kind in {"yes_no", "who"} else ""
     deed = next((deed for deed in deeds if _says_more(deed, kind, placed, left)), None)
     done = _named(deed) if deed and not (deed.relative and clause.state) else ""
     compared = clause.state if clause.state.startswith(("more ", "less ")) else _compared(text, kind, bool(done))
