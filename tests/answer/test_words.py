@@ -31,7 +31,7 @@ from tests.answer.test_limits import episode, evidence, reading
         ("five o two", "502"), ("1 2 3 go", "123 go"), ("1 2 go", "1 2 go"), ("twenty one two", "21 2"), ("once twice thrice", "1 2 3"),
         ("forty second street", "40 2 street"), ("a second mug", "a 2 mug"), ("ninety nine", "99"), ("ten one", "10 1"),
         ("twelve three four", "12 3 4"), ("eleven twelve thirteen", "11 12 13"), ("one o", "1 0"),
-        ("Dr. Wu, Mill Rd", "doctor wu mill road"),
+        ("Dr. Wu, Mill Rd", "doctor wu mill road"), ("max sat in the sun", "max sat in the sun"),
     ],
 )  # fmt: skip
 def test_numbers_in_words(said: str, written: str) -> None:
