@@ -271,7 +271,7 @@ def test_two_things_that_fit_as_well_are_told_as_two() -> None:
 
 def episode(at_s: float, score: float, until_s: float | None = None, stream: str = "s") -> Episode:
     t0, t1 = round(at_s * US), round((at_s if until_s is None else until_s) * US)
-    evidence = Evidence(id=f"m{t0}{stream}", channel="frame", stream=stream, t0_us=t0, t1_us=t0, offset_us=t0, score=score, text="")
+    evidence = Evidence(id=f"m{t0}{stream}", channel="frame", stream=stream, t0_us=t0, t1_us=t1, offset_us=t0, score=score, text="")
     return Episode(stream=stream, t0_us=t0, t1_us=t1, offset_us=t0, score=score, evidence=(evidence,))
 
 
