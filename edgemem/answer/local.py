@@ -14,13 +14,16 @@ from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, recognised, window_of
 from edgemem.answer.say.choose import choose, with_option
-from edgemem.answer.say.order import in_order, neighbours, relate
+from edgemem.answer.say.order import in_order, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
 from edgemem.answer.say.pictures import describe, from_pictures
 from edgemem.answer.say.statements import ranked, refuse, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand.languages import NAMES
+from edgemem.answer.understand.lexicon import ASKING_VERBS
+from edgemem.answer.understand.phrases import noun_phrase
+from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated_prior
 
 
@@ -75,6 +78,7 @@ def everything(s: Session) -> Steps[Pool]:
     words = tuple(word for word in p.words if not p.form or word not in _FORMS) or p.words
     timeless = stated_prior(p) >= 0.5
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
+    things = things or (noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
     window, seen = (None, s.question.as_of_us), window_of(s)
     if not problem and (not timeless or window == seen):
         return (yield from gather(things, seen, p.text, words))
@@ -89,12 +93,15 @@ def _free(s: Session, pool: Pool) -> Plan:
     if p.kind == "order" or (p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors and p.things):
         names = (p.target, *p.anchors) if p.anchors else p.choices
         return in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
+    if p.relation == "while" and not p.things and p.hint == "seen" and pattern("SPOKEN_OF").search(p.clause):
+        return (yield from while_said(s))
     words = ranked(p, pool)
     stated = bool(words) and is_stated(p, words[0][1])
     if not stated and p.relation and p.anchors and not p.things:
         return (yield from neighbours(s))
     named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
-    if not stated and not named and fits_pictures(p) and (p.time or p.kind != "yes_no"):
+    unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
+    if not (stated or named or unread) and fits_pictures(p) and (p.time or p.kind != "yes_no"):
         return (yield from describe(s))
     return (yield from _of_thing(s, pool, words if stated else []))
 

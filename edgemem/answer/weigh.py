@@ -20,6 +20,7 @@ from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits
 from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, PLACING, SEEING, VERBS
+from edgemem.answer.understand.wordings import pattern
 from edgemem.records import Record
 
 
@@ -128,7 +129,7 @@ _SURELY_WORDS = 0.7
 
 def is_seen(p: Parsed) -> bool:
     """Pictures can show what is claimed: that a thing was there, not that it was bought, locked or somebody's."""
-    if not p.predicate or p.form == "colour" or p.verb in SEEING | HAVING | PLACING:
+    if not p.predicate or p.form == "colour" or p.verb in SEEING | HAVING | PLACING or pattern("MET").fullmatch(p.predicate):
         return True
     deeds = ({VERBS[word] for word in p.predicate.split() if word in VERBS} or {p.verb}) - ASPECT
     return p.kind != "yes_no" and bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING

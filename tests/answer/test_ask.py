@@ -89,6 +89,8 @@ def test_an_answer_says_it_and_proves_it(view: View, kit: AnswerKit, text: str, 
         ("When did I see the rocket?", ("10:00:30", "10:02:00", "10:03:00"), 1),
         ("What was the room number?", ("213", "214", "215"), 1),
         ("Did I see the cat?", ("yes",), 0),
+        ("Did I see the rocket earlier or later than the motorbike?", ("earlier", "later"), 1),
+        ("Did the motorbike turn up earlier or later than the rocket?", ("sooner", "later"), 0),
     ],
 )
 def test_the_right_option_is_chosen(view: View, kit: AnswerKit, text: str, options: tuple[str, ...], right: int) -> None:

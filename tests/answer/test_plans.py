@@ -4,12 +4,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
+from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.say import base, choose
-from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.say import base, choose, order
+from edgemem.answer.tools import Reply, Scene, SeenName
 from edgemem.records import US, Answer, Question
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US
@@ -296,3 +298,69 @@ def put(view: View, kit: AnswerKit, text: str, *options: str) -> Answer:
 def test_a_time_of_day_and_a_place_in_the_stream_are_both_understood(view: View, kit: AnswerKit) -> None:
     for options, right in ((("10:01:50", "10:02:30"), 0), (("1:50", "2:30"), 0), (("0:30", "1:59"), 1), (("10 am", "11 am"), 0)):
         assert put(view, kit, "When did I see the rocket?", *options).option == right
+
+
+# ------------------------------------------------------------------------------------------------------------- while something was said
+
+
+def while_told(told: Candidate | None, *frames: float) -> Callable[[Any], Any]:
+    """The words that a look brings, and the pictures (with a cup) in any stretch of time."""
+    scene = Scene(evidence=tuple(map(evidence, frames)), sights=(SeenName(name="cup", kind="label", score=0.8),) if frames else ())
+    return lambda action: Pool(candidates=(told,) if told else ()) if isinstance(action, Gather) else scene
+
+
+def test_what_was_seen_while_something_was_said_is_what_pictures_of_that_time_show() -> None:
+    asked = {"kind": "what", "relation": "while", "hint": "seen", "clause": "while the tent was mentioned", "words": ("tent",)}
+    told = heard("The tent is red.", 50, held=1.0, cosine=0.5, above=4.0)
+    told = msgspec.structs.replace(told, evidence=(msgspec.structs.replace(told.evidence[0], t1_us=54 * US),))
+    reply, (look, near) = run(order.while_said(session(**asked)), while_told(told, 51, 53))
+    assert (look.question, look.words, look.things) == ("while the tent was mentioned", ("tent",), ())
+    assert (near.from_us, near.to_us, near.stream) == (50 * US, 54 * US, "s")
+    assert reply.text == 'cup, at 00:00:51 on 1970-01-01 (51 s into "s").'
+    assert reply.evidence == ("m51000000", "m53000000", "m50000000"), "the pictures, then what was said"
+    # 2.692 x 1 + 3.504 x .5 + 3.778 x 4 / 8 + .58 x .2 - 6.596 = -.147; six tenths of 1 / (1 + e^.147)
+    assert reply.confidence == pytest.approx(0.6 * 0.4633, abs=2e-4)
+    dark = run(order.while_said(session(**asked)), while_told(told))[0]
+    assert (dark.status, dark.text, dark.evidence) == ("abstained", "I saw nothing while that was said.", ("m50000000",))
+    for other in (None, heard("It rains."), Candidate(channel="text", text="tent", evidence=(evidence(50),), held=1.0, cosine=0.9)):
+        unheard = run(order.while_said(session(**asked)), while_told(other, 51))[0]
+        assert (unheard.status, unheard.text) == ("abstained", "I have heard nothing of that.")
+        assert unheard.unverified == ("while the tent was mentioned",)
+
+
+def test_many_pictures_leave_room_for_what_was_said() -> None:
+    told = heard("The tent is red.", 50, held=1.0, cosine=0.9, above=8.0)
+    asked = {"kind": "what", "relation": "while", "clause": "while the tent was mentioned"}
+    reply = run(order.while_said(session(**asked)), while_told(told, *range(0, 600, 20)))[0]
+    assert (len(reply.evidence), reply.evidence[-1]) == (10, "m50000000")
+
+
+def test_only_a_clause_of_saying_leads_to_what_was_said() -> None:
+    asked = {"kind": "what", "relation": "while", "anchors": ("tent",), "hint": "seen", "words": ("tent",)}
+    brings = while_told(heard("The tent is red.", 50, held=1.0, cosine=0.9, above=8.0), 51)
+
+    def text(**more: Any) -> str:
+        made: Reply = run(local.reply(session(**{**asked, **more})), brings)[0]
+        return made.text
+
+    assert text(clause="while the tent was mentioned").startswith("cup, at 00:00:51")
+    assert not text(clause="while the tent was mentioned", hint="none").startswith("cup")
+    assert not text(clause="while the tent was mentioned", things=("dog",)).startswith("cup")
+    assert not text(clause="while the tent fell").startswith("cup")
+    assert not text(clause="after the tent was mentioned", relation="after").startswith("cup")
+
+
+def test_words_that_no_slot_took_are_not_answered_with_a_scene() -> None:
+    def status(**asked: Any) -> str:
+        made: Reply = run(local.reply(session(**asked)), while_told(None, 51))[0]
+        return made.status
+
+    assert status(kind="where", words=("show",)) == "answered"
+    assert status(kind="where", words=("flipper",)) == "abstained"
+    assert status(kind="what", words=("camera",)) == "answered"
+
+
+def test_near_what_place_it_was_is_a_look_for_the_place() -> None:
+    for kind, things in (("yes_no", ("river",)), ("when", ("river",)), ("where", ())):
+        _, actions = run(local.reply(session(kind=kind, text="?", place="near the river", words=("river",))), while_told(None))
+        assert actions[0].things == things

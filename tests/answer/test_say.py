@@ -195,6 +195,12 @@ def test_more_of_a_feature_never_speaks_against_the_evidence() -> None:
         assert all((weight <= 0) == (name == "misfits") or weight == 0 for name, weight in model.weights.items())
 
 
+def test_what_was_met_by_chance_was_seen() -> None:
+    for question in ("Have I bumped into a stork?", "Did I run into a dog?", "When did I come across a map?"):
+        assert weigh.is_seen(understand(question)), question
+    assert not weigh.is_seen(understand("Did I bump the car?"))
+
+
 def test_pictures_answer_what_a_picture_can_show() -> None:
     lead = Lead(phrase="mug", confidence=0.9, episodes=(episode(0, 0.9),))
     assert weigh.shown(understand("When did I see the mug?"), lead) > 0.3

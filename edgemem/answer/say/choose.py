@@ -32,6 +32,7 @@ _NEAR_S = 15.0
 _NONE = re.compile(r"\b(?:none|neither|nothing|not any|no answer|never|cannot|unknown|don't know)\b", re.IGNORECASE)
 _PRIOR = 0.05
 """What speaks for none of the options, on the scale of their scores."""
+_ALONE = {word: word for word in ("yes", "no", "before", "after")} | {"earlier": "before", "sooner": "before", "later": "after"}
 _HELD = 0.75
 """Share of an option's letters that words must hold to mean it."""
 Found = tuple[float, Episode | None]
@@ -149,8 +150,8 @@ def _mapped(s: Session) -> bool:
 
 
 def _says(text: str) -> str:
-    """The first word of an option or answer, where it can be all that it says."""
-    return next(iter({"yes", "no", "before", "after"} & set(words(text.lower())[:1])), "")
+    """The first word of an option or answer, where it can be all that it says: "earlier" is before."""
+    return next((_ALONE[word] for word in words(text.lower())[:1] if word in _ALONE), "")
 
 
 def with_option(s: Session, reply: Reply) -> Reply:

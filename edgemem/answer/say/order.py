@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from edgemem.answer.compose import at, listed, the
 from edgemem.answer.gather import Lead, Pool
 from edgemem.answer.retrieve import Episode
@@ -13,7 +15,7 @@ from edgemem.answer.say.pictures import scene_reply
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.understand.parse import take_ordinal
-from edgemem.answer.weigh import is_shown, shown
+from edgemem.answer.weigh import is_shown, is_stated, shown, stated
 from edgemem.records import US, Record
 
 _NEXT_US = 120 * US
@@ -91,6 +93,20 @@ def neighbours(s: Session) -> Plan:
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")
     sure = 0.6 * min(shown(p, lead) for lead, _ in place.anchors)
     return scene_reply(s, scene, scene.evidence[-1 if p.relation == "before" else 0], sure, names)
+
+
+def while_said(s: Session) -> Plan:
+    """What was seen while something was said: "what did I look at when she told me where the tent is"."""
+    p = s.parsed
+    pool = yield from base.gather((), base.window_of(s), p.clause, p.words)
+    said = next((one for one in pool.candidates if one.channel == "speech" and is_stated(p, one)), None)
+    if said is None:
+        return base.abstain("I have heard nothing of that.", unverified=(p.clause,))
+    scene = yield from base.inspect(s, (said.evidence[0].t0_us, said.evidence[0].t1_us), said.evidence[0].stream)
+    if not scene.evidence:
+        return base.abstain("I saw nothing while that was said.", evidence=base.cite(said.evidence))
+    shown_then = scene_reply(s, scene, scene.evidence[0], 0.6 * stated(p, said))
+    return msgspec.structs.replace(shown_then, evidence=(*shown_then.evidence[:9], said.evidence[0].id))
 
 
 def _scene_of(s: Session, place: Place) -> Steps[Scene]:

@@ -83,6 +83,7 @@ class _Reader:
         return (
             self._is_plain(i)
             or (word in {"can", "one"} and named)
+            or (word == "and" and inside and COLOUR_WORDS.keys() >= {before, following})
             or (word == "other" and following in {"one", "ones"})
             or (word == "till" and before in DETERMINERS)
             or (word in _MEDIA and self._tokens[0] == "you")
@@ -295,7 +296,7 @@ class _Reader:
         if self._det == "the" and len(run) == 1 and lexicon.is_superlative(run[0]):
             return [0]
         acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
-        return [k for k in acting if k < last or not self._is_thing(run)]
+        return [k for k in acting if k < last or not (run[k].endswith("ing") and self._is_thing(run))]
 
     def _unasked_verb(self, run: Sequence[str], i: int, end: int) -> int | None:
         """Where no verb must come: "carry" behind "help", a command ("give me"), a second verb."""
@@ -315,7 +316,8 @@ class _Reader:
         acts = (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
-        if k and not self._needs and not self._prep and run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES:
+        past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES
+        if k and past and not (self._needs or self._prep or self._is_thing(run)):
             return k
         return None
 
@@ -323,10 +325,10 @@ class _Reader:
         return subject[-1] in lexicon.PERSONS | self._names or (len(subject) == 1 and not lexicon.is_adjective(subject[0]))
 
     def _is_thing(self, run: Sequence[str]) -> bool:
-        """What ends in "ing" and has nothing but adjectives in front of it: "the tall building", "a long meeting"."""
+        """What looks like a verb and has nothing but adjectives in front of it: "the tall building", "a long meeting", "a red rose"."""
         some = self._det in {"a", "an"}
         plain = (w in COLOUR_WORDS or lexicon.is_adjective(w) or (some and "ADJ" in lexicon.word_classes(w)) for w in run[:-1])
-        return len(run) > 1 and run[-1].endswith("ing") and all(plain)
+        return len(run) > 1 and all(plain)
 
     def _fits(self, word: str, last: bool = False, ends: bool = False) -> bool:
         """Whether a word has the form of the verb that must come; at the end of a question any adjective says how something is."""

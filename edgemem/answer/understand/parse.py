@@ -60,8 +60,12 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
 
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     topic, body = _main_clause(body)
-    body, vague = take_vague(body)
-    time, topic, timeless = _times(topic, body)
+    body, vague = take_vague(_without_lead(body))
+    told = pattern("WHILE").search(body)
+    told = told if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()) else None
+    time, topic, timeless = _times(topic, body[: told.start()] if told else body)
+    story = _story(topic)
+    timeless += body[told.start() :] if told else ""  # of what time they spoke then is no time of the question
     timeless = timeless or ("" if goes_on(plain) else "what did i see")
     kind, detail, rest = _head(timeless)
     if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
@@ -71,9 +75,9 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     quoted = pattern("NAMED_TEXT").search(rest)
     named = _with_topic(
         read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind),
-        read_slots(topic, raw, "other"),
+        read_slots(story or topic, raw, "other"),
         kind,
-        told=pattern("TOLD").match(topic) is not None,
+        told=bool(story),
     )
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
@@ -102,7 +106,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
 def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
     if told:
-        return msgspec.structs.replace(named, things=named.things or about.things, person=named.person or about.person)
+        return msgspec.structs.replace(named, things=named.things or about.things[:1], person=named.person or about.person)
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
     told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(
@@ -153,10 +157,16 @@ def _main_clause(body: str) -> tuple[str, str]:
     return (topic, asked) if first and (content(topic) or take_time(topic)[0]) else ("", asked)
 
 
+def _story(topic: str) -> str:
+    """Of what is told before a question the last that names something: "I cut my hand, there was a plaster here, where is it?"."""
+    told = [take_time(part)[1] for part in topic.split(" , ") if pattern("TOLD").match(part)]
+    return next((part for part in reversed(told) if noun_phrase(part)), told[-1] if told else "")
+
+
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     """The time of the question or of what stands before it, and both without it. Compared are two: "this week than last week"."""
     time, timeless = take_time(body)
-    if topic and time is None and not pattern("TOLD").match(topic):
+    if topic and time is None and not _story(topic):
         time, topic = take_time(topic)
     if time is not None and re.search(r"\b(?:than|as|or)\b", timeless):
         other, timeless = take_time(timeless)

@@ -114,14 +114,18 @@ def duration_s(text: str) -> float:
     )
 
 
+_MINUTES = {"half": 30, "quarter": 15}
+_SPOKEN = re.compile(r"(?:a )?half\b|.* (?:past|to) ")
+
+
 def read_clock(text: str) -> Clock | None:
     """A time of day in any of the usual spellings; None when the figures are none (25:00)."""
     text = text.strip()
     if text.startswith(("noon", "midday", "midnight")):
         return Clock(day_s=0 if text.startswith("midn") else _HALF_DAY_S, exact_s=900)
-    if spoken := re.match(r"(half|quarter)(?: (past|to))? (\w+)", text):
-        minutes = (30 if spoken[1] == "half" else 15) * (-1 if spoken[2] == "to" else 1)
-        hour = _number(spoken[3])
+    if spoken := re.match(r"(?:a )?(half|quarter|[\w -]+?)(?: minutes?)?(?: (past|to))? (\w+)$", text) if _SPOKEN.match(text) else None:
+        minutes = sum(_MINUTES.get(word) or _number(word) for word in re.split("[ -]", spoken[1])) * (-1 if spoken[2] == "to" else 1)
+        hour = {"noon": 12, "midnight": 24}.get(spoken[3]) or _number(spoken[3])
         return Clock(day_s=(hour * 3600 + minutes * 60) % _DAY_S, exact_s=60, half_day=True) if 1 <= hour <= 24 else None
     figures = [float(f) for f in re.findall(r"\d+(?:\.\d+)?", text)] or [_number(text.split()[0])]
     hour, minute, second = (*figures, 0.0, 0.0)[:3]
@@ -161,7 +165,7 @@ def _date(text: str) -> str | None:
 
 def _mark(text: str) -> tuple[float, float]:
     """A place in a stream: a second, or a minute where none is said ("minute 5", "the 90 second mark")."""
-    start = duration_s(re.sub(r"(minute|second) (\d+)", r"\2 \1", text))
+    start = duration_s(re.sub(r"(minute|second) (\w+)", r"\2 \1", text))
     return start, start + (0.0 if re.search(r"\d ?s\b|sec", text) else 60.0)
 
 
