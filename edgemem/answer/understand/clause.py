@@ -15,17 +15,18 @@ import msgspec
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import DETERMINERS, PARTICLES, PREPOSITIONS, PRONOUNS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase
-from edgemem.answer.understand.words import spelt
 from edgemem.infer.phrase import COLOUR_WORDS
 
 _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
-
-_DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN, _AIMED = (
-    lexicon.words_of(name)
-    for name in spelt("DO HAVE BE WH SUBJECTS JOINTS MEASURES SILENT_VERBS REPORTS TRANSITIVE NEAR TOWARDS CLOTHES GIVES GETS_IN AIMED")
-)
+(
+    _DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN,
+    _AIMED,
+) = (lexicon.words_of(name) for name in (
+    "DO", "HAVE", "BE", "WH", "SUBJECTS", "JOINTS", "MEASURES", "SILENT_VERBS", "REPORTS", "TRANSITIVE", "NEAR", "TOWARDS", "CLOTHES",
+    "GIVES", "GETS_IN", "AIMED",
+))  # fmt: skip
 _AUX = _DO | _HAVE | _BE
 _CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
 _MEETS = frozenset(("come across", "bump into", "run into", "go off"))
