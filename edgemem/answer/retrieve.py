@@ -67,11 +67,6 @@ class Episode(Record, frozen=True):
     evidence: tuple[Evidence, ...]
     """Best first."""
 
-    @property
-    def best(self) -> Evidence:
-        """The sighting that shows it best."""
-        return self.evidence[0]
-
 
 class Retriever(Protocol):
     """A named channel. Pure reading; must not look outside the query's stretch of time."""

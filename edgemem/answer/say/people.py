@@ -207,6 +207,6 @@ def _happened(s: Session, about: str) -> Steps[Row | None]:
         lead = yield from look_for(noun_phrase(about), window)
         if is_shown(s.parsed, lead):
             last = strong(lead)[-1]
-            return Row(source="", t0_us=last.t0_us, t1_us=last.t1_us, confidence=lead.confidence, quote="", evidence=last.best)
+            return Row(source="", t0_us=last.t0_us, t1_us=last.t1_us, confidence=lead.confidence, quote="", evidence=last.evidence[0])
         rows = yield from _heard(window, about)
     return rows[-1] if rows else None

@@ -294,8 +294,6 @@ class _Reader:
         if self._leads and run[0].endswith("ing"):
             return [0]
         last = len(run) - 1
-        if self._det == "the" and len(run) == 1 and lexicon.is_superlative(run[0]):
-            return [0]
         acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
         return [k for k in acting if k < last or not (run[k].endswith("ing") and self._is_thing(run))]
 
@@ -343,9 +341,5 @@ class _Reader:
         if self._needs == "participle":
             return past
         if self._needs == "state":
-            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and (ends or _is_state(word)))
+            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and (ends or lexicon.is_adjective(word)))
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
-
-
-def _is_state(word: str) -> bool:
-    return word in STATES or lexicon.is_adjective(word)
