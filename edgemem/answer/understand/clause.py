@@ -273,7 +273,8 @@ class _Reader:
         """Where in a run the verb stands."""
         first = run[0]
         if not self._needs:
-            return self._unasked_verb(run, i, end)
+            told = VERBS.get(first) == first and first not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS  # "give me"
+            return 0 if told else self._second_verb(run, end)
         if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
         ends = len(run) == 1 and self._leads and end == len(self._tokens) and "ADJ" in lexicon.word_classes(first)  # "is it still warm"
@@ -296,16 +297,6 @@ class _Reader:
         last = len(run) - 1
         acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
         return [k for k in acting if k < last or not (run[k].endswith("ing") and self._is_thing(run))]
-
-    def _unasked_verb(self, run: Sequence[str], i: int, end: int) -> int | None:
-        """Where no verb must come: "carry" behind "help", a command ("give me"), a second verb."""
-        if VERBS.get(run[0]) == run[0]:
-            helps = bool(self._deeds) and self._deeds[-1].base == "help"
-            self._chained = self._chained or helps
-            told = run[0] not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS
-            if helps or told:
-                return 0
-        return self._second_verb(run, end)
 
     def _second_verb(self, run: Sequence[str], end: int) -> int | None:
         """Such as "ironing" behind "start", "running" of "leave the tap running"; a finite verb of "everything Dad said"."""

@@ -13,7 +13,7 @@ from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.lexicon import PERSONS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
-from edgemem.answer.understand.words import CARRIERS, NUMBERS
+from edgemem.answer.understand.words import NUMBERS
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
@@ -116,15 +116,8 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
         places.append(f"{phrase.prep} {phrase.text}")
     else:
         of = [words[-1]] if kind == "command" and "of" in words and words[-1] in PERSONS | names else []
-        carrier, *owner = _apart(bare, kind)
-        people += of + [one for one in owner if one in PERSONS]
-        things += [carrier, *(one for one in owner if one not in PERSONS)]
-
-
-def _apart(thing: str, kind: Kind) -> list[str]:
-    """What carries a text, and what it belongs to: "label of the lamp"; two persons' gifts stay one."""
-    head, _, of = thing.partition(" of ")
-    return [head, of] if of and kind == "what" and head in CARRIERS else [thing]
+        people += of
+        things.append(bare)
 
 
 _ATTRIBUTES = lexicon.words_of("ATTRIBUTES")

@@ -2,7 +2,7 @@
 
 The noisy channel of Kernighan, Church and Gale (COLING 1990): the probability of the word times that of the slip. Words have the frequency
 of films' subtitles (pyspellchecker, MIT); slips are those of Damerau (Communications of the ACM 7/3, 1964) with the more probable ones
-cheaper: letters swapped, doubled or not, a vowel for a vowel, letters that sound alike or are neighbours on the keyboard. Words of the
+cheaper: letters swapped, doubled or not, a vowel for a vowel, letters that sound alike. Words of the
 dictionaries and of the labels are never changed.
 """
 
@@ -36,15 +36,6 @@ _BOUNDS = ((4, 1.2, 6.2), (5, 1.3, 5.5), (7, 1.7, 3.4), (_LONGEST, 3.0, 2.5))
 """Up to how many letters, the dearest slip, and the least logarithm of the probability (without a constant) of what was meant."""
 _VOWELS = frozenset("aeiouy")
 _ALIKE = frozenset(["ck", "kc", "cs", "sc", "sz", "zs", "gj", "jg", "fv", "vf", "iy", "yi", "qk", "kq"])
-_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_NEIGHBOURS = frozenset(
-    a + b
-    for r, row in enumerate(_KEYS)
-    for i, a in enumerate(row)
-    for other in _KEYS[max(0, r - 1) : r + 2]
-    for b in other[max(0, i - 1) : i + 2]
-    if a != b
-)
 
 
 @cache
@@ -133,7 +124,7 @@ def _swapped(letter: str, other: str, i: int) -> float:
     first = 0.0 if i else 1.0
     if letter in _VOWELS and other in _VOWELS:
         return 0.9 + first
-    return 0.9 if letter + other in _ALIKE else (1.4 if letter + other in _NEIGHBOURS else 2.0) + first
+    return 0.9 if letter + other in _ALIKE else 1.7 + first
 
 
 def _left_out(word: Sequence[str], j: int) -> float:
