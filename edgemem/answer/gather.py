@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, as_evidence, distinct, episodes
+from edgemem.answer.retrieve import Episode, Hits, Query, Retriever, as_evidence, distinct, episodes, runs
 from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
@@ -269,12 +269,7 @@ def statements(text: str) -> list[str]:
 
 def signs_of(view: View, query: Query) -> list[Candidate]:
     """One candidate per sign: readings that follow each other and share a line, with the lines of the one that was read most surely."""
-    signs: list[list[OcrReading]] = []
-    for one in readings(view, query):
-        if signs and _same_sign(signs[-1][-1], one):
-            signs[-1].append(one)
-        else:
-            signs.append([one])
+    signs = runs(readings(view, query), lambda sign, one: _same_sign(sign[-1], one))
     return [sign for sign in map(_sign, signs) if len(squeeze(sign.text)) > 1]
 
 

@@ -6,9 +6,9 @@ Scores of different channels are never compared: `frame` scores are probabilitie
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, get_args
+from typing import TYPE_CHECKING, Protocol, TypeVar, get_args
 
 import msgspec
 
@@ -18,6 +18,8 @@ from edgemem.records import US, Channel, Document, Evidence, Moment, Record
 
 if TYPE_CHECKING:
     from edgemem.remember.view import View
+
+T = TypeVar("T")
 
 RRF_K = 60
 """Reciprocal rank fusion: score = sum of 1 / (60 + rank). Cormack, Clarke & Buettcher, SIGIR 2009."""
@@ -64,11 +66,6 @@ class Episode(Record, frozen=True):
     score: float
     evidence: tuple[Evidence, ...]
     """Best first."""
-
-    @property
-    def best(self) -> Evidence:
-        """The sighting that shows it best."""
-        return self.evidence[0]
 
 
 class Retriever(Protocol):
@@ -154,13 +151,20 @@ def search(view: View, query: Query, retrievers: Sequence[Retriever], channel: s
 
 def episodes(view: View, hits: Iterable[Evidence]) -> list[Episode]:
     """Merge sightings into appearances, oldest first. Two sightings are one appearance when no other picture was kept between them."""
-    grouped: list[list[Evidence]] = []
-    for hit in sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us)):
-        if grouped and _continues(view, grouped[-1][-1], hit):
-            grouped[-1].append(hit)
+    in_turn = sorted(hits, key=lambda e: (e.stream, e.t0_us, e.t1_us))
+    found = runs(in_turn, lambda run, hit: _continues(view, run[-1], hit))
+    return sorted(map(episode_of, found), key=lambda e: (e.t0_us, e.t1_us))
+
+
+def runs(items: Iterable[T], joins: Callable[[list[T], T], bool]) -> list[list[T]]:
+    """The items in their order, those that follow each other together where `joins(run so far, item)`."""
+    made: list[list[T]] = []
+    for item in items:
+        if made and joins(made[-1], item):
+            made[-1].append(item)
         else:
-            grouped.append([hit])
-    return sorted(map(_episode, grouped), key=lambda e: (e.t0_us, e.t1_us))
+            made.append([item])
+    return made
 
 
 def _continues(view: View, earlier: Evidence, later: Evidence) -> bool:
@@ -169,11 +173,11 @@ def _continues(view: View, earlier: Evidence, later: Evidence) -> bool:
     return not view.moments(stream=earlier.stream, from_us=earlier.t1_us + 1, to_us=later.t0_us - 1, limit=1)
 
 
-def _episode(group: list[Evidence]) -> Episode:
+def episode_of(sightings: Iterable[Evidence]) -> Episode:
     """Its ends are its first and last clear sighting: weak ones hold an appearance together, but do not make it longer."""
-    best = tuple(sorted(group, key=lambda e: (-e.score, e.t0_us)))
-    clear = [e for e in group if e.score >= CLEAR * best[0].score]
+    best = tuple(sorted(sightings, key=lambda e: (-e.score, e.t0_us)))
+    clear = sorted((e for e in best if e.score >= CLEAR * best[0].score), key=lambda e: e.t0_us)
     return Episode(
-        stream=group[0].stream, t0_us=clear[0].t0_us, t1_us=max(e.t1_us for e in clear), offset_us=clear[0].offset_us, score=best[0].score,
+        stream=best[0].stream, t0_us=clear[0].t0_us, t1_us=max(e.t1_us for e in clear), offset_us=clear[0].offset_us, score=best[0].score,
         evidence=best,
     )  # fmt: skip

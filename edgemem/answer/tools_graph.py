@@ -151,14 +151,10 @@ def _fit(wanted: Sequence[str], own: Sequence[str], kind: str) -> int:
         return 0
     if kind in PEOPLE:
         return _SAME if wanted == own else _PART if set(wanted) <= set(own) else 0
-    one, other = _singular(wanted), _singular(own)
+    one, other = ([*parts[:-1], singular(parts[-1])] for parts in (wanted, own))
     if one[-1] != other[-1]:
         return 0
     return _SAME if one == other else _PART if set(one) <= set(other) else _TAIL if wanted[-len(own) :] == own else 0
-
-
-def _singular(parts: Sequence[str]) -> list[str]:
-    return [*parts[:-1], singular(parts[-1])]
 
 
 def _fits(relation: Relation, action: Relate, sources: Sequence[Entity], targets: Sequence[Entity]) -> bool:

@@ -11,11 +11,10 @@ import pytest
 
 from edgemem.answer.retrieve import Hits, Query
 from edgemem.answer.retrievers import frames, match, readings
-from edgemem.answer.retrievers.frames import FrameRetriever, LabelMatcher, VectorMatcher, _likely
+from edgemem.answer.retrievers.frames import LESSON, SIGHTING, FrameRetriever, LabelMatcher, VectorMatcher, _likely, taught_hits
 from edgemem.answer.retrievers.match import Features, Ranked
 from edgemem.answer.retrievers.people import EntityRetriever, SpeechRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
-from edgemem.answer.retrievers.taught import LESSON, SIGHTING, taught_hits
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Quote

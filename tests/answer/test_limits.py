@@ -37,7 +37,8 @@ def evidence(at_s: float, score: float = 1.0, text: str = "", channel: Any = "fr
 
 def episode(at_s: float, until_s: float | None = None, score: float = 0.9, stream: str = "s") -> Episode:
     t0, t1 = round(at_s * US), round((at_s if until_s is None else until_s) * US)
-    return Episode(stream=stream, t0_us=t0, t1_us=t1, offset_us=t0, score=score, evidence=(evidence(at_s, score),))
+    seen = msgspec.structs.replace(evidence(at_s, score), stream=stream, t1_us=t1)
+    return Episode(stream=stream, t0_us=t0, t1_us=t1, offset_us=t0, score=score, evidence=(seen,))
 
 
 def lead(*episodes: Episode, confidence: float = 0.8, phrase: str = "mug") -> Lead:

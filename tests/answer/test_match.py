@@ -131,14 +131,14 @@ def test_every_moment_with_a_wanted_label_is_ranked_once(seen: list[tuple[int, s
 
 
 def test_a_weak_sighting_does_not_make_an_appearance_longer() -> None:
-    from edgemem.answer.retrieve import _episode
+    from edgemem.answer.retrieve import episode_of
     from edgemem.records import Evidence
 
     def sighting(second: int, score: float) -> Evidence:
         t_us = second * 1_000_000
         return Evidence(id=f"m{second}", channel="frame", stream="s", t0_us=t_us, t1_us=t_us, offset_us=t_us, score=score, text="cat")
 
-    episode = _episode([sighting(1, 0.1), sighting(5, 0.6), sighting(9, 0.9), sighting(20, 0.2)])
+    episode = episode_of([sighting(1, 0.1), sighting(5, 0.6), sighting(9, 0.9), sighting(20, 0.2)])
     assert (episode.t0_us, episode.t1_us, episode.offset_us) == (5_000_000, 9_000_000, 5_000_000)
     assert [e.id for e in episode.evidence] == ["m9", "m5", "m20", "m1"]
 

@@ -52,12 +52,12 @@ def test_tracks_join_what_is_beside_the_last_one() -> None:
         return [(one.t0_us // US, one.t1_us // US) for one in base.strong(lead(*episodes))]
 
     assert spans(episode(0), episode(100), episode(110), episode(145)) == [(0, 0), (100, 110), (145, 145)]
-    assert spans(episode(0, score=1.0), episode(20, score=0.3)) == [(0, 20)], "three tenths of the best are enough"
+    assert spans(episode(0, score=1.0), episode(20, score=0.3), episode(40, score=1.0)) == [(0, 40)], "three tenths of the best are enough"
 
 
 def test_the_best_and_the_n_th_appearance() -> None:
     some = [episode(10, score=0.5), episode(50, score=0.9), episode(90, score=0.7)]
-    assert base.picked(lead(*some)) is some[1]
+    assert base.picked(lead(*some)) == some[1]
     assert [(one := base.pick(some, n)) and one.t0_us // US for n in (0, 1, 2, 3, 4, -1, -2, -3, -4)] == [
         50,
         10,

@@ -9,7 +9,6 @@ import pytest
 from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.say import order, people, pictures, statements
-from edgemem.answer.say.base import Episode
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, SeenName, Tally
 from edgemem.answer.tools_graph import Hear, Relate, Related, Row
@@ -122,7 +121,7 @@ def test_its_colour_is_the_one_that_fits() -> None:
     mug = Lead(
         phrase="mug",
         confidence=0.8,
-        episodes=(Episode(stream="s", t0_us=10 * US, t1_us=12 * US, offset_us=0, score=0.9, evidence=(evidence(10, text="mug"),)),),
+        episodes=(episode(10, 12),),
     )
     fits = {"blue mug": 0.9, "green mug": 0.1, "red mug": 0.8}
 
@@ -131,7 +130,7 @@ def test_its_colour_is_the_one_that_fits() -> None:
         return Pool(leads=tuple(lead(episode(10, score=fits[t]), phrase=t) if t in fits else Lead(phrase=t) for t in action.things))
 
     found = shown(mug, brings, kind="what", form="colour")
-    assert (found.text, found.confidence) == (f'Blue: the mug at {clock(10)} (0 s into "s").', pytest.approx(0.56))
+    assert (found.text, found.confidence) == (f'Blue: the mug at {clock(10)} (10 s into "s").', pytest.approx(0.56))
     fits.clear()
     none = shown(mug, brings, kind="what", form="colour")
     assert (none.status, none.unverified) == ("abstained", ("colour",))

@@ -277,7 +277,7 @@ def test_two_things_that_fit_as_well_are_told_as_two() -> None:
 
 def episode(at_s: float, score: float, until_s: float | None = None, stream: str = "s") -> Episode:
     t0, t1 = round(at_s * US), round((at_s if until_s is None else until_s) * US)
-    evidence = Evidence(id=f"m{t0}{stream}", channel="frame", stream=stream, t0_us=t0, t1_us=t0, offset_us=t0, score=score, text="")
+    evidence = Evidence(id=f"m{t0}{stream}", channel="frame", stream=stream, t0_us=t0, t1_us=t1, offset_us=t0, score=score, text="")
     return Episode(stream=stream, t0_us=t0, t1_us=t1, offset_us=t0, score=score, evidence=(evidence,))
 
 
@@ -295,8 +295,13 @@ def test_sightings_less_than_30_s_apart_are_one_track_of_their_stream() -> None:
 
 
 def test_what_is_below_three_tenths_of_the_best_score_joins_no_track() -> None:
-    assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, 0.31)))) == [(0, 20)]
-    assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, 0.29)))) == [(0, 0)]
+    for weak, tracks in ((0.31, [(0, 40)]), (0.29, [(0, 0), (40, 40)])):
+        assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, weak), episode(40, 1.0)))) == tracks
+
+
+def test_a_weak_sighting_makes_no_track_longer() -> None:
+    assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, 0.49)))) == [(0, 0)]
+    assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, 0.51)))) == [(0, 20)]
 
 
 def test_a_track_counts_from_six_tenths_of_the_best_score_on() -> None:

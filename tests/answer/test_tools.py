@@ -155,7 +155,7 @@ def test_what_follows_without_a_picture_between_is_one_appearance(street: Path) 
 def test_an_appearance_is_that_of_its_best_sighting(street: Path) -> None:
     with View.open(street) as view:
         one = episodes(view, [evidence("m1", 0, score=0.5), evidence("m2", 10, score=0.9)])[0]
-    assert (one.best.id, one.score, one.offset_us, [e.id for e in one.evidence]) == ("m2", 0.9, 0, ["m2", "m1"])
+    assert (one.evidence[0].id, one.score, one.offset_us, [e.id for e in one.evidence]) == ("m2", 0.9, 0, ["m2", "m1"])
 
 
 # ------------------------------------------------------------------------------------------------------------ looking and counting

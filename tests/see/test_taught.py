@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgemem.answer.retrieve import Query
-from edgemem.answer.retrievers.taught import taught_hits
+from edgemem.answer.retrievers.frames import taught_hits
 from edgemem.errors import UsageError
 from edgemem.infer.roles import Crop, ImageAnalysis, Space
 from edgemem.records import US, Box, Moment

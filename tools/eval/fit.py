@@ -137,7 +137,7 @@ def streams(source: str, memory: Path, questions: Sequence[dict[str, Any]], kit:
             for lead in pool.leads[:1] if visual and weigh.stated_prior(parsed) < 0.5 else ():
                 if lead.basis == "frame" and lead.episodes:
                     best = sorted(lead.episodes, key=lambda e: -e.score)[:SHOWN]
-                    right = not question["unanswerable"] and any(_near(e.best, spans) for e in best)
+                    right = not question["unanswerable"] and any(_near(e.evidence[0], spans) for e in best)
                     yield Example(
                         source, group, "pictures", {"confidence": lead.confidence}, right, asked.text, lead.phrase,
                         not question["unanswerable"],

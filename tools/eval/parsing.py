@@ -13,10 +13,10 @@ from typing import Any
 
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.lexicon import VERBS
-from edgemem.answer.understand.words import root, spelt, words
+from edgemem.answer.understand.words import root, words
 
 SLOTS = ("kind", "things", "person", "place", "time", "predicate", "negated", "channel_hint")
-_SMALL = frozenset(spelt("the a an my our your his her their this that i in on at of to was is or"))
+_SMALL = frozenset(words("the a an my our your his her their this that i in on at of to was is or"))
 
 
 def loose(text: str | None) -> frozenset[str]:

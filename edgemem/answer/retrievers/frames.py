@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
-from edgemem.answer.retrieve import Hits, Query, pictures
+from edgemem.answer.retrieve import Hits, Query, distinct, pictures
 from edgemem.answer.retrievers import match
-from edgemem.answer.retrievers.taught import taught_hits
 from edgemem.errors import EngineError
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import JointEmbedder
 from edgemem.records import Channel
 
 if TYPE_CHECKING:
+    from edgemem.records import Entity
+    from edgemem.remember.results import StoredPart
     from edgemem.remember.view import View
 
 
@@ -168,3 +170,33 @@ class HostedMatcher:
             note = f"the pictures that have no vector of {self._space} yet were not searched" if waiting else ""
             return msgspec.structs.replace(found, note=note)
         return msgspec.structs.replace(self._here.match(query, view, k), note=f"{instead}: none of these pictures has its vector yet")
+
+
+LESSON, SIGHTING = "lesson", "taught"
+"""Kinds of parts that seeing writes: what stands for a thing that was taught, and where it is seen again."""
+_SHOWN = "shown"
+"""Stream of the pictures that were given as files."""
+_OWNED = re.compile(r"^(?:my|your|our|his|her|their|the|an?)\s+")
+
+
+def taught_hits(query: Query, view: View, k: int) -> Hits | None:
+    """Moments in the query's stretch of time that show the taught thing which the query names, the likeliest first.
+
+    A thing that was not seen again was last seen in its lesson, unless that is a picture that was given as a file. None where the query
+    names no taught thing.
+    """
+    text = query.text.lower().strip()
+    for entity in (entity for name in (text, _OWNED.sub("", text)) for entity in view.entities(name=name)):
+        if lessons := view.parts(entity_id=entity.id, kind=LESSON):
+            seen = view.parts(entity_id=entity.id, kind=SIGHTING, from_us=query.from_us, to_us=query.to_us)
+            return _sightings(entity, seen, [part for part in lessons if part.stream != _SHOWN and query.holds(part.t0_us)], view, k)
+    return None
+
+
+def _sightings(entity: Entity, seen: list[StoredPart], lessons: list[StoredPart], view: View, k: int) -> Hits:
+    own = f"the {_OWNED.sub('', entity.name.lower())} you showed me"
+    text, taught = (f"looks like {own}", f"what looks like {own}") if seen else (own, own)
+    ranked = sorted(seen or lessons, key=lambda part: (-part.score, -part.t0_us))
+    scored = ((part.moment_id, part.score if seen else 1.0, text) for part in ranked if part.moment_id is not None)
+    evidence = distinct(pictures(view, scored))[:k]
+    return Hits(evidence=evidence, confidence=max((one.score for one in evidence), default=0.0), taught=taught)

@@ -10,7 +10,7 @@ import msgspec
 
 from edgemem.answer.compose import a, at, listed
 from edgemem.answer.gather import Gather, Lead, Pool
-from edgemem.answer.retrieve import CLEAR, Episode
+from edgemem.answer.retrieve import CLEAR, Episode, episode_of, runs
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
@@ -64,14 +64,9 @@ def window_of(s: Session) -> Window:
 def strong(lead: Lead) -> list[Episode]:
     """Its appearances as tracks, oldest first: what is close together as one, of these only those with a clear sighting."""
     best = best_score(lead)
-    tracks: list[Episode] = []
-    for episode in (e for e in lead.episodes if e.score >= WEAK * best):
-        if tracks and tracks[-1].stream == episode.stream and episode.t0_us - tracks[-1].t1_us < SAME_TRACK_US:
-            one = tracks[-1]
-            both = tuple(sorted((*one.evidence, *episode.evidence), key=lambda e: (-e.score, e.t0_us)))
-            tracks[-1] = msgspec.structs.replace(one, t1_us=max(one.t1_us, episode.t1_us), score=both[0].score, evidence=both)
-        else:
-            tracks.append(episode)
+    likely = (e for e in lead.episodes if e.score >= WEAK * best)
+    near = runs(likely, lambda track, e: track[-1].stream == e.stream and e.t0_us - max(one.t1_us for one in track) < SAME_TRACK_US)
+    tracks = (episode_of(sighting for episode in track for sighting in episode.evidence) for track in near)
     return [track for track in tracks if track.score >= STRONG * best]
 
 

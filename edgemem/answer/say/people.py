@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from edgemem.answer.compose import listed, quote, time_text, times
+from edgemem.answer.retrieve import runs
 from edgemem.answer.say.base import Steps, Window, abstain, answered, look_for, strong, window_of
 from edgemem.answer.say.statements import option_of
 from edgemem.answer.session import Session
@@ -131,13 +132,8 @@ def _open_end(row: Row, asked: Asked) -> str:
 
 def _occasions(rows: Sequence[Row]) -> list[list[Row]]:
     """Rows in time order, those close together as one occasion."""
-    groups: list[list[Row]] = []
-    for row in sorted(rows, key=lambda r: (r.t0_us, r.t1_us)):
-        if groups and row.t0_us - max(r.t1_us for r in groups[-1]) <= OCCASION_US:
-            groups[-1].append(row)
-        else:
-            groups.append([row])
-    return groups
+    in_turn = sorted(rows, key=lambda r: (r.t0_us, r.t1_us))
+    return runs(in_turn, lambda occasion, row: row.t0_us - max(r.t1_us for r in occasion) <= OCCASION_US)
 
 
 def _ids(rows: Iterable[Row]) -> tuple[str, ...]:
@@ -211,6 +207,6 @@ def _happened(s: Session, about: str) -> Steps[Row | None]:
         lead = yield from look_for(noun_phrase(about), window)
         if is_shown(s.parsed, lead):
             last = strong(lead)[-1]
-            return Row(source="", t0_us=last.t0_us, t1_us=last.t1_us, confidence=lead.confidence, quote="", evidence=last.best)
+            return Row(source="", t0_us=last.t0_us, t1_us=last.t1_us, confidence=lead.confidence, quote="", evidence=last.evidence[0])
         rows = yield from _heard(window, about)
     return rows[-1] if rows else None

@@ -81,7 +81,8 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> St
         total = sum(e.t1_us - e.t0_us for e in tracks) / US
         more = f"; {span_text(total)} in all {len(tracks)} appearances" if len(tracks) > 1 else ""
         return f"At least {span_text(max(1.0, seconds))}: {a(lead.phrase)} {at(chosen, tz)}{more}."
-    read = f", where I read {quote(chosen.best.text)}" if lead.basis == "text" else f" for {round(seconds)} s" if seconds >= 2 else ""
+    lasted = f" for {round(seconds)} s" if seconds >= 2 else ""
+    read = f", where I read {quote(chosen.evidence[0].text)}" if lead.basis == "text" else lasted
     since = span_text((s.question.asked_us - chosen.t1_us) / US)
     ago = f" That is {since} before the question." if "how long ago" in p.text else ""
     return f"I {_FIRST.get(p.ordinal, '')}saw {the(lead.phrase)} {at(chosen, tz)}{read}.{ago}{also}"

@@ -7,11 +7,8 @@ import re
 import msgspec
 
 from edgemem.answer.understand.record import Parsed
-from edgemem.answer.understand.wordings import pattern
+from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
-
-_PLACES = {"first": 1, "last": -1}
-"""Such as "and the first one?"."""
 
 
 def goes_on(plain: str) -> bool:
@@ -23,8 +20,8 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
     step = re.search(r"\bone (before|after)\b|\b(?:any )?(earlier|later)\b", parsed.text)
-    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *_PLACES, "one"})
-    place = next((_PLACES[word] for thing in parsed.things for word in thing.split() if word in _PLACES and thing not in things), 0)
+    things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one"})
+    place = next((ORDINALS[word] for thing in parsed.things for word in thing.split() if word in ORDINALS and thing not in things), 0)
     attribute = " ".join(word for thing in parsed.things for word in thing.split() if word in COLOUR_WORDS)
     kept = things or tuple(f"{attribute} {thing}".strip() for thing in before.things)
     ordinal = parsed.ordinal or place or (({"before": -2, "earlier": -2, "after": 2, "later": 2}[step[1] or step[2]]) if step else 0)

@@ -26,6 +26,11 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(_CLASSES[name])
 
 
+def pairs_of(name: str) -> dict[str, str]:
+    """What stands for each word of a class of pairs in `lexicon.txt`: "u=you"; "_" is a space."""
+    return {word: other for word, _, other in (pair.replace("_", " ").partition("=") for pair in _CLASSES[name])}
+
+
 # fmt: off
 (
     AMBIGUOUS, SEEING, APPEARING, ASPECT, HAVING, PLACING, SAYING, MOTION, STATES, PERSONS, PRONOUNS, DETERMINERS, AUXILIARIES, PLACE_WORDS,
@@ -39,7 +44,7 @@ def words_of(name: str) -> frozenset[str]:
 # fmt: on
 PREPOSITIONS = PLACE_WORDS | words_of("PREPOSITIONS")
 STOP = PRONOUNS | DETERMINERS | AUXILIARIES | PREPOSITIONS | FILLER | PLACE_ADVERBS
-MISSPELT = {wrong: right.replace("_", " ") for wrong, _, right in (pair.partition("=") for pair in _CLASSES["MISSPELT"])}
+MISSPELT = pairs_of("MISSPELT")
 """Slips in the words that decide what a question is; names of things are compared letter by letter later."""
 
 
@@ -92,11 +97,6 @@ def is_comparative(word: str) -> bool:
     return word in COMPARATIVES or (
         word.endswith("er") and any(word not in word_classes(word).get(name, (word,)) for name in ("ADJ", "ADV"))
     )
-
-
-def is_superlative(word: str) -> bool:
-    """Such as "heaviest"."""
-    return word in {"best", "worst"} or (word.endswith("est") and any(word != base for base in word_classes(word).get("ADJ", ())))
 
 
 def is_adverb(word: str) -> bool:

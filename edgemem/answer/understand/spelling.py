@@ -2,7 +2,7 @@
 
 The noisy channel of Kernighan, Church and Gale (COLING 1990): the probability of the word times that of the slip. Words have the frequency
 of films' subtitles (pyspellchecker, MIT); slips are those of Damerau (Communications of the ACM 7/3, 1964) with the more probable ones
-cheaper: letters swapped, doubled or not, a vowel for a vowel, letters that sound alike or are neighbours on the keyboard. Words of the
+cheaper: letters swapped, doubled or not, a vowel for a vowel, letters that sound alike. Words of the
 dictionaries and of the labels are never changed.
 """
 
@@ -36,15 +36,6 @@ _BOUNDS = ((4, 1.2, 6.2), (5, 1.3, 5.5), (7, 1.7, 3.4), (_LONGEST, 3.0, 2.5))
 """Up to how many letters, the dearest slip, and the least logarithm of the probability (without a constant) of what was meant."""
 _VOWELS = frozenset("aeiouy")
 _ALIKE = frozenset(["ck", "kc", "cs", "sc", "sz", "zs", "gj", "jg", "fv", "vf", "iy", "yi", "qk", "kq"])
-_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_NEIGHBOURS = frozenset(
-    a + b
-    for r, row in enumerate(_KEYS)
-    for i, a in enumerate(row)
-    for other in _KEYS[max(0, r - 1) : r + 2]
-    for b in other[max(0, i - 1) : i + 2]
-    if a != b
-)
 
 
 @cache
@@ -107,18 +98,6 @@ def repaired(word: str) -> str:
     return best[1]
 
 
-def base_meant(word: str) -> str:
-    """The verb that is meant where only a verb's base may stand ("did i leev", "did i by"), else the word itself."""
-    if word in lexicon.VERBS or "VERB" in lexicon.word_classes(word) or (word in lexicon.STOP and word not in _SOUND_LIKE_VERBS):
-        return word
-    bases = [base for base in lexicon.PARTICIPLES if base[0] == word[0] and len(base) > 2 and abs(len(base) - len(word)) <= 2]
-    costs = sorted((min(_cost(word, base), 0.3 + _cost(_heard(word), _heard(base))), base) for base in bases)
-    return costs[0][1] if costs and costs[0][0] <= 1.8 else word
-
-
-_SOUND_LIKE_VERBS = frozenset(("by", "here", "where", "were"))
-
-
 @lru_cache(maxsize=4096)
 def _heard(word: str) -> str:
     return lexicon.rewritten(word, "HEARD")
@@ -145,7 +124,7 @@ def _swapped(letter: str, other: str, i: int) -> float:
     first = 0.0 if i else 1.0
     if letter in _VOWELS and other in _VOWELS:
         return 0.9 + first
-    return 0.9 if letter + other in _ALIKE else (1.4 if letter + other in _NEIGHBOURS else 2.0) + first
+    return 0.9 if letter + other in _ALIKE else 1.7 + first
 
 
 def _left_out(word: Sequence[str], j: int) -> float:

@@ -133,9 +133,7 @@ def read_clock(text: str) -> Clock | None:
     named = afternoon or re.search(r"\ba\.?m|am\b|morning", text) is not None
     if named and hour <= 12:
         hour = hour % 12 + (12 if afternoon else 0)
-    offset = None
-    if not named and len(figures) > 1:
-        offset = figures[0] * 60 + figures[1] if len(figures) == 2 else figures[0] * 3600 + figures[1] * 60 + figures[2]
+    offset = sum(figure * 60**place for place, figure in enumerate(reversed(figures))) if not named and len(figures) > 1 else None
     exact = (3600.0, 60.0, 1.0)[len(figures) - 1]
     if minute >= 60 or second >= 60:
         return None

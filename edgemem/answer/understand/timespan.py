@@ -210,9 +210,8 @@ def _by_clock(ref: TimeRef, days: list[date], now: int, tz: str, view: View) -> 
         place = _by_offset((ref.first.offset_s, end_s), view, ref.said)
         if not place.problem:
             return place
-    if _local_us(to_local(now, tz).date(), ref.first.day_s, tz) > now and not ref.day:
-        return TimeSpan(problem=f'Nothing was recorded at "{ref.said}", and today that time has not come yet.')
-    return TimeSpan(problem=f'Nothing was recorded at "{ref.said}".')
+    to_come = _local_us(to_local(now, tz).date(), ref.first.day_s, tz) > now and not ref.day
+    return TimeSpan(problem=f'Nothing was recorded at "{ref.said}"{", and today that time has not come yet" if to_come else ""}.')
 
 
 def _clock_span(ref: TimeRef, day: date, later_s: int, tz: str) -> TimeSpan | None:

@@ -6,15 +6,11 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from edgemem.answer.understand.lexicon import HANDLING, PERSONS, USING, VERBS, read_table
+from edgemem.answer.understand.lexicon import HANDLING, PERSONS, USING, VERBS, pairs_of, read_table
 from edgemem.answer.understand.words import CARRIERS
 from edgemem.infer.phrase import COLOUR_WORDS
 
-ORDINALS = {
-    "first": 1, "1st": 1, "earliest": 1, "initial": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "fifth": 5,
-    "5th": 5, "last": -1, "latest": -1, "final": -1, "finally": -1, "most recent": -1, "most recently": -1, "lastly": -1, "newest": -1,
-    "earlier": 1, "sooner": 1, "later": -1,
-}  # fmt: skip
+ORDINALS = {word: int(place) for word, place in pairs_of("ORDINALS").items()}
 """What a word says about the place in a row: 1 = first, -1 = last."""
 
 

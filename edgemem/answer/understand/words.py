@@ -9,31 +9,17 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from edgemem import words as nouns
-from edgemem.answer.understand.lexicon import words_of
-
-
-def spelt(text: str) -> list[str]:
-    """The words of a table that is written as one text."""
-    return text.split()
-
+from edgemem.answer.understand.lexicon import pairs_of, words_of
 
 _FUNCTION, CARRIERS = words_of("FUNCTION"), words_of("CARRIERS")
 """Things that carry text: they say where it stands, not what it says."""
-_IN_FULL = dict(pair.split("=") for pair in words_of("ABBREVIATED"))
+_IN_FULL = pairs_of("ABBREVIATED")
 _LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b"})
 
-_UNITS = spelt(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-)
-_TENS = spelt("twenty thirty forty fifty sixty seventy eighty ninety")
-_ORDINALS = spelt("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
-NUMBERS: dict[str, int] = (
-    {word: n for n, word in enumerate(_UNITS)}
-    | {word: 10 * n for n, word in enumerate(_TENS, 2)}
-    | {word: n for n, word in enumerate(_ORDINALS, 1)}
-    | {"twentieth": 20, "thirtieth": 30, "once": 1, "twice": 2, "thrice": 3}
-)
+NUMBERS = {word: int(value) for word, value in pairs_of("NUMBERS").items()}
 """Number words and their values."""
+_DIGITS = [word for word, value in NUMBERS.items() if value < 10][:10]
+_TENS = frozenset(word for word in NUMBERS if word.endswith("ty"))
 
 
 def words(text: str) -> list[str]:
@@ -53,7 +39,7 @@ def numbered(text: str) -> list[str]:
     run: list[str] = []
     spoken = [_IN_FULL.get(word, word) for word in words(text)]
     for word, following in zip(spoken, [*spoken[1:], ""], strict=True):
-        if word in _UNITS[:10] or (word == "o" and run) or (len(word) == 1 and word.isdigit()):
+        if word in _DIGITS or (word == "o" and run) or (len(word) == 1 and word.isdigit()):
             tens = made[-1] if made and not run else ""
             digit = str(NUMBERS.get(word, word if word.isdigit() else 0))
             if tens in _TENS_FIGURES and word != "zero":
@@ -151,14 +137,8 @@ def figures(text: str) -> str:
     return re.sub(rf"\b{number}(?:[ -]{number})*\b", lambda match: " ".join(numbered(match[0])), text, flags=re.IGNORECASE)
 
 
-# fmt: off
-PLURALS = {
-    **dict.fromkeys(("people", "persons", "men", "women", "man", "woman", "children", "kids", "pedestrians", "folks", "humans"), "person"),
-    "mice": "mouse", "knives": "knife", "sheep": "sheep", "bikes": "bicycle", "motorbikes": "motorcycle", "phones": "cell phone",
-    "tvs": "tv", "televisions": "tv", "buses": "bus", "benches": "bench", "glasses": "wine glass", "vehicles": "car",
-}
+PLURALS = pairs_of("PLURALS")
 """Names of detected things that are called otherwise when there are several, or by many people."""
-# fmt: on
 
 
 def singular(phrase: str) -> str:
