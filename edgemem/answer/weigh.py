@@ -146,7 +146,7 @@ def is_shown(p: Parsed, lead: Lead) -> bool:
 
 
 def takes_for_granted(p: Parsed) -> bool:
-    """The question says that the thing was there. "Where is it" does not say that it was ever seen."""
+    """The question says that the thing was there. "Where is it" does not say that it was ever seen, "show me that" does."""
     if p.kind == "yes_no":  # "did I see it before the rocket" asks for the order only
         return p.relation in {"before", "after"} and bool(p.anchors)
-    return p.kind != "where" or p.verb in SEEING or happened(p)
+    return p.kind != "where" or p.verb in SEEING or happened(p) or pattern("PLAY").match(p.text) is not None

@@ -203,6 +203,27 @@ def test_the_anchor_was_where_it_was_seen_best() -> None:
     assert reply.confidence == pytest.approx(cup / (cup + cat + 0.05) * (0.5 + 0.5 * 0.64), abs=1e-4)
 
 
+def test_between_two_is_beside_both_of_them() -> None:
+    """Weights .9^2 x .8^2 and .3^2 x .8^2; of each option sqrt(.64) x the weighted sum of exp(-mean gap / 15 s)."""
+    leads = {
+        "a": lead(episode(0, score=0.3), episode(100, score=0.9)), "b": lead(episode(140, 150, score=0.8)),
+        "cup": lead(episode(110, 120), confidence=0.64), "cat": lead(episode(30), confidence=0.64),
+        "dog": lead(episode(160), confidence=0.64),
+    }  # fmt: skip
+
+    def chosen(*anchors: str) -> Any:
+        asked = session(("cat", "cup", "dog"), kind="which", relation="between", anchors=anchors)
+        return run(choose.choose(asked, Pool(), (), iter(())), lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)))[0]
+
+    cup = 0.8 * (0.9 * math.exp(-(10 + 20) / 2 / 15) + 0.1 * math.exp(-(110 + 20) / 2 / 15))
+    cat = 0.8 * 0.1 * math.exp(-(30 + 110) / 2 / 15)
+    for reply in (chosen("a", "b"), chosen("b", "a")):
+        assert (reply.option, reply.evidence[0]) == (1, "m110000000")
+        assert reply.confidence == pytest.approx(cup / (cup + cat + 0.05) * (0.5 + 0.5 * 0.64), abs=1e-4)
+    leads["b"] = Lead(phrase="b")
+    assert chosen("a", "b").text.endswith("I have not seen a b in this memory."), "an anchor that was never seen"
+
+
 def test_an_option_is_meant_where_three_quarters_of_its_letters_stand() -> None:
     asked = session(("room 384", "room 999"), kind="what")
     reply = choose._from_words(asked, [(0.2, words("ROOM 384")), (0.1, words("ROOM 999"))])

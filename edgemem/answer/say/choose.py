@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import product
 from operator import itemgetter
 
 import msgspec
@@ -47,7 +48,7 @@ def choose(s: Session, pool: Pool, ranked: Sequence[tuple[float, Candidate]], fr
     if told is not None and p.relation == "" and stated_prior(p) >= 0.5:
         return told
     in_turn = p.kind == "order" or (p.ordinal and not p.anchors and p.form != "colour")
-    near = p.relation in {"before", "after"} and len(p.anchors) == 1
+    near = len(p.anchors) == {"before": 1, "after": 1, "between": 2}.get(p.relation)
     reply = yield from (_order(s, pool) if in_turn else _beside(s) if near else _seen(s))
     return reply if reply.status == "answered" else told or reply
 
@@ -93,28 +94,42 @@ def _score(lead: Lead) -> Found:
 
 
 def _beside(s: Session) -> Plan:
-    """Such as "what came right after the coffee": the option that was seen best and nearest to where the anchor was.
-
-    The anchor was at one of its appearances, as likely as the square of its score.
-    """
-    ordinal, phrase = take_ordinal(s.parsed.anchors[0])
-    anchor = yield from base.look_for(phrase, base.window_of(s))
+    """Such as "what came right after the coffee" or "between A and B": the option that was seen best and nearest to where those were."""
+    marks = list[Sequence[Episode]]()
+    for name in s.parsed.anchors:
+        ordinal, phrase = take_ordinal(name)
+        anchor = yield from base.look_for(phrase, base.window_of(s))
+        if not anchor.episodes:
+            return base.not_seen(s, anchor)
+        marks.append([base.picked(anchor, ordinal)] if ordinal else anchor.episodes)
     leads = (yield from base.gather(_phrases(s), base.window_of(s))).leads
-    if not anchor.episodes:
-        return base.not_seen(s, anchor)
-    marks = [base.picked(anchor, ordinal)] if ordinal else anchor.episodes
     return _best_option(s, leads, [_near(s, marks, lead) for lead in leads])
 
 
-def _near(s: Session, marks: Sequence[Episode], lead: Lead) -> Found:
-    """How well an option fits right before or after one of the marks, and its appearance there."""
-    found = list[Found]()
-    for mark in marks:
-        gaps_us = ((e, e.t0_us - mark.t1_us if s.parsed.relation == "after" else mark.t0_us - e.t1_us) for e in lead.episodes)
-        scored = ((mark.score**2 * e.score * math.exp(-gap_us / US / _NEAR_S), e) for e, gap_us in gaps_us if gap_us > 0)
+def _near(s: Session, marks: Sequence[Sequence[Episode]], lead: Lead) -> Found:
+    """How well an option fits right before, after or between the marks, and its appearance there.
+
+    Each anchor was at one of its appearances, as likely as the square of its score.
+    """
+    found, every = list[Found](), list(product(*marks))
+    for some in every:
+        fits = ((e, _gap_s(s, some, e)) for e in lead.episodes)
+        scored = ((_weight(some) * e.score * math.exp(-gap_s / _NEAR_S), e) for e, gap_s in fits if gap_s > 0)
         found.append(max(scored, key=itemgetter(0), default=(0.0, None)))
-    best = sum(mark.score**2 for mark in marks) * base.best_score(lead) or 1.0
+    best = sum(map(_weight, every)) * base.best_score(lead) or 1.0
     return math.sqrt(lead.confidence) * sum(score for score, _ in found) / best, max(found, key=itemgetter(0))[1]
+
+
+def _weight(some: Sequence[Episode]) -> float:
+    return math.prod(mark.score**2 for mark in some)
+
+
+def _gap_s(s: Session, some: Sequence[Episode], e: Episode) -> float:
+    """Seconds from the mark, from two on average; 0 on the wrong side."""
+    first, last = min(some, key=lambda mark: mark.t0_us), max(some, key=lambda mark: mark.t0_us)
+    after_us, before_us, relation = e.t0_us - first.t1_us, last.t0_us - e.t1_us, s.parsed.relation
+    gaps_us = [after_us] * (relation != "before") + [before_us] * (relation != "after")
+    return sum(gaps_us) / len(gaps_us) / US if min(gaps_us) > 0 else 0.0
 
 
 def _best_option(s: Session, leads: Sequence[Lead], found: Sequence[Found]) -> Reply:
