@@ -25,7 +25,6 @@ from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.timeref import duration_s, read_clock
 from edgemem.answer.understand.words import likeness, number_in, words
 from edgemem.answer.weigh import is_shown, stated_prior
-from edgemem.clock import to_local
 from edgemem.records import US
 
 _NEAR_S = 15.0
@@ -181,17 +180,11 @@ def with_option(s: Session, reply: Reply) -> Reply:
         return base.answered(reply.text, 1 - reply.confidence, reply.evidence, by_word["no"]) if denied else reply
     option = by_word.get(_says(reply.text) or "yes")  # words that hold all of the question say yes
     if not any(by_word):
-        wanted = _times(s, reply) if s.parsed.kind == "when" else _values(s, reply.text)
+        told = reply.text.partition(")")[0].split("(") if s.parsed.kind == "when" else [reply.text]  # "at 10:00:31 (31 s into ...)"
+        wanted = [value for part in told for value in _values(s, part)]
         gaps = [(abs(value - one), i) for i, text in enumerate(options) for value in _values(s, text) for one in wanted]
         option = min(gaps)[1] if gaps else None
     return reply if option is None else msgspec.structs.replace(reply, option=option)
-
-
-def _times(s: Session, reply: Reply) -> list[float]:
-    """Seconds since midnight and since its stream began of what a reply cites first."""
-    cited = [one for name, one in s.evidence().items() if name in reply.evidence[:1]]
-    clocks = [to_local(one.t0_us, s.question.tz).time() for one in cited]
-    return [one.offset_us / US for one in cited] + [clock.hour * 3600 + clock.minute * 60.0 + clock.second for clock in clocks]
 
 
 def _values(s: Session, option: str) -> list[float]:

@@ -112,7 +112,8 @@ class _Reader:
         elif (word in PREPOSITIONS | PARTICLES and word != "of") or "&" in word:
             self._preposition(i)
         elif word in lexicon.PLACE_ADVERBS:
-            self._place_adverb(i)
+            is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and "who" not in self._tokens  # not "who was there"
+            self._where = self._where if is_there else word
         elif word in DETERMINERS:
             self._det = word
         return i + 1
@@ -190,12 +191,6 @@ class _Reader:
             return ends or base not in lexicon.MOTION - _TRANSITIVE
         stranded = not following and self._tokens[0] in _WH and (word == "on" or (word == "in" and base not in _GETS_IN))
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
-
-    def _place_adverb(self, i: int) -> None:
-        word = self._word(i)
-        is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and "who" not in self._tokens  # "who else was there" is a place
-        if not is_there:
-            self._where = word
 
     # --------------------------------------------------------------------------------------------------------- runs of words
 

@@ -10,7 +10,7 @@ import re
 from typing import Literal, cast
 
 from edgemem.answer.understand.lexicon import USING, VERBS
-from edgemem.answer.understand.wordings import pattern, sources
+from edgemem.answer.understand.wordings import sources
 from edgemem.answer.understand.words import CARRIERS, words
 from edgemem.records import Record
 
@@ -53,7 +53,6 @@ def read_asked(body: str) -> Asked | None:
     if match := _LAST.search(body):
         ordinal = 1 if match[1] == "first" else -1
         plain = " ".join(f"{body[: match.start()]} {body[match.end() :]}".split())
-        plain = re.sub(rf"^when (?:was|is) (?=i |we |\w+ )(?!.* (?:{pattern('SPOKENOF').pattern})$)", "when did ", plain)
     for name, source in sources("ASKED"):
         wanted, _, kind = cast("tuple[Wanted, str, str]", name.partition(" "))
         if match := re.fullmatch(source, plain):
