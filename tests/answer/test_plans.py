@@ -10,6 +10,7 @@ import pytest
 from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.planner import AnswerKit, ask
+from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.say import base, choose, order
 from edgemem.answer.tools import Reply, Scene, SeenName
 from edgemem.records import US, Answer, Question
@@ -364,3 +365,32 @@ def test_near_what_place_it_was_is_a_look_for_the_place() -> None:
     for kind, things in (("yes_no", ("river",)), ("when", ("river",)), ("where", ())):
         _, actions = run(local.reply(session(kind=kind, text="?", place="near the river", words=("river",))), while_told(None))
         assert actions[0].things == things
+
+
+def test_a_sign_next_to_a_thing_is_read_where_the_thing_was() -> None:
+    asked = {"kind": "what", "hint": "read", "place": "next to the lion", "things": ("sign",), "words": ("sign", "lion"), "text": "x"}
+    lion = lead(episode(50, 60, score=0.8), episode(90, score=0.7), phrase="lion", confidence=0.7)
+    sign = OcrReading(evidence=evidence(52, text="BAKERY", channel="text"), lines=("BAKERY",))
+    gate = OcrReading(evidence=evidence(57, text="GATE 4", channel="text"), lines=("GATE 4",))
+
+    def read_there(*signs: OcrReading, thing: Lead = lion, **more: Any) -> tuple[Reply, list[Any]]:
+        def brings(action: Any) -> Any:
+            if not isinstance(action, Gather):
+                return Scene(readings=signs)
+            return Pool(leads=tuple(thing for name in action.things if name == "lion"))
+
+        return run(local.reply(session(**{**asked, **more})), brings)
+
+    reply, actions = read_there(sign)
+    assert (actions[-1].from_us, actions[-1].to_us, actions[-1].stream) == (45 * US, 65 * US, "s")
+    assert reply.text == '"BAKERY", read at 00:00:52 on 1970-01-01 (52 s into "s"), near the lion.'
+    assert (reply.confidence, reply.evidence) == (0.7, ("m52000000", "m50000000"))
+    both = read_there(sign, gate)[0]
+    assert both.text.startswith('"BAKERY" and "GATE 4", read at 00:00:52')
+    assert both.confidence == 0.35, "one of two is meant"
+    assert read_there(sign, ordinal=-1)[1][-1].from_us == 85 * US
+    assert read_there()[0].status == "abstained"
+    for unsure in (lead(episode(50), phrase="lion", confidence=0.2), msgspec.structs.replace(lion, named=False)):
+        assert read_there(sign, thing=unsure)[0].status == "abstained"
+    assert read_there(sign, thing=lead(episode(50, 60), phrase="lion", confidence=0.25))[0].status == "answered"
+    assert not read_there(sign, hint="none")[0].text.startswith('"BAKERY"')

@@ -5,7 +5,7 @@ import pytest
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand import understand as parse
 from edgemem.answer.understand.normal import normalise
-from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.spelling import base_meant, repaired
 
 
 def check(text: str, meant: dict[str, object]) -> None:
@@ -42,6 +42,14 @@ def test_a_slip_is_read_as_the_word_that_was_probably_meant(slip: str, meant: st
 )
 def test_a_word_of_the_dictionary_or_one_too_far_from_any_stays(word: str) -> None:
     assert repaired(word) == word
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("leev", "leave"), ("moov", "move"), ("by", "buy"), ("sea", "see"), ("zorple", "zorple"), ("whimper", "whimper"), ("up", "up")],
+)
+def test_where_a_verb_must_stand_a_word_is_read_as_one(word: str, meant: str) -> None:
+    assert base_meant(word) == meant
 
 
 @pytest.mark.parametrize(
@@ -166,7 +174,7 @@ CLAUSES = [
     ("Was there a date on the packet?", {"hint": "read"}),
     ("Where did I put the receipt?", {"hint": "none"}),
     ("What did the board show?", {"hint": "read", "things": ("board",)}),
-    ("what's the price on the label of that lamp", {"things": ("label of lamp",), "predicate": "price"}),
+    ("what's the price on the label of that lamp", {"things": ("label", "lamp"), "predicate": "price"}),
     ("what was the title of the film", {"things": ("film",), "predicate": "title"}),
     ("What was I reading on the train?", {"things": (), "place": "on the train", "predicate": "read"}),
     ("what did I have for breakfast", {"things": (), "clause": "for breakfast"}),

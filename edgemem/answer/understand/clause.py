@@ -20,6 +20,7 @@ from edgemem.infer.phrase import COLOUR_WORDS
 _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
+
 (
     _DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN,
     _AIMED,
@@ -53,6 +54,7 @@ class _Reader:
         self._phrases: list[Phrase] = []
         self._deeds: list[VerbPhrase] = []
         self._end = self._verb_end = -1  # where the last phrase and the last verb ended
+        self._pending: _Needs = ""  # the verb that must come behind a relative clause
         i = 0
         while i < len(tokens):
             i = self._step(i)
@@ -64,7 +66,7 @@ class _Reader:
     def clause(self) -> Clause:
         deeds, last = list(self._deeds), self._tokens[-1] if self._tokens else ""
         stranded = {"on", "in"} if self._tokens[:1] and self._tokens[0] not in _WH else frozenset()
-        if deeds and last in PARTICLES | stranded and self._prep == last:
+        if deeds and not deeds[-1].particle and last in PARTICLES | stranded and self._prep == last:
             deeds[-1] = msgspec.structs.replace(deeds[-1], particle=last)
         return Clause(phrases=tuple(self._phrases), deeds=tuple(deeds), state=self._state, where=self._where)
 
@@ -91,6 +93,7 @@ class _Reader:
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
             or (word == "home" and before in PREPOSITIONS | {"way"})
+            or (self._verb_end == i and word.endswith("ing") and word in VERBS)
         )
 
     # ------------------------------------------------------------------------------------------------ one word after another
@@ -107,16 +110,32 @@ class _Reader:
             self._pronoun(i)
         elif self._asks_or_relates(word, i) or self._begins_infinitive(word, i):
             self._prep = ""
-        elif word in _GET and self._word(i + 1) in PARTICLES | {"to"}:
-            self._add_verb(i, "get")
+        elif word in _GET:
+            self._get(i)
         elif (word in PREPOSITIONS | PARTICLES and word != "of") or "&" in word:
             self._preposition(i)
         elif word in lexicon.PLACE_ADVERBS:
-            is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and "who" not in self._tokens  # not "who was there"
-            self._where = self._where if is_there else word
+            self._place_adverb(i)
         elif word in DETERMINERS:
-            self._det = word
+            return self._determiner(word, i)
         return i + 1
+
+    def _determiner(self, word: str, i: int) -> int:
+        """In front of a thing or of an adjective ("more crowded")."""
+        described = self._needs == "state" and "ADJ" in lexicon.word_classes(self._word(i + 1)) and not self._is_open(i + 2)
+        if word in {"more", "less"} and described:
+            self._state, self._needs = f"{word} {self._word(i + 1)}", ""
+            return i + 2
+        self._det = word
+        return i + 1
+
+    def _get(self, i: int) -> None:
+        """What is done ("did it get walked"), or a deed ("got back", "get to the station"); else it says nothing."""
+        following = self._word(i + 1)
+        if following in lexicon.PASTS:
+            self._needs, self._subject = "participle", True
+        elif self._needs and following in PARTICLES | {"to"}:
+            self._add_verb(i, "get")
 
     def _joint(self, word: str, i: int) -> None:
         """Behind "or" and "between ... and" the preposition goes on."""
@@ -127,6 +146,7 @@ class _Reader:
     def _asks_or_relates(self, word: str, i: int) -> bool:
         """A question word, or a pronoun that begins a relative clause or stands for a thing ("where's that gone")."""
         if word in {"who", "that", "which", "whom"} and self._end == i:
+            self._pending = self._needs
             self._needs, self._relative, self._subject = "finite", True, True
         elif word in _WH:
             verb = self._word(i + 1) in lexicon.PASTS and self._word(i + 2) not in _AUX
@@ -144,6 +164,8 @@ class _Reader:
             self._add_verb(i, VERBS.get(word, "do"))
         elif word == "been" and self._word(i + 1) in PARTICLES:
             self._add_verb(i, "be")
+        elif word in _BE and self._needs == "base":  # "could be seen"
+            self._needs, self._subject = "state", True
         else:
             self._needs = "base" if word in _DO else "participle" if word in _HAVE else "state"
             self._subject = (self._subject and (word not in _DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
@@ -189,8 +211,16 @@ class _Reader:
             return True
         if word in PARTICLES:
             return ends or base not in lexicon.MOTION - _TRANSITIVE
-        stranded = not following and self._tokens[0] in _WH and (word == "on" or (word == "in" and base not in _GETS_IN))
+        stranded = (
+            not following and (self._tokens[0] in _WH or self._relative) and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
+        )
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
+
+    def _place_adverb(self, i: int) -> None:
+        word = self._word(i)
+        is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and "who" not in self._tokens  # "who else was there" is a place
+        if not is_there:
+            self._where = word
 
     # --------------------------------------------------------------------------------------------------------- runs of words
 
@@ -203,7 +233,11 @@ class _Reader:
         if run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in _GIVES:
             run = run[: 1 if self._verb_end == i - bool(self._det) else len(run)]
             end = i + len(run)
+        if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
+            self._state, run = run[-1], run[:-1]  # "leave the gate open"
         at = self._verb_in(run, i, end)
+        if at is None and self._word(i - 2) == "many":
+            at = 0
         if at is None or at:
             self._phrase(run[:at], i, end if at is None else i + at)
         if at is None:
@@ -260,6 +294,8 @@ class _Reader:
         self._pronoun_before = ""
         self._needs, self._chained, self._verb_end = "finite" if base in _REPORTS else "", False, i + 1
         self._relative, self._subject = self._relative or base in _REPORTS, self._subject and base not in _REPORTS
+        if self._pending:
+            self._needs, self._pending, self._relative, self._subject = self._pending, "", False, True
         self._prep = self._det = ""
 
     # -------------------------------------------------------------------------------------------------------- which is the verb
@@ -268,8 +304,7 @@ class _Reader:
         """Where in a run the verb stands."""
         first = run[0]
         if not self._needs:
-            told = VERBS.get(first) == first and first not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS  # "give me"
-            return 0 if told else self._second_verb(run, end)
+            return self._unasked_verb(run, i, end)
         if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
         ends = len(run) == 1 and self._leads and end == len(self._tokens) and "ADJ" in lexicon.word_classes(first)  # "is it still warm"
@@ -290,8 +325,22 @@ class _Reader:
         if self._leads and run[0].endswith("ing"):
             return [0]
         last = len(run) - 1
+        if self._det == "the" and len(run) == 1 and lexicon.is_superlative(run[0]):
+            return [0]
+        if len(run) > 2 and run[-1] in STATES and run[-2] in lexicon.PASTS:  # "was the gate left open"
+            return [len(run) - 2]
         acting = [k for k in fitting if k == last or (run[k].endswith("ing") and (k == 0 or self._may_act(run[:k])))]
         return [k for k in acting if k < last or not (run[k].endswith("ing") and self._is_thing(run))]
+
+    def _unasked_verb(self, run: Sequence[str], i: int, end: int) -> int | None:
+        """Where no verb must come: "carry" behind "help", a command ("give me"), a second verb."""
+        if VERBS.get(run[0]) == run[0]:
+            helps = bool(self._deeds) and self._deeds[-1].base == "help"
+            self._chained = self._chained or helps
+            told = run[0] not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS
+            if helps or told:
+                return 0
+        return None if self._prep else self._second_verb(run, end)
 
     def _second_verb(self, run: Sequence[str], end: int) -> int | None:
         """Such as "ironing" behind "start", "running" of "leave the tap running"; a finite verb of "everything Dad said"."""
@@ -303,6 +352,7 @@ class _Reader:
             return k
         past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES
         if k and past and not (self._needs or self._prep or self._is_thing(run)):
+            self._relative = bool(self._phrases)
             return k
         return None
 
@@ -327,5 +377,9 @@ class _Reader:
         if self._needs == "participle":
             return past
         if self._needs == "state":
-            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and (ends or lexicon.is_adjective(word)))
+            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and (ends or _is_state(word)))
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
+
+
+def _is_state(word: str) -> bool:
+    return word in STATES or lexicon.is_adjective(word)

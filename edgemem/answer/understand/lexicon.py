@@ -99,6 +99,11 @@ def is_comparative(word: str) -> bool:
     )
 
 
+def is_superlative(word: str) -> bool:
+    """Such as "heaviest"."""
+    return word in {"best", "worst"} or (word.endswith("est") and any(word != base for base in word_classes(word).get("ADJ", ())))
+
+
 def is_adverb(word: str) -> bool:
     """An adverb in "-ly" and nothing else: "nearly"."""
     return word.endswith("ly") and word_classes(word).keys() == {"ADV"}

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from edgemem.answer.understand import lexicon
-from edgemem.answer.understand.spelling import repaired
+from edgemem.answer.understand.spelling import base_meant, repaired
 from edgemem.answer.understand.wordings import pattern
 from edgemem.errors import UsageError
 
@@ -29,6 +29,7 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         notes = (f'the question is long; only this part was read: "{text[:80]}..."',)
     made, slips = _respelt(text)
     made = lexicon.rewritten(made, "SHORT", "SOUND", "BY_THE_WAY")
+    made = pattern("DEED").sub(lambda match: match[1] + base_meant(match[2]), made)
     return _without_tail(made.strip()) or text.lower(), (*notes, *slips)
 
 

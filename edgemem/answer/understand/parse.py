@@ -46,6 +46,8 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
     negated = pattern("NOT").match(body) is not None
     time, rest = take_time(re.sub(r"^(?:don't|do not|never) ", "", body) if negated else body[command.start(1) :])
     rest, vague = take_vague(rest)
+    if while_ := pattern("COMMAND_TIME").search(rest):
+        rest, vague = rest[: while_.start()], f"{while_[0]} {vague}".strip()
     rest = pattern("MEDIUM").sub(" ", rest)
     named = read_slots(f"you {rest}", raw, "command")
     return Parsed(

@@ -13,7 +13,7 @@ from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.lexicon import PERSONS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
-from edgemem.answer.understand.words import NUMBERS
+from edgemem.answer.understand.words import CARRIERS, NUMBERS
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
@@ -106,7 +106,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
     if words[0].removesuffix("'s") in names and words[0].endswith("'s") and len(words) > 1 and words[-1] not in PERSONS:
         people.append(words[0].removesuffix("'s"))
         things.append(" ".join(words[1:]))
-    elif named and len(words) == named + 1 and words[named - 1] not in PERSONS | names:
+    elif named and len(words) == named + 1 and words[named - 1] not in PERSONS | names and "." not in bare:
         people.append(words[named])
         things.append(" ".join(words[:named]))
     elif _is_person(phrase, names) and not _is_premises(phrase, verb, been=been):
@@ -116,8 +116,15 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
         places.append(f"{phrase.prep} {phrase.text}")
     else:
         of = [words[-1]] if kind == "command" and "of" in words and words[-1] in PERSONS | names else []
-        people += of
-        things.append(bare)
+        carrier, *owner = _apart(bare, kind)
+        people += of + [one for one in owner if one in PERSONS]
+        things += [carrier, *(one for one in owner if one not in PERSONS)]
+
+
+def _apart(thing: str, kind: Kind) -> list[str]:
+    """What carries a text, and what it belongs to: "label of the lamp"; two persons' gifts stay one."""
+    head, _, of = thing.partition(" of ")
+    return [head, of] if of and kind == "what" and head in CARRIERS else [thing]
 
 
 _ATTRIBUTES = lexicon.words_of("ATTRIBUTES")
@@ -146,14 +153,14 @@ def _says(clause: Clause, verb: VerbPhrase | None, names: frozenset[str]) -> boo
     """A thing says or mentions something: it is read."""
     if verb is None or verb.particle or verb.base not in {"say", "mention", "state", "tell", "show", "display", "list"}:
         return False
-    subject = next((phrase for phrase in reversed(clause.phrases) if phrase.end <= verb.at), None)
+    subject = next((phrase for phrase in reversed(clause.phrases) if phrase.end <= verb.at and not phrase.prep), None)
     return subject is not None and not verb.pronoun and not _is_person(subject, names)
 
 
 def _is_no_thing(phrase: Phrase) -> bool:
     """A state, or a comparison ("faster") that stands alone."""
     return (phrase.text == "one" and phrase.prep == "") or (
-        not phrase.named and (set(phrase.words) <= STATES | {"one"} or lexicon.is_comparative(phrase.text))
+        not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and lexicon.is_comparative(phrase.text)))
     )
 
 
@@ -183,8 +190,12 @@ def _makes_place(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool
     if prep == "on" and verb is not None and verb.base == "spend":
         return False
     if prep == "to":
-        beside = phrase.near or phrase.prep.startswith(("to the left", "to the right"))
-        return beside or been or (verb is not None and verb.base in lexicon.MOTION)
+        return (
+            phrase.prep.startswith(("to the left", "to the right"))
+            or phrase.near
+            or (verb is not None and verb.base in lexicon.MOTION)
+            or been
+        )
     return bool(prep) and prep not in _NO_PLACE
 
 
@@ -209,6 +220,8 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
     words = list(phrase)
     while len(words) > 1 and words[1] not in {"with", "of", "for"} and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
         words.pop(0)
+    while len(words) > 1 and words[-1].endswith("ing") and words[-1] not in VERBS:
+        words.pop()
     if len(words) == 2 and words[-1] in COLOUR_WORDS:
         words.reverse()
     return " ".join(words).removesuffix("'s") if not inside else " ".join(words)

@@ -99,6 +99,19 @@ def repaired(word: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def base_meant(word: str) -> str:
+    """The verb that is meant where only a verb's base may stand ("did i leev", "did i by"), else the word itself."""
+    if word in lexicon.VERBS or "VERB" in lexicon.word_classes(word) or (word in lexicon.STOP and word not in _SOUND_LIKE_VERBS):
+        return word
+    bases = [base for base in lexicon.PARTICIPLES if base[0] == word[0] and len(base) > 2 and abs(len(base) - len(word)) <= 2]
+    costs = sorted((min(_cost(word, base), 0.3 + _cost(_heard(word), _heard(base))), base) for base in bases)
+    return costs[0][1] if costs and costs[0][0] <= 1.8 else word
+
+
+_SOUND_LIKE_VERBS = frozenset(("by", "here", "where", "were"))
+
+
+@lru_cache(maxsize=4096)
 def _heard(word: str) -> str:
     return lexicon.rewritten(word, "HEARD")
 
