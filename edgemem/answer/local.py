@@ -16,7 +16,7 @@ from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import in_order, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
-from edgemem.answer.say.pictures import describe, from_pictures
+from edgemem.answer.say.pictures import describe, from_pictures, read_near
 from edgemem.answer.say.statements import ranked, refuse, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
@@ -99,6 +99,8 @@ def _free(s: Session, pool: Pool) -> Plan:
     stated = bool(words) and is_stated(p, words[0][1])
     if not stated and p.relation and p.anchors and not p.things:
         return (yield from neighbours(s))
+    if not stated and p.hint == "read" and (near := (yield from read_near(s))) is not None:
+        return near
     named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
     if not (stated or named or unread) and fits_pictures(p) and (p.time or p.kind != "yes_no"):

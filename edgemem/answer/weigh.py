@@ -57,7 +57,7 @@ def weights() -> Weights:
 
 _TO_COME = re.compile(
     r"\b(?:when|where|what (?:time|day|date)|which (?:day|date))(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
-    r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|there)\b)"
+    r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
 )
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
 _PAST = re.compile(r"\b(?:was|were|did|had|been)\b")
@@ -77,7 +77,7 @@ def stated_prior(p: Parsed) -> float:
         return 0.8 if to_come else 0.0
     if p.kind == "who" or p.form in _STATED:
         return 0.9
-    if p.kind in {"what", "which"} and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.text)):
+    if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.text)):
         return 0.7
     return 0.5 if to_come else 0.2
 

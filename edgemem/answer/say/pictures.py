@@ -10,7 +10,7 @@ from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.understand.phrases import noun_phrase
-from edgemem.answer.weigh import is_seen, is_shown, shown
+from edgemem.answer.weigh import is_seen, is_shown, shown, weights
 from edgemem.infer.phrase import COLOURS
 from edgemem.records import US, Evidence
 
@@ -96,6 +96,20 @@ def _where(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> S
     there = "; ".join(part for part in (f"with {seen}" if seen else "", f"near the text {read}" if read else "") if part)
     first = "first" if s.parsed.ordinal == 1 else "last"
     return f"I {first} saw {the(lead.phrase)} {at(chosen, s.question.tz)}{', ' + there if there else ''}."
+
+
+def read_near(s: Session) -> Steps[Reply | None]:
+    """What was read where the thing was that the question names as the place: "the sign next to the lion". None where it was not seen."""
+    lead = yield from base.look_for(noun_phrase(s.parsed.place), base.window_of(s))
+    if not lead.named or lead.confidence < weights().granted:
+        return None
+    chosen = base.picked(lead, s.parsed.ordinal)
+    near = yield from base.inspect(s, (chosen.t0_us - BESIDE_US, chosen.t1_us + BESIDE_US), chosen.stream)
+    signs = distinct_readings(near.readings, 2)
+    if not signs:
+        return None
+    text = f"{listed(quote(sign.text) for sign in signs)}, read {at(signs[0].evidence, s.question.tz)}, near {the(lead.phrase)}."
+    return base.answered(text, lead.confidence / len(signs), base.cite([*(sign.evidence for sign in signs), chosen]))
 
 
 def _colour(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> Steps[str]:
