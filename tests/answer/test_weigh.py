@@ -44,7 +44,7 @@ def oracle(model: weigh.Model, features: dict[str, float]) -> float:
         ("Where is the key?", said("The key is in the hall.", held=0.5, cosine=-0.3, above=-2.0),
          {"held": 0.5, "cosine": 0, "above": 0, "misfits": 0, "told": 0.5, "channel": 0}, "words"),
         ("What did Anna say about the key?", said("It is lost.", held=1.0, cosine=0.2, above=16.0),
-         {"held": 1.0, "cosine": 0.2, "above": 1.0, "misfits": 1, "told": 1.0, "channel": 1}, "words"),
+         {"held": 1.0, "cosine": 0.2, "above": 1.0, "misfits": 0, "told": 1.0, "channel": 1}, "words"),
         ("What is the price of the tea?", said("The tea is hot.", held=0.8),
          {"held": 0.8, "cosine": 0, "above": 0, "misfits": 1, "told": 1.0, "channel": 0}, "letters"),
         ("Where did I see the key?", said("upstairs", held=0.4, cosine=0.1),
