@@ -97,12 +97,6 @@ def test_nothing_seen_beside_the_best_moment_is_no_second_sight():
     assert judged(CUP, [posting(1, "cup", 0.8)], beside=False).again == pytest.approx(0.56)
 
 
-def test_the_clearest_sight_within_ten_seconds_is_the_second_one():
-    seen = [posting(20, "cup", 0.7), posting(22, "cup", 0.1), posting(29, "cup", 0.4), posting(30, "cup", 0.6), posting(11, "cup", 0.3)]
-    assert judged(CUP, seen).again == pytest.approx(0.4)
-    assert judged(CUP, [seen[0], seen[4]]).again == pytest.approx(0.3)
-
-
 def test_two_moments_far_apart_lend_each_other_nothing():
     one, other = score_moments(CUP, [posting(1, "cup", 0.5), posting(50, "cup", 0.5)], 100)
     assert one.score == other.score

@@ -127,9 +127,7 @@ def features(query: LabelQuery, postings: Sequence[Posting], ranked: Sequence[Ra
         if p.kind == kind and p.name in names:
             seen[p.moment_id] = max(seen.get(p.moment_id, 0.0), names[p.name] / firing * p.score * _colour_factor(query, p))
     support = max(seen.values(), default=0.0)
-    best = ranked[0]
-    near = (seen.get(one.moment_id, 0.0) for one in ranked if 0 < abs(one.t_us - best.t_us) < APPEARANCE_US)
-    again = max(near, default=0.0) if beside else EXPECTED_AGAIN * seen.get(best.moment_id, 0.0)
+    again = max((seen.get(m, 0.0) for m in _beside(ranked)), default=0.0) if beside else EXPECTED_AGAIN * seen.get(ranked[0].moment_id, 0.0)
     return Features(firing=firing, support=support, again=again, likeness=query.likeness)
 
 
@@ -137,6 +135,15 @@ def _informative(query: LabelQuery) -> tuple[str, dict[str, float]]:
     """Labels tell whether a thing is there; the detector's objects do where no label knows it, as for people."""
     only_object = max(query.objects.values(), default=0.0) > OBJECT_ALONE * max(query.labels.values(), default=0.0)
     return ("object", query.objects) if only_object else ("label", query.labels)
+
+
+def _beside(ranked: Sequence[Ranked]) -> list[int]:
+    """The scored moments next before and next after the best one, of the same appearance."""
+    best = ranked[0]
+    before = [one for one in ranked if best.t_us - APPEARANCE_US < one.t_us < best.t_us]
+    after = [one for one in ranked if best.t_us < one.t_us < best.t_us + APPEARANCE_US]
+    nearest = (max(before, key=lambda one: one.t_us, default=None), min(after, key=lambda one: one.t_us, default=None))
+    return [one.moment_id for one in nearest if one is not None]
 
 
 def confidence(found: Features) -> float:
