@@ -11,13 +11,15 @@ from edgemem.answer.say.base import CITED, abstain, answered
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
-from edgemem.answer.understand.forms import STRICT, fits, short_answer
+from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import SAYING
 from edgemem.answer.understand.words import likeness, similar_texts, spaced, words
 from edgemem.answer.weigh import happened, stated, stated_prior
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
 """The one who asks said it; a person in such a question was told it or is what it is about."""
+_NAMED = frozenset(("named", "name", "surname", "called"))
+"""What is asked for is a name, which stands in what was said with a capital."""
 _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
 
@@ -29,13 +31,15 @@ def ranked(p: Parsed, pool: Pool) -> list[tuple[float, Candidate]]:
 
 
 def may_tell(p: Parsed, one: Candidate) -> bool:
-    """Not what another than the one asked about said, nor what has no number where one is asked; talk about a thing is no sight of it, and
-    a sign with its name does not tell how often it came.
+    """Not what another than the one asked about said, nor what has no number or name where one is asked; talk about a thing is no sight of
+    it, and a sign with its name does not tell how often it came.
     """
     by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
-    if p.form in STRICT and not fits(p.form, one.text):
+    if (p.form in STRICT and not fits(p.form, one.text)) or (p.kind == "how_many" and not fits("number", one.text)):
+        return False
+    if p.predicate in _NAMED and one.channel == "speech" and not names(one.text, p.words):
         return False
     if p.counts == "times" and p.hint == "none" and one.channel == "text" and happened(p):
         return False

@@ -40,6 +40,12 @@ def fits(form: Form, text: str) -> bool:
     return pattern(f"FITS {'name' if form == 'person' else form}", re.IGNORECASE).search(text) is not None
 
 
+def names(text: str, asked: tuple[str, ...]) -> bool:
+    """Whether words hold a name that the question does not have."""
+    found = (name for match in pattern("NAMED_PERSON").finditer(text) for name in re.findall(r"[^\W\d_]{2,}", match[0].lower()))
+    return any(name not in asked for name in found)
+
+
 def short_answer(form: Form, text: str, asked: tuple[str, ...] = ()) -> str:
     """The part of the words that has the form asked for; "" where none stands out. What the question itself says is no answer."""
     short = dict(patterns("SHORT")).get(form)
