@@ -210,6 +210,8 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
         return "yes_no", "", f"is {body}"
     if apart := re.fullmatch(r"([^,]+), ((?:\w+ )+or (?:\w+ ?)+)", body):
         return "where", "", f"{apart[1]} at {apart[2]}"
+    if pattern("ASKED_OF").search(body):
+        return _head(f"what is {body}")
     if re.search(r"\b(?:sighting|time|first|last)\b", body):
         return "when", "", body
     return "where" if content(body) else "other", "", body

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.clause import read_clause
-from edgemem.answer.understand.lexicon import PERSONS, STATES, STOP, VERBS
+from edgemem.answer.understand.lexicon import DETERMINERS, PERSONS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.words import CARRIERS, NUMBERS
@@ -44,8 +45,10 @@ def noun_phrase(text: str) -> str:
 
 def content(text: str) -> list[str]:
     """Words that a piece of evidence should hold: everything but the closed classes."""
-    words = (word.removesuffix("'s") for word in dict.fromkeys(tokens_of(text)))
-    return [word for word in words if word not in STOP and word != "," and "&" not in word and not _is_silent(word)]
+    tokens = tokens_of(text)
+    named = {word for before, word in pairwise(tokens) if before in DETERMINERS and word.endswith(("ing", "ings"))}  # "the meeting"
+    words = (word.removesuffix("'s") for word in dict.fromkeys(tokens))
+    return [w for w in words if w not in STOP and w != "," and "&" not in w and (w in named or not _is_silent(w))]
 
 
 def wanted_words(text: str, kind: Kind) -> tuple[str, ...]:
