@@ -31,6 +31,11 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     claims += [one.phrase for one in pool.leads if p.kind == "yes_no" and not is_shown(p, one)]  # "a cat and a dog" are two
     if claims or (p.place and not there and p.kind == "yes_no"):
         chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
+        if lead.basis == "text" and not {"i", "we"} & set(p.text.split()):  # "is flight KL383 delayed" the sign may say, not what I did
+            said = f"{quote(chosen.evidence[0].text)}, read {at(chosen, s.question.tz)}."
+            return base.answered(
+                said, 0.5 * shown(p, lead), base.cite([chosen]), alternatives=base.others(pool, chosen), unverified=tuple(claims)
+            )
         return _unchecked(s, pool, lead, chosen, *claims, p.place, p.person)
     tracks, unverified = there or tracks, () if there or not p.place else (p.place,)
     at_time = base.pick(tracks, p.ordinal or -(p.kind == "where"))  # where it was last seen is where it still is

@@ -42,8 +42,9 @@ def fits(form: Form, text: str) -> bool:
 
 def names(text: str, asked: tuple[str, ...]) -> bool:
     """Whether words hold a name that the question does not have."""
-    found = (name for match in pattern("NAMED_PERSON").finditer(text) for name in re.findall(r"[^\W\d_]{2,}", match[0].lower()))
-    return any(name not in asked for name in found)
+    called = re.findall(r"\b(?:called|named|name is|name's) (\w+)", text.lower())
+    named = (name for match in pattern("NAMED_PERSON").finditer(text) for name in re.findall(r"[^\W\d_]{2,}", match[0].lower()))
+    return any(name not in asked for name in (*called, *named))
 
 
 def short_answer(form: Form, text: str, asked: tuple[str, ...] = ()) -> str:

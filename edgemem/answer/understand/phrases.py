@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.clause import read_clause
-from edgemem.answer.understand.lexicon import DETERMINERS, PERSONS, STATES, STOP, VERBS
+from edgemem.answer.understand.lexicon import PERSONS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.words import CARRIERS, NUMBERS
@@ -45,10 +44,8 @@ def noun_phrase(text: str) -> str:
 
 def content(text: str) -> list[str]:
     """Words that a piece of evidence should hold: everything but the closed classes."""
-    tokens = tokens_of(text)
-    named = {word for before, word in pairwise(tokens) if before in DETERMINERS and word.endswith(("ing", "ings"))}  # "the meeting"
-    words = (word.removesuffix("'s") for word in dict.fromkeys(tokens))
-    return [w for w in words if w not in STOP and w != "," and "&" not in w and (w in named or not _is_silent(w))]
+    words = (word.removesuffix("'s") for word in dict.fromkeys(tokens_of(text)))
+    return [word for word in words if word not in STOP and word != "," and "&" not in word and word not in _SILENT]
 
 
 def wanted_words(text: str, kind: Kind) -> tuple[str, ...]:
@@ -56,12 +53,9 @@ def wanted_words(text: str, kind: Kind) -> tuple[str, ...]:
     return tuple(word for word in content(text) if kind != "where" or VERBS.get(word, "") not in lexicon.PLACING)
 
 
-def _is_silent(word: str) -> bool:
-    base = VERBS.get(word, "")
-    return word == "number" or base in lexicon.SEEING - {"film", "record", "show", "watch", "pass", "catch"} or base in _SILENT
-
-
-_SILENT = frozenset(("be", "have", "do", "get", "come", "go", "tell"))
+_UNSAID = (lexicon.SEEING - {"film", "record", "show", "watch", "pass", "catch"}) | {"be", "have", "do", "get", "come", "go", "tell"}
+_SILENT = frozenset(form for form, base in VERBS.items() if base in _UNSAID) - {"meeting"} | {"number"}
+"""Forms of verbs that evidence need not hold; a "meeting" is a thing."""
 
 
 def read_slots(text: str, raw: str, kind: Kind) -> Slots:
