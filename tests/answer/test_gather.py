@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from edgemem.answer import gather
 from edgemem.answer.gather import Gather, GatherTool, Meaning, held_shares, signs_of, statements
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever
@@ -241,3 +243,16 @@ def test_in_a_long_memory_what_was_said_is_found_by_words_and_by_meaning(tmp_pat
         pool = tool.run(Gather(question="the spare wheel in the cellar", words=("spare", "wheel", "cellar")), view)
     assert pool.candidates[0].text == "The spare wheel is in the cellar."
     assert len(pool.candidates) <= 40
+
+
+def test_in_a_large_memory_so_many_lines_of_full_text_are_compared() -> None:
+    asked: list[tuple[str, int, Any]] = []
+
+    def found(text: str, limit: int, **stretch: Any) -> list[Any]:
+        asked.append((text, limit, stretch))
+        return []
+
+    view: Any = SimpleNamespace(utterances=lambda **_: [None] * 401, search_text=found, spoken=lambda ids: [])
+    meaning: Any = SimpleNamespace(passages=lambda *_: [])
+    assert gather._said(view, Query(text="the tent", from_us=1, to_us=9), meaning) == []
+    assert asked == [("the tent", 60, {"kinds": ("utterance",), "from_us": 1, "to_us": 9})]

@@ -252,6 +252,38 @@ def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
     assert statements.may_tell(msgspec.structs.replace(asked, counts=""), sign)
 
 
+def test_who_asks_for_a_name_or_an_amount_is_told_one() -> None:
+    def said(text: str) -> Candidate:
+        return msgspec.structs.replace(words(text), channel="speech")
+
+    for predicate in ("named", "name", "surname", "called"):
+        named = Parsed(kind="what", predicate=predicate, words=("brother",))
+        assert not statements.may_tell(named, said("My brother's shoe size is 44")), predicate
+        assert statements.may_tell(named, said("My brother is called Tom"))
+        assert statements.may_tell(named, words("BAKERY")), "signs are in capitals"
+    assert statements.may_tell(Parsed(kind="what", predicate="title"), said("we watch a film"))
+    amount = Parsed(kind="how_many", text="how much flour did they say to get", hint="said")
+    assert not statements.may_tell(amount, said("we need flour"))
+    assert statements.may_tell(amount, said("we need two bags of flour"))
+
+
+def test_a_sign_may_say_the_state_of_what_it_names_but_not_what_i_did() -> None:
+    sign = lead(msgspec.structs.replace(episode(10), evidence=(evidence(10, text="KL383 ON TIME", channel="text"),)), phrase="kl383")
+    sign = msgspec.structs.replace(sign, basis="text")
+
+    def said(text: str, thing: Lead = sign) -> Any:
+        asked = session(kind="yes_no", things=("kl383",), predicate="delayed", text=text)
+        return run(pictures.from_pictures(asked, Pool(leads=(thing,)), thing), found(thing))[0]
+
+    reply = said("is kl383 delayed")
+    assert (reply.status, reply.unverified, reply.evidence) == ("answered", ("delayed",), ("m10000000",))
+    assert reply.text == '"KL383 ON TIME", read at 00:00:10 on 1970-01-01 (10 s into "s").'
+    assert reply.confidence == 0.4, "half of .8"
+    for other in ("did i delay kl383", "have we delayed kl383"):
+        assert said(other).status == "abstained"
+    assert said("is kl383 delayed", msgspec.structs.replace(sign, basis="frame")).status == "abstained"
+
+
 def test_the_model_is_logistic_and_its_features_are_bounded() -> None:
     model = weigh.Model(constant=-1.0, weights={"held": 2.0}, least=0.5)
     assert model.probability({"held": 0.75}) == pytest.approx(1 / (1 + math.exp(-0.5)))

@@ -44,6 +44,12 @@ def test_a_word_of_the_dictionary_or_one_too_far_from_any_stays(word: str) -> No
     assert repaired(word) == word
 
 
+def test_long_words_are_read_too_and_no_letter_is_cut_off() -> None:
+    assert repaired("responsibilitties") == "responsibilities"
+    assert repaired("akettle") == "akettle"
+    assert repaired("inthe") == "in the"
+
+
 @pytest.mark.parametrize(
     ("word", "meant"),
     [("leev", "leave"), ("moov", "move"), ("by", "buy"), ("sea", "see"), ("zorple", "zorple"), ("whimper", "whimper"), ("up", "up")],

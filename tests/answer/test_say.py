@@ -15,7 +15,7 @@ from edgemem.answer.session import Session, question_before
 from edgemem.answer.tool_base import BasePlanner
 from edgemem.answer.tools import Action, Reply
 from edgemem.answer.understand import understand
-from edgemem.answer.understand.forms import fits, form_of, short_answer
+from edgemem.answer.understand.forms import fits, form_of, names, short_answer
 from edgemem.errors import UsageError
 from edgemem.records import US, Answer, Evidence, Question
 from edgemem.remember.entries import NewSession
@@ -149,12 +149,26 @@ def test_english_is_read_only_when_a_planner_looks(view: View, kit: AnswerKit) -
         ("How long does the film last?", "duration", "for two hours", "the film is old"),
         ("When is the meeting?", "date", "on Thursday at 12", "the meeting is long"),
         ("What time does the train leave?", "time", "at half past six", "from platform 6"),
+        ("What is the phone number of the garage?", "code", "call 5551234", "on Monday at 10"),
+        ("What was the maximum speed on the sign?", "number", "MAX 50", "NO PARKING"),
+        ("What does Sarah want to discuss?", "topic", "it is about the roof", "the meeting is on Monday"),
+        ("Where is the meeting?", "place", "at Tesco", "on Monday at 9"),
+        ("Where is the meeting?", "place", "in all rooms", "at noon"),
+        ("Where is the meeting?", "place", "at 10 Downing Street", "at all, by Friday"),
     ],
 )
 def test_words_must_have_the_form_that_is_asked_for(question: str, form: str, answers: str, does_not: str) -> None:
     assert understand(question).form == form
     assert fits(form, answers)  # type: ignore[arg-type]
     assert not fits(form, does_not)  # type: ignore[arg-type]
+
+
+def test_a_name_is_one_that_the_question_does_not_have() -> None:
+    assert names("A little cat is called rosie.", ("cat",))
+    assert names("Remember, the meeting with Maria is on Sunday", ("meeting",))
+    assert not names("Remember, the meeting with Maria is on sunday", ("surname", "maria"))
+    assert not names("My brother's shoe size is 44", ())
+    assert not names("It is called rosie", ("rosie",))
 
 
 def test_forms_are_of_the_question_word_and_not_of_what_stands_behind_a_preposition() -> None:
@@ -172,6 +186,8 @@ def test_forms_are_of_the_question_word_and_not_of_what_stands_behind_a_preposit
         ("name", "Their little cat is called Charlie.", "Charlie"),
         ("name", "Dr. Novak\nRoom 264", "Dr. Novak"),
         ("place", "I left the spare keys on top of the piano.", "on top of the piano"),
+        ("place", "We meet at 8, in the hall.", "in the hall"),
+        ("place", "On Saturday at 8.", ""),
         ("colour", "next to the blue pillar", "blue"),
         ("", "anything", ""),
     ],
@@ -323,3 +339,8 @@ def test_the_nth_appearance_is_counted_from_either_end() -> None:
     assert pick(three, 0) is three[1]
     assert pick(three, 4) is pick(three, -4) is None
     assert pick([], 0) is None
+
+
+def test_what_was_understood_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        understand("where is the mug").kind = "what"  # type: ignore[misc]

@@ -83,6 +83,11 @@ def test_lists_are_fused_by_reciprocal_rank() -> None:
     ten = [evidence(f"x{n}", n) for n in range(70)]
     late, both = evidence("late", 100), evidence("both", 101)
     assert fuse([[late, *ten], [*ten[::-1], both], [both]], 1)[0].id != "late", "many weak ranks beat one good one"
+    first, other = evidence("first", 200), [evidence(f"y{n}", 300 + n) for n in range(99)]
+    for rank, best in ((50, "twice"), (100, "first")):  # 2 / (60 + 50) > 1 / 61 > 2 / (60 + 100)
+        twice, some = evidence("twice", 201), [evidence(f"z{n}", 500 + n) for n in range(rank - 2)]
+        order = [one.id for one in fuse([[first, *other[: rank - 2], twice], [evidence("w", 900), *some, twice]], 300)]
+        assert min(order.index("twice"), order.index("first")) == order.index(best)
 
 
 def test_search_takes_at_most_top_k_and_at_least_one(view: View, kit: AnswerKit) -> None:

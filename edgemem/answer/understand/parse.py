@@ -159,8 +159,9 @@ def _main_clause(body: str) -> tuple[str, str]:
 
 def _story(topic: str) -> str:
     """Of what is told before a question the last that names something: "I cut my hand, there was a plaster here, where is it?"."""
-    told = [take_time(part)[1] for part in topic.split(" , ") if pattern("TOLD").match(part)]
-    return next((part for part in reversed(told) if noun_phrase(part)), told[-1] if told else "")
+    parts = topic.split(" , ")
+    told = [part for part in reversed(parts) if pattern("TOLD").match(part)]
+    return next((rest for part in (*told, *parts) if noun_phrase(rest := take_time(part)[1])), told[0]) if told else ""
 
 
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
