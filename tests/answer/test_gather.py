@@ -252,7 +252,7 @@ def test_in_a_large_memory_so_many_lines_of_full_text_are_compared() -> None:
         asked.append((text, limit, stretch))
         return []
 
-    view: Any = SimpleNamespace(utterances=lambda **_: [None] * 401, search_text=found, spoken=lambda ids: [])
+    view: Any = SimpleNamespace(utterances=lambda **_: [None] * 401, search_text=found, spoken=lambda _ids: [])
     meaning: Any = SimpleNamespace(passages=lambda *_: [])
     assert gather._said(view, Query(text="the tent", from_us=1, to_us=9), meaning) == []
     assert asked == [("the tent", 60, {"kinds": ("utterance",), "from_us": 1, "to_us": 9})]

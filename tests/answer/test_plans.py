@@ -200,6 +200,19 @@ def test_the_best_seen_option_is_chosen() -> None:
     assert (weak.status, weak.text) == ("abstained", "I have not seen any of these in this memory.")
 
 
+def test_only_the_first_word_of_an_option_says_all() -> None:
+    said = {
+        "Earlier": "before",
+        "sooner or later": "before",
+        "later": "after",
+        "No, never": "no",
+        "not before": "",
+        "it was later": "",
+        "": "",
+    }
+    assert {text: choose._says(text) for text in said} == said
+
+
 def test_none_is_chosen_with_what_was_seen_instead() -> None:
     cat = lead(*(episode(100 * n, score=0.2 + n / 100) for n in range(5)), confidence=0.1, phrase="cat")
     reply = chosen(("a cat", "none of these"), by_name(cat), kind="which")

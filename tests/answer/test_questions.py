@@ -4,8 +4,9 @@ import pytest
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand import understand as parse
+from edgemem.answer.understand.lexicon import VERBS
 from edgemem.answer.understand.normal import normalise
-from edgemem.answer.understand.spelling import base_meant, repaired
+from edgemem.answer.understand.spelling import _cost, base_meant, repaired
 
 
 def check(text: str, meant: dict[str, object]) -> None:
@@ -44,8 +45,23 @@ def test_a_word_of_the_dictionary_or_one_too_far_from_any_stays(word: str) -> No
     assert repaired(word) == word
 
 
+def test_what_a_slip_costs() -> None:
+    costs = {
+        ("cat", "cat"): 0.0, ("kat", "cat"): 0.9, ("cet", "cat"): 0.9, ("cbt", "cat"): 1.7, ("bat", "cat"): 2.7, ("act", "cat"): 0.8,
+        ("ct", "cat"): 0.9, ("ca", "cat"): 1.2, ("at", "cat"): 2.5, ("leter", "letter"): 0.6, ("lettter", "letter"): 0.6,
+        ("catt", "cat"): 0.6, ("caet", "cat"): 1.1, ("cabt", "cat"): 1.6, ("bcat", "cat"): 2.5, ("eat", "oat"): 1.9,
+    }  # fmt: skip
+    assert {pair: pytest.approx(_cost(*pair)) for pair in costs} == costs
+
+
+def test_verbs_in_y_change_their_ending_behind_a_consonant() -> None:
+    assert (VERBS["carries"], VERBS["carried"], VERBS["plays"], VERBS["played"]) == ("carry", "carry", "play", "play")
+    assert not {"plaies", "plaied", "carrys", "carryed"} & VERBS.keys()
+
+
 def test_long_words_are_read_too_and_no_letter_is_cut_off() -> None:
     assert repaired("responsibilitties") == "responsibilities"
+    assert [repaired(word) for word in ("kamera", "sinema", "jiraffe")] == ["camera", "cinema", "giraffe"], "letters of one sound"
     assert repaired("akettle") == "akettle"
     assert repaired("inthe") == "in the"
 

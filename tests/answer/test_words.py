@@ -1,12 +1,14 @@
 """Comparing words, spelling, languages, follow-ups, people and the short texts of answers: tables of inputs and what comes out."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from edgemem.answer import compose
 from edgemem.answer.retrieve import Query
+from edgemem.answer.say import people
 from edgemem.answer.tools import Scene, SeenName
 from edgemem.answer.tools_graph import Hear, HearTool, Relate, RelateTool, match_entities, relation_text, utterances
 from edgemem.answer.understand import understand, words
@@ -16,7 +18,7 @@ from edgemem.answer.understand.parse import take_ordinal
 from edgemem.answer.understand.people import Asked, read_asked, read_statement, same_verb
 from edgemem.answer.understand.spelling import repaired
 from edgemem.clock import from_iso
-from edgemem.records import US, Quote
+from edgemem.records import US, Entity, Quote
 from edgemem.remember.entries import NewDocument, NewEntity, NewRelation
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -356,3 +358,14 @@ def test_places_in_a_row(words: str, number: int) -> None:
         assert (found, rest.split()) == (number, ["the", "mug"])
     assert take_ordinal("the most recent mug")[0] == -1
     assert take_ordinal("the second floor") == (0, "the second floor")
+
+
+def test_an_entity_is_meant_by_any_of_its_names() -> None:
+    ben, tom = Entity(id=1, kind="person", name="Ben Miles", aliases=("Captain", "Benny")), Entity(id=2, kind="person", name="Tom")
+    view: Any = SimpleNamespace(entities=lambda: [tom, ben])
+    assert [match_entities(view, phrase) for phrase in ("captain", "benny", "tom", "anna")] == [[ben], [ben], [tom], []]
+
+
+def test_ten_rows_are_cited_at_most() -> None:
+    rows: Any = [SimpleNamespace(evidence=SimpleNamespace(id=f"r{n // 2}")) for n in range(30)]
+    assert people._ids(rows) == tuple(f"r{n}" for n in range(10))

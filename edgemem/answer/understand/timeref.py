@@ -109,7 +109,8 @@ def _number(word: str) -> float:
 def duration_s(text: str) -> float:
     """Seconds of "2 min 14 s", "half an hour", "90 seconds"."""
     return sum(
-        (_number(m["number"] or "") + (0.5 if m["half"] else 0.0)) * _UNITS[m["unit"][: 2 if m["unit"].startswith("mo") else 1]]
+        (_number(m["number"] or "") + (0.5 if m["half"] or m["more"] else 0.0))
+        * _UNITS[m["unit"][: 2 if m["unit"].startswith("mo") else 1]]
         for m in pattern("AMOUNT").finditer(text)
     )
 

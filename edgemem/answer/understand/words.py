@@ -19,7 +19,6 @@ _LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8
 NUMBERS = {word: int(value) for word, value in pairs_of("NUMBERS").items()}
 """Number words and their values."""
 _DIGITS = [word for word, value in NUMBERS.items() if value < 10][:10]
-_TENS = frozenset(word for word in NUMBERS if word.endswith("ty"))
 
 
 def words(text: str) -> list[str]:
@@ -37,8 +36,7 @@ def numbered(text: str) -> list[str]:
     """Words in full ("Dr." is doctor) with their numbers in figures: "forty-one" is 41, and digits said one by one are one code."""
     made: list[str] = []
     run: list[str] = []
-    spoken = [_IN_FULL.get(word, word) for word in words(text)]
-    for word, following in zip(spoken, [*spoken[1:], ""], strict=True):
+    for word in (_IN_FULL.get(word, word) for word in words(text)):
         if word in _DIGITS or (word == "o" and run) or (len(word) == 1 and word.isdigit()):
             tens = made[-1] if made and not run else ""
             digit = str(NUMBERS.get(word, word if word.isdigit() else 0))
@@ -49,8 +47,7 @@ def numbered(text: str) -> list[str]:
             continue
         made += _said_one_by_one(run)
         run = []
-        ones = NUMBERS.get(following, 0) if word in _TENS else 0
-        made.append(str(NUMBERS[word]) if word in NUMBERS and not (word == "second" and ones) else word)
+        made.append(str(NUMBERS[word]) if word in NUMBERS else word)
     return made + _said_one_by_one(run)
 
 
