@@ -57,6 +57,7 @@ def test_what_a_slip_costs() -> None:
 def test_verbs_in_y_change_their_ending_behind_a_consonant() -> None:
     assert (VERBS["carries"], VERBS["carried"], VERBS["plays"], VERBS["played"]) == ("carry", "carry", "play", "play")
     assert not {"plaies", "plaied", "carrys", "carryed"} & VERBS.keys()
+    assert (VERBS["dying"], VERBS["tying"]) == ("die", "tie")
 
 
 def test_long_words_are_read_too_and_no_letter_is_cut_off() -> None:

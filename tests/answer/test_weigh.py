@@ -324,3 +324,10 @@ def test_passages_are_searched_with_the_vector_of_a_query(tmp_path: Any) -> None
         ids = Meaning(Engines(embed_text=strange)).passages(view, Query(text="hello world"))
         assert [view.document(one).text for one in ids] == ["dlrow olleh", "hello world"]  # type: ignore[union-attr]
         assert Meaning(None).passages(view, Query(text="hello world")) == []
+
+
+def test_words_are_an_answer_from_the_least_probability_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, least = said("The key is in the hall.", cosine=0.5), weigh.weights().words.least
+    for sure, enough in ((least, True), (least - 1e-9, False)):
+        monkeypatch.setattr(weigh, "stated", lambda *_, sure=sure: sure)
+        assert weigh.is_stated(Parsed(kind="where"), one) is enough
