@@ -407,3 +407,15 @@ def test_a_sign_next_to_a_thing_is_read_where_the_thing_was() -> None:
         assert read_there(sign, thing=unsure)[0].status == "abstained"
     assert read_there(sign, thing=lead(episode(50, 60), phrase="lion", confidence=0.25))[0].status == "answered"
     assert not read_there(sign, hint="none")[0].text.startswith('"BAKERY"')
+
+
+def test_of_a_word_that_no_dictionary_has_only_the_word_itself_tells() -> None:
+    def status(word: str, share: float) -> str:
+        sign = msgspec.structs.replace(heard("The tent is red.", 50, held=share, cosine=0.9, above=8.0), channel="text")
+        asked = session(kind="where", things=(word,), words=(word,) if word else (), text=f"where is my {word}")
+        made: Reply = run(local.reply(asked), while_told(sign))[0]
+        return made.status
+
+    assert (status("xandi", 0.0), status("xandi", 0.1)) == ("abstained", "answered")
+    assert status("tent", 0.0) == "answered"
+    assert status("", 0.0) == "answered"
