@@ -320,7 +320,7 @@ def test_what_is_below_three_tenths_of_the_best_score_joins_no_track() -> None:
 
 def test_a_weak_sighting_makes_no_track_longer() -> None:
     assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, 0.49)))) == [(0, 0)]
-    assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, 0.51)))) == [(0, 20)]
+    assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, 0.5)))) == [(0, 20)]
 
 
 def test_a_track_counts_from_six_tenths_of_the_best_score_on() -> None:
