@@ -181,7 +181,7 @@ class _Reader:
 
     def _begins_infinitive(self, word: str, i: int) -> bool:
         following = self._word(i + 1)
-        base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or self._word(i + 2) in DETERMINERS | PRONOUNS)
+        base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or self._word(i + 2) in DETERMINERS | PRONOUNS | PARTICLES)
         if word != "to" or not base:
             return False
         chained = bool(self._deeds) and self._deeds[-1].base not in _REPORTS
@@ -218,8 +218,8 @@ class _Reader:
 
     def _place_adverb(self, i: int) -> None:
         word = self._word(i)
-        is_there = word == "there" and self._word(i - 1) in _BE | {"not"} and "who" not in self._tokens  # "who else was there" is a place
-        if not is_there:
+        be = self._word(i - 1) in _BE | {"not"} or self._word(i + 1) in _BE
+        if word != "there" or not be or "who" in self._tokens:  # "who else was there" is a place
             self._where = word
 
     # --------------------------------------------------------------------------------------------------------- runs of words

@@ -66,7 +66,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     time, topic, timeless = _times(topic, body[: told.start()] if told else body)
     story = _story(topic)
     timeless += body[told.start() :] if told else ""  # of what time they spoke then is no time of the question
-    timeless = timeless or ("" if goes_on(plain) else "what did i see")
+    timeless = pattern("ASKED_OF").sub("what is ", timeless) or ("" if goes_on(plain) else "what did i see")
     kind, detail, rest = _head(timeless)
     if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
         kind = "other"
@@ -211,8 +211,6 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
         return "yes_no", "", f"is {body}"
     if apart := re.fullmatch(r"([^,]+), ((?:\w+ )+or (?:\w+ ?)+)", body):
         return "where", "", f"{apart[1]} at {apart[2]}"
-    if pattern("ASKED_OF").search(body):
-        return _head(f"what is {body}")
     if re.search(r"\b(?:sighting|time|first|last)\b", body):
         return "when", "", body
     return "where" if content(body) else "other", "", body

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from edgemem.answer.understand.lexicon import HANDLING, PERSONS, USING, VERBS, pairs_of, read_table
+from edgemem.answer.understand.lexicon import HANDLING, PERSONS, PREPOSITIONS, USING, VERBS, pairs_of, read_table
 from edgemem.answer.understand.words import CARRIERS
 from edgemem.infer.phrase import COLOUR_WORDS
 
@@ -21,6 +21,7 @@ def _sources() -> tuple[tuple[str, str], ...]:
         "COLOURS": frozenset(COLOUR_WORDS),
         "CARRIERS": CARRIERS - {"word", "words"},
         "ORDINALS": frozenset(ORDINALS),
+        "PREPOSITIONS": PREPOSITIONS,
     }
     classes |= {
         name: frozenset(f for f, base in VERBS.items() if base in bases) for name, bases in (("USING", USING), ("HANDLING", HANDLING))
