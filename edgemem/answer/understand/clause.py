@@ -181,7 +181,8 @@ class _Reader:
 
     def _begins_infinitive(self, word: str, i: int) -> bool:
         following = self._word(i + 1)
-        base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or self._word(i + 2) in DETERMINERS | PRONOUNS | PARTICLES)
+        leads = self._word(i + 2) in DETERMINERS | PRONOUNS | PARTICLES
+        base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or leads)
         if word != "to" or not base:
             return False
         chained = bool(self._deeds) and self._deeds[-1].base not in _REPORTS
