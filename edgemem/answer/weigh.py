@@ -19,8 +19,9 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits
-from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, PLACING, SEEING, VERBS
+from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, PERSONS, PLACING, SEEING, VERBS
 from edgemem.answer.understand.wordings import pattern
+from edgemem.answer.understand.words import words
 from edgemem.records import Record
 
 
@@ -56,7 +57,7 @@ def weights() -> Weights:
 
 
 _TO_COME = re.compile(
-    r"\b(?:when|where|what (?:time|day|date)|which (?:day|date))(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
+    r"\b(?:when|where|what (?:time|day|date)|which (?:day|date))(?: (?:on|in|at|this|next) [\w ]+?)?(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
     r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
 )
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
@@ -85,9 +86,10 @@ def stated_prior(p: Parsed) -> float:
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
     """Features of one candidate. All but "misfits" may only speak for it; "cosine" and "above" need an engine for the meaning of words."""
     right = p.hint == ("said" if one.channel == "speech" else "read")
+    person = p.kind == "who" and (PERSONS & set(words(one.text))) - set(p.words)  # "my brother" may be who it is
     return {
         "held": one.held, "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
-        "misfits": float(not fits(p.form, one.text)), "told": stated_prior(p), "channel": float(right),
+        "misfits": float(not (person or fits(p.form, one.text))), "told": stated_prior(p), "channel": float(right),
     }  # fmt: skip
 
 

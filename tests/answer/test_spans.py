@@ -44,11 +44,13 @@ AFTERNOON = FakeView(("walk", "2026-05-04T14:00:00Z", 1200))
         ("at second 45", WALK, "2026-05-04T10:25:00Z", "10:00:45", "10:00:45", "10:00:46"),
         ("at second 1", WALK, "2026-05-04T10:25:00Z", "10:00:01", "10:00:01", "10:00:02"),
         ("at minute 12", WALK, "2026-05-04T10:25:00Z", "10:12:00", "10:12:30", "10:13:00"),
-        ("at the start", WALK, "2026-05-04T10:25:00Z", "10:00:00", "10:00:00", "10:00:30"),
+        ("right at the start", WALK, "2026-05-04T10:25:00Z", "10:00:00", "10:00:00", "10:00:30"),
+        ("at the start", WALK, "2026-05-04T10:25:00Z", "10:00:00", "", "10:02:00"),  # a tenth of it
         ("in the first minute", WALK, "2026-05-04T10:25:00Z", "10:00:00", "10:00:00", "10:01:00"),
         ("in the first 5 minutes", WALK, "2026-05-04T10:25:00Z", "10:00:00", "", "10:05:00"),
         ("between minute 2 and 4", WALK, "2026-05-04T10:25:00Z", "10:02:00", "", "10:04:00"),
-        ("at the end", WALK, "2026-05-04T10:25:00Z", "10:19:30", "", "10:20:00"),
+        ("at the end", WALK, "2026-05-04T10:25:00Z", "10:18:00", "", "10:20:00"),
+        ("right at the end", WALK, "2026-05-04T10:25:00Z", "10:19:30", "", "10:20:00"),
         ("at second 1320", WALK, "2026-05-04T10:25:00Z", "10:22:00", "10:22:00", "10:22:01"),  # two minutes behind its last picture
         # so long ago: a tenth to either side, 15 s at least
         ("20 minutes ago", WALK, "2026-05-04T10:25:00Z", "10:03:00", "10:05:00", "10:07:00"),
@@ -78,7 +80,7 @@ def test_the_edges_of_a_stretch(text: str, view: FakeView, asked: str, start: st
     ("text", "view", "asked", "said"),
     [
         ("at minute 12", WALK, "2026-05-04T10:25:00Z", '"at minute 12" is read as 12:00 into "walk"'),
-        ("at the end", WALK, "2026-05-04T10:25:00Z", '"at the end" is read as 19:30 into "walk"'),
+        ("at the end", WALK, "2026-05-04T10:25:00Z", '"at the end" is read as 18:00 into "walk"'),
         ("at 2:05", AFTERNOON, "2026-05-04T15:00:00Z", '"at 2:05" is read as pm'),
         ("10 minutes ago", WALK, "2026-05-04T12:00:00Z", "nothing was recorded then; counted back from the newest moment"),
         ("in the last 9 minutes", WALK, "2026-05-04T10:30:00Z", "nothing was recorded then; counted back from the newest moment"),

@@ -103,7 +103,9 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
     if words[0].removesuffix("'s") in names and words[0].endswith("'s") and len(words) > 1 and words[-1] not in PERSONS:
         people.append(words[0].removesuffix("'s"))
         things.append(" ".join(words[1:]))
-    elif named and len(words) == named + 1 and words[named - 1] not in PERSONS | names and "." not in bare:
+    elif named == len(words) - 1 > 0 and not (
+        words[named - 1] in PERSONS | names or "ADJ" in lexicon.word_classes(words[named - 1]) or "." in bare
+    ):
         people.append(words[named])
         things.append(" ".join(words[:named]))
     elif _is_person(phrase, names) and not _is_premises(phrase, verb, been=been):
@@ -178,7 +180,8 @@ def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     head = [
         word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "from", "in", "the", "a", "an"}
     ]
-    return (any(word.strip(".") in names for word in head) and not head[0].endswith("'s")) or head[-1] in PERSONS
+    named = any(word.strip(".") in (names & _FIRST_NAMES if phrase.named else names) for word in head)  # "the old Beetle" is nobody
+    return (named and not head[0].endswith("'s")) or head[-1] in PERSONS
 
 
 def _makes_place(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:

@@ -25,6 +25,8 @@ _NEAR_US = 120 * US
 """A moment this close counts as "recorded at that time" even outside a stream's first and last moment."""
 _SPARSE_US = 1800 * US
 """Inside a stream a still scene may keep no moment for this long and still count as recorded."""
+_EDGE, _EDGE_S = 0.1, 30.0
+"""The beginning and the end of a stream are this share of it, and at least so many seconds."""
 _COUNTED_BACK = "nothing was recorded then; counted back from the newest moment"
 
 
@@ -48,6 +50,10 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
         return TimeSpan()
     if ref.future:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
+    if ref.edge:
+        newest = max(view.streams(), key=lambda stream: stream.t0_us)
+        width_s = max(_EDGE_S, (newest.t1_us - newest.t0_us) / US * _EDGE)
+        return _by_offset((0.0, width_s) if ref.edge == "begin" else (-width_s, 0.0), view, ref.said)
     if ref.offsets_s is not None:
         return _by_offset(ref.offsets_s, view, ref.said)
     if ref.ago_s is not None:
