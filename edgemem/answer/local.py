@@ -118,7 +118,7 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
         if place.missing is not None and not words:
             return not_seen(s, place.missing, pool)
         lead = lead if place.missing is not None else (yield from look_for(lead.phrase, place.window))
-    if words and words[0][0] >= shown(p, lead):
+    if words and (words[0][0] >= shown(p, lead) or not is_shown(p, lead) or not fits_pictures(p)):
         return _in_words(s, pool, words)
     return (yield from from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
 

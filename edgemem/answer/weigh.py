@@ -18,8 +18,8 @@ import msgspec
 
 from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.understand import Parsed
-from edgemem.answer.understand.forms import fits
-from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, PERSONS, PLACING, SEEING, VERBS
+from edgemem.answer.understand.forms import fits, names
+from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, PLACING, SEEING, VERBS
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import words
 from edgemem.records import Record
@@ -57,7 +57,7 @@ def weights() -> Weights:
 
 
 _TO_COME = re.compile(
-    r"\b(?:when|where|what (?:time|day|date)|which (?:day|date))(?: (?:on|in|at|this|next) [\w ]+?)?(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
+    r"\b(?:when|where|what (?:time|hour|day|date)|which (?:day|date))(?: (?:on|in|at|this|next) [\w ]+?)?(?:'s| (?:does|do|is|are|will|can|should|must|am))\b"
     r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
 )
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
@@ -86,7 +86,7 @@ def stated_prior(p: Parsed) -> float:
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
     """Features of one candidate. All but "misfits" may only speak for it; "cosine" and "above" need an engine for the meaning of words."""
     right = p.hint == ("said" if one.channel == "speech" else "read")
-    person = p.kind == "who" and (PERSONS & set(words(one.text))) - set(p.words)  # "my brother" may be who it is
+    person = p.kind == "who" and names(one.text, words(p.text), persons=True)  # "my brother" may be who it is
     return {
         "held": one.held, "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
         "misfits": float(not (person or fits(p.form, one.text))), "told": stated_prior(p), "channel": float(right),
@@ -107,7 +107,9 @@ def shown(p: Parsed, lead: Lead) -> float:
 
     A word that means nothing names no thing, whatever the labels make of it.
     """
-    if not lead.episodes or not fits_pictures(p) or not lead.named:
+    if not lead.episodes or not lead.named:
+        return 0.0
+    if not fits_pictures(p) and (lead.basis != "text" or not fits(p.form, lead.episodes[0].evidence[0].text)):
         return 0.0
     return lead.confidence
 

@@ -28,7 +28,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     p, tracks = s.parsed, base.strong(lead)
     there = yield from _placed(s, tracks)
     claims = [] if is_seen(p) else [p.predicate]
-    claims += [one.phrase for one in pool.leads if p.kind == "yes_no" and not is_shown(p, one)]  # "a cat and a dog" are two
+    named = pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"]  # "a cat and a dog" are two, "what mileage has the car"
+    claims += [one.phrase for one in named if not is_shown(p, one)]
     if claims or (p.place and not there and p.kind == "yes_no"):
         chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
         if lead.basis == "text" and not {"i", "we"} & set(p.text.split()):  # "is flight KL383 delayed" the sign may say, not what I did

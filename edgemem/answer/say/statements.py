@@ -39,7 +39,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
         return set(words(p.person)) <= set(words(one.text))
     if (p.form in STRICT and not fits(p.form, one.text)) or (p.kind == "how_many" and not fits("number", one.text)):
         return False
-    if p.predicate in _NAMED and one.channel == "speech" and not names(one.text, p.words):
+    named = p.predicate in _NAMED or (p.kind == "who" and p.verb not in SAYING)
+    if named and one.channel == "speech" and not names(one.text, words(p.text), persons=p.kind == "who"):
         return False
     if p.counts == "times" and p.hint == "none" and one.channel == "text" and happened(p):
         return False

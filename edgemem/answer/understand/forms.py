@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import cast
 
+from edgemem.answer.understand.lexicon import PERSONS, STOP
 from edgemem.answer.understand.record import Form, Kind
 from edgemem.answer.understand.wordings import pattern, patterns
-from edgemem.answer.understand.words import figures
+from edgemem.answer.understand.words import figures, words
 
 STRICT = frozenset(("time", "date", "number", "price", "duration", "topic", "code"))
 """Forms without which words are no answer."""
@@ -40,11 +42,12 @@ def fits(form: Form, text: str) -> bool:
     return pattern(f"FITS {'name' if form == 'person' else form}", re.IGNORECASE).search(text) is not None
 
 
-def names(text: str, asked: tuple[str, ...]) -> bool:
-    """Whether words hold a name that the question does not have."""
+def names(text: str, asked: Collection[str], *, persons: bool = False) -> bool:
+    """Whether words hold a name that the question does not have, or a person ("my brother")."""
     called = re.findall(r"\b(?:called|named|name is|name's) (\w+)", text.lower())
     named = (name for match in pattern("NAMED_PERSON").finditer(text) for name in re.findall(r"[^\W\d_]{2,}", match[0].lower()))
-    return any(name not in asked for name in (*called, *named))
+    some = PERSONS & set(words(text)) if persons else ()
+    return any(name not in asked and name not in STOP for name in (*called, *named, *some))
 
 
 def short_answer(form: Form, text: str, asked: tuple[str, ...] = ()) -> str:

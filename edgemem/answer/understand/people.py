@@ -79,6 +79,8 @@ def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Ask
         base = VERBS[groups["v"].partition(" ")[0]]
         stem, types = _STEMS.get(base, base), (USES, INTERACTS_WITH) if base in USING else (INTERACTS_WITH, USES)
         target = "" if wanted == "what" else _name(groups.get("of"))
+        if not (first or target or wanted in {"who", "what"}):
+            return None  # "did they wash it" names nobody and nothing
         return Asked(wanted=wanted, types=types, source=first, target=target, verb="" if stem in _NO_STEM else stem, ordinal=ordinal)
     return Asked(wanted=wanted, source=first, about=about, ordinal=ordinal)
 
