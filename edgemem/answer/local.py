@@ -14,10 +14,10 @@ from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, recognised, window_of
 from edgemem.answer.say.choose import choose, with_option
-from edgemem.answer.say.order import in_order, neighbours, relate, while_said
+from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
 from edgemem.answer.say.pictures import describe, from_pictures, read_near
-from edgemem.answer.say.statements import ranked, refuse, tell
+from edgemem.answer.say.statements import ranked, refuse, signs, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand.languages import NAMES
@@ -59,6 +59,8 @@ def reply(s: Session) -> Plan:
     over = happened(p) and p.hint != "said"
     if s.span.problem and (over or not words or not is_stated(p, words[0][1]) or stated_prior(p) < 0.5):
         return abstain(s.span.problem)
+    if not s.question.options and (plain := _unweighed(s, pool)) is not None:
+        return plain
     free = _free(s, pool)
     return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
 
@@ -85,6 +87,11 @@ def everything(s: Session) -> Steps[Pool]:
     told = yield from gather((), window, p.text, words)
     pool = yield from gather(() if problem else things, seen)
     return msgspec.structs.replace(told, leads=pool.leads, evidence=(*told.evidence, *pool.evidence), notes=(*told.notes, *pool.notes))
+
+
+def _unweighed(s: Session, pool: Pool) -> Reply | None:
+    """What is told without weighing words against pictures: which of two was seen more often, and the signs themselves."""
+    return more_often(s, pool.leads) if s.parsed.predicate in MORE and len(pool.leads) == 2 else signs(s, pool)
 
 
 def _free(s: Session, pool: Pool) -> Plan:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import msgspec
 
-from edgemem.answer.compose import at, listed, the
+from edgemem.answer.compose import at, listed, the, times
 from edgemem.answer.gather import Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base
@@ -78,6 +79,23 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     sure, proof = min(leads[i].confidence for i in seen), sorted(tracks, key=lambda i: i != best)
     rest = base.others(pool, *tracks.values())
     return base.answered(f"{text}.", sure, base.cite(tracks[i] for i in proof), alternatives=rest), best
+
+
+MORE = frozenset(("more", "more often", "fewer", "less", "less often"))
+"""What is said of the number of appearances."""
+
+
+def more_often(s: Session, leads: Sequence[Lead]) -> Reply:
+    """Which of two things was there more often, or fewer times: "did I see more cats than dogs"."""
+    p, tracks = s.parsed, [base.strong(lead) if is_shown(s.parsed, lead) else [] for lead in leads]
+    counts = [len(some) for some in tracks]
+    text = f"I saw {listed(f'{the(one.phrase)} {times(n)}' for one, n in zip(leads, counts, strict=True))}."
+    if not all(counts):  # what was not recognised may have been there all the same
+        return base.abstain(text, confidence=0.2, evidence=base.cite(base.by_score(chain(*tracks))[:3]), unverified=(p.predicate,))
+    first = counts[0] > counts[1] if "more" in p.predicate else counts[0] < counts[1]
+    better = f"{the(leads[0 if first else 1].phrase).capitalize()}: " if counts[0] != counts[1] else "Neither: "
+    said = ("Yes: " if first else "No: ") if p.kind == "yes_no" else better
+    return base.answered(said + text, 0.5 * min(one.confidence for one in leads), base.cite(chain(*tracks)))
 
 
 def neighbours(s: Session) -> Plan:

@@ -7,19 +7,23 @@ from collections.abc import Sequence
 
 from edgemem.answer.compose import at, quote, time_text
 from edgemem.answer.gather import Candidate, Pool
-from edgemem.answer.say.base import CITED, abstain, answered
+from edgemem.answer.retrieve import Query
+from edgemem.answer.say.base import CITED, abstain, answered, window_of
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
-from edgemem.answer.understand.lexicon import SAYING
-from edgemem.answer.understand.words import likeness, similar_texts, spaced, words
+from edgemem.answer.understand.lexicon import SAYING, VERBS
+from edgemem.answer.understand.words import likeness, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import happened, stated, stated_prior
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
 """The one who asks said it; a person in such a question was told it or is what it is about."""
 _NAMED = frozenset(("named", "name", "surname", "called"))
 """What is asked for is a name, which stands in what was said with a capital."""
+_SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
+_SHORTEST, _TOLD = 3, 10
+"""Shorter readings are hardly signs; so many signs are told at once."""
 _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
 
@@ -45,6 +49,24 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if p.counts == "times" and p.hint == "none" and one.channel == "text" and happened(p):
         return False
     return p.hint != "seen" or p.kind in {"what", "which", "who"} or stated_prior(p) >= 0.5
+
+
+def signs(s: Session, pool: Pool) -> Reply | None:
+    """The signs themselves: the first or last one, or all: "what signs did I see". None where more is asked, or there was none."""
+    p, several = s.parsed, singular(s.parsed.target) != s.parsed.target
+    asked, (from_us, to_us) = {singular(word) for word in p.words}, window_of(s)
+    if p.kind == "yes_no" or not asked & _SIGNS or not asked <= _SIGNS | VERBS.keys() or not (p.ordinal or several):
+        return None
+    now = Query(text="", from_us=from_us, to_us=to_us)
+    read = [one for one in pool.candidates if one.channel == "text" and len(squeeze(one.text)) > _SHORTEST and now.holds(one.t0_us)]
+    read.sort(key=lambda one: one.t0_us)
+    kept = [one for i, one in enumerate(read) if all(similar_texts(one.text, other.text) < 0.6 for other in read[:i])]
+    some = kept[p.ordinal - 1 if p.ordinal > 0 else p.ordinal :][:1] if p.ordinal else kept
+    if not some:
+        return None
+    told = " ".join(_statement(s, one) for one in some[:_TOLD])
+    more = f"{len(some)} signs. " if p.kind == "how_many" else ""
+    return answered(more + told, 0.5, tuple(one.evidence[0].id for one in some))
 
 
 def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str, ...] = ()) -> Reply:

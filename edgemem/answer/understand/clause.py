@@ -378,7 +378,12 @@ class _Reader:
         if self._needs == "participle":
             return past
         if self._needs == "state":
-            return past or (word.endswith("ing") and bool(base)) or word in STATES or (last and self._tokens[0] != "where" and (ends or _is_state(word)))
+            return (
+                past
+                or (word.endswith("ing") and bool(base))
+                or word in STATES
+                or (last and self._tokens[0] != "where" and (ends or _is_state(word)))
+            )
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
 
 

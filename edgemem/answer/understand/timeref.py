@@ -197,6 +197,7 @@ _READ: dict[str, tuple[str, Callable[[str], object]]] = {
     "ago": ("ago_s", duration_s), "last": ("last_s", duration_s),
     "begin": ("offsets_s", lambda length: (0.0, duration_s(length))), "end": ("offsets_s", lambda length: (-duration_s(length), 0.0)),
     "into": ("offsets_s", lambda length: (duration_s(length),) * 2), "offset": ("offsets_s", lambda seconds: (float(seconds),) * 2),
-    "mark": ("offsets_s", _mark), "edge": ("edge", str), "nth": ("offsets_s", _nth), "counter": ("offsets_s", _counter), "minutes": ("offsets_s", _minutes),
+    "edge": ("edge", str), "mark": ("offsets_s", _mark), "nth": ("offsets_s", _nth),
+    "counter": ("offsets_s", _counter), "minutes": ("offsets_s", _minutes),
 }  # fmt: skip
 """For what stands in `times.txt`, the field that it fills and how it is read; None where it has no meaning."""

@@ -50,12 +50,8 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
         return TimeSpan()
     if ref.future:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
-    if ref.edge:
-        newest = max(view.streams(), key=lambda stream: stream.t0_us)
-        width_s = max(_EDGE_S, (newest.t1_us - newest.t0_us) / US * _EDGE)
-        return _by_offset((0.0, width_s) if ref.edge == "begin" else (-width_s, 0.0), view, ref.said)
-    if ref.offsets_s is not None:
-        return _by_offset(ref.offsets_s, view, ref.said)
+    if ref.edge or ref.offsets_s is not None:
+        return _by_offset(ref.offsets_s or _edge(ref.edge == "begin", view), view, ref.said)
     if ref.ago_s is not None:
         return _ago(ref.ago_s, now, bounds, view)
     if ref.last_s is not None:
@@ -74,6 +70,13 @@ def _recorded(view: View, t_us: int) -> bool:
     moment = view.nearest(t_us)
     inside = any(s.t0_us <= t_us <= s.t1_us for s in view.streams())
     return moment is not None and abs(moment.t_us - t_us) <= (_SPARSE_US if inside else _NEAR_US)
+
+
+def _edge(first: bool, view: View) -> tuple[float, float]:
+    """The first or last part of the newest stream."""
+    newest = max(view.streams(), key=lambda stream: stream.t0_us)
+    width_s = max(_EDGE_S, (newest.t1_us - newest.t0_us) / US * _EDGE)
+    return (0.0, width_s) if first else (-width_s, 0.0)
 
 
 def _by_offset(offsets_s: tuple[float, float], view: View, said: str) -> TimeSpan:
