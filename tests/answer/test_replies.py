@@ -8,6 +8,7 @@ import pytest
 
 from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
+from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import order, people, pictures, statements
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, SeenName, Tally
@@ -514,6 +515,69 @@ def test_why_nothing_is_said() -> None:
     assert put("When does the plumber come tomorrow?", Pool(), problem="Not yet.").text == "Not yet."
 
 
+def test_words_are_told_where_the_thing_was_not_seen_or_no_picture_answers() -> None:
+    told = heard("The mug is in the hall.", 5, held=0.5, cosine=0.5, above=4.0)
+    weak = put("Where is the mug?", Pool(candidates=(told,), leads=(lead(episode(10), confidence=0.5),)))
+    assert weak.text.startswith("In the hall: somebody said"), "half sure that it was seen is less than sure, and the words are likely"
+    sign = Episode(stream="s", t0_us=0, t1_us=0, offset_us=0, score=0.9, evidence=(evidence(0, text="AF906 ON TIME"),))
+    flight = msgspec.structs.replace(lead(sign, phrase="af906", confidence=0.9), basis="text")
+    read = put("AF906, is it delayed or fine?", Pool(leads=(flight,)))
+    assert (read.status, '"AF906 ON TIME"' in read.text) == ("answered", True)
+    assert put("When does AF906 take off?", Pool(leads=(flight,))).status == "abstained", "it names no time"
+    assert put("AF906, is it delayed or fine?", Pool(leads=(msgspec.structs.replace(flight, basis="frame"),))).status == "abstained"
+    car = lead(episode(10), phrase="car")
+    asked = put("What mileage has the car got?", Pool(leads=(lead(phrase="mileage", confidence=0.1), car)))
+    assert (asked.status, asked.unverified[0]) == ("abstained", "mileage")
+
+
+def test_which_of_two_was_seen_more_often() -> None:
+    cats, dogs = lead(episode(10), episode(100), phrase="cats"), lead(episode(50), phrase="dogs", confidence=0.6)
+
+    def told(question: str, *leads: Lead) -> tuple[str, str]:
+        found = put(question, Pool(leads=leads))
+        return found.status, found.text
+
+    counted = "I saw the cats 2 times and the dogs 1 time."
+    assert told("Did I see more cats than dogs?", cats, dogs) == ("answered", f"Yes: {counted}")
+    assert told("Did I see fewer cats than dogs?", cats, dogs) == ("answered", f"No: {counted}")
+    assert told("Did I see more cats or more dogs?", cats, dogs) == ("answered", f"The cats: {counted}")
+    assert told("Did I see fewer cats or fewer dogs?", cats, dogs) == ("answered", f"The dogs: {counted}")
+    same = lead(episode(10), episode(100), phrase="dogs")
+    assert told("Did I see more cats or more dogs?", cats, same)[1].startswith("Neither: I saw the cats 2 times")
+    assert told("Did I see more cats than dogs?", cats, same)[1].startswith("No: ")
+    assert told("Did I see fewer cats than dogs?", cats, same)[1].startswith("No: ")
+    found = put("Did I see more cats than dogs?", Pool(leads=(cats, dogs)))
+    assert (found.confidence, found.evidence) == (0.3, ("m10000000", "m100000000", "m50000000"))
+    none = put("Did I see more cats than dogs?", Pool(leads=(cats, lead(phrase="dogs"))))
+    assert (none.status, none.text, none.unverified) == ("abstained", "I saw the cats 2 times and the dogs 0 times.", ("more",))
+
+
+def test_the_signs_themselves_in_their_order() -> None:
+    def sign(at_s: int, words: str) -> Candidate:
+        return Candidate(channel="text", text=words, evidence=(evidence(at_s, text=words),))
+
+    every = (sign(90, "GATE 84"), sign(30, "COFFEE 5 EUR"), sign(60, "29"), sign(95, "GATE 84."), sign(120, "EXIT"), heard("a sign", 5))
+
+    def told(question: str) -> Reply:
+        return put(question, Pool(candidates=every))
+
+    assert told("What did the first sign say?").text == f'"COFFEE 5 EUR", read {at(30)}.'
+    assert told("What did the last sign say?").evidence == ("m120000000",)
+    assert told("What was the third sign I saw?").evidence == ("m120000000",)
+    assert told("What is the last notice?").evidence == ("m120000000",)
+    all_of_them = ("m30000000", "m90000000", "m120000000")
+    assert told("Which notices did I pass?").evidence == all_of_them, "the same sign again is one, and a number is none"
+    assert told("How many signs did I see?").text.startswith('3 signs. "COFFEE 5 EUR", read')
+    assert not told("Were there any signs?").evidence
+    assert told("What did the tenth sign say?").evidence != ("m30000000",)
+    assert told("Which signs forbid dogs?").evidence != all_of_them, "more is asked than which signs there were"
+    s = session()
+    s.__dict__["_read"] = (understand("What signs did I see after eight?"), msgspec.structs.replace(s.span, from_us=60 * US))
+    early = statements.signs(s, Pool(candidates=every))
+    assert early is not None
+    assert early.evidence == ("m90000000", "m120000000")
+
+
 def test_half_a_question_goes_on_about_nothing() -> None:
     s = session()
     for question, said in (("and before that?", True), ("and him?", True), ("and the mug?", False), ("and Tom?", False)):
@@ -569,6 +633,11 @@ def test_words_are_ranked_and_of_two_alike_the_newer_first() -> None:
         ("What is the price of the tea?", "it is 2.80", "Ben", True),
         ("Did I see the key?", "I saw the key", "Ben", False),
         ("What did I see at the door?", "a key", "Ben", True),
+        ("Who will be there?", "It is on Friday at eight.", "Ben", False),
+        ("Who will be there?", "My brother comes at eight.", "Ben", True),
+        ("Besides Robert, who else will be there?", "We meet Robert on Friday.", "Ben", False),
+        ("Who stars in The Winter Forest?", "We watch The Winter Forest.", "Ben", False),
+        ("Who said that it rains?", "it rains", "Ben", True),
     ],
 )
 def test_whose_words_may_tell_it(question: str, words: str, speaker: str, tells: bool) -> None:

@@ -14,6 +14,7 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import SAYING, VERBS
+from edgemem.answer.understand.wordings import ORDINALS
 from edgemem.answer.understand.words import likeness, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import happened, stated, stated_prior
 
@@ -54,7 +55,7 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
 def signs(s: Session, pool: Pool) -> Reply | None:
     """The signs themselves: the first or last one, or all: "what signs did I see". None where more is asked, or there was none."""
     p, several = s.parsed, singular(s.parsed.target) != s.parsed.target
-    asked, (from_us, to_us) = {singular(word) for word in p.words}, window_of(s)
+    asked, (from_us, to_us) = {singular(word) for word in (*p.words, *words(p.target))} - ORDINALS.keys(), window_of(s)
     if p.kind == "yes_no" or not asked & _SIGNS or not asked <= _SIGNS | VERBS.keys() or not (p.ordinal or several):
         return None
     now = Query(text="", from_us=from_us, to_us=to_us)

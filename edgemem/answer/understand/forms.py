@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import cast
 
-from edgemem.answer.understand.lexicon import PERSONS, STOP
+from edgemem.answer.understand.lexicon import FIRST_NAMES, NO_NAMES, PERSONS, STOP
 from edgemem.answer.understand.record import Form, Kind
 from edgemem.answer.understand.wordings import pattern, patterns
 from edgemem.answer.understand.words import figures, words
@@ -46,8 +46,8 @@ def names(text: str, asked: Collection[str], *, persons: bool = False) -> bool:
     """Whether words hold a name that the question does not have, or a person ("my brother")."""
     called = re.findall(r"\b(?:called|named|name is|name's) (\w+)", text.lower())
     named = (name for match in pattern("NAMED_PERSON").finditer(text) for name in re.findall(r"[^\W\d_]{2,}", match[0].lower()))
-    some = PERSONS & set(words(text)) if persons else ()
-    return any(name not in asked and name not in STOP for name in (*called, *named, *some))
+    some = (PERSONS | FIRST_NAMES) & set(words(text)) if persons else ()
+    return any(name not in asked and name not in STOP | NO_NAMES for name in (*called, *named, *some))
 
 
 def short_answer(form: Form, text: str, asked: tuple[str, ...] = ()) -> str:

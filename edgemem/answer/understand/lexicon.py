@@ -44,6 +44,7 @@ def pairs_of(name: str) -> dict[str, str]:
 # fmt: on
 PREPOSITIONS = PLACE_WORDS | words_of("PREPOSITIONS")
 STOP = PRONOUNS | DETERMINERS | AUXILIARIES | PREPOSITIONS | FILLER | PLACE_ADVERBS
+FIRST_NAMES, NO_NAMES = words_of("FIRST_NAMES"), words_of("NO_NAMES")
 MISSPELT = pairs_of("MISSPELT")
 """Slips in the words that decide what a question is; names of things are compared letter by letter later."""
 

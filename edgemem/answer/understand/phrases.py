@@ -10,7 +10,7 @@ import msgspec
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.clause import read_clause
-from edgemem.answer.understand.lexicon import PERSONS, STATES, STOP, VERBS
+from edgemem.answer.understand.lexicon import FIRST_NAMES, PERSONS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.words import CARRIERS, NUMBERS
@@ -180,7 +180,7 @@ def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     head = [
         word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "from", "in", "the", "a", "an"}
     ]
-    named = any(word.strip(".") in (names & _FIRST_NAMES if phrase.named else names) for word in head)  # "the old Beetle" is nobody
+    named = any(word.strip(".") in (names & FIRST_NAMES if phrase.named else names) for word in head)  # "the old Beetle" is nobody
     return (named and not head[0].endswith("'s")) or head[-1] in PERSONS
 
 
@@ -230,11 +230,8 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
 def _names(raw: str) -> frozenset[str]:
     """Words written with a capital inside a sentence, without the weekdays, months and what is written in capitals throughout."""
     inside = re.findall(r"(?<![.?!:]\s)(?<!^)(?<=\s)((?:Dr\. )?[A-Z][a-z]+)(?:'s)?\b", raw)
-    written = (word.lower() for name in inside for word in name.split() if word.lower() not in _CALENDAR)
-    return frozenset(written) | (_FIRST_NAMES & set(re.findall(r"[a-z]+", raw.lower())))
-
-
-_CALENDAR, _FIRST_NAMES = lexicon.words_of("NO_NAMES"), lexicon.words_of("FIRST_NAMES")
+    written = (word.lower() for name in inside for word in name.split() if word.lower() not in lexicon.NO_NAMES)
+    return frozenset(written) | (FIRST_NAMES & set(re.findall(r"[a-z]+", raw.lower())))
 
 
 def _as_written(phrase: str, raw: str) -> str:
