@@ -237,7 +237,7 @@ class _Reader:
         if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
             self._state, run = run[-1], run[:-1]  # "leave the gate open"
         at = self._verb_in(run, i, end)
-        if at is None and self._word(i - 2) == "many":
+        if at is None and self._word(i - 2) == "many" and not self._det:
             at = 0
         if at is None or at:
             self._phrase(run[:at], i, end if at is None else i + at)
