@@ -27,6 +27,12 @@ def judged(query: LabelQuery, seen: list[Posting], *, beside: bool = True) -> Fe
     return features(query, seen, score_moments(query, seen, 100), beside=beside)
 
 
+@pytest.mark.parametrize(("colour", "share"), [("red", 1.0), ("black", 0.5), ("", 0.75)])
+def test_another_colour_halves_what_is_seen_and_none_takes_a_quarter(colour: str, share: float) -> None:
+    query = LabelQuery(labels={"cup": 1.0}, objects={}, colours=("red",))
+    assert judged(query, [posting(1, "cup", 0.8, colour=colour)]).support == pytest.approx(0.8 * share)
+
+
 def test_a_label_that_fires_everywhere_counts_less_than_a_rare_one():
     common = [posting(m, "coffee mug", 0.6) for m in range(100)]
     found = score_moments(LabelQuery(labels={"cup": 0.4, "coffee mug": 0.5}, objects={}), [*common, posting(200, "cup", 0.5)], 101)

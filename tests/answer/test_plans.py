@@ -172,6 +172,10 @@ def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -
     near = choose._from_words(s, [(0.50, heard("It is in maple streat.")), (0.475, heard("the oak", 5))])
     assert near is not None
     assert near.option == 1, ".50 x 1.42 < .475 x 1.5"
+    s = session(("abcdefghi jkl", "oak"), kind="where")
+    part = choose._from_words(s, [(0.5, heard("It is in abcdefghi.")), (0.41, heard("the oak", 5))])
+    assert part is not None
+    assert part.option == 0, ".5 x 1.25 > .41 x 1.5"
 
 
 def test_options_during_something_are_looked_for_as_long_as_it_was_there() -> None:

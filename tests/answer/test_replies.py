@@ -58,7 +58,17 @@ def test_when_it_was_seen() -> None:
     assert shown(two, kind="when", ordinal=-1).text == f"I last saw the mug {at(50)} for 3 s."
     ago = shown(two, kind="when", text="how long ago did i see the mug")
     assert "That is 15 min 47 s before the question." in ago.text, "asked at 1000 s, last seen at 53 s"
+    named = [
+        msgspec.structs.replace(episode(10), evidence=(evidence(10, 0.8, text="hen"),)),
+        msgspec.structs.replace(episode(50), evidence=(evidence(50, 0.9, text="owl"),)),
+    ]
+    birds = lead(*named, phrase="birds")
+    assert shown(birds, kind="list").text.endswith("It looked like an owl and a hen."), "the best first"
+    assert shown(birds, kind="which", ordinal=1).text.endswith("It looked like a hen.")
+    assert "looked like" not in shown(birds, kind="when").text
+    assert shown(lead(*named[:1], phrase="hens"), kind="list").text.endswith('into "s").'), "the same name says nothing"
     read = msgspec.structs.replace(lead(episode(10)), basis="text")
+    assert "looked like" not in shown(msgspec.structs.replace(birds, basis="text"), kind="list").text
     assert shown(read, kind="when").text == f'I saw the mug {at(10)}, where I read "".'
 
 

@@ -124,7 +124,8 @@ def main() -> None:
         shown = " ".join(name for one in truth["appearances"] for name in (*one["names"], *one["hypernyms"]))
         absent = [name for name in ABSENT.split() if name not in shown]
         natural = f"natural-{seed}.json"
-        for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / natural), ("ours", OURS / natural)):
+        ours = (("ours", OURS / natural), ("unusual", OURS / f"unusual-{seed}.json"))
+        for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / natural), *ours):
             if qa.exists():
                 line = scored(scorer, kit, memory, qa, args.work / f"{name}{seed}.jsonl")
                 print(f"{f'lifelog {seed}, {name}':24}", line, flush=True)

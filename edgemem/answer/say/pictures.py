@@ -10,6 +10,7 @@ from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.understand.phrases import noun_phrase
+from edgemem.answer.understand.words import singular
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
 from edgemem.infer.phrase import COLOURS
 from edgemem.records import US, Evidence
@@ -91,7 +92,10 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> St
     read = f", where I read {quote(chosen.evidence[0].text)}" if lead.basis == "text" else lasted
     since = span_text((s.question.asked_us - chosen.t1_us) / US)
     ago = f" That is {since} before the question." if "how long ago" in p.text else ""
-    return f"I {_FIRST.get(p.ordinal, '')}saw {the(lead.phrase)} {at(chosen, tz)}{read}.{ago}{also}"
+    names = dict.fromkeys(e.evidence[0].text for e in (chosen, *tracks)[: 1 if p.ordinal else None] if lead.basis == "frame")
+    kinds = [a(name) for name in names if name and name != singular(lead.phrase)] if p.kind in {"which", "what", "list"} else []
+    looked = f" It looked like {listed(kinds)}." if kinds else ""
+    return f"I {_FIRST.get(p.ordinal, '')}saw {the(lead.phrase)} {at(chosen, tz)}{read}.{ago}{also}{looked}"
 
 
 def _where(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> Steps[str]:
