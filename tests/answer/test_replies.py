@@ -648,6 +648,7 @@ def test_words_are_ranked_and_of_two_alike_the_newer_first() -> None:
         ("Besides Robert, who else will be there?", "We meet Robert on Friday.", "Ben", False),
         ("Who stars in The Winter Forest?", "We watch The Winter Forest.", "Ben", False),
         ("Who said that it rains?", "it rains", "Ben", True),
+        ("Who is Robert?", "Robert comes on Friday.", "Ben", True),
     ],
 )
 def test_whose_words_may_tell_it(question: str, words: str, speaker: str, tells: bool) -> None:

@@ -44,7 +44,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
         return set(words(p.person)) <= set(words(one.text))
     if (p.form in STRICT and not fits(p.form, one.text)) or (p.kind == "how_many" and not fits("number", one.text)):
         return False
-    named = p.predicate in _NAMED or (p.kind == "who" and p.verb not in SAYING)
+    of_whom = p.person and not p.things and p.verb in {"", "be"}  # "who is Robert" asks for more than a name
+    named = p.predicate in _NAMED or (p.kind == "who" and p.verb not in SAYING and not of_whom)
     if named and one.channel == "speech" and not names(one.text, words(p.text), persons=p.kind == "who"):
         return False
     if p.counts == "times" and p.hint == "none" and one.channel == "text" and happened(p):
