@@ -11,6 +11,7 @@ from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.people import EntityRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
+from edgemem.answer.tools_graph import _fit
 from edgemem.answer.understand import understand as parse
 from edgemem.answer.understand.people import ME, read_asked
 from edgemem.clock import from_iso
@@ -35,6 +36,16 @@ SAID = [  # day, second, speaker, to, words, edges (type, target kind, target)
     (3, 8 * H + 40, "Ben", ME, "Careful with that drill.", [("MENTIONS", "object", "drill")]),
 ]
 NOW_US = DAY_US + (3 * 24 + 12) * H * US
+
+
+def test_the_same_name_fits_better_than_a_part_of_a_longer_one() -> None:
+    same, part, tail = (
+        _fit(["anna"], ["anna"], "person"),
+        _fit(["anna"], ["anna", "lee"], "person"),
+        _fit(["old", "drill"], ["drill"], "object"),
+    )
+    assert same > part > tail > 0
+    assert _fit(["phone"], ["mobile", "phone"], "object") == part
 
 
 def tell(tx: Transaction, day: int, second: int, speaker: str, to: str, words: str, edges: list[tuple[str, str, str]]) -> None:

@@ -140,6 +140,10 @@ def asked(wanted: Any, types: str = "", source: str = "", target: str = "", **mo
     return Asked(wanted=wanted, types=tuple(types.split()), source=source, target=target, **more)
 
 
+def test_what_a_command_is_about() -> None:
+    assert understand("Delete the blue notes about cats").words == ("blue", "notes", "cats")
+
+
 USE, DO = "USES INTERACTS_WITH", "INTERACTS_WITH USES"
 
 

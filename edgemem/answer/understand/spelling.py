@@ -118,7 +118,7 @@ def _heard(word: str) -> str:
 
 def _cost(slip: str, word: str) -> float:
     """What it costs to make `slip` of `word`."""
-    before, row = [0.0] * (len(word) + 1), [0.0]
+    before, row = list[float](), [0.0]
     for j in range(len(word)):
         row.append(row[-1] + _left_out(word, j))
     for i, letter in enumerate(slip):
