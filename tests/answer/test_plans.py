@@ -178,6 +178,12 @@ def test_an_option_in_words_is_as_sure_as_they_are_and_three_tenths_at_least() -
     assert part.option == 0, ".5 x 1.25 > .41 x 1.5"
 
 
+def test_where_alone_looks_for_the_thing_before_its_places() -> None:
+    for kind, looks in (("which", [("cat", "dog")]), ("where", [("mug",), ("cat", "dog")])):
+        s = session(("cat", "dog"), kind=kind, things=("mug",))
+        assert [a.things for a in run(choose._seen(s), by_name(lead(episode(10))))[1]] == looks
+
+
 def test_options_during_something_are_looked_for_as_long_as_it_was_there() -> None:
     asked = {"kind": "which", "anchors": ("phone",)}
     for relation, window in (("while", (50 * US, 60 * US)), ("side", (50 * US, 60 * US)), ("between", (50 * US, 60 * US))):

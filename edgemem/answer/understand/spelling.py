@@ -58,7 +58,7 @@ def _frequencies() -> dict[str, int]:
     return dict(SpellChecker(language="en").word_frequency.dictionary)
 
 
-@lru_cache(maxsize=26)
+@cache
 def _beginning(letter: str) -> list[tuple[str, frozenset[str], float]]:
     """The words that may be meant, by their first letter, with their letters and the logarithm of their frequency; the commonest first."""
     counts = {word: count for word, count in _frequencies().items() if count >= _RAREST and word[0] == letter}
