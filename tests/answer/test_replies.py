@@ -655,6 +655,12 @@ def test_whose_words_may_tell_it(question: str, words: str, speaker: str, tells:
     assert statements.may_tell(understand(question), heard(words, speaker=speaker)) is tells
 
 
+def test_a_sign_does_not_tell_what_was_said() -> None:
+    sign = Candidate(channel="text", text="29", evidence=(evidence(1),), held=1.0)
+    for question, tells in (("Did anyone say my name?", False), ("Did the sign say my name?", True), ("What did anyone say?", True)):
+        assert statements.may_tell(understand(question), sign) is tells
+
+
 def test_the_option_that_words_mean() -> None:
     s = session(("the red door", "the blue gate"))
     assert statements.option_of(s, ["nothing", "by the blue gate"]) == 1

@@ -48,7 +48,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     named = p.predicate in _NAMED or (p.kind == "who" and p.verb not in SAYING and not of_whom)
     if named and one.channel == "speech" and not names(one.text, words(p.text), persons=p.kind == "who"):
         return False
-    if p.counts == "times" and p.hint == "none" and one.channel == "text" and happened(p):
+    unsaid = p.kind == "yes_no" and p.hint == "said"  # nor that it was said
+    if one.channel == "text" and (unsaid or (p.counts == "times" and p.hint == "none" and happened(p))):
         return False
     return p.hint != "seen" or p.kind in {"what", "which", "who"} or stated_prior(p) >= 0.5
 

@@ -94,7 +94,7 @@ def _name(phrase: str | None) -> str:
     plain = _bare(phrase or "")
     if plain in {"i", "me", "we", "us", "myself"}:
         return ME
-    return "" if plain in _ANYONE else plain
+    return "" if plain in _ANYONE or plain.startswith("thing") else plain  # "what was the last thing that was said"
 
 
 def _bare(phrase: str) -> str:
