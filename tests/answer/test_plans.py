@@ -417,6 +417,8 @@ def test_a_sign_next_to_a_thing_is_read_where_the_thing_was() -> None:
         assert read_there(sign, thing=unsure)[0].status == "abstained"
     assert read_there(sign, thing=lead(episode(50, 60), phrase="lion", confidence=0.25))[0].status == "answered"
     assert not read_there(sign, hint="none")[0].text.startswith('"BAKERY"')
+    for more, status in ((("red", "written"), "answered"), (("maximum", "speed"), "abstained")):
+        assert read_there(gate, words=("sign", "lion", *more))[0].status == status
 
 
 def test_of_a_word_that_no_dictionary_has_only_the_word_itself_tells() -> None:

@@ -9,10 +9,11 @@ from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
+from edgemem.answer.understand.lexicon import VERBS
 from edgemem.answer.understand.phrases import noun_phrase
-from edgemem.answer.understand.words import singular
+from edgemem.answer.understand.words import CARRIERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
-from edgemem.infer.phrase import COLOURS
+from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
 from edgemem.records import US, Evidence
 
 BESIDE_US = 5 * US
@@ -109,7 +110,11 @@ def _where(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> S
 
 
 def read_near(s: Session) -> Steps[Reply | None]:
-    """What was read where the thing was that the question names as the place: "the sign next to the lion". None where it was not seen."""
+    """What was read where the thing was that the question names as the place: "the sign next to the lion". None where it was not seen, or
+    where more is asked than what stands there ("the maximum speed on the sign").
+    """
+    if not set(s.parsed.words) <= {*words(s.parsed.place), *CARRIERS, *VERBS, *COLOUR_WORDS}:
+        return None
     lead = yield from base.look_for(noun_phrase(s.parsed.place), base.window_of(s))
     if not lead.named or lead.confidence < weights().granted:
         return None
