@@ -21,7 +21,8 @@ from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
-from edgemem.answer.understand.words import CARRIERS, PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
+from edgemem.answer.understand.lexicon import CARRIERS
+from edgemem.answer.understand.words import PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.errors import EngineError
 from edgemem.infer.roles import TextEmbedder
 from edgemem.records import US, Evidence, Matrix, Record

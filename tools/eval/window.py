@@ -1,6 +1,6 @@
-"""Wrong words and processor time of Whisper by the least window of its encoder, on the same pieces of speech; halves apart.
+"""Wrong words and processor time of Whisper by the least window of its encoder and the width of its beam, on the same pieces; halves apart.
 
-    python tools/eval/window.py [--windows 10,15,30] [--card whisper-base]
+    python tools/eval/window.py [--windows 10,15,30] [--beams 1,5] [--card whisper-base]
 
 Pieces: the ten clips of two readers of tools/eval/hearing.py, every third sentence of tools/eval/speech_set in its voice, and these joined
 to pieces of up to 15 s. The second half was not used to choose the window. The peer is Whisper's own window of 30 s.
@@ -67,9 +67,9 @@ def _one(parts: Sequence[Piece]) -> Piece:
     )
 
 
-def run(parts: DecoderParts, window_s: float, given: Sequence[Piece]) -> None:
+def run(parts: DecoderParts, window_s: float, beam: int, given: Sequence[Piece]) -> None:
     """Print a line for each half: wrong words, and processor time per piece."""
-    transcriber = WhisperTranscriber(WhisperSettings(window_s=window_s, threads=1), parts)
+    transcriber = WhisperTranscriber(WhisperSettings(window_s=window_s, beam=beam, threads=1), parts)
     for half in dict.fromkeys(piece.half for piece in given):
         wrong = count = 0
         chosen, began = [piece for piece in given if piece.half == half], time.process_time()
@@ -80,7 +80,7 @@ def run(parts: DecoderParts, window_s: float, given: Sequence[Piece]) -> None:
         cpu_ms = (time.process_time() - began) * 1000 / len(chosen)
         seconds = sum(len(piece.samples) for piece in chosen) / SOUND_RATE_HZ / len(chosen)
         print(
-            f"{window_s:6.0f} s  {half:15} {len(chosen):6} {seconds:6.1f} s {cpu_ms:8.0f} {wrong:7} {count:6}  {wrong / count:6.1%}",
+            f"{window_s:6.0f} s {beam:5}  {half:15} {len(chosen):6} {seconds:6.1f} s {cpu_ms:8.0f} {wrong:7} {count:6}  {wrong / count:6.1%}",
             flush=True,
         )
 
@@ -89,6 +89,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--windows", default="10,15,30")
+    parser.add_argument("--beams", default="1,5")
     parser.add_argument("--card", default="whisper-base")
     arguments = parser.parse_args()
     session = CommandContext(None, ())
@@ -96,9 +97,10 @@ def main() -> None:
     files = ensure(card, session.home, session.converters)
     parts = DecoderParts(card=card, files=files, engines={}, uses={}, cache_dir=session.home / "cache")
     given = pieces(session)
-    print("  window  half            pieces  length   CPU ms   wrong  words")
+    print("  window  beam  half            pieces  length   CPU ms   wrong  words")
     for window_s in arguments.windows.split(","):
-        run(parts, float(window_s), given)
+        for beam in arguments.beams.split(","):
+            run(parts, float(window_s), int(beam), given)
 
 
 if __name__ == "__main__":

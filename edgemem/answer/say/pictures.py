@@ -9,9 +9,9 @@ from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
-from edgemem.answer.understand.lexicon import VERBS
+from edgemem.answer.understand.lexicon import CARRIERS, VERBS
 from edgemem.answer.understand.phrases import noun_phrase
-from edgemem.answer.understand.words import CARRIERS, singular, words
+from edgemem.answer.understand.words import singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
 from edgemem.records import US, Evidence

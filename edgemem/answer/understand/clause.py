@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from edgemem.answer.understand import lexicon
-from edgemem.answer.understand.lexicon import DETERMINERS, PARTICLES, PREPOSITIONS, PRONOUNS, STATES, STOP, VERBS
+from edgemem.answer.understand.lexicon import BE, DETERMINERS, DO, JOINTS, PARTICLES, PREPOSITIONS, PRONOUNS, STATES, STOP, VERBS, WH
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase
 from edgemem.infer.phrase import COLOUR_WORDS
 
@@ -21,15 +21,8 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
 
 
-(
-    _DO, _HAVE, _BE, _WH, _SUBJECTS, _JOINTS, _MEASURES, _SILENT, _REPORTS, _TRANSITIVE, _NEAR, _TOWARDS, _CLOTHES, _GIVES, _GETS_IN,
-    _AIMED,
-) = (lexicon.words_of(name) for name in (
-    "DO", "HAVE", "BE", "WH", "SUBJECTS", "JOINTS", "MEASURES", "SILENT_VERBS", "REPORTS", "TRANSITIVE", "NEAR", "TOWARDS", "CLOTHES",
-    "GIVES", "GETS_IN", "AIMED",
-))  # fmt: skip
-_AUX = _DO | _HAVE | _BE
-_CUTS = _AUX | _WH | _JOINTS | {"of", "not"}
+_AUX = DO | lexicon.HAVE | BE
+_CUTS = _AUX | WH | JOINTS | {"of", "not"}
 _MEETS = frozenset(("come across", "bump into", "run into", "go off"))
 """Verbs with a preposition that leads to no place."""
 _GET = frozenset(("get", "got", "gets", "getting"))
@@ -65,7 +58,7 @@ class _Reader:
 
     def clause(self) -> Clause:
         deeds, last = list(self._deeds), self._tokens[-1] if self._tokens else ""
-        stranded = {"on", "in"} if self._tokens[:1] and self._tokens[0] not in _WH else frozenset()
+        stranded = {"on", "in"} if self._tokens[:1] and self._tokens[0] not in WH else frozenset()
         if deeds and not deeds[-1].particle and last in PARTICLES | stranded and self._prep == last:
             deeds[-1] = msgspec.structs.replace(deeds[-1], particle=last)
         return Clause(phrases=tuple(self._phrases), deeds=tuple(deeds), state=self._state, where=self._where)
@@ -104,7 +97,7 @@ class _Reader:
             return self._run(i)
         if word in _AUX:
             self._auxiliary(i)
-        elif word in _JOINTS:
+        elif word in JOINTS:
             self._joint(word, i)
         elif word in PRONOUNS and not (word in DETERMINERS and self._is_open(i + 1)):
             self._pronoun(i)
@@ -148,9 +141,9 @@ class _Reader:
         if word in {"who", "that", "which", "whom"} and self._end == i:
             self._pending = self._needs
             self._needs, self._relative, self._subject = "finite", True, True
-        elif word in _WH:
+        elif word in WH:
             verb = self._word(i + 1) in lexicon.PASTS and self._word(i + 2) not in _AUX
-            self._needs, self._subject = "finite", word in {"who", "what"} or verb or self._word(i + 1) in _BE
+            self._needs, self._subject = "finite", word in {"who", "what"} or verb or self._word(i + 1) in BE
             self._det = word if word in {"which", "whose"} and not verb else ""
         elif word == "that" and self._needs and self._word(i + 1) in lexicon.PASTS:
             self._subject = True
@@ -164,16 +157,16 @@ class _Reader:
             self._add_verb(i, VERBS.get(word, "do"))
         elif word == "been" and self._word(i + 1) in PARTICLES:
             self._add_verb(i, "be")
-        elif word in _BE and self._needs == "base":  # "could be seen"
+        elif word in BE and self._needs == "base":  # "could be seen"
             self._needs, self._subject = "state", True
         else:
-            self._needs = "base" if word in _DO else "participle" if word in _HAVE else "state"
-            self._subject = (self._subject and (word not in _DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
+            self._needs = "base" if word in DO else "participle" if word in lexicon.HAVE else "state"
+            self._subject = (self._subject and (word not in DO or self._word(i + 1) == "not")) or self._word(i - 1) in {"many", "ones"}
         self._prep = self._det = ""
 
     def _pronoun(self, i: int) -> None:
         word = self._pronoun_before = self._word(i)
-        if not self._needs and word in _SUBJECTS and self._verb_end != i:
+        if not self._needs and word in lexicon.SUBJECTS and self._verb_end != i:
             self._needs, self._relative = "finite", bool(self._phrases) or self._relative
         if self._verb_end == i:
             self._verb_end = i + 1
@@ -185,7 +178,7 @@ class _Reader:
         base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or leads)
         if word != "to" or not base:
             return False
-        chained = bool(self._deeds) and self._deeds[-1].base not in _REPORTS
+        chained = bool(self._deeds) and self._deeds[-1].base not in lexicon.REPORTS
         self._needs, self._subject, self._chained, self._det = "base", True, chained, ""
         return True
 
@@ -197,29 +190,28 @@ class _Reader:
             self._verb_end, self._prep = i + 1, ""
         else:
             looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) == "look"
-            self._prep, self._near = "of" if looks else word, self._word(i - 1) in _NEAR
+            self._prep, self._near = "of" if looks else word, self._word(i - 1) in lexicon.NEAR
         self._det = ""
 
     def _is_particle(self, word: str, following: str, base: str) -> bool:
         ends = not following or (following in STOP and following not in DETERMINERS | PRONOUNS) or following == ","
         if word in {"to", "next&to"}:
-            return base in _TOWARDS or word == "next&to"
+            return base in lexicon.TOWARDS or word == "next&to"
         if (
             f"{base} {word}" in _MEETS
-            or (word in {"at", "for"} and base in _AIMED)
+            or (word in {"at", "for"} and base in lexicon.AIMED)
             or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS)
         ):
             return True
         if word in PARTICLES:
-            return ends or base not in lexicon.MOTION - _TRANSITIVE
-        stranded = (
-            not following and (self._tokens[0] in _WH or self._relative) and word in {"on", "in"} and (word == "on" or base not in _GETS_IN)
-        )
+            return ends or base not in lexicon.MOTION - lexicon.TRANSITIVE
+        asked = not following and (self._tokens[0] in WH or self._relative)
+        stranded = asked and (word == "on" or (word == "in" and base not in lexicon.GETS_IN))
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
 
     def _place_adverb(self, i: int) -> None:
         word = self._word(i)
-        be = self._word(i - 1) in _BE | {"not"} or self._word(i + 1) in _BE
+        be = self._word(i - 1) in BE | {"not"} or self._word(i + 1) in BE
         if word != "there" or not be or "who" in self._tokens:  # "who else was there" is a place
             self._where = word
 
@@ -231,7 +223,7 @@ class _Reader:
         while self._is_open(end, inside=True):
             end += 1
         run = [self._word(j) for j in range(i, end)]
-        if run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in _GIVES:
+        if run[0] in lexicon.PERSONS | self._names and self._deeds and self._deeds[-1].base in lexicon.GIVES:
             run = run[: 1 if self._verb_end == i - bool(self._det) else len(run)]
             end = i + len(run)
         if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
@@ -258,12 +250,12 @@ class _Reader:
 
     def _phrase(self, run: Sequence[str], i: int, end: int) -> None:
         gap = self._tokens[self._end : i]
-        chained = bool(gap) and gap[0] in _JOINTS and all(word in _JOINTS | DETERMINERS | PREPOSITIONS for word in gap)
+        chained = bool(gap) and gap[0] in JOINTS and all(word in JOINTS | DETERMINERS | PREPOSITIONS for word in gap)
         words, prep = tuple(run), f"{self._prep} {self._det}".strip().replace("&", " ") if self._prep else ""
         before = self._phrases[-1] if self._phrases else None
         joins = self._word(i - 1 - bool(self._det))
         if before and joins == "of" and self._end >= i - 2:
-            words = words if before.words[-1] in _MEASURES else (*before.words, "of", *words)
+            words = words if before.words[-1] in lexicon.MEASURES else (*before.words, "of", *words)
             self._phrases[-1] = msgspec.structs.replace(before, words=words)
         elif before and self._attaches(run, i):
             inner = tuple(word for word in (self._prep, self._det, *words) if word)
@@ -278,7 +270,7 @@ class _Reader:
     def _attaches(self, run: Sequence[str], i: int) -> bool:
         """Behind a thing "with" belongs to it, but where something was done with it; behind a person what the person wears ("in a hat")."""
         acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
-        dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & _CLOTHES)
+        dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & lexicon.CLOTHES)
         of = self._prep == "from" and self._end == i - 1 - bool(self._det) and self._phrases[-1].words[-1] in lexicon.PERSONS
         if (self._prep != "with" and not dressed and not of) or self._word(i) in self._names:
             return False
@@ -287,14 +279,14 @@ class _Reader:
     def _add_verb(self, i: int, base: str) -> None:
         word, last = self._word(i), self._deeds[-1] if self._deeds else None
         if last and (self._chained or (word.endswith("ing") and self._verb_end == i)):
-            silent = last.base in _SILENT or (last.base == "take" and last.pronoun == "it")
+            silent = last.base in lexicon.SILENT_VERBS or (last.base == "take" and last.pronoun == "it")
             word, base = ("", last.base) if last.base == "use" else (word, base)
             self._deeds[-1] = msgspec.structs.replace(last, base=base if silent else last.base, said=word, then="" if silent else word)
         else:
             self._deeds.append(VerbPhrase(base=base, said=word, at=i, relative=self._relative, pronoun=self._pronoun_before))
         self._pronoun_before = ""
-        self._needs, self._chained, self._verb_end = "finite" if base in _REPORTS else "", False, i + 1
-        self._relative, self._subject = self._relative or base in _REPORTS, self._subject and base not in _REPORTS
+        self._needs, self._chained, self._verb_end = "finite" if base in lexicon.REPORTS else "", False, i + 1
+        self._relative, self._subject = self._relative or base in lexicon.REPORTS, self._subject and base not in lexicon.REPORTS
         if self._pending:
             self._needs, self._pending, self._relative, self._subject = self._pending, "", False, True
         self._prep = self._det = ""
@@ -306,7 +298,7 @@ class _Reader:
         first = run[0]
         if not self._needs:
             return self._unasked_verb(run, i, end)
-        if self._word(i - 1) in _SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
+        if self._word(i - 1) in lexicon.SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
         ends = len(run) == 1 and self._leads and end == len(self._tokens) and "ADJ" in lexicon.word_classes(first)  # "is it still warm"
         fitting = [

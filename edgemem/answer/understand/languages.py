@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from edgemem.answer.understand.lexicon import words_of
+from edgemem.answer.understand import lexicon
 
-_SETS = {name: words_of(f"LANGUAGE_{name}") for name in ("de", "es", "fr")}
+_SETS = {"de": lexicon.LANGUAGE_de, "es": lexicon.LANGUAGE_es, "fr": lexicon.LANGUAGE_fr}
 _MARKS = {"de": frozenset("ßäöü"), "es": frozenset("¿¡ñ"), "fr": frozenset("çèêœ")}
-_ENGLISH = words_of("LANGUAGE_en")
 NAMES = {"de": "German", "es": "Spanish", "fr": "French", "zh": "Chinese", "?": "a language that I do not know"}
 
 
@@ -20,7 +19,7 @@ def language_of(text: str) -> str:
     if letters and sum(not c.isascii() and ord(c) > 0x24F for c in letters) * 2 > len(letters):
         return "?"
     tokens = re.findall(r"[\w'-]+", text.lower())
-    english = sum(token in _ENGLISH for token in tokens)
+    english = sum(token in lexicon.LANGUAGE_en for token in tokens)
     score = {name: sum(token in own for token in tokens) + 2 * bool(_MARKS[name] & set(text.lower())) for name, own in _SETS.items()}
     best = max(score, key=lambda name: score[name])
     return best if score[best] > english and score[best] >= 2 else "en"

@@ -18,41 +18,30 @@ def read_table(file: str) -> list[tuple[str, list[str]]]:
     return table
 
 
-_CLASSES = {name: " ".join(lines).split() for name, lines in read_table("lexicon.txt")}
+_LISTS = {name: " ".join(lines).split() for name, lines in read_table("lexicon.txt")}
+_CLASSES = {name: frozenset(words) for name, words in _LISTS.items()}
 
 
-def words_of(name: str) -> frozenset[str]:
-    """The words of a class in `lexicon.txt`."""
-    return frozenset(_CLASSES[name])
+def __getattr__(name: str) -> frozenset[str]:
+    """Every class of `lexicon.txt` under its name there, where remarks say what is in it: `lexicon.SEEING`."""
+    if name not in _CLASSES:
+        raise AttributeError(name)
+    return _CLASSES[name]
 
 
 def pairs_of(name: str) -> dict[str, str]:
     """What stands for each word of a class of pairs in `lexicon.txt`: "u=you"; "_" is a space."""
-    return {word: other for word, _, other in (pair.replace("_", " ").partition("=") for pair in _CLASSES[name])}
+    return {word: other for word, _, other in (pair.replace("_", " ").partition("=") for pair in _LISTS[name])}
 
 
-# fmt: off
-(
-    AMBIGUOUS, SEEING, APPEARING, ASPECT, HAVING, PLACING, SAYING, MOTION, STATES, PERSONS, PRONOUNS, DETERMINERS, AUXILIARIES, PLACE_WORDS,
-    PLACE_ADVERBS, PARTICLES, FILLER, USING, HANDLING, MENTAL, ASKING_VERBS, KNOWN, COMPARATIVES,
-) = (words_of(name) for name in (
-    "AMBIGUOUS", "SEEING", "APPEARING", "ASPECT", "HAVING", "PLACING", "SAYING", "MOTION", "STATES", "PERSONS", "PRONOUNS", "DETERMINERS",
-    "AUXILIARIES",
-    "PLACE_WORDS", "PLACE_ADVERBS", "PARTICLES", "FILLER", "USING", "HANDLING", "MENTAL", "ASKING_VERBS", "KNOWN", "COMPARATIVES",
-))
-"""The classes under their names in `lexicon.txt`, where remarks say what is in them."""
-# fmt: on
-PREPOSITIONS = PLACE_WORDS | words_of("PREPOSITIONS")
-STOP = PRONOUNS | DETERMINERS | AUXILIARIES | PREPOSITIONS | FILLER | PLACE_ADVERBS
-FIRST_NAMES, NO_NAMES = words_of("FIRST_NAMES"), words_of("NO_NAMES")
-MISSPELT = pairs_of("MISSPELT")
-"""Slips in the words that decide what a question is; names of things are compared letter by letter later."""
+PREPOSITIONS = _CLASSES["PLACE_WORDS"] | _CLASSES["PREPOSITIONS"]
+STOP = PREPOSITIONS.union(*(_CLASSES[name] for name in ("PRONOUNS", "DETERMINERS", "AUXILIARIES", "FILLER", "PLACE_ADVERBS")))
 
 
 def _forms() -> list[tuple[str, str, str, str, str]]:
     """Of every verb its base, past, participle, "-ing" form and third person."""
-    doubled, made = words_of("DOUBLED"), list[tuple[str, str, str, str, str]]()
-    for verb in (*_CLASSES["IRREGULAR"], *_CLASSES["REGULAR"]):
+    doubled, made = _CLASSES["DOUBLED"], list[tuple[str, str, str, str, str]]()
+    for verb in (*_LISTS["IRREGULAR"], *_LISTS["REGULAR"]):
         base, *irregular = verb.split("/")
         stem = base + base[-1] if base in doubled else base[:-1] if base.endswith("e") and not base.endswith(("ee", "be")) else base
         bare = f"{base[:-1]}i" if base[-1] == "y" and base[-2] not in "aeiou" else ""
@@ -95,7 +84,7 @@ def word_classes(word: str) -> dict[str, tuple[str, ...]]:
 
 def is_comparative(word: str) -> bool:
     """A comparison: "taller", "further"."""
-    return word in COMPARATIVES or (
+    return word in _CLASSES["COMPARATIVES"] or (
         word.endswith("er") and any(word not in word_classes(word).get(name, (word,)) for name in ("ADJ", "ADV"))
     )
 

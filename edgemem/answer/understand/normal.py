@@ -13,6 +13,7 @@ from edgemem.errors import UsageError
 LIMIT_CHARS = 600
 """Longer questions are cut to their last sentence with a question mark, else to this many characters."""
 
+_MISSPELT = lexicon.pairs_of("MISSPELT")
 _MARKS = r"\"\u201c\u201d\u00ab\u00bb"
 _QUOTED = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{2,80}})[{_MARKS}]|(?<=\s)'([^']{{2,80}})'(?=\W|$)")
 
@@ -47,7 +48,7 @@ def _respelt(text: str) -> tuple[str, tuple[str, ...]]:
         core = word.strip('?!.,;:"()')
         plain = core.lower()
         named = quoted or (i > 0 and core != plain)
-        other = lexicon.MISSPELT.get(plain, "") or (plain if named else repaired(plain))
+        other = _MISSPELT.get(plain, "") or (plain if named else repaired(plain))
         made.append(word.replace(core, other).lower())
         if other.replace("'", "") != plain.replace("'", ""):
             slips.append(f'read "{core}" as "{other}"')

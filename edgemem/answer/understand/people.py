@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Literal, cast
 
-from edgemem.answer.understand.lexicon import USING, VERBS
+from edgemem.answer.understand.lexicon import CARRIERS, USING, VERBS
 from edgemem.answer.understand.wordings import sources
-from edgemem.answer.understand.words import CARRIERS, words
+from edgemem.answer.understand.words import words
 from edgemem.records import Record
 
 ME = "me"

@@ -10,10 +10,10 @@ import msgspec
 
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.clause import read_clause
-from edgemem.answer.understand.lexicon import FIRST_NAMES, PERSONS, STATES, STOP, VERBS
+from edgemem.answer.understand.lexicon import CARRIERS, FIRST_NAMES, PERSONS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
-from edgemem.answer.understand.words import CARRIERS, NUMBERS
+from edgemem.answer.understand.words import NUMBERS
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
@@ -76,7 +76,7 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         things.append(pointed[1])
     if kind == "what" and verb and verb.base in _WRITING and verb.pronoun not in {"i", "we"} and places and places[0].startswith("on "):
         things.append(re.sub(r"^on (?:the |my |a |that )?", "", places.pop(0)))
-    asks_attribute = attribute or (clause.phrases and clause.phrases[0].words[-1] in _ATTRIBUTES)
+    asks_attribute = attribute or (clause.phrases and clause.phrases[0].words[-1] in lexicon.ATTRIBUTES)
     written = (bool(asks_attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
     place = (" or " if any(phrase.either for phrase in clause.phrases) else " ").join(places) or clause.where
     pronoun = re.search(r"\b(?:s?he|him|her(?! (?!" + "|".join(sorted(STOP)) + r")\w))\b", text) if kind != "where" else None
@@ -126,16 +126,13 @@ def _apart(thing: str, kind: Kind) -> list[str]:
     return [head, of] if of and kind == "what" and head in CARRIERS else [thing]
 
 
-_ATTRIBUTES = lexicon.words_of("ATTRIBUTES")
-
-
 def _attribute(phrases: Sequence[Phrase], kind: Kind) -> tuple[str, tuple[Phrase, ...]]:
     """What is asked of a thing ("the number of the house", "what size are the curtains"), and the phrases with the thing alone."""
     head = phrases[0] if phrases and kind in {"what", "which", "who"} and not phrases[0].prep else None
     if head is None:
         return "", tuple(phrases)
     first, _, of = head.text.partition(" of ")
-    if first.split()[-1] not in _ATTRIBUTES:
+    if first.split()[-1] not in lexicon.ATTRIBUTES:
         return "", tuple(phrases)
     if of:
         return first, (msgspec.structs.replace(head, words=tuple(of.split())), *phrases[1:])
@@ -166,12 +163,11 @@ def _is_no_thing(phrase: Phrase) -> bool:
 def _is_premises(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:
     """A person or name that stands for a place: "to the dentist", "in Cardiff", "at Tesco"."""
     prep, head = phrase.prep.partition(" ")[0], phrase.words[-1].removesuffix("'s")
-    moved = prep == "to" and (been or (verb is not None and verb.base in lexicon.MOTION - _TRANSITIVE))
-    return (moved or prep in {"in", "at", "into", "inside", "outside"}) and (head in _PREMISES or head not in PERSONS)
+    moved = prep == "to" and (been or (verb is not None and verb.base in lexicon.MOTION - lexicon.TRANSITIVE))
+    return (moved or prep in {"in", "at", "into", "inside", "outside"}) and (head in lexicon.PREMISES or head not in PERSONS)
 
 
-_PREMISES, _TRANSITIVE = lexicon.words_of("PREMISES"), lexicon.words_of("TRANSITIVE")
-_HAD = {"drunk": lexicon.words_of("DRINKS"), "eaten": lexicon.words_of("FOODS"), "worn": lexicon.words_of("CLOTHES")}
+_HAD = {"drunk": lexicon.DRINKS, "eaten": lexicon.FOODS, "worn": lexicon.CLOTHES}
 """What it means to have things of a class."""
 
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from edgemem.answer.understand.lexicon import HANDLING, PERSONS, PREPOSITIONS, USING, VERBS, pairs_of, read_table
-from edgemem.answer.understand.words import CARRIERS
+from edgemem.answer.understand.lexicon import CARRIERS, HANDLING, PERSONS, PREPOSITIONS, USING, VERBS, pairs_of, read_table
 from edgemem.infer.phrase import COLOUR_WORDS
 
 ORDINALS = {word: int(place) for word, place in pairs_of("ORDINALS").items()}

@@ -9,10 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from edgemem import words as nouns
-from edgemem.answer.understand.lexicon import pairs_of, words_of
+from edgemem.answer.understand.lexicon import CARRIERS, FUNCTION, pairs_of
 
-_FUNCTION, CARRIERS = words_of("FUNCTION"), words_of("CARRIERS")
-"""Things that carry text: they say where it stands, not what it says."""
 _IN_FULL = pairs_of("ABBREVIATED")
 _LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b"})
 
@@ -29,7 +27,7 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Words that carry meaning; all of them where none does."""
     every = words(text)
-    return [word for word in every if word not in _FUNCTION] or every
+    return [word for word in every if word not in FUNCTION] or every
 
 
 def numbered(text: str) -> list[str]:
