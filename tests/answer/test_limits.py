@@ -289,6 +289,8 @@ def test_the_model_is_logistic_and_its_features_are_bounded() -> None:
     assert model.probability({"held": 0.75}) == pytest.approx(1 / (1 + math.exp(-0.5)))
     features = weigh.word_features(Parsed(kind="what", form="price"), words("no figure", held=0.4, cosine=-0.2, above=12.0))
     assert features == {"held": 0.4, "cosine": 0.0, "above": 1.0, "misfits": 1.0, "told": 0.9, "channel": 0.0}
+    who = [weigh.word_features(Parsed(kind="who", form="name"), words(text))["misfits"] for text in ("my brother did", "the bus did")]
+    assert who == [0.0, 1.0], "a person may be who it is"
     assert weigh.word_features(Parsed(kind="what", hint="read"), words("x", above=4.0))["above"] == 0.5
     assert weigh.word_features(Parsed(kind="what", hint="read"), words("x"))["channel"] == 1.0
 

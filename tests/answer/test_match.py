@@ -91,6 +91,8 @@ def test_one_flicker_among_pictures_is_doubted_but_a_lone_picture_is_believed():
     assert judged(CUP, [posting(1, "cup", 0.5), posting(3, "cup", 0.7), posting(9, "coffee mug", 0.9)]).again == 0.5
     three = [posting(1, "cup", 0.3), posting(4, "cup", 0.5), posting(6, "cup", 0.9)]
     assert judged(CUP, three).again == 0.5, "the nearest before"
+    after = [posting(1, "cup", 0.9), posting(4, "cup", 0.3), posting(6, "cup", 0.5)]
+    assert judged(CUP, after).again == 0.3, "the nearest after"
 
 
 def test_confidence_is_the_logistic_model_that_its_weights_describe():
