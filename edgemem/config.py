@@ -106,6 +106,11 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether pictures may be sent to the model; if not, only text is sent."""
     redact: list[str] = []
     """Regular expressions; matching text is blacked out in every text for a model."""
+    read_questions: Literal["never", "other_languages", "always"] = "other_languages"
+    """Which questions the model reads: those in other languages than English are put into English, of English ones ("always") a record of
+    words of the question is filled. Planning, evidence and checks stay as they are."""
+    word_answers: bool = False
+    """Whether the model words the answers of the planner `local`, in words of the answer and its evidence only."""
     tasks: dict[str, TaskSettings] = {}
     """By task, such as `[models.tasks.planner]`; "default" applies to all tasks without their own value."""
 

@@ -10,6 +10,13 @@ import pytest
 from edgemem.cli.app import CommandContext
 from edgemem.config import home_dir
 from edgemem.infer.engines import Engines
+from edgemem.remember.disk import keys
+
+
+@pytest.fixture(autouse=True)
+def _settings_of_no_other_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process follows the settings of its last environment, which may be one that a test made wrong on purpose."""
+    monkeypatch.setattr(keys, "_settings", keys._settings)
 
 
 @pytest.fixture(scope="session")

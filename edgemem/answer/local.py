@@ -40,7 +40,8 @@ class LocalPlanner(Thinking):
         if p.command:
             return refuse(session)
         if p.language != "en":
-            return abstain(f"I understand English questions only; this one seems to be {NAMES[p.language]}.", unverified=(p.text,))
+            told = f"I understand English questions only; this one seems to be {NAMES[p.language]}."
+            return abstain(told, "a language model that is configured puts it into English (models.read_questions)", unverified=(p.text,))
         if p.follows and not p.words:
             return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
         return None

@@ -13,6 +13,7 @@ import msgspec
 from edgemem.answer.check import Check, CitesEvidence, ValidOption, WithinAsOf, WithinQuestion
 from edgemem.answer.gather import GatherTool, Pool
 from edgemem.answer.local import LocalPlanner
+from edgemem.answer.reader import read, worded
 from edgemem.answer.retrieve import Retriever
 from edgemem.answer.session import Session, Step
 from edgemem.answer.tools import Action, CountTool, Found, InspectTool, ReadTool, Refused, Reply, Result, SearchTool, Tool
@@ -93,16 +94,17 @@ def ask(
         raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
 
     empty = view.bounds() is None
-    session = Session(question, lambda: _understood(view, question, before), empty=empty, picture=view.picture, caps=kit.caps)
+    session = Session(question, lambda: _understood(view, question, before, kit.models), empty=empty, picture=view.picture, caps=kit.caps)
     with kit.models.answering(session):
         reply = _run(view, session, kit, watch or (lambda _planner, _step: None))
+        reply = worded(reply, session, kit.models) if kit.planner.name == kit.fallback.name else reply
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
 
 
-def _understood(view: View, question: Question, before: str) -> tuple[Parsed, TimeSpan]:
+def _understood(view: View, question: Question, before: str, models: Models) -> tuple[Parsed, TimeSpan]:
     """What is asked, of which time. A number that no clock and no count reaches is no time: the question is answered as having none."""
     try:
-        parsed = understand(question.text, understand(before) if before else None)
+        parsed = read(question.text, before, models)
         span = resolve(parsed.time, question, view)
         if all(abs(t_us or 0) <= FOREVER_US for t_us in (span.from_us, span.to_us)):
             return parsed, span

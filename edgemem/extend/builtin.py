@@ -128,6 +128,13 @@ def register_checks() -> Components:
 
 
 @hookimpl
+def register_tasks() -> Iterable[str]:
+    from edgemem.answer.reader import TASKS
+
+    return TASKS
+
+
+@hookimpl
 def register_recipes() -> Iterable[str]:
     return ["edgemem.recipes"]
 

@@ -84,6 +84,16 @@ class Models:
         """Calls at the same time, at most."""
         return self._settings.parallel
 
+    def reads(self, language: str) -> bool:
+        """Whether the model is to read questions in this language ("en" is English) for the planner `local`."""
+        which = self._settings.read_questions
+        return self.there and (which == "always" or (which == "other_languages" and language != "en"))
+
+    @property
+    def words_answers(self) -> bool:
+        """Whether the model is to word the answers of the planner `local`."""
+        return self.there and self._settings.word_answers
+
     @property
     def name(self) -> str:
         """Of the chat; empty where there is none."""

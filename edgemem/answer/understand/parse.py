@@ -28,7 +28,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     plain, notes = normalise(text)
     language = language_of(text)
     if language != "en":
-        return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)), notes=notes)
+        return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)))
     plain, quote = take_quote(plain)
     body = _without_greeting(plain.rstrip(" ?!."))
     parsed = _command(text, plain, body) or _parsed(text, plain, _without_lead(body), quote)
