@@ -37,7 +37,7 @@ class LocalPlanner(Thinking):
         p = session.parsed
         if session.empty:
             return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
-        if p.command:
+        if p.command and not session.question.options:  # "pick the animal that I saw"
             return refuse(session)
         if p.language != "en":
             told = f"I understand English questions only; this one seems to be {NAMES[p.language]}."

@@ -176,7 +176,7 @@ class _Reader:
         following = self._word(i + 1)
         leads = self._word(i + 2) in DETERMINERS | PRONOUNS | PARTICLES
         base = VERBS.get(following) == following and (following not in lexicon.AMBIGUOUS or leads)
-        if word != "to" or not base:
+        if word != "to" or not (base or (self._verb_end == i and self._word(i - 1) == "going" and following in VERBS)):
             return False
         chained = bool(self._deeds) and self._deeds[-1].base not in lexicon.REPORTS
         self._needs, self._subject, self._chained, self._det = "base", True, chained, ""
@@ -344,7 +344,8 @@ class _Reader:
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
         past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES
-        if k and past and not (self._needs or self._prep or self._is_thing(run)):
+        tool = run[k] == "saw" and self._det and run[k - 1] not in lexicon.PERSONS | self._names  # "the hand saw"
+        if k and past and not tool and not (self._needs or self._prep or self._is_thing(run)):
             self._relative = bool(self._phrases)
             return k
         return None

@@ -89,12 +89,10 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
     while_ = read_slots(clause, raw, "other")
     person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
-    text, hinted = (
-        f"{topic} {timeless}".strip(),
-        f"{topic} {timeless.replace(clause or ' ', ' ') if relation != 'side' else timeless}".strip(),
-    )
+    text, asked = f"{topic} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
+    hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
     return Parsed(
-        kind=kind, text=plain, form=form_of(kind, hinted), things=things, place=place, person=person,
+        kind=kind, text=plain, form=form_of(kind, asked) or form_of(kind, hinted), things=things, place=place, person=person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
         ordinal=_ordinal(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
@@ -105,12 +103,13 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
 
 def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
+    things = tuple(one for one in named.things if not about.things or one.rpartition(" ")[2] not in {"one", "ones"})
     if told:
-        return msgspec.structs.replace(named, things=named.things or about.things[:1], person=named.person or about.person)
+        return msgspec.structs.replace(named, things=things or about.things[:1], person=named.person or about.person)
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
     told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(
-        named, things=tuple(dict.fromkeys((*about.things, *named.things))), person=person,
+        named, things=tuple(dict.fromkeys((*about.things, *things))), person=person,
         place=named.place or (about.place if kind != "where" else ""), verb=about.verb if named.verb in {"", "be"} else named.verb,
         claim=named.claim or told_of,
     )  # fmt: skip
@@ -149,7 +148,8 @@ def _main_clause(body: str) -> tuple[str, str]:
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
         return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[0]}" if later else body
-    wh = [pattern("WH").match(part.strip(" '") if asks[0] else pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
+    bare = [part.strip(" '") if asks[0] else _without_lead(pattern("JOINT").sub("", part.strip(" '"))) for part in parts]
+    wh = [pattern("WH").match(part) is not None for part in bare]
     joined = [pattern("ASKING").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
     first = next((found.index(True) for found in (wh, joined) if True in found), 0)
     asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]

@@ -218,7 +218,7 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
         words.pop(0)
     while len(words) > 1 and words[-1].endswith("ing") and words[-1] not in VERBS:
         words.pop()
-    if len(words) == 2 and words[-1] in COLOUR_WORDS:
+    if len(words) == 2 and words[-1] in COLOUR_WORDS and words[0].strip(".") not in {"dr", "mr", "mrs", "ms", "miss"}:
         words.reverse()
     return " ".join(words).removesuffix("'s") if not inside else " ".join(words)
 
