@@ -106,7 +106,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     words = ranked(p, pool)
     means = any(map(word_classes, p.words)) or not p.words  # of what is in no dictionary only the word itself tells
     stated = bool(words) and is_stated(p, words[0][1]) and (means or words[0][1].held > 0)
-    if not stated and p.relation and p.anchors and not p.things:
+    if (not stated or p.hint == "seen") and p.relation and p.anchors and not p.things:
         return (yield from neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from read_near(s))) is not None:
         return near

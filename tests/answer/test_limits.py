@@ -78,6 +78,40 @@ def test_a_relation_is_a_window_up_to_its_anchor(relation: Any, window: Any) -> 
     assert (place.window, place.missing) == (window, None)
 
 
+@pytest.mark.parametrize(
+    ("relation", "clause", "window"),
+    [
+        ("after", "ten minutes after the mug", (600, 720)),
+        ("before", "an hour before the mug", (3050 - 360 - 3600, 3050 + 360 - 3600)),
+        ("before", "30 seconds before the mug", (3005, 3035)),
+        ("after", "two hours after the mug", (3060 + 7200 - 720, 9000)),
+        ("after", "once i was done with the mug", (3060, None)),
+        ("before", "right before the mug", (None, 3050)),
+    ],
+)
+def test_a_distance_before_or_after_is_a_window_around_it(relation: Any, clause: str, window: Any) -> None:
+    asked = session(kind="what", relation=relation, anchors=("mug",), clause=clause)
+    asked.question = msgspec.structs.replace(asked.question, as_of_us=9000 * US)
+    start = 60 if clause.startswith("ten") else 3060
+    place, _ = run(order.relate(asked), found(lead(episode(start - 10, start))))
+    assert tuple(None if one is None else round(one / US) for one in place.window) == window
+
+
+def test_what_was_seen_at_a_distance_is_all_of_that_window() -> None:
+    asked = session(kind="what", relation="before", anchors=("mug",), clause="ten minutes before the mug")
+    reply, actions = run(order.neighbours(asked), found(lead(episode(900))))
+    assert [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)] == [(240 * US, 360 * US)]
+    assert reply.text == "Nothing was recorded then."
+    plain = run(order.neighbours(session(kind="what", relation="before", anchors=("mug",))), found(lead(episode(900))))[0]
+    assert plain.text.startswith("I know of nothing before")
+
+
+def test_an_option_at_a_distance_is_looked_for_there() -> None:
+    asked = session(("cat", "dog"), kind="what", relation="after", anchors=("mug",), clause="ten minutes after the mug")
+    gathers = [one for one in run(choose.choose(asked, Pool(), [], None), found(lead(episode(50, 60))))[1] if isinstance(one, Gather)]
+    assert (gathers[-1].from_us, gathers[-1].to_us) == (600 * US, 720 * US)
+
+
 def test_between_is_what_lies_between_two_anchors_in_either_order() -> None:
     leads = {"cup": lead(episode(80, 90)), "mug": lead(episode(10, 20))}
     asked = session(kind="what", relation="between", anchors=("cup", "mug"))

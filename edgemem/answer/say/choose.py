@@ -15,7 +15,7 @@ from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan
-from edgemem.answer.say.order import in_order, relate
+from edgemem.answer.say.order import distance_us, in_order, relate
 from edgemem.answer.say.pictures import BESIDE_US
 from edgemem.answer.say.statements import tell
 from edgemem.answer.session import Session
@@ -48,7 +48,7 @@ def choose(s: Session, pool: Pool, ranked: Sequence[tuple[float, Candidate]], fr
     if told is not None and p.relation == "" and stated_prior(p) >= 0.5:
         return told
     in_turn = p.kind == "order" or (p.ordinal and not p.anchors and p.form != "colour")
-    near = len(p.anchors) == {"before": 1, "after": 1, "between": 2}.get(p.relation)
+    near = len(p.anchors) == {"before": 1, "after": 1, "between": 2}.get(p.relation) and not distance_us(s)
     reply = yield from (_order(s, pool) if in_turn else _beside(s) if near else _seen(s))
     return reply if reply.status == "answered" else told or reply
 

@@ -16,6 +16,9 @@ from edgemem.answer.say.pictures import scene_reply
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.understand.parse import take_ordinal
+from edgemem.answer.understand.timeref import duration_s
+from edgemem.answer.understand.timespan import slack_us
+from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import is_shown, is_stated, shown, stated
 from edgemem.records import US, Record
 
@@ -48,6 +51,9 @@ def relate(s: Session) -> Steps[Place]:
     if len(ends) > 1:  # "between" has two
         from_us = ends[0].t1_us + 1
         to_us = max(from_us, ends[1].t0_us - 1)
+    elif ends and (far_us := distance_us(s)):
+        at_us = ends[0].t1_us + far_us if p.relation == "after" else ends[0].t0_us - far_us
+        from_us, to_us = at_us - slack_us(far_us), min(at_us + slack_us(far_us), s.question.as_of_us)
     elif ends and p.relation == "after":
         from_us = ends[0].t1_us + 1
     elif ends and p.relation == "before":
@@ -55,6 +61,12 @@ def relate(s: Session) -> Steps[Place]:
     elif ends:
         from_us, to_us = ends[0].t0_us, ends[0].t1_us
     return Place(window=(from_us, to_us), anchors=tuple(anchors))
+
+
+def distance_us(s: Session) -> int:
+    """How long before or after its anchor: "ten minutes before the bus". 0 where that is not said."""
+    said = pattern("RELATION").match(s.parsed.clause)
+    return round(duration_s(s.parsed.clause[: said.start(1)]) * US) if said else 0
 
 
 def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool) -> tuple[Reply, int | None]:
@@ -106,6 +118,8 @@ def neighbours(s: Session) -> Plan:
         return base.not_seen(s, place.missing)
     names = tuple(lead.phrase for lead, _ in place.anchors)
     scene = yield from _scene_of(s, place)
+    if not scene.evidence and distance_us(s):
+        return base.abstain("Nothing was recorded then.")
     if all(sight.name in names for sight in scene.sights):
         where = p.relation if p.relation in {"before", "after", "between"} else "beside"
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")
@@ -130,7 +144,7 @@ def while_said(s: Session) -> Plan:
 def _scene_of(s: Session, place: Place) -> Steps[Scene]:
     """All of a closed window; of one before or after an anchor only the scene next to it, looked for close first."""
     relation, (from_us, to_us) = s.parsed.relation, place.window
-    if relation not in {"before", "after"}:
+    if relation not in {"before", "after"} or distance_us(s):
         beside = relation in {"while", "side"}
         return (yield from base.inspect(s, place.window, place.anchors[0][1].stream if beside else ""))
     low, high = from_us or 0, s.question.as_of_us if to_us is None else to_us

@@ -91,8 +91,9 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
     text, asked = f"{topic} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
     hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
+    form = (kind != "when" and form_of(kind, asked)) or form_of(kind, hinted)
     return Parsed(
-        kind=kind, text=plain, form=form_of(kind, asked) or form_of(kind, hinted), things=things, place=place, person=person,
+        kind=kind, text=plain, form=form, things=things, place=place, person=person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
         ordinal=_ordinal(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]

@@ -101,8 +101,13 @@ def _ago(ago_s: float, now: int, bounds: tuple[int, int], view: View) -> TimeSpa
         at, notes = bounds[1] - round(ago_s * US), (_COUNTED_BACK,)
     if at < bounds[0] - _NEAR_US:
         return TimeSpan(problem="This memory does not reach back that far.")
-    slack = max(15 * US, round(ago_s * US) // 10)
+    slack = slack_us(round(ago_s * US))
     return TimeSpan(from_us=at - slack, to_us=at + slack, at_us=at, notes=notes)
+
+
+def slack_us(distance_us: int) -> int:
+    """How exactly a distance in time was meant: a tenth of it, and at least 15 s."""
+    return max(15 * US, distance_us // 10)
 
 
 def _last(last_s: float, now: int, bounds: tuple[int, int]) -> TimeSpan:
