@@ -204,7 +204,7 @@ class GatherTool(BaseTool):
         read = read and (query.text.startswith('"') or (frame.confidence < _CLEARLY and _is_reading(query.text, text.evidence[0])))
         basis: Literal["frame", "text", "event"] = "text" if read else "event" if unseen else "frame"
         hits = {"frame": frame, "text": text}.get(basis) or self._hits("event", query, view)
-        named = bool(frame.taught) or hits.firing >= _FIRES or bool(_nouns().find(shape.text)[1])
+        named = bool(frame.taught) or hits.firing >= _FIRES or bool(nouns().find(shape.text)[1])
         return Lead(
             phrase=frame.taught or query.text, confidence=_WEIGHTS[basis] * hits.confidence, episodes=tuple(episodes(view, hits.evidence)),
             basis=basis, firing=hits.firing, named=named, note=frame.silent or frame.note,
@@ -236,7 +236,8 @@ _SAME_SIGN_US = 12 * US
 
 
 @cache
-def _nouns() -> Any:
+def nouns() -> Any:
+    """The nouns of WordNet (`infer.labels.Nouns`)."""
     from edgemem.infer.labels import Nouns
 
     return Nouns()

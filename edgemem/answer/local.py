@@ -12,7 +12,7 @@ import msgspec
 
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, recognised, window_of
+from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, qualities, recognised, window_of
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
@@ -25,6 +25,7 @@ from edgemem.answer.understand.lexicon import ASKING_VERBS, word_classes
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated_prior
+from edgemem.infer.phrase import COLOUR_WORDS
 
 
 class LocalPlanner(Thinking):
@@ -148,5 +149,5 @@ def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
         text = f"I have heard or read nothing that answers this.{faces}"
         return abstain(text, confidence=0.1, alternatives=others(pool), unverified=p.words)
     said = not_seen(s, lead, pool)
-    denied = p.kind == "yes_no" and recognised(lead) and not p.negated
+    denied = p.kind == "yes_no" and recognised(lead) and not p.negated and set(qualities(lead.phrase)) <= COLOUR_WORDS.keys()
     return msgspec.structs.replace(said, text=f"No, {said.text}") if denied else said

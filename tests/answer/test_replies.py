@@ -9,7 +9,7 @@ import pytest
 from edgemem.answer import local
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
-from edgemem.answer.say import order, people, pictures, statements
+from edgemem.answer.say import base, order, people, pictures, statements
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, SeenName, Tally
 from edgemem.answer.tools_graph import Hear, Relate, Related, Row
@@ -44,7 +44,7 @@ def label(name: str, score: float = 0.8, kind: str = "label", colour: str = "") 
 
 
 def shown(one: Lead, brings: Callable[[Any], Any] = lambda _: Scene(), **parsed: Any) -> Reply:
-    plan = pictures.from_pictures(session(things=("mug",), **parsed), Pool(leads=(one,)), one)
+    plan = pictures.from_pictures(session(**{"things": ("mug",), **parsed}), Pool(leads=(one,)), one)
     made: Reply = run(plan, lambda action: brings(action) or (Pool() if isinstance(action, Gather) else Scene()))[0]
     return made
 
@@ -163,6 +163,60 @@ def test_what_pictures_do_not_show_is_left_open() -> None:
     )[0]
     assert (two_things.text, two_things.confidence) == (f'I saw the mug {at(50)}; about "cup" I cannot tell.', 0.2)
     assert two_things.unverified == ("cup",)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "words"),
+    [
+        ("broken guitar", ["broken"]), ("plastic banana", ["plastic"]), ("metal mug", ["metal"]), ("big yellow bus", ["big", "yellow"]),
+        ("polar bear", []), ("hot air balloon", []), ("electric guitar", []), ("coffee mug", []), ("tractor wheel", []), ("mug", []),
+        ("xandi", []), ("house with the red door", []), ("mug with the broken handle", []),
+    ],
+)  # fmt: skip
+def test_what_tells_how_a_thing_is(phrase: str, words: list[str]) -> None:
+    assert base.qualities(phrase) == words
+
+
+def test_yes_is_said_only_where_the_words_before_the_thing_were_seen() -> None:
+    def asked(phrase: str, looked: str = "mug", kind: Any = "yes_no", text: str = "", **more: Any) -> Reply:
+        one = msgspec.structs.replace(episode(10), evidence=(evidence(10, 0.9, text=looked),))
+        more.setdefault("things", (phrase,))
+        return shown(lead(one, phrase=phrase), kind=kind, text=text or f"did i see the {phrase}", **more)
+
+    broken = asked("broken mug")
+    assert (broken.status, broken.text, broken.unverified) == (
+        "abstained",
+        f'I saw the mug {at(10)}; about "broken" I cannot tell.',
+        ("broken",),
+    )
+    assert asked("red mug", "red mug").text.startswith("Yes: I saw the red mug")
+    assert asked("crimson mug", "red mug").status == "answered"
+    assert asked("red mug", "blue mug").unverified == asked("red mug").unverified == ("red",)
+    assert asked("big red mug", "red mug").unverified == ("big",)
+    assert asked("black and white mug", "white mug").status == "answered"
+    assert asked("mugs", text="did i see two mugs").unverified == ("two",)
+    assert asked("mugs", text="were there 2 mugs").unverified == ("2",)
+    for text in ("did i see one mug", "did i see 1 mug", "did i see the mug"):
+        assert asked("mug", text=text).status == "answered"
+    assert asked("mug", person="Anna").unverified == ("Anna",)
+    assert asked("anna", things=(), person="Anna").status == "answered", "the person is what was looked for"
+    assert asked("broken mug", things=("mug",)).status == "answered", "a taught thing has a name of its own"
+    when = asked("broken mug", kind="when")
+    assert (when.status, when.unverified) == ("answered", ("broken",))
+    read = run(
+        pictures.from_pictures(
+            session(kind="yes_no", things=("broken mug",), text="is the broken mug there"), Pool(),
+            msgspec.structs.replace(lead(episode(10), phrase="broken mug"), basis="text"),
+        ), by_name(),
+    )[0]  # fmt: skip
+    assert read.unverified == ()
+
+
+def test_what_cannot_be_told_apart_is_not_denied() -> None:
+    for phrase, denied in (("mug", True), ("red mug", True), ("broken mug", False), ("metal mug", False)):
+        asked = session(kind="yes_no", things=(phrase,), text=f"did i see a {phrase}")
+        said = local._unknown(asked, Pool(), lead(episode(10), phrase=phrase, confidence=0.1))
+        assert said.text.startswith("No, ") is denied
 
 
 def test_a_place_is_looked_for_beside_each_of_eight_appearances() -> None:

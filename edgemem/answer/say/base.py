@@ -9,11 +9,13 @@ from typing import TypeVar
 import msgspec
 
 from edgemem.answer.compose import a, at, listed
-from edgemem.answer.gather import Gather, Lead, Pool
+from edgemem.answer.gather import Gather, Lead, Pool, nouns
 from edgemem.answer.retrieve import CLEAR, Episode, episode_of, runs
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
+from edgemem.answer.understand.lexicon import MATERIALS, word_classes
+from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import US, Evidence
 
 T = TypeVar("T")
@@ -158,6 +160,13 @@ def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
         f"{unknown}I have not seen {name} in this memory{when}.", confidence=min(0.25, lead.confidence),
         evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool), unverified=(lead.phrase,) if lead.phrase else (),
     )  # fmt: skip
+
+
+def qualities(phrase: str) -> list[str]:
+    """Words that say how a thing is, of what it is made, or its colour; none that belong to its name ("polar bear")."""
+    head = nouns().find(phrase)[0]
+    before = phrase.partition(head)[0].split() if head else []
+    return [word for word in before if word in COLOUR_WORDS or "ADJ" in word_classes(word) or word in MATERIALS]
 
 
 def recognised(lead: Lead) -> bool:

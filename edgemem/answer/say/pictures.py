@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from edgemem.answer.compose import a, at, distinct_readings, listed, quote, scene_text, span_text, the, things, times
 from edgemem.answer.gather import Lead, Pool
 from edgemem.answer.retrieve import Episode
@@ -9,9 +11,10 @@ from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
+from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.lexicon import CARRIERS, VERBS
 from edgemem.answer.understand.phrases import noun_phrase
-from edgemem.answer.understand.words import singular, words
+from edgemem.answer.understand.words import NUMBERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
 from edgemem.records import US, Evidence
@@ -32,15 +35,17 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     claims = [] if is_seen(p) else [p.predicate]
     named = pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"]  # "a cat and a dog" are two, "what mileage has the car"
     claims += [one.phrase for one in named if not is_shown(p, one)]
-    if claims or (p.place and not there and p.kind == "yes_no"):
-        chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
+    chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
+    qualities = _unseen(p, lead, chosen)
+    claims += qualities if p.kind == "yes_no" else []
+    if claims or (p.kind == "yes_no" and ((p.place and not there) or (p.things and p.person))):
         if lead.basis == "text" and not {"i", "we"} & set(p.text.split()):  # "is flight KL383 delayed" the sign may say, not what I did
             said = f"{quote(chosen.evidence[0].text)}, read {at(chosen, s.question.tz)}."
             return base.answered(
                 said, 0.5 * shown(p, lead), base.cite([chosen]), alternatives=base.others(pool, chosen), unverified=tuple(claims)
             )
         return _unchecked(s, pool, lead, chosen, *claims, p.place, p.person)
-    tracks, unverified = there or tracks, () if there or not p.place else (p.place,)
+    tracks, elsewhere = there or tracks, () if there or not p.place else (p.place,)
     at_time = base.pick(tracks, p.ordinal or -(p.kind == "where"))  # where it was last seen is where it still is
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
@@ -52,10 +57,23 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     text = yield from {"where": _where, "colour": _colour}.get(kind, _plain)(s, lead, tracks, at_time)
     if not text:
         return _unchecked(s, pool, lead, at_time, "colour")
-    text += f" Whether {listed(unverified)}, I cannot tell." if unverified else ""
+    text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     sure = _SHARES.get(kind, 1.0) * shown(p, lead)
-    return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=unverified)
+    return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities))
+
+
+def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
+    """What the question says of the thing and no picture was checked for: how it is, how many they are, a colour that was not seen."""
+    phrase = lead.phrase.lower()
+    if lead.basis != "frame" or lead.phrase not in p.things:
+        return []
+    said = base.qualities(phrase)
+    if {COLOUR_WORDS.get(word) for word in said} & set(chosen.evidence[0].text.split()[:1]):
+        said = [word for word in said if word not in COLOUR_WORDS]
+    number = re.search(rf"(\w+) {re.escape(phrase)}\b", p.text)
+    many = number is not None and (NUMBERS.get(number[1], 0) > 1 or (number[1].isdigit() and int(number[1]) > 1))
+    return [*said, *([number[1]] if number and many else [])]
 
 
 def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
@@ -69,8 +87,9 @@ def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
 
 def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str) -> Reply:
     """The thing was seen; what is claimed of it or asked about it is more than a picture shows."""
-    claimed = tuple(filter(None, claims))
-    text = f"I saw {the(lead.phrase)} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."
+    claimed = tuple(dict.fromkeys(filter(None, claims)))
+    name = " ".join(word for word in lead.phrase.split() if word not in claimed) or lead.phrase
+    text = f"I saw {the(name)} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."
     proof = base.cite([chosen], base.by_score(base.strong(lead)))
     return base.abstain(text, confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed)
 
