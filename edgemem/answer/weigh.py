@@ -132,12 +132,22 @@ _SURELY_WORDS = 0.7
 """From this prior on no picture answers the question."""
 
 
+_BY = frozenset(("about", "along", "around", "at", "by", "past", "up"))
+"""What goes with a deed that a picture shows."""
+
+
 def is_seen(p: Parsed) -> bool:
     """Pictures can show what is claimed: that a thing was there, not that it was bought, locked or somebody's."""
-    if not p.predicate or p.form == "colour" or p.verb in SEEING | HAVING | PLACING or pattern("MET").fullmatch(p.predicate):
+    if p.kind == "yes_no" and p.verb in PLACING and not (p.place or p.predicate):
+        return False  # "did I lose it"
+    if not p.predicate or p.form == "colour" or pattern("MET").fullmatch(p.predicate):
         return True
-    deeds = ({VERBS[word] for word in p.predicate.split() if word in VERBS} or {p.verb}) - ASPECT
-    return p.kind != "yes_no" and bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING
+    said = p.predicate.split()
+    deeds = {VERBS[word] for word in said if word in VERBS}
+    if p.kind == "yes_no":  # "did the dog come by", not "did it run away", "did I lose it"
+        return bool(deeds) and deeds <= SEEING | HAVING and all(word in VERBS or word in _BY for word in said)
+    deeds = (deeds or {p.verb}) - ASPECT
+    return p.verb in SEEING | HAVING | PLACING or (bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING)
 
 
 def is_stated(p: Parsed, one: Candidate) -> bool:

@@ -196,6 +196,15 @@ def test_yes_is_said_only_where_the_words_before_the_thing_were_seen() -> None:
     assert asked("black and white mug", "white mug").status == "answered"
     assert asked("mugs", text="did i see two mugs").unverified == ("two",)
     assert asked("mugs", text="were there 2 mugs").unverified == ("2",)
+    for text, how in (
+        ("did i see the mug twice", "twice"),
+        ("was there only one mug", "only one"),
+        ("was the mug there all the time", "all the time"),
+    ):
+        assert asked("mug", text=text).unverified == (how,)
+    assert asked("mug", text="was the mug there again", kind="when").status == "answered"
+    lost = asked("mug", text="did i lose the mug", verb="lose")
+    assert (lost.status, lost.unverified) == ("abstained", ("lose",))
     for text in ("did i see one mug", "did i see 1 mug", "did i see the mug"):
         assert asked("mug", text=text).status == "answered"
     assert asked("mug", person="Anna").unverified == ("Anna",)

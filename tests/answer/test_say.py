@@ -220,6 +220,32 @@ def test_what_was_met_by_chance_was_seen() -> None:
     assert not weigh.is_seen(understand("Did I bump the car?"))
 
 
+@pytest.mark.parametrize(
+    ("question", "seen"),
+    [
+        ("Did a dog come by?", True),
+        ("Did the dog turn up?", True),
+        ("Did the dog show up?", True),
+        ("Was a dog lying about?", True),
+        ("Did I look at the mug?", True),
+        ("Did I find the mug?", True),
+        ("Did I come across a dog?", True),
+        ("Did I put the mug on the shelf?", True),
+        ("Did the dog run away?", False),
+        ("Did the dog come in?", False),
+        ("Did I leave the mug behind?", False),
+        ("Did I put the mug away?", False),
+        ("Did I lose the mug?", False),
+        ("Did I keep the mug?", False),
+        ("Is the mug mine?", False),
+        ("When did the dog run away?", True),
+        ("Where did I lose the mug?", True),
+    ],
+)
+def test_which_deeds_a_picture_proves(question: str, seen: bool) -> None:
+    assert weigh.is_seen(understand(question)) is seen
+
+
 def test_pictures_answer_what_a_picture_can_show() -> None:
     lead = Lead(phrase="mug", confidence=0.9, episodes=(episode(0, 0.9),))
     assert weigh.shown(understand("When did I see the mug?"), lead) > 0.3

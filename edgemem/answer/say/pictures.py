@@ -14,6 +14,7 @@ from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.lexicon import CARRIERS, VERBS
 from edgemem.answer.understand.phrases import noun_phrase
+from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import NUMBERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
@@ -32,12 +33,12 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
     p, tracks = s.parsed, base.strong(lead)
     there = yield from _placed(s, tracks)
-    claims = [] if is_seen(p) else [p.predicate]
+    claims = [] if is_seen(p) else [p.predicate or p.verb]
     named = pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"]  # "a cat and a dog" are two, "what mileage has the car"
     claims += [one.phrase for one in named if not is_shown(p, one)]
     chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
     qualities = _unseen(p, lead, chosen)
-    claims += qualities if p.kind == "yes_no" else []
+    claims += [*qualities, *(one[0] for one in pattern("HOW_OFTEN").finditer(p.text))] if p.kind == "yes_no" else []
     if claims or (p.kind == "yes_no" and ((p.place and not there) or (p.things and p.person))):
         if lead.basis == "text" and not {"i", "we"} & set(p.text.split()):  # "is flight KL383 delayed" the sign may say, not what I did
             said = f"{quote(chosen.evidence[0].text)}, read {at(chosen, s.question.tz)}."
