@@ -72,7 +72,7 @@ def main() -> None:
             "--work",
             str(options.work.resolve()),
             "--seeds",
-            "1,2,3,4,5,6,7,8,9,10,11",
+            "1,2,3,4,5,6,7,8,9,10,11,12,13",
             "--composed",
             "100,101",
         ]
