@@ -30,6 +30,7 @@ def stretch(found: TimeSpan) -> tuple[int | None, int | None, int | None]:
 NOON = FakeView(("noon", "2026-05-04T11:50:00Z", 1200))
 NIGHT = FakeView(("night", "2026-05-04T23:50:00Z", 1200))
 BOTH = FakeView(("day", "2026-05-04T10:00:00Z", 600), ("small hours", "2026-05-05T00:30:00Z", 1200))
+SHORT = FakeView(("short", "2026-05-04T10:00:00Z", 20))
 AFTERNOON = FakeView(("walk", "2026-05-04T14:00:00Z", 1200))
 
 
@@ -51,6 +52,10 @@ AFTERNOON = FakeView(("walk", "2026-05-04T14:00:00Z", 1200))
         ("between minute 2 and 4", WALK, "2026-05-04T10:25:00Z", "10:02:00", "", "10:04:00"),
         ("at the end", WALK, "2026-05-04T10:25:00Z", "10:18:00", "", "10:20:00"),
         ("right at the end", WALK, "2026-05-04T10:25:00Z", "10:19:30", "", "10:20:00"),
+        ("halfway through", WALK, "2026-05-04T10:25:00Z", "10:09:00", "", "10:11:00"),
+        ("in the middle of the video", SHORT, "2026-05-04T10:25:00Z", "10:00:00", "10:00:00", "10:00:30"),
+        ("in the early hours", BOTH, "2026-05-05T01:00:00Z", "2026-05-05T00:00:00", "", "2026-05-05T05:59:59.999999"),
+        ("around lunchtime", NOON, "2026-05-04T16:00:00Z", "11:00:00", "", "13:59:59.999999"),
         ("at second 1320", WALK, "2026-05-04T10:25:00Z", "10:22:00", "10:22:00", "10:22:01"),  # two minutes behind its last picture
         # so long ago: a tenth to either side, 15 s at least
         ("20 minutes ago", WALK, "2026-05-04T10:25:00Z", "10:03:00", "10:05:00", "10:07:00"),
@@ -147,6 +152,8 @@ def one_day(day: str, hour: int = 10) -> FakeView:
         ("this month", "2025-12-10", "2025-12-01", 31),
         ("this month", "2025-11-10", "2025-11-01", 30),
         ("last month", "2025-11-10", "2025-10-01", 31),
+        ("this year", "2026-05-10", "2026-01-01", 365),
+        ("last year", "2025-05-10", "2024-01-01", 366),
         ("in August", "2026-05-05", "2025-08-01", 31),
         ("in May", "2026-05-05", "2026-05-01", 31),
         ("on February 29th", "2026-05-05", "2024-02-29", 1),

@@ -80,7 +80,8 @@ def run(parts: DecoderParts, window_s: float, beam: int, given: Sequence[Piece])
         cpu_ms = (time.process_time() - began) * 1000 / len(chosen)
         seconds = sum(len(piece.samples) for piece in chosen) / SOUND_RATE_HZ / len(chosen)
         print(
-            f"{window_s:6.0f} s {beam:5}  {half:15} {len(chosen):6} {seconds:6.1f} s {cpu_ms:8.0f} {wrong:7} {count:6}  {wrong / count:6.1%}",
+            f"{window_s:6.0f} s {beam:5}  {half:15} {len(chosen):6} {seconds:6.1f} s {cpu_ms:8.0f}",
+            f"{wrong:7} {count:6} {wrong / count:7.1%}",
             flush=True,
         )
 

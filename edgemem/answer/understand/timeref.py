@@ -24,6 +24,7 @@ _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_nam
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()}
 PARTS = {
     "morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 23), "tonight": (18, 29), "night": (20, 29),
+    "early hours": (0, 6), "dawn": (4, 8), "lunchtime": (11, 14), "dusk": (17, 22),
 }  # fmt: skip
 """Hours of the day; above 24 reaches into the next morning."""
 
@@ -61,8 +62,8 @@ class TimeRef(Record, frozen=True):
     last_s: float | None = None
     offsets_s: tuple[float, float] | None = None
     """A stretch of a stream; negative counts from its end."""
-    edge: Literal["", "begin", "end"] = ""
-    """The first or last part of a stream."""
+    edge: Literal["", "begin", "middle", "end"] = ""
+    """The first, middle or last part of a stream."""
     future: bool = False
 
 

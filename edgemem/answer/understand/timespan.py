@@ -26,7 +26,7 @@ _NEAR_US = 120 * US
 _SPARSE_US = 1800 * US
 """Inside a stream a still scene may keep no moment for this long and still count as recorded."""
 _EDGE, _EDGE_S = 0.1, 30.0
-"""The beginning and the end of a stream are this share of it, and at least so many seconds."""
+"""The beginning, the middle and the end of a stream are this share of it, and at least so many seconds."""
 _COUNTED_BACK = "nothing was recorded then; counted back from the newest moment"
 
 
@@ -51,7 +51,7 @@ def resolve(ref: TimeRef | None, question: Question, view: View) -> TimeSpan:
     if ref.future:
         return TimeSpan(problem="That time has not come yet; I remember only what was seen.")
     if ref.edge or ref.offsets_s is not None:
-        return _by_offset(ref.offsets_s or _edge(ref.edge == "begin", view), view, ref.said)
+        return _by_offset(ref.offsets_s or _edge(ref.edge, view), view, ref.said)
     if ref.ago_s is not None:
         return _ago(ref.ago_s, now, bounds, view)
     if ref.last_s is not None:
@@ -72,11 +72,13 @@ def _recorded(view: View, t_us: int) -> bool:
     return moment is not None and abs(moment.t_us - t_us) <= (_SPARSE_US if inside else _NEAR_US)
 
 
-def _edge(first: bool, view: View) -> tuple[float, float]:
-    """The first or last part of the newest stream."""
+def _edge(edge: str, view: View) -> tuple[float, float]:
+    """The first, middle or last part of the newest stream."""
     newest = max(view.streams(), key=lambda stream: stream.t0_us)
-    width_s = max(_EDGE_S, (newest.t1_us - newest.t0_us) / US * _EDGE)
-    return (0.0, width_s) if first else (-width_s, 0.0)
+    whole_s = (newest.t1_us - newest.t0_us) / US
+    width_s = max(_EDGE_S, whole_s * _EDGE)
+    begin_s = {"begin": 0.0, "middle": max(0.0, (whole_s - width_s) / 2)}.get(edge, -width_s)
+    return begin_s, begin_s + width_s
 
 
 def _by_offset(offsets_s: tuple[float, float], view: View, said: str) -> TimeSpan:
@@ -138,6 +140,9 @@ def _named_days(name: str, today: date) -> tuple[date, date]:
         begun = today - _ONE * ((today.weekday() - calendar.SATURDAY) % 7)
         day = begun - 7 * _ONE if name.startswith("last") and begun + 2 * _ONE > today else begun
         return day, day + 2 * _ONE
+    if name.endswith("year"):
+        year = today.year - name.startswith("last")
+        return date(year, 1, 1), date(year + 1, 1, 1)
     if name.endswith("week"):
         monday = today - _ONE * today.weekday()
         weeks = {"this week": (monday, monday + 7 * _ONE), "last week": (monday - 7 * _ONE, monday)}

@@ -14,8 +14,8 @@ class WhisperSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     threads: int = 2
     beam: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
-    """Width of the beam search. Of 1,029 words read or spoken by a voice program 88 were wrong with 5 and 104 with 1, of 962 of the life logs
-    46 and 51, for the same processor time: the encoder takes most of it (`tools/eval/window.py`)."""
+    """Width of the beam search. Of 1,029 words read or spoken by a voice program 88 were wrong with 5 and 104 with 1, of 962 of the life
+    logs 46 and 51, for the same processor time: the encoder takes most of it (`tools/eval/window.py`)."""
     compute_type: str = "int8"
     window_s: Annotated[float, msgspec.Meta(ge=1, le=30)] = 30.0
     """What the encoder sees of pieces of at most half of this length, in seconds; Whisper was trained with 30.
