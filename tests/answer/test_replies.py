@@ -211,7 +211,10 @@ def test_yes_is_said_only_where_the_words_before_the_thing_were_seen() -> None:
     assert asked("anna", things=(), person="Anna").status == "answered", "the person is what was looked for"
     assert asked("broken mug", things=("mug",)).status == "answered", "a taught thing has a name of its own"
     when = asked("broken mug", kind="when")
-    assert (when.status, when.unverified) == ("answered", ("broken",))
+    assert (when.text, when.unverified) == (f"I saw the mug {at(10)}.", ("broken",))
+    ran = asked("mug", kind="when", predicate="run away", verb="run")
+    assert (ran.status, ran.unverified) == ("answered", ("run away",))
+    assert asked("mug", kind="when", predicate="turned up", verb="turn").unverified == ()
     read = run(
         pictures.from_pictures(
             session(kind="yes_no", things=("broken mug",), text="is the broken mug there"), Pool(),

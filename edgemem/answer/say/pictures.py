@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+
+import msgspec
 
 from edgemem.answer.compose import a, at, distinct_readings, listed, quote, scene_text, span_text, the, things, times
 from edgemem.answer.gather import Lead, Pool
@@ -46,6 +49,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
                 said, 0.5 * shown(p, lead), base.cite([chosen]), alternatives=base.others(pool, chosen), unverified=tuple(claims)
             )
         return _unchecked(s, pool, lead, chosen, *claims, p.place, p.person)
+    lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or not p.place else (p.place,)
     at_time = base.pick(tracks, p.ordinal or -(p.kind == "where"))  # where it was last seen is where it still is
     if at_time is None:
@@ -61,7 +65,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     sure = _SHARES.get(kind, 1.0) * shown(p, lead)
-    return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities))
+    deed = [] if not p.predicate or is_seen(msgspec.structs.replace(p, kind="yes_no")) else [p.predicate]  # "when did the dog run away"
+    return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities, *deed))
 
 
 def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
@@ -89,10 +94,14 @@ def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
 def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str) -> Reply:
     """The thing was seen; what is claimed of it or asked about it is more than a picture shows."""
     claimed = tuple(dict.fromkeys(filter(None, claims)))
-    name = " ".join(word for word in lead.phrase.split() if word not in claimed) or lead.phrase
-    text = f"I saw {the(name)} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."
+    text = f"I saw {the(_without(lead.phrase, claimed))} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."
     proof = base.cite([chosen], base.by_score(base.strong(lead)))
     return base.abstain(text, confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed)
+
+
+def _without(phrase: str, unseen: Collection[str]) -> str:
+    """What was seen of it: "broken guitar" is a guitar."""
+    return " ".join(word for word in phrase.split() if word not in unseen) or phrase
 
 
 def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> Steps[str]:
