@@ -94,10 +94,12 @@ def ask(
         raise UsageError('the question is empty; ask something like: edgemem ask "where did I leave the mug?" --memory DIR')
 
     empty = view.bounds() is None
-    session = Session(question, lambda: _understood(view, question, before, kit.models), empty=empty, picture=view.picture, caps=kit.caps)
+    by_rules = kit.planner.name == kit.fallback.name  # others ask the model themselves, in any language
+    reader = kit.models if by_rules else Models()
+    session = Session(question, lambda: _understood(view, question, before, reader), empty=empty, picture=view.picture, caps=kit.caps)
     with kit.models.answering(session):
         reply = _run(view, session, kit, watch or (lambda _planner, _step: None))
-        reply = worded(reply, session, kit.models) if kit.planner.name == kit.fallback.name else reply
+        reply = worded(reply, session, reader)
     return _answer(reply, session, 1000 * (time.perf_counter() - start)), session
 
 

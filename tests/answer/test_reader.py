@@ -7,7 +7,9 @@ import pytest
 
 from edgemem.answer import reader
 from edgemem.answer.planner import AnswerKit, ask
-from edgemem.answer.tools import Reply
+from edgemem.answer.session import Session
+from edgemem.answer.tool_base import BasePlanner
+from edgemem.answer.tools import Action, Reply
 from edgemem.answer.understand import Parsed, understand
 from edgemem.config import ModelSettings
 from edgemem.errors import ChatError
@@ -168,6 +170,19 @@ def test_a_wording_that_is_none_is_left_out(view: View, kit: AnswerKit, line: An
     answer = put(view, kit, "What was the room number?", models({"word_answer": [line]}, "never", words=True)[0])
     assert (answer.answer, answer.evidence) == (plain.answer, plain.evidence)
     assert any(one.startswith(note) for one in answer.notes)
+
+
+def test_other_planners_ask_the_model_themselves(view: View, kit: AnswerKit) -> None:
+    class Own(BasePlanner):
+        name = "own"
+
+        def next(self, session: Session) -> Action:
+            return Reply(text=session.parsed.language, status="abstained", confidence=0.0)
+
+    some, chat = models({}, "always", words=True)
+    own = AnswerKit(planner=Own(), retrievers=kit.retrievers, models=some)
+    assert ask(view, Question(text=GERMAN, asked_us=NOW_US, as_of_us=NOW_US), own)[0].answer == "de"
+    assert not chat.asked
 
 
 def test_what_was_not_answered_is_not_worded(view: View, kit: AnswerKit) -> None:
