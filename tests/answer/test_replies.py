@@ -202,6 +202,7 @@ def test_yes_is_said_only_where_the_words_before_the_thing_were_seen() -> None:
         ("was the mug there all the time", "all the time"),
     ):
         assert asked("mug", text=text).unverified == (how,)
+    assert asked("mug", text="did i see the mug at the times building").status == "answered"
     assert asked("mug", text="was the mug there again", kind="when").status == "answered"
     lost = asked("mug", text="did i lose the mug", verb="lose")
     assert (lost.status, lost.unverified) == ("abstained", ("lose",))

@@ -15,6 +15,7 @@ import msgspec
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import BE, DETERMINERS, DO, JOINTS, PARTICLES, PREPOSITIONS, PRONOUNS, STATES, STOP, VERBS, WH
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase
+from edgemem.answer.understand.words import NUMBERS
 from edgemem.infer.phrase import COLOUR_WORDS
 
 _Needs = Literal["", "base", "participle", "state", "finite"]
@@ -228,6 +229,7 @@ class _Reader:
             end = i + len(run)
         if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
             self._state, run = run[-1], run[:-1]  # "leave the gate open"
+        run = run[:-1] if len(run) > 1 and run[-1] in NUMBERS and self._word(end) == "times" else run  # "the cat three times"
         at = self._verb_in(run, i, end)
         if at is None and self._word(i - 2) == "many" and not self._det:
             at = 0
