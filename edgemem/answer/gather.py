@@ -21,7 +21,7 @@ from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
-from edgemem.answer.understand.lexicon import CARRIERS
+from edgemem.answer.understand.lexicon import CARRIERS, nouns
 from edgemem.answer.understand.words import PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
 from edgemem.errors import EngineError
 from edgemem.infer.roles import TextEmbedder
@@ -233,14 +233,6 @@ _ALL = 400
 _FOUND = 60
 _SAME_SIGN_US = 12 * US
 """Readings this close that share a line are of one sign."""
-
-
-@cache
-def nouns() -> Any:
-    """The nouns of WordNet (`infer.labels.Nouns`)."""
-    from edgemem.infer.labels import Nouns
-
-    return Nouns()
 
 
 def _said(view: View, query: Query, meaning: Meaning) -> list[Candidate]:

@@ -97,7 +97,7 @@ def test_where_a_verb_must_stand_a_word_is_read_as_one(word: str, meant: str) ->
         ("DID I LOCK THE DOR", "did i lock the door"),
         ("any one there", "anyone there"),
         ("which stall was it?", "which stall was it?"),  # no tag
-        ("you saw it, didn't you?", "you saw it?"),
+        ("you saw it, didn't you?", "whether you saw it"),
     ],
 )
 def test_what_is_spoken_is_written_plainly(text: str, plain: str) -> None:

@@ -9,12 +9,12 @@ from typing import TypeVar
 import msgspec
 
 from edgemem.answer.compose import a, at, listed
-from edgemem.answer.gather import Gather, Lead, Pool, nouns
+from edgemem.answer.gather import Gather, Lead, Pool
 from edgemem.answer.retrieve import CLEAR, Episode, episode_of, runs
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
-from edgemem.answer.understand.lexicon import MATERIALS, word_classes
+from edgemem.answer.understand.lexicon import MATERIALS, nouns, word_classes
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import US, Evidence
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from edgemem.infer.labels import Nouns
 
 
 def read_table(file: str) -> list[tuple[str, list[str]]]:
@@ -80,6 +84,20 @@ def word_classes(word: str) -> dict[str, tuple[str, ...]]:
 
     found: dict[str, tuple[str, ...]] = getAllLemmas(word)
     return found
+
+
+@cache
+def nouns() -> Nouns:
+    """The nouns of WordNet that a label may stand for: things that can be seen."""
+    from edgemem.infer.labels import Nouns
+
+    return Nouns()
+
+
+def is_seeable(phrase: str) -> bool:
+    """May be seen: a "mouse" and what no dictionary knows, not a "clue" or a "morning"."""
+    last = phrase.rpartition(" ")[2]
+    return bool(nouns().find(phrase)[1]) or last in _CLASSES["PERSONS"] or not word_classes(last)
 
 
 def is_comparative(word: str) -> bool:

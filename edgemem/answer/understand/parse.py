@@ -13,7 +13,7 @@ import msgspec
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
-from edgemem.answer.understand.lexicon import ASKING_VERBS, AUXILIARIES, MENTAL, STATES, STOP, VERBS
+from edgemem.answer.understand.lexicon import ASKING_VERBS, AUXILIARIES, MENTAL, PERSONS, STATES, STOP, VERBS, is_seeable
 from edgemem.answer.understand.normal import normalise, take_quote, take_vague
 from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.people import read_asked
@@ -104,7 +104,9 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
 
 def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
+    about = msgspec.structs.replace(about, things=_seeable(about.things))
     things = tuple(one for one in named.things if not about.things or one.rpartition(" ")[2] not in {"one", "ones"})
+    things = things if len(about.things) == 0 or any(map(is_seeable, things)) else ()
     if told:
         return msgspec.structs.replace(named, things=things or about.things[:1], person=named.person or about.person)
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
@@ -114,6 +116,11 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
         place=named.place or (about.place if kind != "where" else ""), verb=about.verb if named.verb in {"", "be"} else named.verb,
         claim=named.claim or told_of,
     )  # fmt: skip
+
+
+def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
+    """Without what cannot be seen, where another is named: "I could have sworn there was a mouse"."""
+    return tuple(filter(is_seeable, things)) or things
 
 
 def _predicate(kind: Kind, detail: str, named: Slots) -> str:
@@ -162,7 +169,9 @@ def _story(topic: str) -> str:
     """Of what is told before a question the last that names something: "I cut my hand, there was a plaster here, where is it?"."""
     parts = topic.split(" , ")
     told = [part for part in reversed(parts) if pattern("TOLD").match(part)]
-    return next((rest for part in (*told, *parts) if noun_phrase(rest := take_time(part)[1])), told[0]) if told else ""
+    timeless = [take_time(part)[1] for part in (*told, *parts) if told]
+    named = [part for part in timeless if noun_phrase(part)]
+    return next((part for part in named if noun_phrase(part).rpartition(" ")[2] not in PERSONS), (*named, *told, "")[0])
 
 
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
