@@ -21,7 +21,7 @@ from edgemem.answer.say.statements import ranked, refuse, signs, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand.languages import NAMES
-from edgemem.answer.understand.lexicon import ASKING_VERBS, word_classes
+from edgemem.answer.understand.lexicon import ASKING_VERBS, VERBS, WRITING, word_classes
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated_prior
@@ -80,6 +80,7 @@ def everything(s: Session) -> Steps[Pool]:
     """
     p, problem = s.parsed, bool(s.span.problem)
     words = tuple(word for word in p.words if not p.form or word not in _FORMS) or p.words
+    words = tuple(word for word in words if p.hint != "read" or VERBS.get(word) not in WRITING) or words
     timeless = stated_prior(p) >= 0.5
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
     things = things or (noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
@@ -113,7 +114,7 @@ def _free(s: Session, pool: Pool) -> Plan:
         return near
     named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
-    if not (stated or named or unread) and fits_pictures(p) and (p.time or p.kind != "yes_no"):
+    if not (stated or named or unread) and fits_pictures(p) and p.kind != "how_why" and (p.time or p.kind != "yes_no"):
         return (yield from describe(s))
     return (yield from _of_thing(s, pool, words if stated else []))
 

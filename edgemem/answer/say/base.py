@@ -14,7 +14,7 @@ from edgemem.answer.retrieve import CLEAR, Episode, episode_of, runs
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
-from edgemem.answer.understand.lexicon import MATERIALS, nouns, word_classes
+from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS, nouns, word_classes
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import US, Evidence
 
@@ -136,7 +136,7 @@ def answered(
     """An answer with its evidence."""
     return Reply(
         text=text[:4000], confidence=round(min(1.0, max(0.0, confidence)), 4), evidence=evidence[:10], option=option, notes=notes,
-        alternatives=alternatives, unverified=unverified,
+        alternatives=alternatives, unverified=tuple(dict.fromkeys(unverified)),
     )  # fmt: skip
 
 
@@ -163,10 +163,15 @@ def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
 
 
 def qualities(phrase: str) -> list[str]:
-    """Words that say how a thing is, of what it is made, or its colour; none that belong to its name ("polar bear")."""
+    """Words that say how a thing is, of what or by whom it is made, whose it is, its colour; none of its name ("polar bear")."""
     head = nouns().find(phrase)[0]
     before = phrase.partition(head)[0].split() if head else []
-    return [word for word in before if word in COLOUR_WORDS or "ADJ" in word_classes(word) or word in MATERIALS]
+    return [word for word in before if word not in FUNCTION and (word in COLOUR_WORDS or word in MATERIALS or not _names_only(word))]
+
+
+def _names_only(word: str) -> bool:
+    """A noun of the dictionary and no adjective: "toy", not "broken", "yamaha" or "sister's"."""
+    return "ADJ" not in word_classes(word) and "NOUN" in word_classes(word)
 
 
 def recognised(lead: Lead) -> bool:

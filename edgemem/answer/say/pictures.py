@@ -9,7 +9,7 @@ import msgspec
 
 from edgemem.answer.compose import a, at, distinct_readings, listed, quote, scene_text, span_text, the, things, times
 from edgemem.answer.gather import Lead, Pool
-from edgemem.answer.retrieve import Episode
+from edgemem.answer.retrieve import Episode, held
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
@@ -18,7 +18,7 @@ from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.lexicon import CARRIERS, VERBS
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import NUMBERS, singular, words
+from edgemem.answer.understand.words import NUMBERS, content_words, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
 from edgemem.records import US, Evidence
@@ -36,19 +36,17 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
     p, tracks = s.parsed, base.strong(lead)
     there = yield from _placed(s, tracks)
-    claims = [] if is_seen(p) else [p.predicate or p.verb]
-    named = pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"]  # "a cat and a dog" are two, "what mileage has the car"
+    claims = [] if is_seen(p) and p.kind != "how_why" else [p.predicate or p.verb or "how"]
+    named = list(pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"])  # "a cat and a dog", "what mileage has the car"
     claims += [one.phrase for one in named if not is_shown(p, one)]
     chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
     qualities = _unseen(p, lead, chosen)
+    qualities += [word for one in named if one is not lead and is_shown(p, one) for word in _unseen(p, one, base.picked(one))]
     claims += [*qualities, *(one[0] for one in pattern("HOW_OFTEN").finditer(p.text))] if p.kind == "yes_no" else []
-    if claims or (p.kind == "yes_no" and ((p.place and not there) or (p.things and p.person))):
-        if lead.basis == "text" and not {"i", "we"} & set(p.text.split()):  # "is flight KL383 delayed" the sign may say, not what I did
-            said = f"{quote(chosen.evidence[0].text)}, read {at(chosen, s.question.tz)}."
-            return base.answered(
-                said, 0.5 * shown(p, lead), base.cite([chosen]), alternatives=base.others(pool, chosen), unverified=tuple(claims)
-            )
-        return _unchecked(s, pool, lead, chosen, *claims, p.place, p.person)
+    claims += [p.place] if p.kind == "yes_no" and not there else []
+    claims += [p.person] if p.kind == "yes_no" and p.things else []
+    if unsaid := [one for one in claims if one and not (lead.basis == "text" and held(content_words(one), chosen.evidence[0].text) == 1)]:
+        return _unchecked(s, pool, lead, chosen, *unsaid)
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or not p.place else (p.place,)
     at_time = base.pick(tracks, p.ordinal or -(p.kind == "where"))  # where it was last seen is where it still is
@@ -58,6 +56,11 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     if p.counts == "at_once" and (tally := (yield from _tally(s, lead.phrase))).count > 1:
         text = f"{tally.count} {lead.phrase} at once, {at(tally.evidence[0], s.question.tz)}."
         return base.answered(text, 0.6 * tally.confidence, base.cite(tally.evidence))
+    named = [one for one in named if singular(one.phrase) not in CARRIERS]  # "a sign for bus 60" is one
+    if p.kind == "yes_no" and len(named) > 1 and not p.negated:
+        each = [base.picked(one) for one in named]
+        text = listed(_seen(s, one, track) for one, track in zip(named, each, strict=True))
+        return base.answered(f"Yes: {text}.", min(shown(p, one) for one in named), base.cite(each))
     kind = "colour" if p.form == "colour" else p.kind
     text = yield from {"where": _where, "colour": _colour}.get(kind, _plain)(s, lead, tracks, at_time)
     if not text:
@@ -77,6 +80,7 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
     said = base.qualities(phrase)
     if {COLOUR_WORDS.get(word) for word in said} & set(chosen.evidence[0].text.split()[:1]):
         said = [word for word in said if word not in COLOUR_WORDS]
+    said = [word for word in said if word not in words(chosen.evidence[0].text)]
     number = re.search(rf"(\w+) {re.escape(phrase)}\b", p.text)
     many = number is not None and (NUMBERS.get(number[1], 0) > 1 or (number[1].isdigit() and int(number[1]) > 1))
     return [*said, *([number[1]] if number and many else [])]
@@ -93,10 +97,19 @@ def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
 
 def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str) -> Reply:
     """The thing was seen; what is claimed of it or asked about it is more than a picture shows."""
-    claimed = tuple(dict.fromkeys(filter(None, claims)))
+    claimed = tuple(dict.fromkeys(claims))
+    if lead.basis == "text" and not {"i", "we"} & set(s.parsed.text.split()):  # "is flight KL383 delayed" the sign may say, not what I did
+        sure, more = 0.5 * shown(s.parsed, lead), base.others(pool, chosen)
+        return base.answered(f"{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed)
     text = f"I saw {the(_without(lead.phrase, claimed))} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."
     proof = base.cite([chosen], base.by_score(base.strong(lead)))
     return base.abstain(text, confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed)
+
+
+def _seen(s: Session, lead: Lead, chosen: Episode) -> str:
+    """What was seen or read, and when."""
+    what = f"{quote(chosen.evidence[0].text)}, read" if lead.basis == "text" else f"I saw {the(lead.phrase)}"
+    return f"{what} {at(chosen, s.question.tz)}"
 
 
 def _without(phrase: str, unseen: Collection[str]) -> str:
@@ -110,7 +123,7 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> St
     p, tz, seconds = s.parsed, s.question.tz, (chosen.t1_us - chosen.t0_us) / US
     also = "" if p.ordinal else base.others_text(tracks, chosen, tz)
     if p.kind == "yes_no":
-        return f"{'No, you have' if p.negated else 'Yes'}: I saw {the(lead.phrase)} {at(chosen, tz)}.{also}"
+        return f"{'No, you have' if p.negated else 'Yes'}: {_seen(s, lead, chosen)}.{also}"
     if p.kind == "how_many":
         shown_at = listed(at(e, tz) for e in tracks[:6])
         return f"{times(len(tracks))}: I saw {the(lead.phrase)} {shown_at}{' and later' if len(tracks) > 6 else ''}."

@@ -13,9 +13,9 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
-from edgemem.answer.understand.lexicon import SAYING, VERBS
+from edgemem.answer.understand.lexicon import NO_NAMES, PERSONS, SAYING, STOP, VERBS
 from edgemem.answer.understand.wordings import ORDINALS
-from edgemem.answer.understand.words import likeness, similar_texts, singular, spaced, squeeze, words
+from edgemem.answer.understand.words import best_word, likeness, line_of, numbered, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import happened, stated, stated_prior
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -36,9 +36,11 @@ def ranked(p: Parsed, pool: Pool) -> list[tuple[float, Candidate]]:
 
 
 def may_tell(p: Parsed, one: Candidate) -> bool:
-    """Not what another than the one asked about said, nor what has no number or name where one is asked; talk about a thing is no sight of
-    it, and a sign with its name does not tell how often it came.
+    """Not what another than the one asked about said, nor what is of another ("Dr. Keller" for "Dr. Patel"), nor what has no number or name
+    where one is asked; talk about a thing is no sight of it, and a sign with its name does not tell how often it came.
     """
+    if p.verb not in SAYING and _of_another(p, one):
+        return False
     by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
@@ -52,6 +54,12 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if one.channel == "text" and (unsaid or (p.counts == "times" and p.hint == "none" and happened(p))):
         return False
     return p.hint != "seen" or p.kind in {"what", "which", "who"} or stated_prior(p) >= 0.5
+
+
+def _of_another(p: Parsed, one: Candidate) -> bool:
+    """The words name somebody, and not the one whom the question names."""
+    asked, line = [word for word in numbered(p.person) if word not in PERSONS | STOP | NO_NAMES], line_of(one.text)
+    return bool(asked) and not any(best_word(word, line) for word in asked) and names(one.text, words(p.text))
 
 
 def signs(s: Session, pool: Pool) -> Reply | None:

@@ -229,7 +229,9 @@ class _Reader:
             end = i + len(run)
         if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
             self._state, run = run[-1], run[:-1]  # "leave the gate open"
-        run = run[:-1] if len(run) > 1 and run[-1] in NUMBERS and self._word(end) == "times" else run  # "the cat three times"
+        run = run[:-1] if run[-1] in NUMBERS and self._word(end) == "times" else run  # "the cat three times"
+        if not run:
+            return end
         at = self._verb_in(run, i, end)
         if at is None and self._word(i - 2) == "many" and not self._det:
             at = 0

@@ -74,7 +74,8 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         people[0] = told[0]
     if kind == "how_many" and not things and (pointed := re.search(r"\bof (these|those|them)\b", text)):
         things.append(pointed[1])
-    if kind == "what" and verb and verb.base in _WRITING and verb.pronoun not in {"i", "we"} and places and places[0].startswith("on "):
+    on = bool(places) and places[0].startswith("on ")
+    if kind == "what" and on and verb and verb.base in lexicon.WRITING and verb.pronoun not in {"i", "we"}:
         things.append(re.sub(r"^on (?:the |my |a |that )?", "", places.pop(0)))
     asks_attribute = attribute or (clause.phrases and clause.phrases[0].words[-1] in lexicon.ATTRIBUTES)
     written = (bool(asks_attribute) and any(phrase.prep.startswith("on") for phrase in clause.phrases)) or _says(clause, verb, names)
@@ -258,7 +259,16 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
     said = " ".join(dict.fromkeys(filter(None, (done, compared or ("" if done else _state(clause, text, kind))))))
     if not said and "been to" in text:
         return "been"
-    return said or ("still there" if kind == "yes_no" and placed and "still" in text.split() else "")
+    return said or (_still_or_other(clause, text, placed) if kind == "yes_no" else "")
+
+
+def _still_or_other(clause: Clause, text: str, placed: bool) -> str:
+    """That a thing is still where it was, or what it is said to be: "a bird" of "was the beaver a bird"."""
+    if placed and "still" in text.split():
+        return "still there"
+    is_ = text.partition(" ")[0] in lexicon.BE and not any(not deed.relative for deed in clause.deeds)
+    two = clause.phrases[:2] if is_ and len(clause.phrases) > 1 else ()
+    return two[1].text if two and not (two[0].prep or two[1].prep or two[1].chained) else ""
 
 
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
@@ -267,7 +277,7 @@ def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
         return kind != "where" or f"{deed.base} {deed.particle}" not in {"end up", "get to", "go to"}
     if deed.base in lexicon.PLACING:
         return not (kind in {"where", "which"} or placed or state or (deed.pronoun in {"i", "we"} and deed.base != "leave"))
-    if deed.base in _WRITING and kind in {"what", "which"} and deed.pronoun not in {"i", "we"}:
+    if deed.base in lexicon.WRITING and kind in {"what", "which"} and deed.pronoun not in {"i", "we"}:
         return False
     if deed.base == "look":
         return kind == "where"
@@ -276,7 +286,6 @@ def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
 
 
 _SEEN_ONLY = lexicon.SEEING - {"meet", "watch", "find", "record", "film", "catch"}
-_WRITING = frozenset(("write", "print", "show", "display", "stamp", "read", "list"))
 _TALKING = frozenset(("talk", "speak", "call", "answer", "promise", "agree"))
 
 
