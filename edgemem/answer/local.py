@@ -12,7 +12,7 @@ import msgspec
 
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, qualities, recognised, window_of
+from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, qualities, window_of
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
@@ -150,5 +150,6 @@ def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
         text = f"I have heard or read nothing that answers this.{faces}"
         return abstain(text, confidence=0.1, alternatives=others(pool), unverified=p.words)
     said = not_seen(s, lead, pool)
-    denied = p.kind == "yes_no" and recognised(lead) and not p.negated and set(qualities(lead.phrase)) <= COLOUR_WORDS.keys()
+    told = said.text.startswith("I have not seen")
+    denied = p.kind == "yes_no" and told and not p.negated and set(qualities(lead.phrase)) <= COLOUR_WORDS.keys()
     return msgspec.structs.replace(said, text=f"No, {said.text}") if denied else said

@@ -16,6 +16,7 @@ from edgemem.answer.tools_graph import Hear, Relate, Related, Row
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.people import Asked
 from edgemem.answer.understand.timeref import TimeRef
+from edgemem.answer.weigh import weights
 from edgemem.records import US
 from tests.answer import test_limits
 from tests.answer.test_limits import episode, evidence, lead, reading, run
@@ -277,6 +278,19 @@ def test_what_cannot_be_told_apart_is_not_denied() -> None:
         asked = session(kind="yes_no", things=(phrase,), text=f"did i see a {phrase}")
         said = local._unknown(asked, Pool(), lead(episode(10), phrase=phrase, confidence=0.1))
         assert said.text.startswith("No, ") is denied
+
+
+def test_what_is_likely_and_not_sure_is_not_denied() -> None:
+    asked, granted = session(kind="yes_no", things=("mug",), text="did i see a mug"), weights().granted
+    two = (episode(10, score=granted), episode(50, score=granted / 2))
+    likely = local._unknown(asked, Pool(), lead(*two, phrase="mug", confidence=granted))
+    assert (likely.status, likely.text) == ("abstained", f"I am not sure that I saw a mug; it may have been {at(10)}.")
+    assert (likely.confidence, likely.unverified, likely.evidence[0]) == (0.25, ("mug",), "m10000000")
+    hardly = local._unknown(asked, Pool(), lead(*two, phrase="mug", confidence=granted - 0.01))
+    assert hardly.text == "No, I have not seen a mug in this memory."
+    unknown = msgspec.structs.replace(lead(*two, phrase="xandi", confidence=0.5), named=False)
+    assert local._unknown(asked, Pool(), unknown).text.startswith("I cannot recognise a xandi. I have not seen")
+    assert local._unknown(asked, Pool(), Lead(phrase="mug", confidence=0.5, basis="text")).text.startswith("No, I have not seen")
 
 
 def test_a_place_is_looked_for_beside_each_of_eight_appearances() -> None:

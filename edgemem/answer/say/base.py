@@ -15,6 +15,7 @@ from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
 from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS, nouns, word_classes
+from edgemem.answer.weigh import weights
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import US, Evidence
 
@@ -152,13 +153,16 @@ def abstain(
 
 
 def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
-    """Abstain: nothing better than background. The weak evidence is cited, so that one can look for oneself."""
+    """Abstain: nothing better than background, or not sure enough. The weak evidence is cited, so that one can look for oneself."""
     name = a(lead.phrase) if lead.phrase else "that"
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
-    unknown = "" if recognised(lead) else f"I cannot recognise {name}. "
+    if lead.episodes and recognised(lead) and lead.confidence >= weights().granted:
+        text = f"I am not sure that I saw {name}{when}; it may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
+    else:
+        text = f"{'' if recognised(lead) else f'I cannot recognise {name}. '}I have not seen {name} in this memory{when}."
     return abstain(
-        f"{unknown}I have not seen {name} in this memory{when}.", confidence=min(0.25, lead.confidence),
-        evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool), unverified=(lead.phrase,) if lead.phrase else (),
+        text, confidence=min(0.25, lead.confidence), evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool),
+        unverified=(lead.phrase,) if lead.phrase else (),
     )  # fmt: skip
 
 
