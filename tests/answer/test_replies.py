@@ -782,6 +782,13 @@ def test_words_are_ranked_and_of_two_alike_the_newer_first() -> None:
         ("Which room is Dr. Patel in?", "the doctor is in room 3", "Ben", True),
         ("When is the meeting with Emma?", "a meeting with Daniel is on Monday", "Ben", False),
         ("When does my brother come?", "Daniel comes on Monday", "Ben", True),
+        ("What is my sister's shoe size?", "My brother's shoe size is 44", "Ben", False),
+        ("What is my brother's shoe size?", "My brother's shoe size is 44", "Ben", True),
+        ("What is my brother's shoe size?", "His shoe size is 44", "Ben", True),
+        ("What was David wearing?", "The meeting with David is on Sunday", "Ben", False),
+        ("What was David wearing?", "David wears a red hat", "Ben", True),
+        ("Which size of shoes does my brother wear?", "My brother's shoe size is 44", "Ben", True),
+        ("Where does David wear his hat?", "David comes on Sunday", "Ben", True),
     ],
 )
 def test_whose_words_may_tell_it(question: str, words: str, speaker: str, tells: bool) -> None:
@@ -792,6 +799,15 @@ def test_a_sign_does_not_tell_what_was_said() -> None:
     sign = Candidate(channel="text", text="29", evidence=(evidence(1),), held=1.0)
     for question, tells in (("Did anyone say my name?", False), ("Did the sign say my name?", True), ("What did anyone say?", True)):
         assert statements.may_tell(understand(question), sign) is tells
+
+
+def test_a_sign_tells_the_price_of_what_stands_on_it() -> None:
+    sign = Candidate(channel="text", text="COFFEE 7 EUR", evidence=(evidence(1),), held=1.0)
+    for question, tells in (
+        ("How much was a tea?", False), ("How much was the coffee?", True), ("How much was a cofee?", True),
+        ("What was the price on the board?", True), ("How much was it?", True), ("What stood there about the tea?", True),
+    ):  # fmt: skip
+        assert statements.may_tell(understand(question), sign) is tells, question
 
 
 def test_the_option_that_words_mean() -> None:

@@ -13,7 +13,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
-from edgemem.answer.understand.lexicon import NO_NAMES, PERSONS, SAYING, STOP, VERBS
+from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
 from edgemem.answer.understand.wordings import ORDINALS
 from edgemem.answer.understand.words import best_word, likeness, line_of, numbered, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import happened, stated, stated_prior
@@ -39,7 +39,7 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     """Not what another than the one asked about said, nor what is of another ("Dr. Keller" for "Dr. Patel"), nor what has no number or name
     where one is asked; talk about a thing is no sight of it, and a sign with its name does not tell how often it came.
     """
-    if p.verb not in SAYING and _of_another(p, one):
+    if (p.verb not in SAYING and _of_another(p, one)) or _of_other_things(p, one):
         return False
     by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
@@ -57,9 +57,20 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
 
 
 def _of_another(p: Parsed, one: Candidate) -> bool:
-    """The words name somebody, and not the one whom the question names."""
+    """The words name somebody, and not the one whom the question names; or "my brother's" where "my sister's" is asked about."""
+    owners, others = (PERSONS & set(re.findall(r"(\w+)'s\b", text.lower())) for text in (p.text, one.text))
+    if owners and others and not owners & others:
+        return True
     asked, line = [word for word in numbered(p.person) if word not in PERSONS | STOP | NO_NAMES], line_of(one.text)
     return bool(asked) and not any(best_word(word, line) for word in asked) and names(one.text, words(p.text))
+
+
+def _of_other_things(p: Parsed, one: Candidate) -> bool:
+    """A sign with the price of something else, or, where it is asked what somebody wore or held, words that do not say it."""
+    line, things = line_of(one.text), [word for thing in p.things for word in words(thing) if word not in ATTRIBUTES | CARRIERS]
+    if p.form == "price" and one.channel == "text" and things:
+        return not any(best_word(word, line) for word in things)
+    return p.kind == "what" and not p.form and p.verb in WORN and all(VERBS.get(word) != p.verb for word in line.words)
 
 
 def signs(s: Session, pool: Pool) -> Reply | None:

@@ -308,6 +308,8 @@ class _Reader:
         fitting = [
             k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
+        named = [k for k in fitting if k and lexicon.nouns().senses(f"{run[k - 1]} {run[k]}")]  # "did the tape measure turn up"
+        fitting = [k for k in fitting if k not in named] or [k for k in fitting if not self._is_tool(run, k)]
         if self._needs == "state":
             fitting = self._states(run, end, fitting)
         if not fitting:
@@ -348,11 +350,14 @@ class _Reader:
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
         past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES
-        tool = run[k] == "saw" and self._det and run[k - 1] not in lexicon.PERSONS | self._names  # "the hand saw"
-        if k and past and not tool and not (self._needs or self._prep or self._is_thing(run)):
+        if k and past and not self._is_tool(run, k) and not (self._needs or self._prep or self._is_thing(run)):
             self._relative = bool(self._phrases)
             return k
         return None
+
+    def _is_tool(self, run: Sequence[str], k: int) -> bool:
+        """The "saw" of "the hand saw", not of "what the man saw"."""
+        return bool(k and run[k] == "saw" and self._det) and run[k - 1] not in lexicon.PERSONS | self._names
 
     def _may_act(self, subject: Sequence[str]) -> bool:
         return subject[-1] in lexicon.PERSONS | self._names or (len(subject) == 1 and not lexicon.is_adjective(subject[0]))

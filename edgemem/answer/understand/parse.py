@@ -151,7 +151,7 @@ def _without_lead(body: str) -> str:
 
 def _main_clause(body: str) -> tuple[str, str]:
     """What stands before the question itself ("the mug, where is it"), and the question."""
-    parts = [part.strip(" ?!.;") for part in pattern("APART").split(body) if re.search(r"\w", part)] or [body]
+    parts = [part.strip(" ?!.;") for part in pattern("APART").split(_without_plan(body)) if re.search(r"\w", part)] or [body]
     asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
@@ -163,6 +163,13 @@ def _main_clause(body: str) -> tuple[str, str]:
     asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]
     topic = " , ".join(parts[:first])
     return (topic, asked) if first and (content(topic) or take_time(topic)[0]) else ("", asked)
+
+
+def _without_plan(body: str) -> str:
+    """Without why it is asked, behind the question: "where was the saw? I need it this afternoon"."""
+    sentences = pattern("SENTENCE").split(body)
+    asked = next((i for i, part in enumerate(sentences) if pattern("ASKING").match(part)), 0)
+    return " ".join(part for i, part in enumerate(sentences) if i <= asked or not pattern("PLAN").match(part))
 
 
 def _story(topic: str) -> str:
