@@ -308,8 +308,8 @@ class _Reader:
         fitting = [
             k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
-        named = [k for k in fitting if k and lexicon.nouns().senses(f"{run[k - 1]} {run[k]}")]  # "did the tape measure turn up"
-        fitting = [k for k in fitting if k not in named] or [k for k in fitting if not self._is_tool(run, k)]
+        sure = [k for k in fitting if not (k and _is_compound(run, k))]  # "did the tape measure turn up", but "did the bus stop"
+        fitting = sure or [k for k in fitting if not self._is_tool(run, k)]
         if self._needs == "state":
             fitting = self._states(run, end, fitting)
         if not fitting:
@@ -350,7 +350,7 @@ class _Reader:
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
         past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES
-        if k and past and not self._is_tool(run, k) and not (self._needs or self._prep or self._is_thing(run)):
+        if k and past and not (self._is_tool(run, k) or _is_compound(run, k)) and not (self._needs or self._prep or self._is_thing(run)):
             self._relative = bool(self._phrases)
             return k
         return None
@@ -387,6 +387,11 @@ class _Reader:
                 or (last and self._tokens[0] != "where" and (ends or _is_state(word)))
             )
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
+
+
+def _is_compound(run: Sequence[str], k: int) -> bool:
+    """The name of a thing of two words: "tape measure"."""
+    return bool(lexicon.nouns().senses(f"{run[k - 1]} {run[k]}"))
 
 
 def _is_state(word: str) -> bool:

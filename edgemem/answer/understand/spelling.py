@@ -20,6 +20,8 @@ from edgemem.infer.labels import read_table
 
 _SHORTEST = 3
 """Shorter words have too many neighbours one letter away."""
+_NO_SLIP = 7
+"""Nouns of so many letters are meant, however rare: "snakewood"."""
 _LONGEST = 30
 """No word that is meant is longer."""
 _RAREST = 200
@@ -76,7 +78,11 @@ def repaired(word: str) -> str:
         or lexicon.word_classes(word)
     ):
         return word
-    if {word, word.removesuffix("s"), word.removesuffix("es")} & _known() or _frequencies().get(word, 0) >= _SELDOM:
+    if (
+        {word, word.removesuffix("s"), word.removesuffix("es")} & _known()
+        or _frequencies().get(word, 0) >= _SELDOM
+        or (len(word) >= _NO_SLIP and lexicon.nouns().find(word)[1])
+    ):
         return word
     for cut in range(2, len(word) - 2):
         parts = word[:cut], word[cut:]
