@@ -105,7 +105,16 @@ def test_things_around_or_are_chained() -> None:
 
 
 def test_the_forms_of_verbs() -> None:
-    forms = {"stopped": "stop", "carried": "carry", "lying": "lie", "agreed": "agree", "seeing": "see", "watches": "watch", "dug": ""}
+    forms = {
+        "stopped": "stop",
+        "carried": "carry",
+        "lying": "lie",
+        "agreed": "agree",
+        "seeing": "see",
+        "watches": "watch",
+        "dug": "dig",
+        "ran": "run",
+    }
     assert {form: lexicon.VERBS.get(form, "") for form in forms} == forms
     assert (lexicon.PARTICIPLES["write"], lexicon.PARTICIPLES["carry"]) == ("written", "carried")
 

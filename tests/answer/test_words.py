@@ -5,13 +5,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from lemminflect import getInflection
 
 from edgemem.answer import compose
 from edgemem.answer.retrieve import Query
 from edgemem.answer.say import people
 from edgemem.answer.tools import Scene, SeenName
 from edgemem.answer.tools_graph import Hear, HearTool, Relate, RelateTool, match_entities, relation_text, utterances
-from edgemem.answer.understand import understand, words
+from edgemem.answer.understand import lexicon, understand, words
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PARTICIPLES, VERBS
 from edgemem.answer.understand.parse import take_ordinal
@@ -189,11 +190,30 @@ def test_statements_about_deeds() -> None:
 def test_forms_of_verbs_that_follow_rules() -> None:
     forms = {
         "tied": "tie", "tying": "tie", "agreeing": "agree", "plays": "play", "cries": "cry", "crying": "cry", "goes": "go", "fixes": "fix",
-        "begging": "beg", "baking": "bake", "played": "play", "watches": "watch", "buzzes": "",
+        "begging": "beg", "baking": "bake", "played": "play", "watches": "watch", "buzzes": "buzz",
         "kisses": "kiss", "washes": "wash",
     }  # fmt: skip
     assert {form: VERBS.get(form, "") for form in forms} == forms
     assert [PARTICIPLES[base] for base in ("cry", "play", "stop", "bake", "agree")] == ["cried", "played", "stopped", "baked", "agreed"]
+
+
+def test_the_forms_of_every_verb_are_those_of_the_dictionary() -> None:
+    british = {"lie", "light", "burn", "spill", "dream", "learn", "mow", "dial", "fit", "ski", "sow"}  # or one of two forms
+    own = {"be", "have", "get", "sting", "shampoo", "video"}  # what the rules and the dictionary get wrong
+    differ = {
+        base
+        for base, *forms in lexicon._EVERY
+        for tag, form in zip(("VBD", "VBN", "VBG", "VBZ"), forms, strict=True)
+        if (known := getInflection(base, tag)) and form not in known
+    }
+    assert differ == british | own
+
+
+def test_the_participle_that_names_a_deed() -> None:
+    deeds = [
+        lexicon.participle(*deed) for deed in (("sharpen", "sharpen"), ("write", "wrote"), ("furnished", "furnished"), ("xand", "xanded"))
+    ]
+    assert deeds == ["sharpened", "written", "furnished", "xanded"]
 
 
 # ---------------------------------------------------------------------------------------------------------------------- short texts

@@ -47,10 +47,11 @@ def _forms() -> list[tuple[str, str, str, str, str]]:
     doubled, made = _CLASSES["DOUBLED"], list[tuple[str, str, str, str, str]]()
     for verb in (*_LISTS["IRREGULAR"], *_LISTS["REGULAR"]):
         base, *irregular = verb.split("/")
-        stem = base + base[-1] if base in doubled else base[:-1] if base.endswith("e") and not base.endswith(("ee", "be")) else base
+        mute = base.endswith("e") and not base.endswith("ee") and base != "be"
+        stem = base + base[-1] if base in doubled else base[:-1] if mute else base
         bare = f"{base[:-1]}i" if base[-1] == "y" and base[-2] not in "aeiou" else ""
         past = bare + "ed" if bare else f"{base}d" if base.endswith("ee") else f"{stem}ed"
-        third = f"{bare}es" if bare else f"{base}{'es' if base.endswith(('s', 'sh', 'ch', 'x', 'o')) else 's'}"
+        third = f"{bare}es" if bare else f"{base}{'es' if base.endswith(('s', 'z', 'sh', 'ch', 'x', 'o')) else 's'}"
         stem = f"{base[:-2]}y" if base.endswith("ie") else stem
         made.append((base, *(irregular or (past, past)), f"{stem}ing", third))
     return made
@@ -98,6 +99,14 @@ def is_seeable(phrase: str) -> bool:
     """May be seen: a "mouse" and what no dictionary knows, not a "clue" or a "morning"."""
     last = phrase.rpartition(" ")[2]
     return bool(nouns().find(phrase)[1]) or last in _CLASSES["PERSONS"] or not word_classes(last)
+
+
+def participle(base: str, said: str) -> str:
+    """The past participle by which a deed is named: "sharpened" of "sharpen"; `said` where `base` is no base that a dictionary knows."""
+    from lemminflect import getInflection
+
+    known = base in word_classes(base).get("VERB", ())
+    return PARTICIPLES.get(base) or next(iter(getInflection(base, "VBN") if known else ()), said)
 
 
 def is_comparative(word: str) -> bool:

@@ -293,7 +293,7 @@ _TALKING = frozenset(("talk", "speak", "call", "answer", "promise", "agree"))
 def _named(deed: VerbPhrase) -> str:
     if deed.base == "do":
         return "doing" if deed.said == "doing" else "done"
-    came = "came" if deed.base == "come" and deed.particle else lexicon.PARTICIPLES.get(deed.base, deed.said)
+    came = "came" if deed.base == "come" and deed.particle else lexicon.participle(deed.base, deed.said)
     return " ".join(filter(None, (came, deed.then, deed.particle)))
 
 
