@@ -19,7 +19,7 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits, names
-from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, PLACING, SEEING, VERBS
+from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, MOVING, PLACING, SEEING, VERBS
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import words
 from edgemem.records import Record
@@ -138,14 +138,14 @@ _BY = frozenset(("about", "along", "around", "at", "by", "past", "up"))
 
 def is_seen(p: Parsed) -> bool:
     """Pictures can show what is claimed: that a thing was there, not that it was bought, locked or somebody's."""
-    if p.kind == "yes_no" and p.verb in PLACING and not (p.place or p.predicate):
-        return False  # "did I lose it"
+    if p.kind in {"yes_no", "how_long"} and p.verb in PLACING and not (p.place or p.predicate):
+        return False  # "did I lose it", "how long have I kept it"
     if not p.predicate or p.form == "colour" or pattern("MET").fullmatch(p.predicate):
         return True
     said = p.predicate.split()
     deeds = {VERBS[word] for word in said if word in VERBS}
     if p.kind == "yes_no":  # "did the dog come by", not "did it run away", "did I lose it"
-        return bool(deeds) and deeds <= SEEING | HAVING and all(word in VERBS or word in _BY for word in said)
+        return bool(deeds) and deeds <= SEEING | (HAVING - MOVING) and all(word in VERBS or word in _BY for word in said)
     deeds = (deeds or {p.verb}) - ASPECT
     return p.verb in SEEING | HAVING | PLACING or (bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING)
 

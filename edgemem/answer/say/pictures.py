@@ -15,10 +15,10 @@ from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.understand import Parsed
-from edgemem.answer.understand.lexicon import CARRIERS, VERBS
+from edgemem.answer.understand.lexicon import CARRIERS, FILLER, VERBS, is_adverb
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import NUMBERS, content_words, singular, words
+from edgemem.answer.understand.words import NUMBERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
 from edgemem.records import US, Evidence
@@ -42,13 +42,16 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
     qualities = _unseen(p, lead, chosen)
     qualities += [word for one in named if one is not lead and is_shown(p, one) for word in _unseen(p, one, base.picked(one))]
-    claims += [*qualities, *(one[0] for one in pattern("HOW_OFTEN").finditer(p.text))] if p.kind == "yes_no" else []
+    claims += [*qualities, *(one[0] for one in pattern("UNSEEN").finditer(p.text)), *_manners(p)] if p.kind == "yes_no" else []
     claims += [p.place] if p.kind == "yes_no" and not there else []
     claims += [p.person] if p.kind == "yes_no" and p.things else []
-    if unsaid := [one for one in claims if one and not (lead.basis == "text" and held(content_words(one), chosen.evidence[0].text) == 1)]:
+    if lead.basis == "text":
+        claims = [one for one in claims if one and held(words(one), chosen.evidence[0].text) < 1]
+    often = _at_least(p, len(tracks))
+    if unsaid := [one for one in claims if one and not set(one.split()) <= often]:
         return _unchecked(s, pool, lead, chosen, *unsaid)
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
-    tracks, elsewhere = there or tracks, () if there or not p.place else (p.place,)
+    tracks, elsewhere = there or tracks, () if there or not p.place or often else (p.place,)
     at_time = base.pick(tracks, p.ordinal or -(p.kind == "where"))  # where it was last seen is where it still is
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
@@ -67,8 +70,9 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
         return _unchecked(s, pool, lead, at_time, "colour")
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
-    sure = _SHARES.get(kind, 1.0) * shown(p, lead)
-    deed = [] if not p.predicate or is_seen(msgspec.structs.replace(p, kind="yes_no")) else [p.predicate]  # "when did the dog run away"
+    sure = _SHARES.get("how_many" if often else kind, 1.0) * shown(p, lead)
+    sighted = not p.predicate or often or is_seen(msgspec.structs.replace(p, kind="yes_no"))
+    deed = () if sighted else (p.predicate,)  # "when did the dog run away"
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities, *deed))
 
 
@@ -84,6 +88,18 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
     number = re.search(rf"(\w+) {re.escape(phrase)}\b", p.text)
     many = number is not None and (NUMBERS.get(number[1], 0) > 1 or (number[1].isdigit() and int(number[1]) > 1))
     return [*said, *([number[1]] if number and many else [])]
+
+
+def _manners(p: Parsed) -> list[str]:
+    """How it is said to have been: "clearly"."""
+    return [word for word in words(p.text) if is_adverb(word) and word not in FILLER]
+
+
+def _at_least(p: Parsed, tracks: int) -> set[str]:
+    """The words that so many appearances prove: "more than once"."""
+    said = pattern("AT_LEAST").search(p.text)
+    least = NUMBERS.get(said["least"] or "", 2) if said else 0
+    return set(said[0].split()) if said and tracks >= least else set()
 
 
 def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:

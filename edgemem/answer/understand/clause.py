@@ -350,7 +350,7 @@ class _Reader:
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
         past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES
-        if k and past and not (self._is_tool(run, k) or _is_compound(run, k)) and not (self._needs or self._prep or self._is_thing(run)):
+        if k and past and not _is_compound(run, k) and not (self._needs or self._prep or self._is_thing(run)):
             self._relative = bool(self._phrases)
             return k
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 _TOKENS_PER_S, _TOKENS = 10, 12
 """Most tokens of an utterance, per second and in addition: fast speech has six per second. It limits the time if the decoder is in a
 loop."""
+
+
+_FLAPPED = re.compile(r"\b([2-9])d([1-9])\b")
+"""How "fordy-one" is sometimes written, where the "t" of "forty" was said as a "d": one of 150 utterances of life logs."""
 
 
 class WhisperTranscriber:
@@ -61,7 +66,7 @@ def _phrase(segments: list[Any]) -> Phrase:
     tokens = [max(1, len(segment.tokens)) for segment in segments]
     mean = sum(segment.avg_logprob * count for segment, count in zip(segments, tokens, strict=True)) / sum(tokens)
     return Phrase(
-        text=" ".join(segment.text.strip() for segment in segments).strip(),
+        text=_FLAPPED.sub(r"\1\2", " ".join(segment.text.strip() for segment in segments).strip()),
         confidence=min(1.0, math.exp(mean)),
         no_speech=max(segment.no_speech_prob for segment in segments),
         compression=max(segment.compression_ratio for segment in segments),
