@@ -15,6 +15,7 @@ from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.say.pictures import scene_reply
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.understand.lexicon import SAYING, VERBS
 from edgemem.answer.understand.parse import take_ordinal
 from edgemem.answer.understand.timeref import duration_s
 from edgemem.answer.understand.timespan import slack_us
@@ -130,7 +131,8 @@ def neighbours(s: Session) -> Plan:
 def while_said(s: Session) -> Plan:
     """What was seen while something was said: "what did I look at when she told me where the tent is"."""
     p = s.parsed
-    pool = yield from base.gather((), base.window_of(s), p.clause, p.words)
+    wanted = [word for word in p.words if VERBS.get(word) not in SAYING]
+    pool = yield from base.gather((), base.window_of(s), p.clause, wanted)
     said = next((one for one in pool.candidates if one.channel == "speech" and is_stated(p, one)), None)
     if said is None:
         return base.abstain("I have heard nothing of that.", unverified=(p.clause,))

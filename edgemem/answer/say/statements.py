@@ -58,7 +58,7 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
 
 def _of_another(p: Parsed, one: Candidate) -> bool:
     """The words name somebody, and not the one whom the question names; or "my brother's" where "my sister's" is asked about."""
-    owners, others = (PERSONS & set(re.findall(r"(\w+)'s\b", text.lower())) for text in (p.text, one.text))
+    owners, others = (PERSONS & set(re.findall(r"\w+(?='s\b)|(?<=of my )\w+", text.lower())) for text in (p.text, one.text))
     if owners and others and not owners & others:
         return True
     asked, line = [word for word in numbered(p.person) if word not in PERSONS | STOP | NO_NAMES], line_of(one.text)

@@ -98,7 +98,7 @@ def nouns() -> Nouns:
 def is_seeable(phrase: str) -> bool:
     """May be seen: a "mouse" and what no dictionary knows, not a "clue" or a "morning"."""
     last = phrase.rpartition(" ")[2]
-    return bool(nouns().find(phrase)[1]) or last in _CLASSES["PERSONS"] or not word_classes(last)
+    return bool(nouns().find(phrase)[1]) or last in _CLASSES["PERSONS"] or last in pairs_of("PLURALS") or not word_classes(last)
 
 
 def participle(base: str, said: str) -> str:

@@ -89,7 +89,9 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
     while_ = read_slots(clause, raw, "other")
     person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
-    text, asked = f"{topic} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
+    bare = not story or not content(timeless)  # "I should be ashamed to get it wrong" names nothing
+    told_of = " ".join(part for part in topic.split(" , ") if bare or noun_phrase(part))
+    text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
     hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
     form = (kind != "when" and form_of(kind, asked)) or form_of(kind, hinted)
     return Parsed(

@@ -177,7 +177,8 @@ def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     head = [
         word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "from", "in", "the", "a", "an"}
     ]
-    named = any(word.strip(".") in (names & FIRST_NAMES if phrase.named else names) for word in head)  # "the old Beetle" is nobody
+    titled = head[0].strip(".") in lexicon.TITLES  # "says that Doctor Lindqvist ..."
+    named = any(word.strip(".") in (names & FIRST_NAMES if phrase.named and not titled else names) for word in head)  # not "the old Beetle"
     return (named and not head[0].endswith("'s")) or head[-1] in PERSONS
 
 
