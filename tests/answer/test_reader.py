@@ -71,6 +71,8 @@ def test_another_language_is_put_into_english_and_that_is_said() -> None:
         (GERMAN, "English"),
         (GERMAN, "Wo ist die rote Tasse und wo ist der Teller?"),
         (GERMAN, "the red mug " * 20),
+        (GERMAN, "Where is it?"),
+        (GERMAN, "where " * 43),
         ("Wer ist der Mann in dem Zimmer 214?", "Who is the man in the room 241?"),
     ],
 )
@@ -78,6 +80,13 @@ def test_a_translation_that_is_none_is_left_out(question: str, english: str) -> 
     parsed = reader.read(question, "", models([{"english": english}])[0])
     assert parsed.language == "de"
     assert parsed.notes == ("the question was read by rules alone: the model's translation is no English question with the same figures",)
+
+
+def test_a_translation_may_be_longer_and_shorter_within_bounds() -> None:
+    long = "Where did I leave the red mug that I like so much and that I had with me on the day when I was in the office with my friends?"
+    assert 40 + 2 * len(GERMAN) < len(long) < 40 + 4 * len(GERMAN)
+    for english in (long, "Where is it now?"):
+        assert reader.read(GERMAN, "", models([{"english": english}])[0]).language == "en"
 
 
 def test_chinese_has_few_spaces() -> None:

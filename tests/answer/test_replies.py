@@ -207,12 +207,26 @@ def test_yes_is_said_only_where_the_words_before_the_thing_were_seen() -> None:
         ("was the mug there all the time", "all the time"),
         ("did i see the mug eight times", "eight times"),
         ("did i see every mug", "every"),
+        ("did i see the mug clearly", "clearly"),
+        ("did i see the mug from behind?", "from behind"),
+        ("was the mug there because of me?", "because of me"),
+        ("was the mug there without a lid", "without a lid"),
+        ("was the mug the very first thing there", "very first thing"),
+        ("was there a pair of mugs", "pair of"),
+        ("was there a photo of a mug", "a photo of"),
+        ("did i see the picture of a mug", "the picture of"),
+        ("was the mug there as often as me", "as often as"),
         ("were all mugs there", "all mugs"),
         ("were both mugs there", "both"),
     ):
         assert asked("mug", text=text).unverified == (how,)
     assert asked("mug", text="did i see the mug at the times building").status == "answered"
     assert asked("mug", text="was the mug there again", kind="when").status == "answered"
+    for text in ("did i really see a mug", "do you have a picture of a mug", "was the mug there at the first house"):
+        assert asked("mug", text=text).status == "answered", text
+    for verb, seen in (("wave", False), ("stand", True), ("turn up", True)):
+        deed = asked("mug", text="did the mug", predicate=verb, verb=verb.split()[0])
+        assert deed.status == ("answered" if seen else "abstained"), verb
     lost = asked("mug", text="did i lose the mug", verb="lose")
     assert (lost.status, lost.unverified) == ("abstained", ("lose",))
     for text in ("did i see one mug", "did i see 1 mug", "did i see the mug"):
@@ -251,6 +265,22 @@ def test_each_of_several_things_is_told_and_checked() -> None:
     assert (oldest.status, oldest.unverified) == ("abstained", ("oldest",))
     sign = msgspec.structs.replace(cup, phrase="sign")
     assert asked(mug, sign, things=("mug", "sign")).text == f"Yes: I saw the mug {at(10)}.", "what carries it is no second thing"
+
+
+def test_more_than_once_is_proved_by_two_appearances() -> None:
+    def asked(text: str, *at_s: int, **more: Any) -> Reply:
+        return shown(lead(*(episode(one) for one in at_s), phrase="mug", confidence=0.8), kind="yes_no", text=text, **more)
+
+    twice = asked("did i see the mug more than once", 10, 100, predicate="more")
+    assert (twice.status, twice.confidence, twice.unverified) == ("answered", 0.4, ())
+    assert twice.text == f"Yes: I saw the mug {at(10)}. Also {at(100, '1 min 40 s')}."
+    assert asked("did i see the mug more than once", 10, predicate="more").unverified == ("more", "more than once")
+    assert asked("did i see the mug at least twice", 10, 100, place="at least").unverified == ()
+    assert asked("was the mug there several times", 10, 100).status == "answered"
+    assert asked("did i see the mug at least three times", 10, 100).unverified == ("three times",)
+    assert asked("did i see the mug at least three times", 10, 100, 200).status == "answered"
+    assert asked("did i see the mug at least once", 10).status == "answered"
+    assert asked("did i see the mug twice", 10, 100).unverified == ("twice",), "it may have been there a third time"
 
 
 def test_what_was_read_proves_what_stands_in_it() -> None:
@@ -895,6 +925,8 @@ def test_the_name_of_a_form_is_no_word_to_be_held() -> None:
     assert words("What is the name?") == ("name",), "nothing else is asked"
     assert words("What is the plan on Friday?") == ("plan",)
     assert words("What did I see on Friday?") == ()
+    assert words("Have I read that the shop shows the tea?") == ("shop", "tea"), "what is done with words is none of them"
+    assert "show" in words("When did the tap show rust?"), "nothing is read"
 
 
 def test_the_option_that_people_are_told_with() -> None:

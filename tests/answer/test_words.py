@@ -97,6 +97,11 @@ def test_slips_of_the_pen(slip: str, meant: str) -> None:
     assert repaired(slip) == meant
 
 
+def test_a_long_noun_is_meant_however_rare() -> None:
+    assert [repaired(word) for word in ("snakewood", "frogfish", "frogfishes")] == ["snakewood", "frogfish", "frogfishes"]
+    assert repaired("cristal") == "crystal", "of seven letters it may be a slip"
+
+
 @pytest.mark.parametrize("length", [29, 30, 31, 99, 100, 4000])
 def test_a_word_of_any_length_is_read(length: int) -> None:
     assert repaired("x" * length) == "x" * length

@@ -116,7 +116,7 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     return msgspec.structs.replace(
         named, things=tuple(dict.fromkeys((*about.things, *things))), person=person,
         place=named.place or (about.place if kind != "where" else ""), verb=about.verb if named.verb in {"", "be"} else named.verb,
-        claim=named.claim or told_of,
+        claim=named.claim or ("" if named.things else told_of),
     )  # fmt: skip
 
 

@@ -67,7 +67,8 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     found = _Found([], [], [])
     attribute, phrases = _attribute(clause.phrases, kind)
     for phrase in phrases:
-        if not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order"):
+        purpose = kind == "other" and phrase.prep.startswith("for") and bool(found.things)  # "the saw for the shelf, where is it"
+        if not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order" or purpose):
             _take(phrase, found, names, kind, verb, been=been)
     things, places, people = found
     if kind in {"other", "summary"} and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):

@@ -20,7 +20,7 @@ from edgemem.infer.labels import read_table
 
 _SHORTEST = 3
 """Shorter words have too many neighbours one letter away."""
-_NO_SLIP = 7
+_NO_SLIP = 8
 """Nouns of so many letters are meant, however rare: "snakewood"."""
 _LONGEST = 30
 """No word that is meant is longer."""
