@@ -107,8 +107,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
 def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
     about = msgspec.structs.replace(about, things=_seeable(about.things))
-    things = tuple(one for one in named.things if not about.things or one.rpartition(" ")[2] not in {"one", "ones"})
-    things = things if len(about.things) == 0 or any(map(is_seeable, things)) else ()
+    things = named.things if not about.things or any(map(is_seeable, named.things)) else ()
     if told:
         return msgspec.structs.replace(named, things=things or about.things[:1], person=named.person or about.person)
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
