@@ -30,6 +30,7 @@ def stretch(found: TimeSpan) -> tuple[int | None, int | None, int | None]:
 NOON = FakeView(("noon", "2026-05-04T11:50:00Z", 1200))
 NIGHT = FakeView(("night", "2026-05-04T23:50:00Z", 1200))
 BOTH = FakeView(("day", "2026-05-04T10:00:00Z", 600), ("small hours", "2026-05-05T00:30:00Z", 1200))
+TWILIGHT = FakeView(("up", "2026-05-04T05:00:00Z", 600), ("down", "2026-05-04T19:00:00Z", 600))
 SHORT = FakeView(("short", "2026-05-04T10:00:00Z", 20))
 AFTERNOON = FakeView(("walk", "2026-05-04T14:00:00Z", 1200))
 
@@ -56,6 +57,8 @@ AFTERNOON = FakeView(("walk", "2026-05-04T14:00:00Z", 1200))
         ("in the middle of the video", SHORT, "2026-05-04T10:25:00Z", "10:00:00", "10:00:00", "10:00:30"),
         ("in the early hours", BOTH, "2026-05-05T01:00:00Z", "2026-05-05T00:00:00", "", "2026-05-05T05:59:59.999999"),
         ("around lunchtime", NOON, "2026-05-04T16:00:00Z", "11:00:00", "", "13:59:59.999999"),
+        ("at dawn", TWILIGHT, "2026-05-04T16:00:00Z", "04:00:00", "", "07:59:59.999999"),
+        ("at dusk", TWILIGHT, "2026-05-04T23:00:00Z", "17:00:00", "", "21:59:59.999999"),
         ("at second 1320", WALK, "2026-05-04T10:25:00Z", "10:22:00", "10:22:00", "10:22:01"),  # two minutes behind its last picture
         # so long ago: a tenth to either side, 15 s at least
         ("20 minutes ago", WALK, "2026-05-04T10:25:00Z", "10:03:00", "10:05:00", "10:07:00"),
