@@ -21,7 +21,7 @@ from edgemem.answer.say.statements import ranked, refuse, signs, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand.languages import NAMES
-from edgemem.answer.understand.lexicon import ASKING_VERBS, VERBS, WRITING, word_classes
+from edgemem.answer.understand.lexicon import ASKING_VERBS, SEEING, VERBS, WRITING, word_classes
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated_prior
@@ -108,7 +108,8 @@ def _free(s: Session, pool: Pool) -> Plan:
     words = ranked(p, pool)
     means = any(map(word_classes, p.words)) or not p.words  # of what is in no dictionary only the word itself tells
     stated = bool(words) and is_stated(p, words[0][1]) and (means or words[0][1].held > 0)
-    if (not stated or p.hint == "seen") and p.relation and p.anchors and not p.things:
+    beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
+    if (not stated or p.hint == "seen") and beside:
         return (yield from neighbours(s))
     if not stated and p.hint == "read" and (near := (yield from read_near(s))) is not None:
         return near

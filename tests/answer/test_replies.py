@@ -894,6 +894,8 @@ def test_where_a_relation_puts_the_thing() -> None:
     assert answer("Did I see the mug before the cat?", within(mug, cat)).text.startswith("Yes, the mug came before the cat")
     assert answer("Did I see the mug before the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
     assert answer("What did I see after the cat?", within(mug, cat)).text.startswith("sofa, at")
+    assert answer("Did I see anything after the cat?", within(mug, cat)).text.startswith("sofa, at")
+    assert answer("When I saw the cat, was it hungry?", within(mug, cat)).status == "abstained"
     assert answer("Which came first, the mug or the cat?", within(mug, cat)).text.startswith("The mug came first")
     assert answer("Did I see the cat and the mug?", within(mug, cat)).text.startswith("Yes: I saw the cat")
 
