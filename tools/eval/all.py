@@ -1,8 +1,9 @@
 """Every figure that is stated, in one table: `all.py --lifelogs DIR --work DIR [--seeds 1,2,3] [--composed 100,101]`.
 
 `--lifelogs` holds `make_lifelog.py`, `natural-N.json`, `questions-to-parse.json` and `score.py`. Streams and memories are made below
-`--work` where they are missing, with edgemem's default recipe. Composed streams (`run.py`) are asked and scored the same way. Then come the
-parser's figures on the half of the labelled questions that is not looked at, and words that nothing answers to.
+`--work` where they are missing, with edgemem's default recipe. Composed streams (`run.py`) are asked and scored the same way. Of every
+life log come words that nothing answers to, and claims that nothing proves (`claims_set`); at last the parser's figures on the half of the
+labelled questions that is not looked at.
 """
 
 import argparse
@@ -32,6 +33,7 @@ ABSENT = (
 )
 WORDINGS = ("When did I last see the {}?", "Did I see a {}?", "Where is my {}?")
 OURS = Path(__file__).parent / "natural_set"
+CLAIMS = Path(__file__).parent / "claims_set"
 _CLI = [sys.executable, "-m", "edgemem.cli.main"]
 
 
@@ -106,6 +108,13 @@ def affirmed(kit: AnswerKit, memory: Path, names: Sequence[str]) -> str:
     return f"{sum(one['result']['status'] == 'answered' for one in said)}/{len(said)}"
 
 
+def said_yes(kit: AnswerKit, memory: Path, file: Path) -> str:
+    """How many of the questions of a file, one a line, are answered with yes."""
+    asked = [{"id": str(i), "question": line} for i, line in enumerate(file.read_text().splitlines()) if line.strip()]
+    said = ask_all(kit, memory, asked)
+    return f"{sum(one['result']['answer'].startswith('Yes') for one in said)}/{len(said)}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lifelogs", type=Path, required=True)
@@ -133,6 +142,9 @@ def main() -> None:
             f"{'':24} nonsense {affirmed(kit, memory, NONSENSE.split())}, absent things {affirmed(kit, memory, absent)} affirmed",
             flush=True,
         )
+        if (CLAIMS / f"unproved-{seed}.txt").exists():
+            unproved, true = (said_yes(kit, memory, CLAIMS / f"{name}-{seed}.txt") for name in ("unproved", "true"))
+            print(f"{'':24} yes to claims that nothing proves {unproved}, to true ones {true}", flush=True)
     labels = json.loads((args.lifelogs / "questions-to-parse.json").read_text())
     for name, value in measure([label for label in labels if int(label["id"][1:]) % 2]).items():
         print(f"{'parsing: ' + name:44} {value:6.1f}")
