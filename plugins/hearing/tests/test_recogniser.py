@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from edgemem_hearing import RecogniserSettings
 from edgemem_hearing.recogniser import WhisperRecogniser, accepted_text
+from edgemem_hearing.whisper import _phrase
+from faster_whisper.transcribe import Segment
 
 from edgemem.errors import EngineError
 from edgemem.infer.engines import Engines
@@ -144,6 +146,23 @@ def test_a_missing_model_says_what_to_fetch(session, tmp_path):
 def test_invented_text_is_not_believed(text, confidence, no_speech, compression, speech, believed):
     phrase = Phrase(text=text, confidence=confidence, no_speech=no_speech, compression=compression)
     assert accepted_text(phrase, speech, "", RecogniserSettings()) == believed
+
+
+@pytest.mark.parametrize(
+    ("heard", "meant"),
+    [
+        ("My shoe size is 4d1.", "My shoe size is 41."),
+        ("8d5 and 2d9", "85 and 29"),
+        ("seat 4D, room 4d", "seat 4D, room 4d"),
+        ("1d1, 4d0, 24d1, 4d12 and 4x1", "1d1, 4d0, 24d1, 4d12 and 4x1"),
+    ],
+)
+def test_a_flapped_t_is_no_letter_of_a_number(heard, meant):
+    segment = Segment(
+        id=1, seek=0, start=0.0, end=1.0, text=f" {heard}", tokens=[1], avg_logprob=-0.5, compression_ratio=1.0, no_speech_prob=0.1,
+        words=None, temperature=0.0,
+    )  # fmt: skip
+    assert _phrase([segment]).text == meant
 
 
 def test_the_plugin_keeps_the_contract():
