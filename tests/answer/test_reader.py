@@ -87,6 +87,8 @@ def test_a_translation_may_be_longer_and_shorter_within_bounds() -> None:
     assert 40 + 2 * len(GERMAN) < len(long) < 40 + 4 * len(GERMAN)
     for english in (long, "Where is it now?"):
         assert reader.read(GERMAN, "", models([{"english": english}])[0]).language == "en"
+    eight = GERMAN.replace("Tasse", "Tasse heute")
+    assert reader.read(eight, "", models([{"english": "Where is it now?"}])[0]).language == "en", "half as many words"
 
 
 def test_chinese_has_few_spaces() -> None:

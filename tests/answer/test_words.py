@@ -90,7 +90,7 @@ def test_short_helpers_of_words() -> None:
         ("teh", "the"), ("cofee", "coffee"), ("coffeee", "coffee"), ("wherre", "where"), ("gardne", "garden"), ("telefone", "telephone"),
         ("bottels", "bottles"), ("umbrela", "umbrella"), ("kichen", "kitchen"), ("ab", "ab"),
         ("b2b4", "b2b4"), ("frist", "first"), ("befor", "before"), ("jacked", "jacked"), ("kat", "kat"),
-        ("seperate", "separate"), ("lcok", "lock"), ("niece", "niece"),
+        ("seperate", "separate"), ("lcok", "lock"), ("niece", "niece"), ("goldwater", "goldwater"),
     ],
 )  # fmt: skip
 def test_slips_of_the_pen(slip: str, meant: str) -> None:
