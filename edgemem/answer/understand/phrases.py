@@ -219,12 +219,17 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
     words = list(phrase)
     while len(words) > 1 and words[1] not in {"with", "of", "for"} and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
         words.pop(0)
-    while len(words) > 1 and words[-1].endswith("ing") and words[-1] not in VERBS and not lexicon.nouns().senses(words[-1]):
+    while len(words) > 1 and words[-1].endswith("ing") and words[-1] not in VERBS and not _is_noun(words[-1]):
         words.pop()
     coloured = len(words) == 2 and words[-1] in COLOUR_WORDS and words[0].strip(".") not in {"dr", "mr", "mrs", "ms", "miss"}
     if coloured and words[-1] != "orange" and not lexicon.nouns().senses(" ".join(words)):  # "door red", not "blood orange"
         words.reverse()
     return " ".join(words).removesuffix("'s") if not inside else " ".join(words)
+
+
+def _is_noun(word: str) -> bool:
+    """Such as "evening" and "lighting", not "snorkelling"."""
+    return lexicon.word_classes(word).keys() == {"NOUN"} or bool(lexicon.nouns().senses(word))
 
 
 def _names(raw: str) -> frozenset[str]:
