@@ -92,8 +92,11 @@ def test_a_translation_may_be_longer_and_shorter_within_bounds() -> None:
 
 
 def test_chinese_has_few_spaces() -> None:
-    parsed = reader.read("我的红色杯子在哪里？我昨天放的", "", models([{"english": "Where is my red cup that I put down yesterday?"}])[0])
-    assert parsed.language == "en"
+    for question, english in (
+        ("我的红色杯子在哪里？我昨天放的", "Where is my red cup that I put down yesterday?"),
+        ("我的杯子在哪里？", "Where did I put the cup of mine that I like so very much?"),
+    ):
+        assert reader.read(question, "", models([{"english": english}])[0]).language == "en"
 
 
 @pytest.mark.parametrize("reply", [ChatError("the server is away"), "not JSON", {"kind": "nonsense"}])

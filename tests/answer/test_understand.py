@@ -299,3 +299,10 @@ def test_what_was_repaired_is_said() -> None:
     assert parse("whre is my pasport?").notes == ('read "whre" as "where"', 'read "pasport" as "passport"')
     assert parse("where is my passport, didnt you see it").notes == ()
     assert parse("did I meet Pasport").notes == ()
+
+
+def test_what_is_told_and_names_nothing_need_not_be_held() -> None:
+    ashamed = parse("I should be ashamed to get it wrong, so what do they call their little cat?")
+    assert set(ashamed.words) == {"little", "cat", "call"}
+    assert "stop" in parse("We were going to stop and buy some stuff, tell me what").words, "the question itself has no word"
+    assert "car" in parse("I remember our car is beside a pillar, so what colour was the pillar?").words

@@ -356,8 +356,8 @@ class _Reader:
         return None
 
     def _is_tool(self, run: Sequence[str], k: int) -> bool:
-        """The "saw" of "the hand saw", not of "what the man saw"."""
-        return bool(k and run[k] == "saw" and self._det) and run[k - 1] not in lexicon.PERSONS | self._names
+        """The "saw" of "where was the hand saw"."""
+        return bool(k and run[k] == "saw" and self._det)
 
     def _may_act(self, subject: Sequence[str]) -> bool:
         return subject[-1] in lexicon.PERSONS | self._names or (len(subject) == 1 and not lexicon.is_adjective(subject[0]))
