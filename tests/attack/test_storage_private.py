@@ -9,6 +9,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -231,12 +232,11 @@ def as_nobody(code, path):
 
 
 @pytest.fixture
-def reachable(tmp_path):
-    """A place that every user may enter."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder != Path("/tmp") and folder != Path("/") and os.access(folder, os.W_OK):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    return tmp_path
+def reachable():
+    """A place that every user may enter. Not below pytest's own: each session takes the rights of its root from all others."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 @needs_root
