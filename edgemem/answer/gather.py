@@ -21,8 +21,8 @@ from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
-from edgemem.answer.understand.lexicon import CARRIERS, nouns
-from edgemem.answer.understand.words import PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze
+from edgemem.answer.understand.lexicon import CARRIERS, VERBS, nouns, pairs_of
+from edgemem.answer.understand.words import PLURALS, best_word, content_words, line_of, numbered, root, similar_texts, squeeze, synonyms
 from edgemem.errors import EngineError
 from edgemem.infer.roles import TextEmbedder
 from edgemem.records import US, Evidence, Matrix, Record
@@ -186,9 +186,14 @@ class GatherTool(BaseTool):
     def _candidates(self, query: Query, words: Sequence[str], view: View) -> tuple[Candidate, ...]:
         found = [*_said(view, query, self._meaning), *(signs_of(view, query) if "text" in self._by_name else [])]
         wanted = tuple(dict.fromkeys(numbered(" ".join(words or content_words(query.text)))))
-        shares = held_shares(wanted, [f"{one.text} {one.speaker}" for one in found], [one.around for one in found])
+        lost = re.search(r"\bwhe(?:re|n)\b", query.text)  # "where is my shopping list" asks for the paper
+        meant = [asked for name, asked in pairs_of("MEANT").items() if name in query.text and not lost]
+        texts, around = [f"{one.text} {one.speaker}" for one in found], [one.around for one in found]
+        shares = [0.0] * len(found)
+        for own in (wanted, *map(content_words, meant)):
+            shares = list(map(max, shares, held_shares(own, texts, around)))
         first = sorted(range(len(found)), key=lambda i: -shares[i])[:_COMPARED]
-        cosines, above = self._meaning.near((query.text, " ".join(wanted)), [found[i].text for i in first])
+        cosines, above = self._meaning.near((query.text, " ".join(wanted), *meant), [found[i].text for i in first])
         weighed = (
             msgspec.structs.replace(found[i], held=shares[i], cosine=float(cosine), above=float(distance))
             for i, cosine, distance in zip(first, cosines, above, strict=True)
@@ -225,6 +230,8 @@ _COMPARED = 60
 _SIGHTINGS = 40
 _FIRES = 0.1
 """A word for which a label fires this surely means something; of 50 words that mean nothing none reached .02."""
+_SAME = 0.8
+"""What a word that means the same is worth against the word itself."""
 _READ, _CLEARLY = 0.8, 0.7
 _WEIGHTS = {"frame": 1.0, "text": 0.9, "event": 0.6}
 """What a thing that was read or only written about is worth against one that was seen."""
@@ -285,10 +292,12 @@ def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[st
 
     Of the words around it, which are not its own, none is taken for a misreading of another: a "wallet" is no "wall".
     """
-    rows = []
+    meant, rows = [(word, synonyms(word)) for word in wanted], []
     for words, beside in zip(map(numbered, texts), around, strict=True):
         roots, line = {root(word) for word in (*words, *beside.split())}, line_of(" ".join(words))
-        rows.append([1.0 if root(word) in roots else best_word(word, line) if len(word) > 3 else 0.0 for word in wanted])
+        means = {root(VERBS.get(word, word)) for word in words}
+        near = (max(best_word(word, line) if len(word) > 3 else 0.0, 0.0 if same.isdisjoint(means) else _SAME) for word, same in meant)
+        rows.append([1.0 if root(word) in roots else share for (word, _), share in zip(meant, near, strict=True)])
     held = np.array(rows).reshape(len(texts), len(wanted))
     weights = np.log1p(len(texts) / (0.5 + np.maximum(1, (held > 0.5).sum(axis=0))))
     return [float(share) for share in held @ weights / max(1e-9, weights.sum())]

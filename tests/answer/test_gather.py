@@ -13,7 +13,7 @@ from edgemem.answer.gather import Gather, GatherTool, Meaning, held_shares, sign
 from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
-from edgemem.answer.understand.words import figures, numbered, root
+from edgemem.answer.understand.words import figures, numbered, root, synonyms
 from edgemem.errors import EngineError
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation
@@ -103,6 +103,50 @@ def test_a_rare_word_weighs_more_than_a_frequent_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "text", "share"),
+    [
+        ("movie", "the film begins at nine", 0.8),
+        ("film", "a movie", 0.8),
+        ("purchase", "she bought bread", 0.8),
+        ("purchased", "what we need to buy", 0.8),
+        ("infant", "two babies", 0.8),
+        ("movie", "a cartoon", 0.0),
+        ("film", "film", 1.0),
+    ],
+)
+def test_a_word_that_means_the_same_counts_less_than_the_word_itself(word: str, text: str, share: float) -> None:
+    assert held_shares([word], [text], [""]) == [pytest.approx(share)]
+    assert held_shares([word], ["nothing of it"], [text])[0] == (1.0 if share == 1.0 else 0.0)  # beside it only the word itself
+
+
+def test_only_common_words_mean_the_same() -> None:
+    assert {root("movie"), "film"} <= synonyms("movies")
+    assert {root("phone"), root("telephone")} <= synonyms("phoned")
+    assert synonyms("zorblax") == {"zorblax"}
+
+
+def test_a_list_is_found_by_what_it_is_for(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "memory") as store:
+        store.ensure_stream("hall", START_US)
+        with store.transaction() as tx:
+            for n, words in enumerate(("We need to buy flour and soap.", "The list of guests is long.")):
+                t_us = START_US + n * 20 * US
+                tx.add_document(
+                    NewDocument(
+                        kind="utterance", text=words, stream="hall", t0_us=t_us, t1_us=t_us + US, offset_us=t_us - START_US,
+                        known_us=t_us + US, origin="asr",
+                    )
+                )  # fmt: skip
+    with View.open(tmp_path / "memory") as view:
+        tool = GatherTool(())
+        held = {}
+        for question in ("what is on the shopping list", "where is the shopping list", "what is on the list"):
+            pool = tool.run(Gather(question=question, words=("shopping", "list")), view)
+            held[question] = next(one.held for one in pool.candidates if "flour" in one.text)
+    assert held == {"what is on the shopping list": 1.0, "where is the shopping list": 0.0, "what is on the list": 0.0}
+
+
+@pytest.mark.parametrize(
     ("said", "written"),
     [
         ("My shoe size is forty-one", "my shoe size is 41"),
@@ -127,6 +171,7 @@ def test_figures_leave_all_else_as_it_is() -> None:
 def test_other_forms_of_a_word_have_its_root() -> None:
     assert {root(word) for word in ("printer", "printers")} == {"printer"}
     assert root("batteries") == root("battery")
+    assert root("movies") == root("movie") == "movy"
     assert root("coming") == root("comes")
     assert (root("running"), root("all"), root("boss")) == ("run", "all", "bos")
     assert root("bakery") != root("baker")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from edgemem import words as nouns
-from edgemem.answer.understand.lexicon import CARRIERS, FUNCTION, pairs_of
+from edgemem.answer.understand.lexicon import CARRIERS, FUNCTION, VERBS, pairs_of
 
 _IN_FULL = pairs_of("ABBREVIATED")
 _LOOKALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b"})
@@ -63,8 +64,24 @@ _ENDING = re.compile(r"(?<=\w{3})(?:'s|ing|ed|es|s|e)$")
 @lru_cache(maxsize=20_000)
 def root(word: str) -> str:
     """What a word has in common with its other forms: "printers" and "printer", "comes" and "coming"."""
-    cut = f"{word[:-3]}y" if word.endswith("ies") else _ENDING.sub("", word)
+    ends = next((end for end in ("ies", "ie") if word.endswith(end)), "")
+    cut = f"{word.removesuffix(ends)}y" if ends else _ENDING.sub("", word)
     return cut[:-1] if len(cut) > 3 and cut[-1] == cut[-2] else cut
+
+
+@cache
+def _synonyms() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for line in files(__package__).joinpath("synonyms.txt").read_text(encoding="utf-8").splitlines()[1:]:
+        same = frozenset(map(root, line.split()))
+        found |= {word: found.get(word, same) | same for word in same}
+    return found
+
+
+def synonyms(word: str) -> frozenset[str]:
+    """Roots of the word and of all words that mean the same in a common sense of both: "movie" and "film", "rang" and "called"."""
+    own = frozenset((root(word), root(VERBS.get(word, word))))
+    return own.union(*(_synonyms().get(one, ()) for one in own))
 
 
 def squeeze(text: str) -> str:
