@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.tools import Scene, SeenName
+from edgemem.answer.understand.lexicon import PAIRS
 from edgemem.answer.understand.words import similar_texts, singular, words
 from edgemem.clock import to_local
 from edgemem.records import US, Evidence
@@ -60,7 +61,7 @@ def a(phrase: str) -> str:
     if _OWNED.match(phrase):
         return phrase
     first, last = phrase.split()[:1], phrase.split()[-1:]
-    if last and singular(last[0]) != last[0]:
+    if last and (last[0] in PAIRS or singular(last[0]) != last[0]):
         return phrase
     return f"{'an' if first and first[0][:1].lower() in 'aeiou' else 'a'} {phrase}"
 

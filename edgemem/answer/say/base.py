@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Sequence
 from itertools import zip_longest
 from typing import TypeVar
@@ -154,7 +155,8 @@ def abstain(
 
 def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
     """Abstain: nothing better than background, or not sure enough. The weak evidence is cited, so that one can look for oneself."""
-    name = a(lead.phrase) if lead.phrase else "that"
+    bare = re.search(rf"\b(?:see|saw|seen|of|any|some) {re.escape(lead.phrase)}\b", s.parsed.text)  # "did I see garlic"
+    name = (lead.phrase if bare else a(lead.phrase)) if lead.phrase else "that"
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
     if lead.episodes and recognised(lead) and lead.confidence >= weights().granted:
         text = f"I am not sure that I saw {name}{when}; it may have been {at(by_score(lead.episodes)[0], s.question.tz)}."

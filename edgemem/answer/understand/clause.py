@@ -204,7 +204,7 @@ class _Reader:
             or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS)
         ):
             return True
-        if word in PARTICLES:
+        if word in PARTICLES and not (word in {"over", "round"} and base in lexicon.POSTURE and not ends):
             return ends or base not in lexicon.MOTION - lexicon.TRANSITIVE
         asked = not following and (self._tokens[0] in WH or self._relative)
         stranded = asked and (word == "on" or (word == "in" and base not in lexicon.GETS_IN))
@@ -232,6 +232,9 @@ class _Reader:
         run = run[:-1] if run[-1] in NUMBERS and self._word(end) == "times" else run  # "the cat three times"
         if not run:
             return end
+        if self._word(i - 1) == "of" and self._end != i - 1 and run[0].endswith("ing") and run[0] in VERBS:
+            self._add_verb(i, VERBS[run[0]])  # "I had thought of stopping"
+            return i + 1
         at = self._verb_in(run, i, end)
         if at is None and self._word(i - 2) == "many" and not self._det:
             at = 0

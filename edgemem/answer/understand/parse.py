@@ -108,9 +108,9 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
     about = msgspec.structs.replace(about, things=_seeable(about.things))
     things = named.things if not about.things or any(map(is_seeable, named.things)) else ()
-    if told:
-        return msgspec.structs.replace(named, things=things or about.things[:1], person=named.person or about.person)
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
+    if told:
+        return msgspec.structs.replace(named, things=things or about.things[:1], person=person)
     told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(
         named, things=tuple(dict.fromkeys((*about.things, *things))), person=person,

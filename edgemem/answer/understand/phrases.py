@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -68,7 +69,10 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     attribute, phrases = _attribute(clause.phrases, kind)
     for phrase in phrases:
         purpose = kind == "other" and phrase.prep.startswith("for") and bool(found.things)  # "the saw for the shelf, where is it"
-        if not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order" or purpose):
+        fixed = phrase.prep.startswith("to") and VERBS.get(clause.state) in lexicon.FIXING
+        if fixed:
+            found.places.append(f"{phrase.prep} {phrase.text}")
+        elif not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order" or purpose):
             _take(phrase, found, names, kind, verb, been=been)
     things, places, people = found
     if kind in {"other", "summary"} and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
@@ -186,15 +190,11 @@ def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
 def _makes_place(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:
     """Where it is said to be: behind a preposition of place, or of the way that something moved."""
     prep = phrase.prep.split()[0] if phrase.prep else ""
-    if prep == "on" and verb is not None and verb.base == "spend":
+    if prep == "on" and verb is not None and verb.base in lexicon.AIMED_ON:
         return False
     if prep == "to":
-        return (
-            phrase.prep.startswith(("to the left", "to the right"))
-            or phrase.near
-            or (verb is not None and verb.base in lexicon.MOTION)
-            or been
-        )
+        led = verb is not None and verb.base in lexicon.MOTION | lexicon.FIXING
+        return phrase.prep.startswith(("to the left", "to the right")) or phrase.near or led or been
     return bool(prep) and prep not in _NO_PLACE
 
 
@@ -317,7 +317,7 @@ def _compared(text: str, kind: Kind, done: bool) -> str:
     if kind in {"yes_no", "which", "who"} and (more := _MORE.search(text)):
         return more[0] if more[0].split()[-1] == "often" else more[0].split()[0]
     found = _LIKE.search(text) if kind in {"yes_no", "which"} else None
-    longer = "longer" if kind in {"yes_no", "which"} and "longer" in text.split() else ""
+    longer = "longer" if kind in {"yes_no", "which"} and "longer" in tokens_of(text) else ""
     return longer or (
         next((group for group in found.groups() if group == "same" or (group and lexicon.is_comparative(group))), "") if found else ""
     )
@@ -326,7 +326,7 @@ def _compared(text: str, kind: Kind, done: bool) -> str:
 def _either(text: str) -> str:
     """Two states to choose from, as they stand."""
     text = text.strip()
-    found = re.search(r"\b(\w+) or (\w+)$", text) or re.search(r"(?<=\bi )(\w+) or (\w+)\b", text)
+    found = re.search(r"\b(\w+) or (?:just )?(\w+)$", text) or re.search(r"(?<=\bi )(\w+) or (\w+)\b", text)
     if found is None:
         return ""
     pair = {found[1], found[2]}
@@ -339,6 +339,7 @@ def _state(clause: Clause, text: str, kind: Kind) -> str:
     if clause.state or kind not in {"yes_no", "which", "how_many", "how_why", "what"}:
         return clause.state
     tail = tokens_of(text)
-    return next((word for word in reversed(tail) if word in STATES and word not in {"same", "still", "own"}), "") or (
+    states = (word for before, word in pairwise(["", *tail]) if word in STATES and before not in {"the", "my", "our"})
+    return next((word for word in reversed(list(states)) if word not in {"same", "still", "own"}), "") or (
         tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds and (kind == "yes_no" or len(clause.phrases) == 1) else ""
     )
