@@ -54,6 +54,8 @@ class Candidate(Record, frozen=True):
     speaker: str = ""
     around: str = ""
     """Words for what carries it: a sign in its colours is a sign."""
+    clarity: float = 1.0
+    """How reliable the words are, as whoever recognised what was said tells, 0..1."""
     held: float = 0.0
     """Share of the question's words that it holds, rare ones counting more, 0..1."""
     cosine: float = 0.0
@@ -250,7 +252,7 @@ def _said(view: View, query: Query, meaning: Meaning) -> list[Candidate]:
     return [
         Candidate(
             channel="speech", text=part, evidence=(as_evidence(one.document, "speech", 1.0, one.document.text),),
-            speaker=shown_name(one.speaker.name) if one.speaker else "", around=SPOKEN,
+            speaker=shown_name(one.speaker.name) if one.speaker else "", around=SPOKEN, clarity=one.confidence,
         )
         for one in spoken
         for part in statements(one.document.text)

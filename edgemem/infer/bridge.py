@@ -18,7 +18,7 @@ from edgemem.infer.boxes import overlap
 from edgemem.infer.colour import ColourMap
 from edgemem.infer.labels import describe
 from edgemem.infer.phrase import LabelQuery, PhraseMatcher, with_article
-from edgemem.infer.projection import project
+from edgemem.infer.projection import CROP_DIM, project
 from edgemem.infer.roles import Classifier, Crop, Detector, ImageAnalysis, Space, TextEmbedder
 from edgemem.records import Box, Image, Matrix, Observation, Vector
 
@@ -45,9 +45,6 @@ SAME_BOX = 0.45
 SECOND_CROP = 0.15
 """Weight of the second best crop: a label's score is .85 of the best and .15 of the second best. An error usually occurs in one crop
 only."""
-CROP_DIM = 256
-"""Of the vectors of crops. The classifier's 1,280 found a thing that was shown once first in 76 and 88 % of two halves, 256 in 73 and 85 %,
-128 in 58 and 73 %; a principal component analysis of other pictures is no better and would have to be shipped (`tools/eval/taught.py`)."""
 CROP_AREA = 0.5
 """Larger fixed crops are not kept as parts: they show whole scenes. Without them as many things are found (76 and 85 %)."""
 GLANCES = 32
@@ -104,7 +101,7 @@ class LabelBridge:
         seen = classifier.features
         self.crop_space = Space(name=f"{seen.name}-{CROP_DIM}", dim=CROP_DIM) if seen is not None else None
         """Of what the classifier saw in a crop before it decided on a label, projected to `CROP_DIM` dimensions."""
-        self._matcher = PhraseMatcher((*self._labels, *objects), embedder, cache_dir)
+        self._matcher = PhraseMatcher((*self._labels, *objects), embedder, cache_dir, classifier if seen is not None else None)
         self._glanced: OrderedDict[bytes, Matrix] = OrderedDict()
 
     def glance(self, images: Sequence[Image]) -> Matrix:

@@ -12,6 +12,7 @@ import numpy as np
 from edgemem.errors import EngineError
 from edgemem.infer.decode_settings import ClassifierSettings, NanodetSettings
 from edgemem.infer.engines import DecoderParts
+from edgemem.infer.onnx_file import onnx_constant
 from edgemem.infer.roles import Space
 from edgemem.records import Box, Image, Matrix, Observation
 
@@ -73,6 +74,19 @@ class ImageClassifier:
         self._feature_dim = int(model.outputs["features"].shape[1]) if "features" in model.outputs else 0
         self.features = Space(name=f"{parts.card.name}-features", dim=self._feature_dim) if self._feature_dim else None
         """Space of the pooled activations, by which pictures are compared with one another; None where the model gives none."""
+        self._file = parts.files.get(model.file, Path())
+
+    @property
+    def label_weights(self) -> Matrix | None:
+        """Read from the file with every call."""
+        if not (self._settings.label_weights and self._feature_dim):
+            return None
+        data = onnx_constant(self._file, self._settings.label_weights)
+        kind = _STORED.get(len(data) // (len(self.labels) * self._feature_dim))
+        if kind is None or len(data) != np.dtype(kind).itemsize * len(self.labels) * self._feature_dim:
+            raise EngineError(f"{self._file}: {self._settings.label_weights} is not [{len(self.labels)}, {self._feature_dim}]")
+        weights = np.frombuffer(data, kind).reshape(len(self.labels), -1).astype(np.float32)
+        return unit(weights - weights.mean(axis=0))
 
     def classify(self, images: Sequence[Image]) -> Matrix:
         """float32 [n, len(labels)], each row sums to about 1."""
@@ -92,6 +106,10 @@ class ImageClassifier:
 
     def _tensor(self, image: Image) -> Matrix:
         return tensor(resize(image, self._width, self._height), self._settings.mean, self._settings.std, rgb=True)
+
+
+_STORED = {1: "i1", 2: "<f2", 4: "<f4"}
+"""How numbers of so many bytes are stored."""
 
 
 def unit(vectors: Array) -> Matrix:

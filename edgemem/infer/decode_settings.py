@@ -14,6 +14,9 @@ class ClassifierSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
     batch: int = 8
     """Most pictures in one run; a larger number needs more memory for activations."""
+    label_weights: str = ""
+    """The tensor in the ONNX file by which the last layer weighs the features for each label: [labels, features], float or int8 of one
+    scale."""
 
 
 class NanodetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

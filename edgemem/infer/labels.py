@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgemem.records import Record, Vector
+from edgemem.records import Matrix, Record, Vector
 from edgemem.words import singulars
 
 if TYPE_CHECKING:
@@ -157,6 +157,10 @@ class Meanings:
         for (row, below), weight in zip(senses, (1.0, SECOND_SENSE), strict=False):
             best = np.maximum(best, weight * self._lin(row, below))
         return best
+
+    def among_labels(self) -> Matrix:
+        """The likeness of the labels among themselves, float32 [labels, labels]; zeros for a label that is not in WordNet."""
+        return np.stack([self._lin(int(row), below=False) if row >= 0 else np.zeros(len(self._rows), np.float32) for row in self._rows])
 
     def _lin(self, row: int, below: bool) -> Vector:
         """2 IC(lowest common hypernym) / (IC(noun) + IC(label)), raised if one is above the other.

@@ -1,31 +1,48 @@
-"""The texts in an ONNX file, for runtimes that do not keep them; read without the library `onnx`, which boards do not have."""
+"""The texts and constants in an ONNX file, which runtimes do not tell; read without the library `onnx`, which boards do not have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from edgemem.errors import EngineError
 
-_METADATA = 14
-"""Field `metadata_props` of `ModelProto` (onnx.proto): a message with the fields key = 1 and value = 2."""
+_METADATA, _GRAPH, _CONSTANT = 14, 7, 5
+"""Fields `metadata_props` and `graph` of `ModelProto`, and `initializer` of `GraphProto` (onnx.proto). An entry of the metadata has the
+fields key = 1 and value = 2, a constant name = 8 and raw_data = 9."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 """Wire types of protocol buffers (protobuf.dev, "Encoding")."""
 
 
 def onnx_metadata(path: Path) -> dict[str, str]:
     """The model's own texts, such as an alphabet. Raises EngineError if the file is no ONNX file."""
+    with _opened(path) as file:
+        entries = [
+            dict(_fields(file, start, start + size)) for number, start, size in _spans(file, 0, path.stat().st_size) if number == _METADATA
+        ]
+    return {entry.get(1, b"").decode("utf-8", "replace"): entry.get(2, b"").decode("utf-8", "replace") for entry in entries}
+
+
+def onnx_constant(path: Path, name: str) -> bytes:
+    """The numbers of a constant, row by row, as they are stored. Raises EngineError if the file is no ONNX file or has no such constant."""
+    with _opened(path) as file:
+        graphs = [(start, size) for number, start, size in _spans(file, 0, path.stat().st_size) if number == _GRAPH]
+        for start, size in graphs:
+            for number, at, length in _spans(file, start, start + size):
+                if number == _CONSTANT and (found := dict(_fields(file, at, at + length))).get(8) == name.encode():
+                    return found.get(9, b"")
+    raise EngineError(f'{path} has no constant "{name}"')
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as file:
-            entries = [
-                dict(_fields(file, start, start + size))
-                for number, start, size in _spans(file, 0, path.stat().st_size)
-                if number == _METADATA
-            ]
+            yield file
     except (OSError, ValueError) as error:
         raise EngineError(f"{path} cannot be read as ONNX: {error}") from None
-    return {entry.get(1, b"").decode("utf-8", "replace"): entry.get(2, b"").decode("utf-8", "replace") for entry in entries}
 
 
 def _fields(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,9 @@ import numpy as np
 
 from edgemem import files
 from edgemem.infer.labels import Label, Meanings, heads, squeezed
-from edgemem.infer.roles import TextEmbedder
+from edgemem.infer.projection import CROP_DIM, shorten
+from edgemem.infer.prototype import coefficients, kernel, prototype
+from edgemem.infer.roles import Classifier, TextEmbedder
 from edgemem.records import Matrix, Record, Vector
 from edgemem.words import singulars
 
@@ -48,6 +50,8 @@ class LabelQuery(Record, frozen=True):
     colours: tuple[str, ...] = ()
     likeness: float = 0.0
     """0..1: similarity of the thing to its nearest label in WordNet; 1 if a label is the thing or a kind of it, 0 for an unknown word."""
+    prototype: Vector | None = None
+    """Where crops that show it lie: a unit vector of the space of crops. None where the classifier does not tell its directions."""
 
 
 def split_colours(phrase: str) -> tuple[str, tuple[str, ...]]:
@@ -62,8 +66,13 @@ def split_colours(phrase: str) -> tuple[str, tuple[str, ...]]:
 class PhraseMatcher:
     """Finds labels for phrases. `labels`: those of the classifier, then those of the detector (`infer.labels.describe`)."""
 
-    def __init__(self, labels: Sequence[Label], embedder: TextEmbedder, cache_dir: Path | None = None) -> None:
+    def __init__(
+        self, labels: Sequence[Label], embedder: TextEmbedder, cache_dir: Path | None = None, classifier: Classifier | None = None
+    ) -> None:
+        """`classifier`: gives the first labels, and from its directions prototypes, where it tells them."""
         self._labels = tuple(labels)
+        self._classifier = classifier
+        self._dual: Matrix | None = None
         self._embedder = embedder
         self._cache_dir = cache_dir
         words = [[word.lower() for word in (label.plain, *label.synonyms)] for label in self._labels]
@@ -82,21 +91,41 @@ class PhraseMatcher:
         for chosen in (np.flatnonzero(~is_object), np.flatnonzero(is_object)):
             best = chosen[np.argsort(-fires[chosen], kind="stable")[:keep]]
             parts.append({self._labels[i].name: float(fires[i]) for i in best})
-        return LabelQuery(labels=parts[0], objects=parts[1], colours=colours, likeness=likeness)
+        return LabelQuery(labels=parts[0], objects=parts[1], colours=colours, likeness=likeness, prototype=self._prototype(facts))
 
     def firing(self, phrase: str) -> Vector:
         """Probability that each label is given to a picture of the thing, float32 [labels]."""
         return _fires(self.facts(phrase))
 
-    def facts(self, phrase: str) -> Matrix:
-        """The columns `FACTS` for every label, float32 [labels, 8]."""
+    def _prototype(self, facts: Matrix) -> Vector | None:
+        if self._dual is None:
+            weights = self._classifier.label_weights if self._classifier is not None else None
+            if weights is None:
+                self._classifier = None
+                return None
+            self._dual = self._cached("prototypes", weights.tobytes(), lambda: self._coefficients(weights))
+        photo, gloss, lin = (facts[: len(self._dual), FACTS.index(name)] for name in ("photo", "gloss", "lin"))
+        return prototype(kernel(photo, gloss, lin), self._dual)
+
+    def _coefficients(self, weights: Matrix) -> Matrix:
+        count = len(weights)
+        photo, gloss = (rows[:count] for rows in self.vectors())
+        lin = self._likeness.among_labels()[:count, :count]
+        return shorten(coefficients(kernel(photo @ photo.T, gloss @ gloss.T, lin), weights), CROP_DIM)
+
+    @property
+    def _likeness(self) -> Meanings:
         if self._meanings is None:
             self._meanings = Meanings(self._labels)
+        return self._meanings
+
+    def facts(self, phrase: str) -> Matrix:
+        """The columns `FACTS` for every label, float32 [labels, 8]."""
         photo, gloss = self.vectors()
         query = self._embedder.embed_text([with_article(phrase, "a photo of "), phrase])
         cosine, defined = photo @ query[0], gloss @ query[1]
         same, head = self._same_words(phrase)
-        lin = self._meanings.likeness(phrase)
+        lin = self._likeness.likeness(phrase)
         return np.stack([cosine, defined, cosine**3, same, head, lin, lin**3, lin * cosine], axis=1).astype(np.float32)
 
     def _same_words(self, phrase: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -118,18 +147,19 @@ class PhraseMatcher:
         if self._vectors is None:
             texts = [with_article(label.plain, "a photo of ") for label in self._labels]
             texts += [f"{label.plain}: {label.gloss}" if label.gloss else label.plain for label in self._labels]
-            both = self._cached(texts)
+            both = self._cached("label-vectors", "\n".join(texts).encode(), lambda: self._embedder.embed_text(texts))
             self._vectors = both[: len(self._labels)], both[len(self._labels) :]
         return self._vectors
 
-    def _cached(self, texts: Sequence[str]) -> Matrix:
+    def _cached(self, name: str, of: bytes, make: Callable[[], Matrix]) -> Matrix:
+        """What was once computed of something, to half precision."""
         if self._cache_dir is None:
-            return self._embedder.embed_text(texts)
-        key = hashlib.sha256("\n".join([self._embedder.space.name, *texts]).encode()).hexdigest()[:16]
-        path = self._cache_dir / f"label-vectors-{key}.npy"
+            return make()
+        key = hashlib.sha256(b"\n".join((self._embedder.space.name.encode(), of))).hexdigest()[:16]
+        path = self._cache_dir / f"{name}-{key}.npy"
         if path.exists():
             return np.asarray(np.load(path, allow_pickle=False), np.float32)
-        vectors = self._embedder.embed_text(texts)
+        vectors = make()
         files.make_directory(self._cache_dir)
         packed = io.BytesIO()
         np.save(packed, vectors.astype(np.float16))

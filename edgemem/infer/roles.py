@@ -67,6 +67,14 @@ class Classifier(Protocol):
         """The space of what it saw before it decided on a label; None where its model has no output `features`."""
         ...
 
+    @property
+    def label_weights(self) -> Matrix | None:
+        """By what the features are weighed for each label, less the mean of all labels: float32 [labels, features], rows of unit length.
+
+        None where its card does not name them.
+        """
+        ...
+
     def classify(self, images: Sequence[Image]) -> Matrix:
         """float32 [n, len(labels)], each row sums to about 1."""
         ...

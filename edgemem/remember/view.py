@@ -109,6 +109,13 @@ class View(DocumentReading, SessionReading, JobReading):
             **self._range(from_us, to_us, stream),
         )
 
+    def moments_in(self, from_us: int | None, to_us: int | None) -> int:
+        """How many moments there are in a stretch of time."""
+        number: int = self._all("SELECT count(*) FROM moment WHERE t_us BETWEEN :from_us AND :to_us", **self._range(from_us, to_us, None))[
+            0
+        ][0]
+        return number
+
     def nearest(self, t_us: int, stream: str | None = None) -> Moment | None:
         """The moment closest in time to `t_us`; the earlier one of two equally close."""
         before = self.moments(stream=stream, to_us=t_us, limit=1, newest_first=True)

@@ -279,11 +279,8 @@ def _by_lesson(parts: Sequence[StoredPart], rows: Matrix) -> dict[tuple[int, int
 
 
 def read_background(view: View, space: str) -> Background:
-    """Crops of moments from all over the memory, evenly spaced by their ids."""
-    newest = view.moments(limit=1, newest_first=True)
-    last = newest[0].id if newest else 0
-    ids = np.unique(np.linspace(1, max(1, last), min(_SAMPLED, max(1, last))).astype(int)).tolist()
-    parts, rows = view.part_vectors(space, CROP, ids)
+    """Crops of moments from all over the memory."""
+    parts, rows = view.part_sample(space, CROP, _SAMPLED)
     owners = np.array([part.moment_id for part in parts], np.int64)
     order = np.argsort(owners, kind="stable")
     return Background(rows[order], owners[order])

@@ -30,8 +30,9 @@ from tests.answer.test_match import CUP, posting
 class Words:
     """Names cups by the labels "cup" and "mug", nothing else; counts how often it is asked."""
 
-    def __init__(self, **more: Any) -> None:
+    def __init__(self, crop_space: Space | None = None, **more: Any) -> None:
         self.asked: list[str] = []
+        self.crop_space = crop_space
         self._more = more
 
     def match_labels(self, query: str) -> LabelQuery:
@@ -102,6 +103,48 @@ def test_a_stretch_is_judged_by_what_was_seen_in_it(table: Path) -> None:
         start = START_US + 100 * US
         pair = LabelMatcher(words).match(Query(text="cup", from_us=start, to_us=start + 4 * US), view, 4)
         assert pair.confidence == pytest.approx(oracle(view, query, 5, from_us=start, to_us=start + 4 * US)[1])
+
+
+CROPS = Space(name="crops", dim=2)
+
+
+def crops_of(store: Store, moment_id: int, *degrees: float) -> None:
+    with store.transaction() as tx:
+        for angle in degrees:
+            vector = np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))], np.float32)
+            tx.add_part(NewPart(kind="crop", score=1.0, moment_id=moment_id, vectors={CROPS.name: vector}))
+
+
+def test_crops_that_are_like_the_prototype_speak_for_the_thing(table: Path) -> None:
+    """Two looks, at 0 and 90 degrees (60 is too near to 90), and 20 of nothing: along 0 degrees a crop usually reaches 1/22."""
+    with Store.open(table) as store:
+        store.ensure_space(CROPS, holds="part")
+        for moment_id, degrees in (
+            (2, (0, 0)),
+            (3, (0,)),
+            (4, (90, 60, 60)),
+        ):
+            crops_of(store, moment_id, *degrees)
+    right = np.array([1.0, 0.0], np.float32)
+    words = Words(CROPS, prototype=right)
+    with View.open(table) as view:
+        matcher = LabelMatcher(words)
+        found, first = matcher.judge(Query(text="cup"), view)
+        assert first == START_US + 104 * US
+        assert found.alike == pytest.approx((1 + 1 + 1 + 0.5) / 4 - 1 / 22 - 0.0735, abs=1e-3)
+        there, _ = matcher.judge(Query(text="cup", from_us=START_US + 200 * US), view)
+        assert there.alike == pytest.approx((0.5 + 0.5 + 0.0) / 3 - 1 / 22 - 0.0532, abs=1e-3), "the nearest of that time, of two moments"
+        assert matcher.match(Query(text="cup"), view, 4).confidence == pytest.approx(match.confidence(found))
+        assert matcher.judge(Query(text="giraffe"), view) == (Features(), None)
+        late = Query(text="cup", from_us=START_US + 500 * US)
+        assert matcher.judge(late, view)[0].alike is None, "no crop was kept of that time"
+        assert LabelMatcher(Words(CROPS)).judge(Query(text="cup"), view)[0].alike is None
+        assert LabelMatcher(Words(prototype=right)).judge(Query(text="cup"), view)[0].alike is None
+    with Store.open(table) as store:
+        remember(store, "walk", START_US, {900: (label("cup", 0.2),)})
+        crops_of(store, 6, 0, 0, 270)
+    with View.open(table) as view:
+        assert matcher.judge(Query(text="cup"), view)[0].alike == pytest.approx(1 - 1 / 23 - 0.0782, abs=1e-3), "the memory has grown"
 
 
 def test_the_colour_that_was_asked_for_is_named(table: Path) -> None:

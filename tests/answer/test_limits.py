@@ -276,6 +276,16 @@ def test_a_second_reading_is_told_from_85_of_100_of_the_first_on() -> None:
     assert "may also be" not in statements.tell(session(kind="what"), [(0.8, one), (0.67, two)]).text
 
 
+def test_words_that_were_hardly_heard_are_told_as_such() -> None:
+    """-3 + 2.85 ln(c / (1.001 - c)): of .6 the odds are .157, of .74 .970, of .75 1.127."""
+    one = msgspec.structs.replace(words("The cat is called Asco."), channel="speech")
+    for clarity, sure, doubt in ((0.6, 0.1085, True), (0.74, 0.3940, True), (0.75, 0.4239, False), (1.0, 0.8, False)):
+        told = statements.tell(session(kind="what"), [(0.8, msgspec.structs.replace(one, clarity=clarity))])
+        assert told.confidence == pytest.approx(sure, abs=2e-4)
+        assert told.text.endswith(" I did not hear it clearly.") is doubt
+    assert statements.tell(session(kind="what"), [(0.8, msgspec.structs.replace(words("BAKERY"), clarity=0.6))]).confidence == 0.8
+
+
 def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
     sign, told = words("25 ft TAPE MEASURE", 1.0), msgspec.structs.replace(words("I used it three times", 1.0), channel="speech")
     asked = Parsed(kind="how_many", counts="times", text="how often did the tape measure appear?")

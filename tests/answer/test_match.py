@@ -1,10 +1,12 @@
 """Which moments show a thing, and whether any does: on hand-made postings."""
 
+import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemem.answer.retrievers.match import Features, confidence, features, score_moments, spread
+from edgemem.answer.retrievers.match import Features, chance, confidence, features, score_moments, spread, usual
 from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US
 from edgemem.remember.results import Posting
@@ -99,6 +101,30 @@ def test_confidence_is_the_logistic_model_that_its_weights_describe():
     assert confidence(Features(firing=0.5, support=0.4, again=0.3, likeness=1.0)) == pytest.approx(0.6618, abs=1e-4)
     assert confidence(Features(firing=0.5, support=0.4, again=0.0, likeness=1.0)) == pytest.approx(0.2407, abs=1e-4)
     assert confidence(Features(firing=0.5)) == confidence(Features(support=0.5)) == 0.0
+
+
+def test_crops_have_a_weight_of_their_own():
+    """1.13 + .51 ln .5 + 1.5 x .5 ln .41 + .38 ln .31 + .06 + 10 x .79 x alike."""
+    seen = Features(firing=0.5, support=0.4, again=0.3, likeness=1.0, alike=0.2)
+    assert confidence(seen) == pytest.approx(0.7863, abs=1e-4)
+    assert confidence(msgspec.structs.replace(seen, alike=0.0)) == pytest.approx(0.4311, abs=1e-4)
+    assert confidence(msgspec.structs.replace(seen, alike=None)) == pytest.approx(0.6618, abs=1e-4)
+
+
+def test_what_so_many_looks_reach_by_chance():
+    """.07 times the normal deviate above which 1.8 of 6.65, 600.25 and 140,005.25 lie."""
+    assert [chance(moments) for moments in (1, 425, 100_000)] == pytest.approx([0.04275, 0.19235, 0.29459], abs=1e-5)
+    assert chance(0) < chance(1)
+
+
+def test_every_look_counts_once_in_what_is_usual():
+    """A cosine of .8 is the same look, of .6 another."""
+    still = np.array([[1.0, 0.0]] * 50, np.float32)
+    assert usual(still) == pytest.approx([1 / 21, 0.0])
+    assert usual(np.concatenate([still, [[0.8, 0.6]]])) == pytest.approx([1 / 21, 0.0])
+    assert usual(np.concatenate([still, [[0.6, 0.8]], still])) == pytest.approx([1.6 / 22, 0.8 / 22])
+    chain = np.array([[1.0, 0.0], [0.8, 0.6], [0.28, 0.96]])
+    assert usual(chain) == pytest.approx([1.28 / 22, 0.96 / 22]), "only what is like a look that counts is left out"
 
 
 def test_nothing_seen_beside_the_best_moment_is_no_second_sight():

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
+import onnx
 import pytest
 
 from edgemem.errors import EngineError
+from edgemem.infer.decode_image import ImageClassifier
+from edgemem.infer.decode_settings import ClassifierSettings
+from edgemem.infer.engines import DecoderParts
+from edgemem.infer.fetch import installed
 
 # What people would call these photographs, among the labels of ImageNet and COCO.
 LABELS = {
@@ -41,6 +47,33 @@ def test_features_tell_like_pictures_from_unlike_ones(engines, photographs):
     vectors = classifier.classify_features([cat, cat[10:, 10:], rocket])[1]
     assert vectors[0] @ vectors[1] > 0.8
     assert vectors[0] @ vectors[2] < vectors[0] @ vectors[1] - 0.2
+
+
+def test_the_weights_of_labels_are_those_of_the_last_layer(engines):
+    classifier = engines.role("classify")
+    card = engines.cards["efficientnet-lite3"]
+    files = installed(card, engines.home)
+    stored = next(one for one in onnx.load(files["model"]).graph.initializer if one.name == "label_weights")
+    weights = onnx.numpy_helper.to_array(stored).astype(np.float64)
+    centred = weights - weights.mean(axis=0)
+    wanted = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    assert np.allclose(classifier.label_weights, wanted, atol=1e-6)
+
+    def made(name, model=card.models["model"]):
+        parts = DecoderParts(msgspec.structs.replace(card, models={"model": model}), files, {"model": None}, {}, files["model"].parent)
+        return ImageClassifier(ClassifierSettings(label_weights=name), parts)
+
+    assert made("").label_weights is None
+    with pytest.raises(EngineError, match="has no constant"):
+        made("weights").label_weights  # noqa: B018
+    narrow = {
+        **card.models["model"].outputs,
+        "features": msgspec.structs.replace(card.models["model"].outputs["features"], shape=("batch", 1024)),
+    }
+    with pytest.raises(EngineError, match=r"label_weights is not \[1000, 1024\]"):
+        made("label_weights", msgspec.structs.replace(card.models["model"], outputs=narrow)).label_weights  # noqa: B018
+    bare = {"probabilities": card.models["model"].outputs["probabilities"]}
+    assert made("label_weights", msgspec.structs.replace(card.models["model"], outputs=bare)).label_weights is None
 
 
 def test_objects_are_found_where_they_are(engines, photographs):

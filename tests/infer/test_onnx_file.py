@@ -1,12 +1,14 @@
-"""The texts in ONNX files, read without the library that wrote them."""
+"""The texts and constants in ONNX files, read without the library that wrote them."""
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from edgemem.errors import EngineError
+from edgemem.infer.onnx_file import onnx_constant
 from edgemem.infer.onnx_file import onnx_metadata as metadata
 
 
@@ -46,3 +48,17 @@ def test_other_fields_are_skipped(tmp_path):
     data = b"\x08\x96\x01" + b"\x11" + b"\x00" * 8 + b"\x1d" + b"\x00" * 4 + b"\x22\x03abc" + b"\x72\x06\x0a\x01k\x12\x01v"
     (tmp_path / "m.onnx").write_bytes(data)
     assert metadata(tmp_path / "m.onnx") == {"k": "v"}
+
+
+def test_a_constant_has_the_numbers_that_onnx_wrote(tmp_path):
+    constants = {"b": np.arange(12, dtype=np.float32).reshape(3, 4), "a": np.array([[-5, 7]], np.int8), "none": np.zeros(0, np.float32)}
+    tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Add", ["x", "b"], ["y"])], "b", values[:1], values[1:], tensors)
+    onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
+    for name, array in constants.items():
+        assert onnx_constant(tmp_path / "m.onnx", name) == array.tobytes()
+    with pytest.raises(EngineError, match=r'm.onnx has no constant "x"'):
+        onnx_constant(tmp_path / "m.onnx", "x")
+    with pytest.raises(EngineError, match=r"away.onnx cannot be read as ONNX"):
+        onnx_constant(tmp_path / "away.onnx", "b")

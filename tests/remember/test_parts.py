@@ -127,6 +127,30 @@ def test_a_view_sees_no_part_of_what_it_does_not_know(faces, making):
         assert [hit.entity.name for hit in view.nearest_entities(KNOWN.name, axis(1), 9)] == ["face 1"]
 
 
+def test_a_sample_of_parts_is_from_all_over_what_is_known(faces, making):
+    with faces.transaction() as tx:
+        for second in range(1, 11):
+            tx.add_part(part(tx.add_moment(making.moment(second * US)), second % 3))
+        tx.add_part(NewPart(kind="voice", score=1.0, moment_id=5, vectors={LOOKS.name: axis(2)}))
+
+    def sampled(view, most):
+        parts, rows = view.part_sample(LOOKS.name, "face", most)
+        assert [row.tolist() for row in rows] == [axis(p.moment_id % 3).tolist() for p in parts]
+        return [p.moment_id for p in parts]
+
+    with faces.view() as view:
+        assert sampled(view, 4) == [1, 4, 7, 10]
+        assert sampled(view, 99) == list(range(1, 11))
+        assert view.part_sample("unknown", "face", 4)[0] == []
+    with faces.view(6 * US) as view:
+        assert sampled(view, 3) == [1, 3, 6]
+
+
+def test_an_empty_memory_has_no_sample_of_parts(faces):
+    with faces.view() as view:
+        assert view.part_sample(LOOKS.name, "face", 4)[0] == []
+
+
 def test_parts_are_found_by_their_vectors(memory):
     with View.open(memory) as view:
         hits = view.nearest_parts(LOOKS.name, between(1, 2, 0.3), 2)
@@ -264,3 +288,18 @@ def test_what_fades_takes_its_parts_along_and_leaves_what_was_learnt(memory):
             assert [h.entity.id for h in view.nearest_entities(KNOWN.name, axis(0), 9)] == [2]
             assert [p.entity and p.entity.id for p in view.parts()] == [2, None, 2]
     assert check_memory(memory) == []
+
+
+def test_the_moments_of_a_stretch_are_counted(faces, making):
+    with faces.transaction() as tx:
+        for second in (1, 5, 9):
+            tx.add_moment(making.moment(second * US))
+    with faces.view() as view:
+        assert [view.moments_in(low, high) for low, high in ((None, None), (5 * US, None), (None, 5 * US), (2 * US, 4 * US))] == [
+            3,
+            2,
+            2,
+            0,
+        ]
+    with faces.view(6 * US) as view:
+        assert view.moments_in(None, None) == 2

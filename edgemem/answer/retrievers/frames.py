@@ -12,13 +12,16 @@ import msgspec
 
 from edgemem.answer.retrieve import Hits, Query, distinct, pictures
 from edgemem.answer.retrievers import match
+from edgemem.answer.retrievers.match import Features, Ranked
 from edgemem.errors import EngineError
 from edgemem.infer.phrase import LabelQuery
-from edgemem.infer.roles import JointEmbedder
+from edgemem.infer.roles import JointEmbedder, Space
 from edgemem.records import Channel
 
 if TYPE_CHECKING:
-    from edgemem.records import Entity
+    from pathlib import Path
+
+    from edgemem.records import Entity, Vector
     from edgemem.remember.results import StoredPart
     from edgemem.remember.view import View
 
@@ -69,6 +72,8 @@ def _matcher_of(joint: JointEmbedder) -> Matcher:
 class NamesLabels(Protocol):
     """A joint embedder that sees by names: `infer.bridge.LabelBridge`."""
 
+    @property
+    def crop_space(self) -> Space | None: ...
     def match_labels(self, query: str) -> LabelQuery: ...
 
 
@@ -80,6 +85,12 @@ _LEAST_FIRING = 0.05
 _NAMES_LARGE = 20
 """In a large memory only so many labels, none of them that much less likely than the likeliest: 15 ms instead of 110 in 100,000 moments."""
 _KINDS = ("label", "object")
+CROP = "crop"
+"""Kind of the parts that are looked at closely."""
+_NEAREST = 4
+"""A thing that comes for seconds is in so many crops."""
+_SAMPLED = 64
+"""Moments whose crops tell what is usual in a memory."""
 
 
 class LabelMatcher:
@@ -87,8 +98,29 @@ class LabelMatcher:
 
     def __init__(self, joint: NamesLabels) -> None:
         self._labels = lru_cache(maxsize=1000)(joint.match_labels)
+        self._crops = joint.crop_space.name if joint.crop_space is not None else ""
+        self._usual: tuple[tuple[Path, int], Vector] | None = None
+        """Memory and newest moment, and what its crops usually look like."""
 
     def match(self, query: Query, view: View, k: int) -> Hits:
+        wanted, found, inside = self._judged(query, view)
+        firing = max((*wanted.objects.values(), *wanted.labels.values()), default=0.0)
+        if not inside:
+            return Hits(firing=firing)
+        sure = match.confidence(found)
+        scored = (
+            (r.moment_id, sure * r.score / inside[0].score, f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
+            for r in match.spread(inside, k)
+        )
+        return Hits(evidence=pictures(view, scored), confidence=sure, firing=firing)
+
+    def judge(self, query: Query, view: View) -> tuple[Features, int | None]:
+        """What the confidence is made of, and when the best moment was; None without one."""
+        _, found, inside = self._judged(query, view)
+        return found, inside[0].t_us if inside else None
+
+    def _judged(self, query: Query, view: View) -> tuple[LabelQuery, Features, list[Ranked]]:
+        """The labels of a phrase, its features, and the moments inside its stretch of time, best first."""
         wanted = self._labels(query.text)
         moments = _moments(view)
         whole = moments <= _WHOLE
@@ -96,18 +128,30 @@ class LabelMatcher:
         names = [*wanted.labels, *wanted.objects] if whole else _likely(wanted)
         postings = view.postings(names, kinds=_KINDS, limit_per_name=_PER_NAME if whole else _PER_NAME_LARGE, **window)
         ranked = match.score_moments(wanted, postings, moments)
-        firing = max((*wanted.objects.values(), *wanted.labels.values()), default=0.0)
         inside = [one for one in ranked if query.holds(one.t_us)]
         if not inside:
-            return Hits(firing=firing)
+            return wanted, Features(), []
         best_us, postings = inside[0].t_us, [posting for posting in postings if query.holds(posting.t_us)]
         near = view.moments(from_us=best_us - match.APPEARANCE_US, to_us=best_us + match.APPEARANCE_US, limit=2)
-        sure = match.confidence(match.features(wanted, postings, inside, beside=len(near) > 1))
-        scored = (
-            (r.moment_id, sure * r.score / inside[0].score, f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
-            for r in match.spread(inside, k)
-        )
-        return Hits(evidence=pictures(view, scored), confidence=sure, firing=firing)
+        found = match.features(wanted, postings, inside, beside=len(near) > 1)
+        return wanted, msgspec.structs.replace(found, alike=self._alike(wanted, query, view)), inside
+
+    def _alike(self, wanted: LabelQuery, query: Query, view: View) -> float | None:
+        """How much nearer the nearest crops are to the thing's prototype than crops usually are, and than so many are by chance."""
+        if wanted.prototype is None or not self._crops:
+            return None
+        window: Any = {"from_us": query.from_us, "to_us": query.to_us}
+        near = view.nearest_parts(self._crops, wanted.prototype, _NEAREST, kind=CROP, **window)
+        if not near:
+            return None
+        usual = float(self._usual_look(view) @ wanted.prototype)
+        return statistics.fmean(hit.score for hit in near) - usual - match.chance(view.moments_in(query.from_us, query.to_us))
+
+    def _usual_look(self, view: View) -> Vector:
+        memory = view.directory, view.moments(limit=1, newest_first=True)[0].id
+        if self._usual is None or self._usual[0] != memory:
+            self._usual = memory, match.usual(view.part_sample(self._crops, CROP, _SAMPLED)[1])
+        return self._usual[1]
 
 
 def _likely(query: LabelQuery) -> list[str]:

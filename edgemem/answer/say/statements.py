@@ -16,7 +16,7 @@ from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
 from edgemem.answer.understand.wordings import ORDINALS
 from edgemem.answer.understand.words import best_word, likeness, line_of, numbered, similar_texts, singular, spaced, squeeze, words
-from edgemem.answer.weigh import happened, stated, stated_prior
+from edgemem.answer.weigh import happened, heard_right, stated, stated_prior
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
 """The one who asks said it; a person in such a question was told it or is what it is about."""
@@ -98,7 +98,11 @@ def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str,
     text = _statement(s, one) + "".join(f" It may also be this: {_statement(s, two)}" for two in also)
     rest = tuple(candidate.evidence[0].id for _, candidate in best[1 : 1 + CITED])
     ids = tuple(dict.fromkeys([one.evidence[0].id, *(two.evidence[0].id for two in also), *(e.id for e in one.evidence[1:3])]))
-    return answered(text, sure, ids, option_of(s, [one.text for _, one in best[:1]]), alternatives=tuple(dict.fromkeys((*rest, *others))))
+    clear = heard_right(one)
+    text += "" if clear >= 0.5 else " I did not hear it clearly."
+    return answered(
+        text, sure * clear, ids, option_of(s, [one.text for _, one in best[:1]]), alternatives=tuple(dict.fromkeys((*rest, *others)))
+    )
 
 
 def _statement(s: Session, one: Candidate) -> str:

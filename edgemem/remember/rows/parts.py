@@ -149,6 +149,12 @@ class PartReading(GraphReading):
             present, matrix = fetch(self._connection, reader.space.id, reader.space.dim, sorted(found))
         return [found[key] for key in present], matrix
 
+    def part_sample(self, space: str, kind: str, most: int) -> tuple[list[StoredPart], Matrix]:
+        """The same of at most so many moments from all over the memory, evenly spaced by their ids."""
+        newest = self._all("SELECT max(m.id) FROM moment m WHERE m.t_us <= :as_of")[0][0] or 0
+        ids = np.unique(np.linspace(1, max(1, newest), min(most, max(1, newest))).astype(int)).tolist()
+        return self.part_vectors(space, kind, ids)
+
     def part_space(self, kind: str) -> str:
         """The space of the newest part of this kind, "" where there is none with a vector."""
         sql = (

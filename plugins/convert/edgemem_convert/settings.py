@@ -34,10 +34,13 @@ class TfjsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TfliteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`input` and `output` name the ONNX tensors; `features` names the pooled activations, if needed."""
+    """`input` and `output` name the ONNX tensors; `features` and `weights` name the pooled activations and what the labels weigh them with,
+    if needed.
+    """
 
     input: str = "images"
     output: str = "probabilities"
     features: str = ""
+    weights: str = ""
     quantised: bool = False
     """Keep the integers of the original, for a runtime that computes with integers; otherwise everything becomes float32."""

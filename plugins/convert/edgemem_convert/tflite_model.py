@@ -107,11 +107,11 @@ class _Conversion:
         values: Array = np.frombuffer(raw, DTYPES[described.Type()]).reshape(self._shape(tensor)).transpose(axes)
         return values
 
-    def _constant(self, tensor: int, axes: Sequence[int]) -> str:
+    def _constant(self, tensor: int, axes: Sequence[int], name: str = "") -> str:
         """The real values of a constant."""
         values = self._values(tensor, axes).astype(np.float32)
         scale, zero = (part.astype(np.float32).reshape(-1, *[1] * (values.ndim - 1)) for part in self._quantisation(tensor))
-        return self.graph.const((values - zero) * scale)
+        return self.graph.const((values - zero) * scale, name)
 
     def _options(self, operator: Any, kind: Any) -> Any:
         options, table = kind(), operator.BuiltinOptions()
@@ -167,7 +167,7 @@ class _Conversion:
         return value
 
     def _op_fully_connected(self, operator: Any) -> str:
-        weight, bias = self._constant(operator.Inputs(1), (0, 1)), self._constant(operator.Inputs(2), (0,))
+        weight, bias = self._constant(operator.Inputs(1), (0, 1), self.settings.weights), self._constant(operator.Inputs(2), (0,))
         value = self.graph.op("Gemm", [self.names[operator.Inputs(0)], weight, bias], transB=1)
         options = self._options(operator, tflite.FullyConnectedOptions)
         return self._activate(value, options.FusedActivationFunction())
@@ -197,11 +197,11 @@ class _QuantisedConversion(_Conversion):
     def _byte(self, value: int) -> str:
         return self.graph.const(np.array(value, np.uint8))
 
-    def _constant(self, tensor: int, axes: Sequence[int]) -> str:
+    def _constant(self, tensor: int, axes: Sequence[int], name: str = "") -> str:
         """Weights as int8 with zero points at or near 0, which is best for integer hardware; biases as int32."""
         values = self._values(tensor, axes)
         scale, zero = self._quantisation(tensor)
         if values.dtype == np.uint8:
             values, zero = (values.astype(np.int16) - 128).astype(np.int8), zero - 128
-        inputs = [values, *(part if len(part) > 1 else part[0] for part in (scale, zero.astype(values.dtype)))]
-        return self.graph.op("DequantizeLinear", [self.graph.const(array) for array in inputs], axis=0)
+        levels = (part if len(part) > 1 else part[0] for part in (scale, zero.astype(values.dtype)))
+        return self.graph.op("DequantizeLinear", [self.graph.const(values, name), *map(self.graph.const, levels)], axis=0)

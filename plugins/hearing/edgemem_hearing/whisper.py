@@ -22,8 +22,8 @@ _TOKENS_PER_S, _TOKENS = 10, 12
 loop."""
 
 
-_FLAPPED = re.compile(r"\b([2-9])d([1-9])\b")
-"""How "fordy-one" is sometimes written, where the "t" of "forty" was said as a "d": one of 150 utterances of life logs."""
+_FLAPPED = re.compile(r"\b([2-9])[dv]([1-9])\b")
+"""How "fordy-one" is sometimes written, where the "t" of "forty" was said as a "d": two of 230 utterances of life logs."""
 
 
 class WhisperTranscriber:

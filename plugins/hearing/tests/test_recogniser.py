@@ -152,6 +152,7 @@ def test_invented_text_is_not_believed(text, confidence, no_speech, compression,
     ("heard", "meant"),
     [
         ("My shoe size is 4d1.", "My shoe size is 41."),
+        ("Size 4v1, please.", "Size 41, please."),
         ("8d5 and 2d9", "85 and 29"),
         ("seat 4D, room 4d", "seat 4D, room 4d"),
         ("1d1, 4d0, 24d1, 4d12 and 4x1", "1d1, 4d0, 24d1, 4d12 and 4x1"),

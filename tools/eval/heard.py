@@ -1,0 +1,86 @@
+"""How far the recogniser's confidence tells whether speech was heard word for word: `heard.py [--lifelog TRUTH.json=MEMORY ...]`.
+
+240 sentences (`speech_set/tatoeba.tsv`, tatoeba.org, CC BY 2.0 FR) are spoken by packaged voices (`speak.py`) and recognised. A logistic
+model of the log odds of the confidence is fitted on them (`answer.weigh.HEARD`) and reported on utterances of life logs: what was right of
+those within bounds of confidence, what the model says, and the area under the curve.
+"""
+
+import argparse
+import json
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import speak
+from speech_edges import sentences
+
+from edgemem.answer.understand.words import numbered
+from edgemem.answer.weigh import HEARD
+from edgemem.cli.app import CommandContext
+from edgemem.records import SOUND_RATE_HZ, US
+from edgemem.remember.view import View
+
+BOUNDS = (0.0, 0.6, 0.75, 0.85, 1.0)
+Heard = list[tuple[float, bool]]
+
+
+def spoken() -> Heard:
+    """Confidence, and whether every word is right, of each sentence."""
+    transcriber = CommandContext(None, ("engines.threads=2",)).engines.role("transcribe")
+    pause, made = np.zeros(SOUND_RATE_HZ // 4, np.float32), []
+    for one in sentences():
+        found = transcriber.transcribe(np.concatenate([pause, speak.speak(one.text, one.voice), pause]), language="en")
+        made.append((found.confidence, numbered(found.text) == numbered(one.text)))
+    return made
+
+
+def remembered(truth: Path, memory: Path) -> Heard:
+    """The same of the utterances of a life log: every word of one stands in what was said within a second of it."""
+    said = json.loads(truth.read_text())["utterances"]
+    with View.open(memory) as view:
+        start_us = view.streams()[0].t0_us
+        made = []
+        for one in view.utterances(limit=1000):
+            t0, t1 = ((t_us - start_us) / US for t_us in (one.document.t0_us, one.document.t1_us))
+            words = {word for u in said if u["t0"] - 1 < t1 and t0 < u["t1"] + 1 for word in numbered(u["text"])}
+            made.append((one.confidence, set(numbered(one.document.text)) <= words))
+    return made
+
+
+def fit(some: Heard) -> tuple[float, float]:
+    """Constant and weight, by Newton's method."""
+    x = np.array([(1.0, math.log(max(sure, 0.01) / (1.001 - sure))) for sure, _ in some])
+    y, found = np.array([right for _, right in some], float), np.zeros(2)
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-(x @ found)))
+        found += np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x, x.T @ (y - p))
+    return float(found[0]), float(found[1])
+
+
+def report(name: str, some: Heard) -> None:
+    """One line a set."""
+    sure, right = np.array([one for one, _ in some]), np.array([ok for _, ok in some])
+    area = (sure[right][:, None] > sure[~right]).mean()
+    parts = []
+    for low, high in pairwise(BOUNDS):
+        inside = (sure >= low) & (sure < high + (high == 1))
+        said = 1 / (1 + np.exp(-(HEARD[0] + HEARD[1] * np.log(np.maximum(sure[inside], 0.01) / (1.001 - sure[inside])))))
+        parts.append(f"{low}: {right[inside].sum()} of {inside.sum()} (model {said.sum():.0f})")
+    print(f"{name:12} area {area:.3f}; right from a confidence of {', '.join(parts)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lifelog", nargs="*", default=[], metavar="TRUTH.json=MEMORY")
+    args = parser.parse_args()
+    sets = spoken()
+    print("fitted:", " ".join(f"{value:.2f}" for value in fit(sets)), "shipped:", *HEARD)
+    report("sentences", sets)
+    pairs = [pair.partition("=") for pair in args.lifelog]
+    if logs := [one for truth, _, memory in pairs for one in remembered(Path(truth), Path(memory))]:
+        report("life logs", logs)
+
+
+if __name__ == "__main__":
+    main()
