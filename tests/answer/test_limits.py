@@ -164,6 +164,13 @@ def test_a_stay_is_told_from_two_seconds_on() -> None:
     assert " for " not in said(lead(episode(10, 11.9)), kind="when").text
 
 
+def test_an_answer_that_says_more_than_when_is_less_sure() -> None:
+    twice = lead(episode(10), episode(100), confidence=0.9)
+    shares = (("when", 0, 1.0), ("when", 1, 0.77), ("when", -1, 0.77), ("how_many", 0, 0.5), ("how_long", 0, 0.6), ("yes_no", 0, 1.0))
+    for kind, ordinal, share in shares:
+        assert said(twice, kind=kind, ordinal=ordinal).confidence == pytest.approx(0.9 * share), (kind, ordinal)
+
+
 def test_how_long_is_at_least_a_second_and_summed_over_appearances() -> None:
     assert said(lead(episode(10, 10.5)), kind="how_long").text.startswith("At least 1 s: a mug")
     both = said(lead(episode(10, 20), episode(100, 130)), kind="how_long", text="how long was the mug there")

@@ -28,8 +28,9 @@ BESIDE_US = 5 * US
 _POINT_US = 2 * US
 """A count at a point in time is made in the pictures this close to it."""
 _FIRST = {1: "first ", -1: "last "}
-_SHARES = {"how_many": 0.5, "how_long": 0.6, "colour": 0.7}
-"""Which share of the confidence in the thing an answer deserves that says more than when it was there."""
+_SHARES = {"how_many": 0.5, "how_long": 0.6, "colour": 0.7, "ordinal": 0.77}
+"""Which share of the confidence in the thing an answer deserves that says more than when it was there. Of 96 things that came at least twice
+in three composed streams the best picture was right 68 times, that of the first and the last time 53 times."""
 
 
 def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
@@ -70,7 +71,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
         return _unchecked(s, pool, lead, at_time, "colour")
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
-    sure = _SHARES.get("how_many" if often else kind, 1.0) * shown(p, lead)
+    sure = _SHARES.get("how_many" if often else "ordinal" if p.ordinal else kind, 1.0) * shown(p, lead)
     sighted = not p.predicate or often or is_seen(msgspec.structs.replace(p, kind="yes_no"))
     deed = () if sighted else (p.predicate,)  # "when did the dog run away"
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities, *deed))
