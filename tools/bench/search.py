@@ -3,8 +3,8 @@
     python tools/bench/search.py [--rows 100000] [--rounds 9] [--memory DIR]
 
 The memory is synthetic (labels from a power law, seven crops of every picture, a sign in every twentieth, an event document for every
-tenth moment); the engines are the real, fetched ones. `--memory` keeps it for another run. Result: the ratio to the limit of 50 ms per search,
-0.3 s for 95 of 100 questions in a warm process, and 1.5 s for a question in a new process.
+tenth moment); the engines are the real, fetched ones. `--memory` keeps it for another run. Result: the ratio to the limit of 50 ms per
+search, 0.3 s for 95 of 100 questions in a warm process, and 1.5 s for a question in a new process.
 """
 
 from __future__ import annotations
