@@ -1,19 +1,20 @@
-"""Write the words of English that mean the same, from WordNet 3.0, as data of `edgemem/answer/understand`.
+"""Write the words of English that mean the same, from WordNet 3.0, as data of `edgemem/infer`.
 
     apt-get download wordnet-base && dpkg-deb -x wordnet-base_*.deb wordnet
-    python tools/make_synonyms.py --wordnet wordnet/usr/share/wordnet --out edgemem/answer/understand/synonyms.txt
+    python tools/make_synonyms.py --wordnet wordnet/usr/share/wordnet --out edgemem/infer/synonyms.txt.gz
 
 A line holds the words of one synset. A word stands in the lines of its first two senses, and only of those that occur in the texts whose
 words WordNet's authors marked with their senses: rare words and rare senses would make unlike words alike.
 """
 
 import argparse
+import gzip
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 SENSES = 2
-HEAD = "# Derived from WordNet 3.0, Copyright 2006 by Princeton University; its licence is in edgemem/infer/labels.LICENSE.\n"
+HEAD = "# Derived from WordNet 3.0, Copyright 2006 by Princeton University; its licence is in labels.LICENSE beside this file.\n"
 
 
 def synsets(index: Path) -> Iterator[list[str]]:
@@ -37,7 +38,7 @@ def main() -> None:
         parser.add_argument(option, type=Path, required=True)
     args = parser.parse_args()
     lines = {" ".join(one) for kind in ("noun", "verb", "adj", "adv") for one in synsets(args.wordnet / f"index.{kind}")}
-    args.out.write_text(HEAD + "\n".join(sorted(lines)) + "\n")
+    args.out.write_bytes(gzip.compress((HEAD + "\n".join(sorted(lines)) + "\n").encode(), 9, mtime=0))
     print(f"{len(lines)} lines")
 
 

@@ -29,8 +29,8 @@ _POINT_US = 2 * US
 """A count at a point in time is made in the pictures this close to it."""
 _FIRST = {1: "first ", -1: "last "}
 _SHARES = {"how_many": 0.5, "how_long": 0.6, "colour": 0.7, "ordinal": 0.77}
-"""Which share of the confidence in the thing an answer deserves that says more than when it was there. Of 96 things that came at least twice
-in three composed streams the best picture was right 68 times, that of the first and the last time 53 times."""
+"""Which share of the confidence in the thing an answer deserves that says more than when it was there. Of 96 things that came at least
+twice in three composed streams the best picture was right 68 times, that of the first and the last time 53 times."""
 
 
 def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:

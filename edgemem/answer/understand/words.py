@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gzip
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -72,7 +73,8 @@ def root(word: str) -> str:
 @cache
 def _synonyms() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
-    for line in files(__package__).joinpath("synonyms.txt").read_text(encoding="utf-8").splitlines()[1:]:
+    text = gzip.decompress(files("edgemem.infer").joinpath("synonyms.txt.gz").read_bytes()).decode()
+    for line in text.splitlines()[1:]:
         same = frozenset(map(root, line.split()))
         found |= {word: found.get(word, same) | same for word in same}
     return found
