@@ -18,6 +18,7 @@ from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import Space
 from edgemem.records import US, Observation, Quote
+from edgemem.remember.disk import keys
 from edgemem.remember.entries import NewDocument, NewEntity, NewMoment, NewPart, NewRelation
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
@@ -145,6 +146,21 @@ def test_crops_that_are_like_the_prototype_speak_for_the_thing(table: Path) -> N
         crops_of(store, 6, 0, 0, 270)
     with View.open(table) as view:
         assert matcher.judge(Query(text="cup"), view)[0].alike == pytest.approx(1 - 1 / 23 - 0.0782, abs=1e-3), "the memory has grown"
+
+
+def test_crops_of_a_large_encrypted_memory_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = Words(CROPS, prototype=np.array([1.0, 0.0], np.float32))
+    for name, key in (("open", None), ("closed", keys.Key("ab" * 32, "the test's key"))):
+        with keys.using(key):
+            with Store.open(tmp_path / name) as store:
+                store.ensure_stream("walk", START_US)
+                store.ensure_space(CROPS, holds="part")
+                remember(store, "walk", START_US, {0: (label("cup"),), 100: (label("cup"),)})
+                crops_of(store, 1, 0)
+            for most, read in ((2, True), (1, key is None)):
+                monkeypatch.setattr(frames, "_UNMAPPED", most)
+                with View.open(tmp_path / name) as view:
+                    assert (LabelMatcher(words).judge(Query(text="cup"), view)[0].alike is not None) is read
 
 
 def test_the_colour_that_was_asked_for_is_named(table: Path) -> None:

@@ -89,6 +89,8 @@ CROP = "crop"
 """Kind of the parts that are looked at closely."""
 _NEAREST = 4
 """A thing that comes for seconds is in so many crops."""
+_UNMAPPED = 1500
+"""An encrypted memory has no vector files: of up to so many moments a process reads the crops once, in 0.2 s (`tools/bench/encryption.py`)."""
 _SAMPLED = 64
 """Moments whose crops tell what is usual in a memory."""
 
@@ -138,7 +140,7 @@ class LabelMatcher:
 
     def _alike(self, wanted: LabelQuery, query: Query, view: View) -> float | None:
         """How much nearer the nearest crops are to the thing's prototype than crops usually are, and than so many are by chance."""
-        if wanted.prototype is None or not self._crops:
+        if wanted.prototype is None or not self._crops or (view.encrypted and _moments(view) > _UNMAPPED):
             return None
         window: Any = {"from_us": query.from_us, "to_us": query.to_us}
         near = view.nearest_parts(self._crops, wanted.prototype, _NEAREST, kind=CROP, **window)
