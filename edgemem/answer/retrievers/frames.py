@@ -90,7 +90,8 @@ CROP = "crop"
 _NEAREST = 4
 """A thing that comes for seconds is in so many crops."""
 _UNMAPPED = 1500
-"""An encrypted memory has no vector files: of up to so many moments a process reads the crops once, in 0.2 s (`tools/bench/encryption.py`)."""
+"""An encrypted memory has no vector files: a process reads the crops of up to so many moments once, in 0.2 s (`tools/bench/encryption.py`).
+"""
 _SAMPLED = 64
 """Moments whose crops tell what is usual in a memory."""
 
