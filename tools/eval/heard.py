@@ -1,13 +1,15 @@
-"""How far the recogniser's confidence tells whether speech was heard word for word: `heard.py [--lifelog TRUTH.json=MEMORY ...]`.
+"""How far the recogniser's confidence tells whether speech was heard right: `heard.py [--lifelog TRUTH.json=MEMORY ...]`.
 
-240 sentences (`speech_set/tatoeba.tsv`, tatoeba.org, CC BY 2.0 FR) are spoken by packaged voices (`speak.py`) and recognised. A logistic
-model of the log odds of the confidence is fitted on them (`answer.weigh.HEARD`) and reported on utterances of life logs: what was right of
-those within bounds of confidence, what the model says, and the area under the curve.
+240 sentences (`speech_set/tatoeba.tsv`, tatoeba.org, CC BY 2.0 FR) and 144 numbers in short sentences are spoken by packaged voices
+(`speak.py`) and recognised; of the sentences every word must be right, of the others the number. A logistic model of the log odds of the
+confidence is fitted on them (`answer.weigh.HEARD`) and reported on utterances of life logs, of which every word but the smallest must be
+right: what was right of those within bounds of confidence, what the model says, and the area under the curve.
 """
 
 import argparse
 import json
 import math
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,28 +17,46 @@ import numpy as np
 import speak
 from speech_edges import sentences
 
-from edgemem.answer.understand.words import numbered
+from edgemem.answer.understand.lexicon import STOP
+from edgemem.answer.understand.words import NUMBERS, numbered
 from edgemem.answer.weigh import HEARD
 from edgemem.cli.app import CommandContext
 from edgemem.records import SOUND_RATE_HZ, US
 from edgemem.remember.view import View
 
 BOUNDS = (0.0, 0.6, 0.75, 0.85, 1.0)
+SHORT = ("The size is {}.", "Take bus number {}.", "It costs {} euros.")
+VOICES = ("en-us+f3", "en-gb+m3", "high", "low")
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 Heard = list[tuple[float, bool]]
 
 
-def spoken() -> Heard:
-    """Confidence, and whether every word is right, of each sentence."""
+def spoken() -> dict[str, Heard]:
+    """Confidence, and whether it is right, of each sentence and of each number: 21 to 99 without those of one word, and 2.1 to 9.9."""
     transcriber = CommandContext(None, ("engines.threads=2",)).engines.role("transcribe")
-    pause, made = np.zeros(SOUND_RATE_HZ // 4, np.float32), []
+    pause = np.zeros(SOUND_RATE_HZ // 4, np.float32)
+
+    def heard(text: str, voice: str) -> tuple[float, str]:
+        found = transcriber.transcribe(np.concatenate([pause, speak.speak(text, voice), pause]), language="en")
+        return found.confidence, found.text
+
+    whole, numbers = Heard(), Heard()
     for one in sentences():
-        found = transcriber.transcribe(np.concatenate([pause, speak.speak(one.text, one.voice), pause]), language="en")
-        made.append((found.confidence, numbered(found.text) == numbered(one.text)))
-    return made
+        sure, text = heard(one.text, one.voice)
+        whole.append((sure, numbered(text) == numbered(one.text)))
+    units = [word for word, value in NUMBERS.items() if 0 < value < 10][:9]
+    for i, (ten, unit) in enumerate((ten, unit) for ten in range(2, 10) for unit in range(1, 10)):
+        for said, wanted in (
+            (f"{TENS[ten - 2]} {units[unit - 1]}", f"{ten}{unit}"),
+            (f"{units[ten - 1]} point {units[unit - 1]}", f"{ten}.{unit}"),
+        ):
+            sure, text = heard(SHORT[i % 3].format(said), VOICES[i % 4])
+            numbers.append((sure, re.search(rf"(?<![\d.]){re.escape(wanted)}(?![\d])", text) is not None))
+    return {"sentences": whole, "numbers": numbers}
 
 
 def remembered(truth: Path, memory: Path) -> Heard:
-    """The same of the utterances of a life log: every word of one stands in what was said within a second of it."""
+    """The same of the utterances of a life log: every word of one but the smallest stands in what was said within a second of it."""
     said = json.loads(truth.read_text())["utterances"]
     with View.open(memory) as view:
         start_us = view.streams()[0].t0_us
@@ -44,7 +64,7 @@ def remembered(truth: Path, memory: Path) -> Heard:
         for one in view.utterances(limit=1000):
             t0, t1 = ((t_us - start_us) / US for t_us in (one.document.t0_us, one.document.t1_us))
             words = {word for u in said if u["t0"] - 1 < t1 and t0 < u["t1"] + 1 for word in numbered(u["text"])}
-            made.append((one.confidence, set(numbered(one.document.text)) <= words))
+            made.append((one.confidence, set(numbered(one.document.text)) <= words | STOP))
     return made
 
 
@@ -75,8 +95,9 @@ def main() -> None:
     parser.add_argument("--lifelog", nargs="*", default=[], metavar="TRUTH.json=MEMORY")
     args = parser.parse_args()
     sets = spoken()
-    print("fitted:", " ".join(f"{value:.2f}" for value in fit(sets)), "shipped:", *HEARD)
-    report("sentences", sets)
+    print("fitted:", " ".join(f"{value:.2f}" for value in fit([one for some in sets.values() for one in some])), "shipped:", *HEARD)
+    for name, some in sets.items():
+        report(name, some)
     pairs = [pair.partition("=") for pair in args.lifelog]
     if logs := [one for truth, _, memory in pairs for one in remembered(Path(truth), Path(memory))]:
         report("life logs", logs)

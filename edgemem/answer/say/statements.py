@@ -25,6 +25,8 @@ _NAMED = frozenset(("named", "name", "surname", "called"))
 _SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
 _SHORTEST, _TOLD = 3, 10
 """Shorter readings are hardly signs; so many signs are told at once."""
+_CLEAR = 0.67
+"""Two of three times right, so that it need not be said that words were hardly heard."""
 _AS_LIKELY = 0.85
 """A second thing that was said is told as well where it is at least this share as likely."""
 
@@ -99,7 +101,7 @@ def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str,
     rest = tuple(candidate.evidence[0].id for _, candidate in best[1 : 1 + CITED])
     ids = tuple(dict.fromkeys([one.evidence[0].id, *(two.evidence[0].id for two in also), *(e.id for e in one.evidence[1:3])]))
     clear = heard_right(one)
-    text += "" if clear >= 0.5 else " I did not hear it clearly."
+    text += "" if clear >= _CLEAR else " I did not hear it clearly."
     return answered(
         text, sure * clear, ids, option_of(s, [one.text for _, one in best[:1]]), alternatives=tuple(dict.fromkeys((*rest, *others)))
     )
