@@ -194,6 +194,7 @@ def test_in_a_large_memory_only_the_stretch_and_the_likeliest_names_are_searched
 def test_the_likeliest_names_of_each_kind() -> None:
     query = LabelQuery(labels={"cup": 0.8, "vase": 0.041, "dog": 0.039}, objects={"bowl": 0.1, "cat": 0.001})
     assert _likely(query) == ["cup", "vase", "bowl"], "from a twentieth of the likeliest on"
+    assert _likely(LabelQuery(labels={"cup": 1.0, "vase": 0.05}, objects={})) == ["cup", "vase"]
 
 
 def test_without_an_engine_pictures_are_not_searched(table: Path) -> None:

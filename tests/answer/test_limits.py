@@ -164,6 +164,14 @@ def test_a_stay_is_told_from_two_seconds_on() -> None:
     assert " for " not in said(lead(episode(10, 11.9)), kind="when").text
 
 
+def test_what_no_picture_shows_is_answered_by_a_reading_that_has_its_form() -> None:
+    price = Parsed(kind="what", form="price")
+    for text, basis, sure in (("TEA 3 EUR", "text", 0.8), ("BAKERY", "text", 0.0), ("TEA 3 EUR", "frame", 0.0)):
+        track = episode(10)
+        read = msgspec.structs.replace(track, evidence=(msgspec.structs.replace(track.evidence[0], text=text),))
+        assert weigh.shown(price, msgspec.structs.replace(lead(read), basis=basis)) == sure
+
+
 def test_an_answer_that_says_more_than_when_is_less_sure() -> None:
     twice = lead(episode(10), episode(100), confidence=0.9)
     shares = (("when", 0, 1.0), ("when", 1, 0.77), ("when", -1, 0.77), ("how_many", 0, 0.5), ("how_long", 0, 0.6), ("yes_no", 0, 1.0))

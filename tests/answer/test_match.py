@@ -188,3 +188,5 @@ def test_what_only_the_detector_knows_is_told_by_its_objects():
     seen = [posting(1, "cup", 0.9, kind="object"), posting(1, "cup", 0.3)]
     found = features(both, seen, score_moments(both, seen, 10))
     assert (found.firing, found.support) == (0.23, 0.3)
+    ten = LabelQuery(labels={"cup": 0.05}, objects={"cup": 0.6})
+    assert features(ten, seen, score_moments(ten, seen, 10)).firing == 0.6, "an object that is twelve times likelier"
