@@ -107,8 +107,8 @@ def heard_right(one: Candidate) -> float:
 
 HEARD = (-0.28, 1.55)
 """Constant and weight of the log odds of Whisper's confidence, fitted on 240 sentences word for word and 144 numbers
-(`tools/eval/heard.py`). Of 80 utterances of life logs with a confidence of .6 to .75 61 % were right but for small words, of .75 to .85
-92 %, above all 20."""
+(`tools/eval/heard.py`). Of 80 utterances of life logs with a confidence of .6 to .75 39 % were right but for small words, of .75 to .85
+87 %, above all 20."""
 
 
 def _of_words(one: Candidate) -> Model:
