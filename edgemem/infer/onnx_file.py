@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -11,7 +11,9 @@ from edgemem.errors import EngineError
 
 _METADATA, _GRAPH, _CONSTANT = 14, 7, 5
 """Fields `metadata_props` and `graph` of `ModelProto`, and `initializer` of `GraphProto` (onnx.proto). An entry of the metadata has the
-fields key = 1 and value = 2, a constant name = 8 and raw_data = 9."""
+fields key = 1 and value = 2."""
+_NAME, _DATA = 8, 9
+"""Fields `name` and `raw_data` of a constant."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 """Wire types of protocol buffers (protobuf.dev, "Encoding")."""
 
@@ -30,9 +32,10 @@ def onnx_constant(path: Path, name: str) -> bytes:
     with _opened(path) as file:
         graphs = [(start, size) for number, start, size in _spans(file, 0, path.stat().st_size) if number == _GRAPH]
         for start, size in graphs:
-            for number, at, length in _spans(file, start, start + size):
-                if number == _CONSTANT and (found := dict(_fields(file, at, at + length))).get(8) == name.encode():
-                    return found.get(9, b"")
+            constants = [(at, at + length) for number, at, length in _spans(file, start, start + size) if number == _CONSTANT]
+            for at, end in constants:
+                if dict(_fields(file, at, end, {_NAME})).get(_NAME) == name.encode():
+                    return dict(_fields(file, at, end, {_DATA})).get(_DATA, b"")
     raise EngineError(f'{path} has no constant "{name}"')
 
 
@@ -45,11 +48,12 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         raise EngineError(f"{path} cannot be read as ONNX: {error}") from None
 
 
-def _fields(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """(number, content) of each field that holds bytes."""
+def _fields(file: BinaryIO, start: int, end: int, wanted: Container[int] = range(2**29)) -> Iterator[tuple[int, bytes]]:
+    """(number, content) of each field that holds bytes, or of those with these numbers."""
     for number, at, size in list(_spans(file, start, end)):
-        file.seek(at)
-        yield number, file.read(size)
+        if number in wanted:
+            file.seek(at)
+            yield number, file.read(size)
 
 
 def _spans(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, int, int]]:

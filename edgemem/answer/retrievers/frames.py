@@ -92,7 +92,7 @@ _NEAREST = 4
 _UNMAPPED = 1500
 """An encrypted memory has no vector files: a process reads the crops of up to so many moments once, in 0.2 s (`tools/bench/encryption.py`).
 """
-_SAMPLED = 64
+_SAMPLED = 32
 """Moments whose crops tell what is usual in a memory."""
 
 

@@ -49,7 +49,7 @@ LOOKS, SPREAD = (5, 1.4), 0.07
 """Looks that a memory has with its first moment and with each further one, and the standard deviation of crops' cosines with a prototype:
 so what phrases reach that are true of nothing has its median at `chance`, for single photographs and for streams of 425 moments."""
 SAME_LOOK, PRIOR_LOOKS = 0.7, 20
-"""Cosine from which on two crops are one look: a memory of twelve minutes has about 200 in a sample of 64 moments. And the number of looks
+"""Cosine from which on two crops are one look: a memory of twelve minutes has about 120 in a sample of 32 moments. And the number of looks
 of nothing that a memory is thought to begin with."""
 LEAST_SUPPORT = 0.01
 """Added to a support before its logarithm."""
