@@ -299,7 +299,9 @@ def test_words_that_were_hardly_heard_are_told_as_such() -> None:
         assert told.confidence == pytest.approx(sure, abs=2e-4)
         assert told.text.endswith(" I did not hear it clearly.") is doubt
     assert statements.tell(session(kind="what"), [(0.8, msgspec.structs.replace(words("BAKERY"), clarity=0.6))]).confidence == 0.8
-    assert weigh.heard_right(msgspec.structs.replace(one, clarity=0.0)) == pytest.approx(6.0e-4, rel=0.01), "no less than a hundredth"
+    assert weigh.heard_right(msgspec.structs.replace(one, clarity=0.0)) == pytest.approx(6.08e-4, rel=0.005), "no less than a hundredth"
+    more, whole = (weigh.heard_right(msgspec.structs.replace(one, clarity=clarity)) for clarity in (1.5, 1.0))
+    assert more == whole > 0.9999
 
 
 def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
