@@ -23,6 +23,7 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand.parse import take_ordinal
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.timeref import duration_s, read_clock
+from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import likeness, number_in, words
 from edgemem.answer.weigh import is_shown, stated_prior
 from edgemem.records import US
@@ -47,10 +48,16 @@ def choose(s: Session, pool: Pool, ranked: Sequence[tuple[float, Candidate]], fr
     told = _from_words(s, ranked)
     if told is not None and p.relation == "" and stated_prior(p) >= 0.5:
         return told
-    in_turn = p.kind == "order" or (p.ordinal and not p.anchors and p.form != "colour")
+    in_turn = p.kind == "order" or (p.ordinal and not p.anchors and p.form != "colour") or _named_in_order(s)
     near = len(p.anchors) == {"before": 1, "after": 1, "between": 2}.get(p.relation) and not distance_us(s)
     reply = yield from (_order(s, pool) if in_turn else _beside(s) if near else _seen(s))
     return reply if reply.status == "answered" else told or reply
+
+
+def _named_in_order(s: Session) -> bool:
+    """The question names all options itself and asks which came first or last, whatever its form."""
+    named = all(set(words(noun_phrase(option.lower()))) <= set(words(s.parsed.text)) for option in s.question.options)
+    return named and not s.parsed.anchors and pattern("RANKED").search(s.parsed.text) is not None
 
 
 def _from_words(s: Session, ranked: Sequence[tuple[float, Candidate]]) -> Reply | None:

@@ -16,7 +16,7 @@ from edgemem.answer.say.pictures import scene_reply
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.understand.lexicon import SAYING, VERBS
-from edgemem.answer.understand.parse import take_ordinal
+from edgemem.answer.understand.parse import place_in_row, take_ordinal
 from edgemem.answer.understand.timeref import duration_s
 from edgemem.answer.understand.timespan import slack_us
 from edgemem.answer.understand.wordings import pattern
@@ -75,7 +75,7 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
 
     Each was there at the first of its tracks, or the last. Where there are options, they say that it was there.
     """
-    p, tz, last = s.parsed, s.question.tz, s.parsed.ordinal == -1
+    p, tz, last = s.parsed, s.question.tz, place_in_row(s.parsed.text, "order") == -1
     seen = [i for i, lead in enumerate(leads) if lead.episodes and (s.question.options or is_shown(p, lead))]
     if len(seen) < 2:
         return base.not_seen(s, next((lead for i, lead in enumerate(leads) if i not in seen), Lead(phrase="")), pool), None

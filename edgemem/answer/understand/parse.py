@@ -13,7 +13,7 @@ import msgspec
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
-from edgemem.answer.understand.lexicon import ASKING_VERBS, AUXILIARIES, MENTAL, PERSONS, STATES, STOP, VERBS, is_seeable
+from edgemem.answer.understand.lexicon import AMBIGUOUS, ASKING_VERBS, AUXILIARIES, MENTAL, PERSONS, PRESENTS, STATES, STOP, VERBS, is_comparative, is_seeable, word_classes
 from edgemem.answer.understand.normal import normalise, take_quote, take_vague
 from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.people import read_asked
@@ -71,20 +71,22 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
         kind = "other"
     kind = "which" if kind == "yes_no" and timeless.endswith(" or") else kind  # "on saturday or on sunday"
+    if kind in {"yes_no", "where", "other"} and not pattern("ASKING").match(pattern("JOINT").sub("", timeless)) and (cue := _cue(plain)):
+        kind, detail = cue
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     quoted = pattern("NAMED_TEXT").search(rest)
-    named = _with_topic(
-        read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind),
-        read_slots(story or topic, raw, "other"),
-        kind,
-        told=bool(story),
-    )
+    about = read_slots(story or topic, raw, "other")
+    named = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
+    named = _with_topic(named, about, kind, told=bool(story))
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
         relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
     if kind == "order" and things and pattern("BEFORE_OR_AFTER").search(timeless):
         things, anchors = things[:1], things[1:2]
     choices = named.choices if not anchors else ()
+    if kind in _OF_TWO and not (anchors or is_comparative(named.claim)) and pattern("RANKED").search(body):  # "tomato, pear, who came earlier"
+        choices = choices or _seeable(about.things)
+        kind = "order" if len(choices) == 2 else kind
     quote = quote or (quoted[1].strip() if quoted else "")
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
     while_ = read_slots(clause, raw, "other")
@@ -93,15 +95,21 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     told_of = " ".join(part for part in topic.split(" , ") if bare or noun_phrase(part))
     text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
     hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
+    hint = _hint(hinted, named, kind)
+    things = _pointed(things, seen=hint in {"none", "seen"}) if kind in {"when", "where"} else things
     form = (kind != "when" and form_of(kind, asked)) or form_of(kind, hinted)
     return Parsed(
         kind=kind, text=plain, form=form, things=things, place=place, person=person,
-        predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=_hint(hinted, named, kind),
-        ordinal=_ordinal(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
+        predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=hint,
+        ordinal=place_in_row(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
         time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(text, kind),
         follows=goes_on(plain), asked=None if quote else read_asked(_without_lead(timeless)),
     )  # fmt: skip
+
+
+_OF_TWO = frozenset(("what", "which", "who", "where", "yes_no"))
+"""Kinds of a question that names two things and asks for their order."""
 
 
 def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
@@ -122,6 +130,12 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
 def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
     """Without what cannot be seen, where another is named: "I could have sworn there was a mouse"."""
     return tuple(filter(is_seeable, things)) or things
+
+
+def _pointed(things: tuple[str, ...], *, seen: bool) -> tuple[str, ...]:
+    """Without words for when it was ("the minute", "my first look"); where it was seen, without what cannot be seen."""
+    named = tuple(one for one in things if not pattern("VAGUE_THING").fullmatch(one)) or things
+    return _seeable(named) if seen else named
 
 
 def _predicate(kind: Kind, detail: str, named: Slots) -> str:
@@ -145,14 +159,16 @@ def _without_lead(body: str) -> str:
     body = _without_greeting(body)
     asked = pattern("EMBEDDED").search(body)
     before = set(tokens_of(body[: asked.start()])) if asked else set()
-    if asked and before & MENTAL and before <= STOP | MENTAL | {","} and "when" not in before:
+    bare = before & MENTAL and before <= STOP | MENTAL | {","} and "when" not in before
+    requested = asked and pattern("REQUEST").fullmatch(body[: asked.start()].strip()) and noun_phrase(body[asked.end() :])
+    if asked and (bare or requested):
         body = body[asked.start() :]
     return body or "what did i see"
 
 
 def _main_clause(body: str) -> tuple[str, str]:
-    """What stands before the question itself ("the mug, where is it"), and the question."""
-    parts = [part.strip(" ?!.;") for part in pattern("APART").split(_without_plan(body)) if re.search(r"\w", part)] or [body]
+    """What stands before the question itself ("the mug, where is it"), and the question, both without why it is asked."""
+    parts = _telling([part.strip(" ?!.;") for part in pattern("APART").split(_without_cut(body)) if re.search(r"\w", part)] or [body])
     asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
@@ -160,17 +176,54 @@ def _main_clause(body: str) -> tuple[str, str]:
     bare = [part.strip(" '") if asks[0] else _without_lead(pattern("JOINT").sub("", part.strip(" '"))) for part in parts]
     wh = [pattern("WH").match(part) is not None for part in bare]
     joined = [pattern("ASKING").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
-    first = next((found.index(True) for found in (wh, joined) if True in found), 0)
+    told_to = [pattern("TOLD_TO").match(part) is not None for part in bare]
+    first = next((found.index(True) for found in (wh, joined, told_to) if True in found), 0)
     asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]
     topic = " , ".join(parts[:first])
     return (topic, asked) if first and (content(topic) or take_time(topic)[0]) else ("", asked)
 
 
-def _without_plan(body: str) -> str:
-    """Without why it is asked, behind the question: "where was the saw? I need it this afternoon"."""
-    sentences = pattern("SENTENCE").split(body)
-    asked = next((i for i, part in enumerate(sentences) if pattern("ASKING").match(part)), 0)
-    return " ".join(part for i, part in enumerate(sentences) if i <= asked or not pattern("PLAN").match(part))
+def _telling(parts: list[str]) -> list[str]:
+    """Without why it is asked and what goes on meanwhile: "I'm cooking", "he needs it tomorrow".
+
+    It stays where it names what the rest calls "it": "I need the saw, where is it".
+    """
+    asking = [part for part in parts if not pattern("BARE_ASK").match(part.strip(" '"))]
+    kept = [part for part in asking if not _is_reason(part.strip(" '"))]
+    points = any(pattern("POINTS").search(part) for part in kept) and not any(map(_names_thing, kept))
+    first = asking.index(kept[0]) if points else 0
+    return [*asking[:first], *kept] or asking or parts
+
+
+def _names_thing(part: str) -> bool:
+    phrase = noun_phrase(pattern("MEDIUM").sub(" ", take_time(part)[1]))
+    return bool(phrase) and not pattern("VAGUE_THING").fullmatch(phrase) and is_seeable(phrase)
+
+
+_NOW = frozenset("am is are isn't aren't will won't would should must might can can't cannot have has do does don't doesn't".split())
+
+
+def _is_reason(part: str) -> bool:
+    """Why it is asked, or what somebody does now or will do: "in case he asks", "my son needs it"."""
+    if _asks(part):
+        return False
+    doing = pattern("MEANWHILE_OF").match(part)
+    return pattern("REASON").match(part) is not None or (doing is not None and _is_now(doing[1] or "is"))
+
+
+def _is_now(verb: str) -> bool:
+    return verb in _NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and "VERB" in word_classes(verb))
+
+
+def _asks(part: str) -> bool:
+    """Somewhere it asks, or names what is wanted: "I need the time of it"."""
+    return any(pattern(name).search(part) is not None for name in ("EMBEDDED", "WANTED"))
+
+
+def _without_cut(body: str) -> str:
+    """The same for a clause that hangs on the question: "when did I see the pear, since I'm keeping a diary"."""
+    shorter = pattern("CUT").sub(lambda match: match[0] if _asks(match[0]) else "", body)
+    return shorter if content(shorter) else body
 
 
 def _story(topic: str) -> str:
@@ -222,6 +275,13 @@ def _head(body: str) -> tuple[Kind, str, str]:
     return _fragment(body)
 
 
+def _cue(text: str) -> tuple[Kind, str] | None:
+    """What is asked for anywhere in a text that has no question word where one stands: "I lost track of how often"."""
+    found = [(match.start(), name) for name, cue in patterns("CUE") for match in cue.finditer(text.rstrip(" ?!."))]
+    kind = cast("Kind", max(found)[1]) if found else None
+    return (kind, "times" if kind == "how_many" else "") if kind else None
+
+
 def _fragment(body: str) -> tuple[Kind, str, str]:
     """Of a text without a question word: "telly still on", "the bulbs, cupboard or loft", "last sighting", "red mug"."""
     last = body.rpartition(" ")[2]
@@ -237,8 +297,11 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
 # ------------------------------------------------------------------------------------------------------- order, relation, time
 
 
-def _ordinal(text: str, kind: Kind) -> int:
+def place_in_row(text: str, kind: Kind) -> int:
+    """What a text says about it: 1 = first, -1 = last, 0 = nothing. Of two the second and the later one is the last."""
     match = pattern("ORDINAL").search(text)
+    if match and match[1] == "second" and kind == "order":
+        return -1
     if match is None or pattern("LAST_FEW").search(text) or (match[1] == "second" and kind not in {"when", "where", "which"}):
         return 0
     return 0 if match[1] in {"earlier", "later", "sooner"} and kind != "order" else ORDINALS[match[1]]

@@ -110,7 +110,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
         people.append(words[0].removesuffix("'s"))
         things.append(" ".join(words[1:]))
     elif named == len(words) - 1 > 0 and not (
-        words[named - 1] in PERSONS | names or "ADJ" in lexicon.word_classes(words[named - 1]) or "." in bare
+        words[named - 1] in PERSONS | names or (_is_noun(words[named]) and words[named] not in FIRST_NAMES) or "ADJ" in lexicon.word_classes(words[named - 1]) or "." in bare
     ):
         people.append(words[named])
         things.append(" ".join(words[:named]))
