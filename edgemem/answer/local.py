@@ -12,7 +12,8 @@ import msgspec
 
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.say.base import Plan, Steps, abstain, gather, look_for, not_seen, others, qualities, window_of
+from edgemem.answer.retrieve import distinct
+from edgemem.answer.say.base import Plan, Steps, Window, abstain, gather, look_for, not_seen, others, qualities, window_of
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
@@ -20,11 +21,12 @@ from edgemem.answer.say.pictures import describe, from_pictures, read_near
 from edgemem.answer.say.statements import ranked, refuse, signs, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
+from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.understand.lexicon import ASKING_VERBS, SEEING, VERBS, WRITING, word_classes
-from edgemem.answer.understand.phrases import noun_phrase
+from edgemem.answer.understand.phrases import noun_phrase, wanted_words
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated_prior
+from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated, stated_prior
 from edgemem.infer.phrase import COLOUR_WORDS
 
 
@@ -86,10 +88,24 @@ def everything(s: Session) -> Steps[Pool]:
     things = things or (noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
     window, seen = (None, s.question.as_of_us), window_of(s)
     if not problem and (not timeless or window == seen):
-        return (yield from gather(things, seen, p.text, words))
-    told = yield from gather((), window, p.text, words)
+        return _either(p, (yield from gather(things, seen, p.question, words)), (yield from _whole(p, seen)))
+    told = _either(p, (yield from gather((), window, p.question, words)), (yield from _whole(p, window)))
     pool = yield from gather(() if problem else things, seen)
     return msgspec.structs.replace(told, leads=pool.leads, evidence=(*told.evidence, *pool.evidence), notes=(*told.notes, *pool.notes))
+
+
+def _whole(p: Parsed, window: Window) -> Steps[Pool]:
+    """The same with all that was said around the question; why it is asked may name what the answer is about."""
+    wanted = wanted_words(p.text, p.kind)
+    if set(wanted) <= set(wanted_words(p.question, p.kind)):
+        return Pool()
+    return (yield from gather((), window, p.text, wanted))
+
+
+def _either(p: Parsed, core: Pool, whole: Pool) -> Pool:
+    """Each candidate as the likelier of two readings has it."""
+    best = {(one.evidence[0].id, one.text): one for one in sorted((*whole.candidates, *core.candidates), key=lambda one: stated(p, one))}
+    return msgspec.structs.replace(core, candidates=tuple(best.values()), evidence=distinct((*core.evidence, *whole.evidence)))
 
 
 def _unweighed(s: Session, pool: Pool) -> Reply | None:

@@ -69,7 +69,7 @@ _STATED = frozenset(("price", "code", "number", "name", "address", "topic", "tim
 
 def stated_prior(p: Parsed) -> float:
     """How much the wording points at words rather than pictures, 0..1. It only weighs."""
-    to_come = _TO_COME.search(p.text)
+    to_come = _TO_COME.search(p.question)
     seen = p.kind in {"when", "yes_no"} and p.verb in SEEING and not to_come
     if (p.hint in {"said", "read"} or p.quote) and not seen:
         return 1.0
@@ -79,7 +79,7 @@ def stated_prior(p: Parsed) -> float:
         return 0.8 if to_come else 0.0
     if p.kind == "who" or p.form in _STATED:
         return 0.9
-    if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.text)):
+    if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):
         return 0.7
     return 0.5 if to_come else 0.2
 
@@ -87,7 +87,7 @@ def stated_prior(p: Parsed) -> float:
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
     """Features of one candidate. All but "misfits" may only speak for it; "cosine" and "above" need an engine for the meaning of words."""
     right = p.hint == ("said" if one.channel == "speech" else "read")
-    person = p.kind == "who" and names(one.text, words(p.text), persons=True)  # "my brother" may be who it is
+    person = p.kind == "who" and names(one.text, words(p.question), persons=True)  # "my brother" may be who it is
     return {
         "held": one.held, "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
         "misfits": float(not (person or fits(p.form, one.text))), "told": stated_prior(p), "channel": float(right),
@@ -133,7 +133,7 @@ _PICTURED = frozenset(("", "time", "date", "place", "colour", "duration", "perso
 
 def happened(p: Parsed) -> bool:
     """The question is about what was, not about what is so in general or still to come."""
-    return _PAST.search(p.text) is not None
+    return _PAST.search(p.question) is not None
 
 
 def fits_pictures(p: Parsed) -> bool:
@@ -179,4 +179,4 @@ def takes_for_granted(p: Parsed) -> bool:
     """The question says that the thing was there. "Where is it" does not say that it was ever seen, "show me that" does."""
     if p.kind == "yes_no":  # "did I see it before the rocket" asks for the order only
         return p.relation in {"before", "after"} and bool(p.anchors)
-    return p.kind != "where" or p.verb in SEEING or happened(p) or pattern("PLAY").match(p.text) is not None
+    return p.kind != "where" or p.verb in SEEING or happened(p) or pattern("PLAY").match(p.question) is not None

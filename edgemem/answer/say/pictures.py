@@ -43,7 +43,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
     qualities = _unseen(p, lead, chosen)
     qualities += [word for one in named if one is not lead and is_shown(p, one) for word in _unseen(p, one, base.picked(one))]
-    claims += [*qualities, *(one[0] for one in pattern("UNSEEN").finditer(p.text)), *_manners(p)] if p.kind == "yes_no" else []
+    claims += [*qualities, *(one[0] for one in pattern("UNSEEN").finditer(p.question)), *_manners(p)] if p.kind == "yes_no" else []
     claims += [p.place] if p.kind == "yes_no" and not there else []
     claims += [p.person] if p.kind == "yes_no" and p.things else []
     if lead.basis == "text":
@@ -93,7 +93,7 @@ def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
 
 def _manners(p: Parsed) -> list[str]:
     """How it is said to have been: "clearly"."""
-    return [word for word in words(p.text) if is_adverb(word) and word not in FILLER]
+    return [word for word in words(p.question) if is_adverb(word) and word not in FILLER]
 
 
 def _at_least(p: Parsed, tracks: int) -> set[str]:

@@ -10,6 +10,7 @@ from typing import cast
 
 import msgspec
 
+from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
@@ -60,6 +61,7 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
 
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     topic, body = _main_clause(body)
+    core = f"{topic}, {body}" if topic else body
     body, vague = take_vague(_without_lead(body))
     told = pattern("WHILE").search(body)
     told = told if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()) else None
@@ -71,8 +73,10 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
         kind = "other"
     kind = "which" if kind == "yes_no" and timeless.endswith(" or") else kind  # "on saturday or on sunday"
-    if kind in {"yes_no", "where", "other"} and not pattern("ASKING").match(pattern("JOINT").sub("", timeless)) and (cue := _cue(plain)):
-        kind, detail = cue
+    if kind in {"yes_no", "where", "other"} and not pattern("ASKING").match(re.sub(r"^(\w+)n't\b", r"\1", pattern("JOINT").sub("", timeless))):
+        met = pattern("MET_WITH").search(timeless)
+        kind, detail = _cue(plain) or ("when" if kind == "yes_no" and met and not pattern("WHETHER").search(timeless) else kind, detail)
+        rest = timeless[met.start() :] if met and kind in {"when", "where", "how_many"} else rest
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     quoted = pattern("NAMED_TEXT").search(rest)
     about = read_slots(story or topic, raw, "other")
@@ -96,10 +100,10 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
     hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
     hint = _hint(hinted, named, kind)
-    things = _pointed(things, seen=hint in {"none", "seen"}) if kind in {"when", "where"} else things
+    things = _pointed(things, seen=hint in {"none", "seen"} and kind != "how_many") if kind in {"when", "where", "how_many"} else things
     form = (kind != "when" and form_of(kind, asked)) or form_of(kind, hinted)
     return Parsed(
-        kind=kind, text=plain, form=form, things=things, place=place, person=person,
+        kind=kind, text=plain, core=core, form=form, things=things, place=place, person=person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=hint,
         ordinal=place_in_row(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
@@ -190,14 +194,17 @@ def _telling(parts: list[str]) -> list[str]:
     """
     asking = [part for part in parts if not pattern("BARE_ASK").match(part.strip(" '"))]
     kept = [part for part in asking if not _is_reason(part.strip(" '"))]
-    points = any(pattern("POINTS").search(part) for part in kept) and not any(map(_names_thing, kept))
-    first = asking.index(kept[0]) if points else 0
+    points = any(pattern("POINTS").search(part) for part in kept)
+    said = any(map(_names_thing, kept)) or (not points and any(set(content(part)) - MENTAL - ASKING_VERBS for part in kept))
+    first = 0 if said else asking.index(kept[0]) if kept else 0
     return [*asking[:first], *kept] or asking or parts
 
 
 def _names_thing(part: str) -> bool:
-    phrase = noun_phrase(pattern("MEDIUM").sub(" ", take_time(part)[1]))
-    return bool(phrase) and not pattern("VAGUE_THING").fullmatch(phrase) and is_seeable(phrase)
+    """Names what can be seen, but for where it was: "where is it in the newspaper" names none."""
+    found = read_clause(tokens_of(pattern("MEDIUM").sub(" ", take_time(part)[1]))).phrases
+    named = [phrase.text for phrase in found if not phrase.prep]
+    return any(is_seeable(one) and not pattern("VAGUE_THING").fullmatch(one) for one in named)
 
 
 _NOW = frozenset("am is are isn't aren't will won't would should must might can can't cannot have has do does don't doesn't".split())
@@ -232,6 +239,8 @@ def _story(topic: str) -> str:
     told = [part for part in reversed(parts) if pattern("TOLD").match(part)]
     timeless = [take_time(part)[1] for part in (*told, *parts) if told]
     named = [part for part in timeless if noun_phrase(part)]
+    met = [(part, pattern("MET_WITH").search(part)) for part in named]
+    named = [part[found.start() :] for part, found in met if found] + [part for part, found in met if not found]
     return next((part for part in named if noun_phrase(part).rpartition(" ")[2] not in PERSONS), (*named, *told, "")[0])
 
 

@@ -33,6 +33,8 @@ class Parsed(Record, frozen=True):
     kind: Kind
     text: str = ""
     """The question in its normal form."""
+    core: str = ""
+    """The same without greetings and without why it is asked."""
     form: Form = ""
     things: tuple[str, ...] = ()
     """What it is about, with attributes, without articles: "red mug"."""
@@ -70,6 +72,11 @@ class Parsed(Record, frozen=True):
     asked: Asked | None = None
     """What is asked about people, what they did and what they said."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def question(self) -> str:
+        """What of the text asks."""
+        return self.core or self.text
 
     @property
     def target(self) -> str:
