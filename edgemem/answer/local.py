@@ -105,7 +105,8 @@ def _whole(p: Parsed, window: Window) -> Steps[Pool]:
 def _either(p: Parsed, core: Pool, whole: Pool) -> Pool:
     """Each candidate as the likelier of two readings has it."""
     best = {(one.evidence[0].id, one.text): one for one in sorted((*whole.candidates, *core.candidates), key=lambda one: stated(p, one))}
-    return msgspec.structs.replace(core, candidates=tuple(best.values()), evidence=distinct((*core.evidence, *whole.evidence)))
+    likely = sorted(best.values(), key=lambda one: -(one.held + one.cosine))
+    return msgspec.structs.replace(core, candidates=tuple(likely), evidence=distinct((*core.evidence, *whole.evidence)))
 
 
 def _unweighed(s: Session, pool: Pool) -> Reply | None:

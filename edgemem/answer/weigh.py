@@ -133,7 +133,7 @@ _PICTURED = frozenset(("", "time", "date", "place", "colour", "duration", "perso
 
 def happened(p: Parsed) -> bool:
     """The question is about what was, not about what is so in general or still to come."""
-    return _PAST.search(p.question) is not None
+    return _PAST.search(p.text) is not None
 
 
 def fits_pictures(p: Parsed) -> bool:

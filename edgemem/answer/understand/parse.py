@@ -76,7 +76,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     if kind in {"yes_no", "where", "other"} and not pattern("ASKING").match(re.sub(r"^(\w+)n't\b", r"\1", pattern("JOINT").sub("", timeless))):
         met = pattern("MET_WITH").search(timeless)
         kind, detail = _cue(plain) or ("when" if kind == "yes_no" and met and not pattern("WHETHER").search(timeless) else kind, detail)
-        rest = timeless[met.start() :] if met and kind in {"when", "where", "how_many"} else rest
+        rest = _of_meeting(timeless) if met and kind in {"when", "where", "how_many"} else rest
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     quoted = pattern("NAMED_TEXT").search(rest)
     about = read_slots(story or topic, raw, "other")
@@ -215,7 +215,8 @@ def _is_reason(part: str) -> bool:
     if _asks(part):
         return False
     doing = pattern("MEANWHILE_OF").match(part)
-    return pattern("REASON").match(part) is not None or (doing is not None and _is_now(doing[1] or "is"))
+    verbs = (doing[1] or "is", *tokens_of(part[doing.end() :])[:1]) if doing else ()
+    return pattern("REASON").match(part) is not None or any(map(_is_now, verbs))
 
 
 def _is_now(verb: str) -> bool:
@@ -240,8 +241,14 @@ def _story(topic: str) -> str:
     timeless = [take_time(part)[1] for part in (*told, *parts) if told]
     named = [part for part in timeless if noun_phrase(part)]
     met = [(part, pattern("MET_WITH").search(part)) for part in named]
-    named = [part[found.start() :] for part, found in met if found] + [part for part, found in met if not found]
+    named = [_of_meeting(part) for part, found in met if found] + [part for part, found in met if not found]
     return next((part for part in named if noun_phrase(part).rpartition(" ")[2] not in PERSONS), (*named, *told, "")[0])
+
+
+def _of_meeting(part: str) -> str:
+    """From where it tells what was there: "nobody believes that I saw an ape"."""
+    found = pattern("MET_WITH").search(part)
+    return part[found.start() :] if found and noun_phrase(part[found.start() :]) else part
 
 
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
