@@ -14,7 +14,7 @@ from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
-from edgemem.answer.understand.lexicon import AMBIGUOUS, ASKING_VERBS, AUXILIARIES, MENTAL, PERSONS, PRESENTS, STATES, STOP, VERBS, is_comparative, is_seeable, word_classes
+from edgemem.answer.understand.lexicon import AMBIGUOUS, ASKING_VERBS, AUXILIARIES, MENTAL, PASTS, PERSONS, PRESENTS, STATES, STOP, VERBS, is_comparative, is_seeable, word_classes
 from edgemem.answer.understand.normal import normalise, take_quote, take_vague
 from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.people import read_asked
@@ -62,6 +62,7 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     topic, body = _main_clause(body)
     core = f"{topic}, {body}" if topic else body
+    core = "" if core in plain and len(content(core)) == len(content(plain)) else f"{core}{'?' * plain.endswith('?')}"
     body, vague = take_vague(_without_lead(body))
     told = pattern("WHILE").search(body)
     told = told if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()) else None
@@ -100,7 +101,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
     hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
     hint = _hint(hinted, named, kind)
-    things = _pointed(things, seen=hint in {"none", "seen"} and kind != "how_many") if kind in {"when", "where", "how_many"} else things
+    if kind in {"when", "where", "how_many"}:
+        things = _pointed(things, seen=hint in {"none", "seen"} and (kind == "when" or (kind == "where" and bool(about.things))))
     form = (kind != "when" and form_of(kind, asked)) or form_of(kind, hinted)
     return Parsed(
         kind=kind, text=plain, core=core, form=form, things=things, place=place, person=person,
@@ -207,7 +209,9 @@ def _names_thing(part: str) -> bool:
     return any(is_seeable(one) and not pattern("VAGUE_THING").fullmatch(one) for one in named)
 
 
-_NOW = frozenset("am is are isn't aren't will won't would should must might can can't cannot have has do does don't doesn't".split())
+_NOW = frozenset("am is are isn't aren't will won't would should must might can can't cannot have has do does don't doesn't promised".split())
+_FACTS = frozenset(("say", "says", "know", "remember", "recall", "think", "believe", "reckon", "swear", "bet"))
+"""Behind these stands what was so rather than what is going on."""
 
 
 def _is_reason(part: str) -> bool:
@@ -215,17 +219,20 @@ def _is_reason(part: str) -> bool:
     if _asks(part):
         return False
     doing = pattern("MEANWHILE_OF").match(part)
-    verbs = (doing[1] or "is", *tokens_of(part[doing.end() :])[:1]) if doing else ()
-    return pattern("REASON").match(part) is not None or any(map(_is_now, verbs))
+    verb, *after = (doing[2] or "is", *tokens_of(part[doing.end() :])[:1]) if doing else ("",)
+    if doing and doing["thing"] and verb in {"is", "are"}:  # "my heel is bleeding", not "our car is beside the pillar"
+        return any(word.endswith("ing") for word in after)
+    return pattern("REASON").match(part) is not None or (verb not in _FACTS and any(map(_is_now, (verb, *after))))
 
 
 def _is_now(verb: str) -> bool:
-    return verb in _NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and "VERB" in word_classes(verb))
+    past = verb in PASTS or verb == "was"
+    return verb in _NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and not past and "VERB" in word_classes(verb))
 
 
 def _asks(part: str) -> bool:
     """Somewhere it asks, or names what is wanted: "I need the time of it"."""
-    return any(pattern(name).search(part) is not None for name in ("EMBEDDED", "WANTED"))
+    return any(pattern(name).search(part.removeprefix("if ")) is not None for name in ("EMBEDDED", "WANTED"))
 
 
 def _without_cut(body: str) -> str:

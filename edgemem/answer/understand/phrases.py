@@ -110,7 +110,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
         people.append(words[0].removesuffix("'s"))
         things.append(" ".join(words[1:]))
     elif named == len(words) - 1 > 0 and not (
-        words[named - 1] in PERSONS | names or (_is_noun(words[named]) and words[named] not in FIRST_NAMES) or "ADJ" in lexicon.word_classes(words[named - 1]) or "." in bare
+        words[named - 1] in PERSONS | names or _is_common(words[named]) or "ADJ" in lexicon.word_classes(words[named - 1]) or "." in bare
     ):
         people.append(words[named])
         things.append(" ".join(words[:named]))
@@ -183,7 +183,9 @@ def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
         word for word in words[: words.index("of") if "of" in words else len(words)] if word not in {"with", "from", "in", "the", "a", "an"}
     ]
     titled = head[0].strip(".") in lexicon.TITLES  # "says that Doctor Lindqvist ..."
-    named = any(word.strip(".") in (names & FIRST_NAMES if phrase.named and not titled else names) for word in head)  # not "the old Beetle"
+    known = names & FIRST_NAMES if phrase.named and not titled else names
+    alone = titled or head[0] in names | PERSONS or len(head) == 1
+    named = any(word.strip(".") in known and (alone or not _is_common(word)) for word in head)  # not "stars Winter Forest"
     return (named and not head[0].endswith("'s")) or head[-1] in PERSONS
 
 
@@ -230,6 +232,11 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
 def _is_noun(word: str) -> bool:
     """Such as "evening" and "lighting", not "snorkelling"."""
     return lexicon.word_classes(word).keys() == {"NOUN"} or bool(lexicon.nouns().senses(word))
+
+
+def _is_common(word: str) -> bool:
+    """A noun that is no name of a person, though it may be written like one: "the red Beetle", "The Winter Forest"."""
+    return _is_noun(word) and word not in FIRST_NAMES | PERSONS
 
 
 def _names(raw: str) -> frozenset[str]:
