@@ -120,6 +120,8 @@ class _Reader:
         if word in {"more", "less"} and described:
             self._state, self._needs = f"{word} {self._word(i + 1)}", ""
             return i + 2
+        if word in {"more", "most"} and lexicon.is_adverb(self._word(i + 1)):
+            return i + 2  # "when did I most recently see it"
         self._det = word
         return i + 1
 

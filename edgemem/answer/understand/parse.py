@@ -39,6 +39,9 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:
     """What is to be done, as if it were said "you ...". Verbs that ask for an answer are no commands."""
+    parts = pattern("APART").split(body)[1:]
+    if any(_asks_itself(part) for part in parts):
+        return None
     command = pattern("COMMAND").match(body)
     if command is None:
         command = pattern("IMPERATIVE").match(body)
@@ -57,6 +60,11 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
         clause=vague, negated=negated, words=tuple(content(rest)[1:]),
         hint=next((hint for hint in ("seen", "said") if pattern(hint.upper()).search(rest)), "none"),
     )  # fmt: skip
+
+
+def _asks_itself(part: str) -> bool:
+    """Another question or search behind what looks like a command: "cut my thumb. Find the plaster"."""
+    return not pattern("BARE_ASK").match(part) and any(pattern(name).match(part) for name in ("WH", "SEARCH"))
 
 
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
