@@ -57,7 +57,7 @@ def choose(s: Session, pool: Pool, ranked: Sequence[tuple[float, Candidate]], fr
 def _named_in_order(s: Session) -> bool:
     """The question names all options itself and asks which came first or last, whatever its form."""
     named = all(set(words(noun_phrase(option.lower()))) <= set(words(s.parsed.text)) for option in s.question.options)
-    return named and pattern("RANKED").search(s.parsed.text) is not None
+    return named and pattern("RANKED").search(s.parsed.question) is not None
 
 
 def _from_words(s: Session, ranked: Sequence[tuple[float, Candidate]]) -> Reply | None:

@@ -75,7 +75,8 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
 
     Each was there at the first of its tracks, or the last. Where there are options, they say that it was there.
     """
-    p, tz, last = s.parsed, s.question.tz, (s.parsed.ordinal or place_in_row(s.parsed.text, "order")) == -1
+    p, tz = s.parsed, s.question.tz
+    last = (p.ordinal or place_in_row(p.question, "order")) in {-1, len(leads)}  # the second of two is the last
     seen = [i for i, lead in enumerate(leads) if lead.episodes and (s.question.options or is_shown(p, lead))]
     if len(seen) < 2:
         return base.not_seen(s, next((lead for i, lead in enumerate(leads) if i not in seen), Lead(phrase="")), pool), None

@@ -115,7 +115,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     return Parsed(
         kind=kind, text=plain, core=core, form=form, things=things, place=place, person=person,
         predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=hint,
-        ordinal=place_in_row(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
+        ordinal=place_in_row(core, kind) or place_in_row(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
         time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(text, kind),
         follows=goes_on(plain), asked=None if quote else read_asked(_without_lead(timeless)),
@@ -205,7 +205,8 @@ def _telling(parts: list[str]) -> list[str]:
     asking = [part for part in parts if not pattern("BARE_ASK").match(part.strip(" '"))]
     kept = [part for part in asking if not _is_reason(part.strip(" '"))]
     points = any(pattern("POINTS").search(part) for part in kept)
-    said = any(map(_names_thing, kept)) or (not points and any(set(content(part)) - MENTAL - ASKING_VERBS for part in kept))
+    bare = points or any(pattern("OF_SEEN").search(part) for part in kept)
+    said = any(map(_names_thing, kept)) or (not bare and any(set(content(part)) - MENTAL - ASKING_VERBS for part in kept))
     first = 0 if said else asking.index(kept[0]) if kept else 0
     return [*asking[:first], *kept] or asking or parts
 
