@@ -90,7 +90,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     quoted = pattern("NAMED_TEXT").search(rest)
     about = read_slots(story or topic, raw, "other")
     named = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
-    named = _with_topic(named, about, kind, told=bool(story))
+    own, named = named.things, _with_topic(named, about, kind, told=bool(story))
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
         relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
@@ -98,7 +98,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         things, anchors = things[:1], things[1:2]
     choices = named.choices if not anchors else ()
     if kind in _OF_TWO and not (anchors or is_comparative(named.claim)) and pattern("RANKED").search(body):  # "tomato, pear, who came earlier"
-        choices = choices or _seeable(about.things)
+        choices = choices or (() if own else _seeable(about.things))
         kind = "order" if len(choices) == 2 else kind
     quote = quote or (quoted[1].strip() if quoted else "")
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
@@ -114,7 +114,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     form = (kind != "when" and form_of(kind, asked)) or form_of(kind, hinted)
     return Parsed(
         kind=kind, text=plain, core=core, form=form, things=things, place=place, person=person,
-        predicate=_predicate(kind, detail, named), verb=named.verb, negated=_negated(timeless), hint=hint,
+        predicate=_predicate(kind, detail, named) or _of_bare(kind, timeless, topic), verb=named.verb, negated=_negated(timeless), hint=hint,
         ordinal=place_in_row(core, kind) or place_in_row(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
         time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(text, kind),
@@ -157,6 +157,12 @@ def _predicate(kind: Kind, detail: str, named: Slots) -> str:
     if (kind == "who" and named.attribute) or detail == "named":
         return "named"
     return named.attribute or (detail if detail not in {"times", "at_once", "price"} else "") or named.claim
+
+
+def _of_bare(kind: Kind, timeless: str, topic: str) -> str:
+    """What "does it?" asks whether it is so: the last that was told."""
+    bare = kind == "yes_no" and re.fullmatch(r"\w+(?:n't)? (?:it|that|this|they|he|she|i|we)", timeless)
+    return " ".join(content(topic.rpartition(" , ")[2])) if bare else ""
 
 
 # --------------------------------------------------------------------------------------------------------------- whole text
@@ -208,7 +214,15 @@ def _telling(parts: list[str]) -> list[str]:
     bare = points or any(pattern("OF_SEEN").search(part) for part in kept)
     said = any(map(_names_thing, kept)) or (not bare and any(set(content(part)) - MENTAL - ASKING_VERBS for part in kept))
     first = 0 if said else asking.index(kept[0]) if kept else 0
+    begun = next((i for i, part in enumerate(kept) if pattern("WH").match(part.strip(" '"))), len(kept))
+    kept = [part for i, part in enumerate(kept) if i <= begun or _asks(part) or not _says_nothing(part)]
     return [*asking[:first], *kept] or asking or parts
+
+
+def _says_nothing(part: str) -> bool:
+    """What somebody adds that names neither a thing nor a place: "I was half asleep"."""
+    phrases = read_clause(tokens_of(take_time(part)[1])).phrases
+    return pattern("TOLD").match(part) is not None and not any(phrase.prep or is_seeable(phrase.text) for phrase in phrases)
 
 
 def _names_thing(part: str) -> bool:
@@ -225,10 +239,10 @@ _FACTS = frozenset(("say", "says", "know", "remember", "recall", "think", "belie
 
 def _is_reason(part: str) -> bool:
     """Why it is asked, or what somebody does now or will do: "in case he asks", "my son needs it"."""
-    if _asks(part):
-        return False
     doing = pattern("MEANWHILE_OF").match(part)
     verb, *after = (doing[2] or "is", *tokens_of(part[doing.end() :])[:1]) if doing else ("",)
+    if _asks(part):
+        return part.startswith("before ") and _is_now(verb)  # "before I ask what kind it was"
     if doing and doing["thing"] and verb in {"is", "are"}:  # "my heel is bleeding", not "our car is beside the pillar"
         return any(word.endswith("ing") for word in after)
     return pattern("REASON").match(part) is not None or (verb not in _FACTS and any(map(_is_now, (verb, *after))))
