@@ -154,7 +154,8 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:
     """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
     told = tell(s, words, others(pool, *words[0][1].evidence[:1]))
-    if s.parsed.kind != "yes_no" or words[0][1].held > _ALL_HELD:
+    states = s.parsed.kind == "yes_no" and not pattern("ASKS_WHETHER").match(s.parsed.question)  # "I have forgotten its name"
+    if s.parsed.kind != "yes_no" or states or words[0][1].held > _ALL_HELD:
         return told
     text, sure = f"I cannot tell. The nearest that I know: {told.text}", min(0.4, told.confidence)
     return abstain(text, confidence=sure, evidence=told.evidence, alternatives=told.alternatives, unverified=s.parsed.words)

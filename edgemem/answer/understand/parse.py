@@ -90,6 +90,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     quoted = pattern("NAMED_TEXT").search(rest)
     about = read_slots(story or topic, raw, "other")
     named = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
+    if kind in {"when", "how_many"} and named.verb not in {"", "be"}:  # not "I took my tablets, when was that"
+        about = msgspec.structs.replace(about, claim="")
     own, named = named.things, _with_topic(named, about, kind, told=bool(story))
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
