@@ -13,7 +13,7 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.retrieve import distinct
-from edgemem.answer.say.base import Plan, Steps, Window, abstain, gather, look_for, not_seen, others, qualities, window_of
+from edgemem.answer.say.base import Plan, Steps, Window, abstain, gather, look_for, not_seen, others, qualities, recognised, window_of
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
@@ -24,9 +24,10 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.understand.lexicon import ASKING_VERBS, SEEING, VERBS, WRITING, word_classes
+from edgemem.answer.understand.parse import mentioned
 from edgemem.answer.understand.phrases import noun_phrase, wanted_words
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated, stated_prior
+from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
 
 
@@ -69,6 +70,9 @@ def reply(s: Session) -> Plan:
     return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
 
 
+_MENTIONED = 6
+_GUESSED = 0.5
+"""Share of the confidence of an answer about a thing that is named beside the question."""
 _ALL_HELD = 0.99
 """Share of a question's words from which on words hold all of it."""
 _FORMS = frozenset(("name", "day", "date", "time", "number", "price"))
@@ -148,7 +152,21 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
         lead = lead if place.missing is not None else (yield from look_for(lead.phrase, place.window))
     if words and (words[0][0] >= shown(p, lead) or not is_shown(p, lead) or not fits_pictures(p)):
         return _in_words(s, pool, words)
+    if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
+        guess = yield from from_pictures(s, msgspec.structs.replace(pool, leads=(other,)), other)
+        return msgspec.structs.replace(guess, confidence=_GUESSED * guess.confidence)
     return (yield from from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
+
+
+def _mentioned(s: Session, pool: Pool) -> Steps[Lead | None]:
+    """What else the whole text names and was surely seen, where nothing that the question seemed to be about means anything in pictures."""
+    p = s.parsed
+    if p.kind not in {"when", "where", "how_many"} or not fits_pictures(p) or any(map(recognised, pool.leads)):
+        return None
+    names = [one for one in mentioned(p.text) if all(one != lead.phrase for lead in pool.leads)]
+    leads = (yield from gather(names[:_MENTIONED], window_of(s))).leads if names else ()
+    best = max(leads, key=lambda one: shown(p, one), default=None)
+    return best if best is not None and shown(p, best) >= weights().surely else None
 
 
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:

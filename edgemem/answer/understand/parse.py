@@ -250,6 +250,13 @@ def _is_reason(part: str) -> bool:
     return pattern("REASON").match(part) is not None or (verb not in _FACTS and any(map(_is_now, (verb, *after))))
 
 
+def mentioned(text: str) -> tuple[str, ...]:
+    """Everything in a text that can be seen, whatever is asked about it."""
+    clauses = [read_clause(tokens_of(part)) for part in pattern("APART").split(text) if part and content(part)]
+    named = [[word for word in phrase.words if not pattern("VAGUE_THING").fullmatch(word)] for one in clauses for phrase in one.phrases]
+    return tuple(dict.fromkeys(" ".join(words) for words in named if words and words[-1] not in PERSONS and is_seeable(" ".join(words))))
+
+
 def _is_now(verb: str) -> bool:
     past = verb in PASTS or verb == "was"
     return verb in _NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and not past and "VERB" in word_classes(verb))
