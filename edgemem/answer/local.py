@@ -22,9 +22,9 @@ from edgemem.answer.say.statements import ranked, refuse, signs, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
+from edgemem.answer.understand.asking import mentioned
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.understand.lexicon import ASKING_VERBS, SEEING, VERBS, WRITING, word_classes
-from edgemem.answer.understand.parse import mentioned
 from edgemem.answer.understand.phrases import noun_phrase, wanted_words
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated, stated_prior, weights

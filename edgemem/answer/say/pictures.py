@@ -115,7 +115,8 @@ def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
 def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str) -> Reply:
     """The thing was seen; what is claimed of it or asked about it is more than a picture shows."""
     claimed = tuple(dict.fromkeys(claims))
-    if lead.basis == "text" and not {"i", "we"} & set(s.parsed.question.split()):  # "is flight KL383 delayed" the sign may say, not what I did
+    mine = {"i", "we"} & set(s.parsed.question.split())
+    if lead.basis == "text" and not mine:  # "is flight KL383 delayed" the sign may say, not what I did
         sure, more = 0.5 * shown(s.parsed, lead), base.others(pool, chosen)
         return base.answered(f"{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed)
     text = f"I saw {the(_without(lead.phrase, claimed))} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."

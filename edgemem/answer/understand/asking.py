@@ -1,0 +1,175 @@
+"""What of a text asks, and what is only said around it: greetings, why it is asked, what goes on meanwhile.
+
+People say more than their question: "my son needs it tomorrow, so where did I see the tape measure". What tells why is set apart, so that
+the rest is read alone. It stays where the question points at it ("I need the saw, where is it"), and where it tells what was there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from edgemem.answer.understand.clause import read_clause
+from edgemem.answer.understand.lexicon import (
+    AMBIGUOUS,
+    ASKING_VERBS,
+    MENTAL,
+    PASTS,
+    PERSONS,
+    PRESENTS,
+    STOP,
+    is_seeable,
+    word_classes,
+)
+from edgemem.answer.understand.parts import tokens_of
+from edgemem.answer.understand.phrases import content, noun_phrase
+from edgemem.answer.understand.timeref import take_time
+from edgemem.answer.understand.wordings import pattern
+
+
+def without_greeting(body: str) -> str:
+    while (match := pattern("LEAD").match(body)) and match.end() < len(body):
+        body = body[match.end() :].strip()
+    return body
+
+
+def without_lead(body: str) -> str:
+    """Without greetings and "do you know": the question itself."""
+    body = without_greeting(body)
+    asked = pattern("EMBEDDED").search(body)
+    before = set(tokens_of(body[: asked.start()])) if asked else set()
+    bare = before & MENTAL and before <= STOP | MENTAL | {","} and "when" not in before
+    requested = asked and pattern("REQUEST").fullmatch(body[: asked.start()].strip()) and noun_phrase(body[asked.end() :])
+    if asked and (bare or requested):
+        body = body[asked.start() :]
+    return body or "what did i see"
+
+
+def main_clause(body: str) -> tuple[str, str]:
+    """What stands before the question itself ("the mug, where is it"), and the question, both without why it is asked."""
+    parts = _telling([part.strip(" ?!.;") for part in pattern("APART").split(_without_cut(body)) if re.search(r"\w", part)] or [body])
+    asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
+    if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
+        later = asks.index(True, 1) if True in asks[1:] else 0
+        return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[0]}" if later else body
+    bare = [part.strip(" '") if asks[0] else without_lead(pattern("JOINT").sub("", part.strip(" '"))) for part in parts]
+    wh = [pattern("WH").match(part) is not None for part in bare]
+    joined = [pattern("ASKING").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
+    told_to = [pattern("TOLD_TO").match(part) is not None for part in bare]
+    first = next((found.index(True) for found in (wh, joined, told_to) if True in found), 0)
+    asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]
+    topic = " , ".join(parts[:first])
+    return (topic, asked) if first and (content(topic) or take_time(topic)[0]) else ("", asked)
+
+
+def _telling(parts: list[str]) -> list[str]:
+    """Without why it is asked and what goes on meanwhile: "I'm cooking", "he needs it tomorrow".
+
+    It stays where it names what the rest calls "it": "I need the saw, where is it".
+    """
+    asking = [part for part in parts if not pattern("BARE_ASK").match(part.strip(" '"))]
+    kept = [part for part in asking if not _is_reason(part.strip(" '"))]
+    points = any(pattern("POINTS").search(part) for part in kept)
+    bare = points or any(pattern("OF_SEEN").search(part) for part in kept)
+    said = any(map(_names_thing, kept)) or (not bare and any(set(content(part)) - MENTAL - ASKING_VERBS for part in kept))
+    first = 0 if said else asking.index(kept[0]) if kept else 0
+    begun = next((i for i, part in enumerate(kept) if pattern("WH").match(part.strip(" '"))), len(kept))
+    kept = [part for i, part in enumerate(kept) if i <= begun or _asks(part) or not _says_nothing(part)]
+    return [*asking[:first], *kept] or asking or parts
+
+
+def _says_nothing(part: str) -> bool:
+    """What somebody adds that names neither a thing nor a place: "I was half asleep"."""
+    phrases = read_clause(tokens_of(take_time(part)[1])).phrases
+    return pattern("TOLD").match(part) is not None and not any(phrase.prep or is_seeable(phrase.text) for phrase in phrases)
+
+
+def _names_thing(part: str) -> bool:
+    """Names what can be seen, but for where it was: "where is it in the newspaper" names none."""
+    found = read_clause(tokens_of(pattern("MEDIUM").sub(" ", take_time(part)[1]))).phrases
+    named = [phrase.text for phrase in found if not phrase.prep]
+    return any(is_seeable(one) and not pattern("VAGUE_THING").fullmatch(one) for one in named)
+
+
+_NOW = frozenset(
+    [
+        "am",
+        "is",
+        "are",
+        "isn't",
+        "aren't",
+        "will",
+        "won't",
+        "would",
+        "should",
+        "must",
+        "might",
+        "can",
+        "can't",
+        "cannot",
+        "have",
+        "has",
+        "do",
+        "does",
+        "don't",
+        "doesn't",
+        "promised",
+    ]
+)
+_FACTS = frozenset(("say", "says", "know", "remember", "recall", "think", "believe", "reckon", "swear", "bet"))
+"""Behind these stands what was so rather than what is going on."""
+
+
+def _is_reason(part: str) -> bool:
+    """Why it is asked, or what somebody does now or will do: "in case he asks", "my son needs it"."""
+    doing = pattern("MEANWHILE_OF").match(part)
+    verb, *after = (doing[2] or "is", *tokens_of(part[doing.end() :])[:1]) if doing else ("",)
+    if _asks(part):
+        return part.startswith("before ") and _is_now(verb)  # "before I ask what kind it was"
+    if doing and doing["thing"] and verb in {"is", "are"}:  # "my heel is bleeding", not "our car is beside the pillar"
+        return any(word.endswith("ing") for word in after)
+    return pattern("REASON").match(part) is not None or (verb not in _FACTS and any(map(_is_now, (verb, *after))))
+
+
+def mentioned(text: str) -> tuple[str, ...]:
+    """Everything in a text that can be seen, whatever is asked about it."""
+    clauses = [read_clause(tokens_of(part)) for part in pattern("APART").split(text) if part and content(part)]
+    named = [[word for word in phrase.words if not pattern("VAGUE_THING").fullmatch(word)] for one in clauses for phrase in one.phrases]
+    return tuple(dict.fromkeys(" ".join(words) for words in named if words and words[-1] not in PERSONS and is_seeable(" ".join(words))))
+
+
+def _is_now(verb: str) -> bool:
+    past = verb in PASTS or verb == "was"
+    return verb in _NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and not past and "VERB" in word_classes(verb))
+
+
+def _asks(part: str) -> bool:
+    """Somewhere it asks, or names what is wanted: "I need the time of it"."""
+    return any(pattern(name).search(part.removeprefix("if ")) is not None for name in ("EMBEDDED", "WANTED"))
+
+
+def _without_cut(body: str) -> str:
+    """The same for a clause that hangs on the question: "when did I see the pear, since I'm keeping a diary"."""
+    shorter = pattern("CUT").sub(lambda match: match[0] if _asks(match[0]) else "", body)
+    return shorter if content(shorter) else body
+
+
+def story_of(topic: str) -> str:
+    """Of what is told before a question the last that names something: "I cut my hand, there was a plaster here, where is it?"."""
+    parts = topic.split(" , ")
+    told = [part for part in reversed(parts) if pattern("TOLD").match(part)]
+    timeless = [take_time(part)[1] for part in (*told, *parts) if told]
+    named = [part for part in timeless if noun_phrase(part)]
+    met = [(part, pattern("MET_WITH").search(part)) for part in named]
+    named = [of_meeting(part) for part, found in met if found] + [part for part, found in met if not found]
+    return next((part for part in named if noun_phrase(part).rpartition(" ")[2] not in PERSONS), (*named, *told, "")[0])
+
+
+def of_meeting(part: str) -> str:
+    """From where it tells what was there: "nobody believes that I saw an ape"."""
+    found = pattern("MET_WITH").search(part)
+    return part[found.start() :] if found and noun_phrase(part[found.start() :]) else part
+
+
+def asks_itself(part: str) -> bool:
+    """Another question or search behind what looks like a command: "cut my thumb. Find the plaster"."""
+    return not pattern("BARE_ASK").match(part) and any(pattern(name).match(part) for name in ("WH", "SEARCH"))
