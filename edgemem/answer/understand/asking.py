@@ -46,7 +46,9 @@ def without_lead(body: str) -> str:
 
 def main_clause(body: str) -> tuple[str, str]:
     """What stands before the question itself ("the mug, where is it"), and the question, both without why it is asked."""
-    parts = _telling([part.strip(" ?!.;") for part in pattern("APART").split(_without_cut(body)) if re.search(r"\w", part)] or [body])
+    parts = _without_reasons(
+        [part.strip(" ?!.;") for part in pattern("APART").split(_without_cut(body)) if re.search(r"\w", part)] or [body]
+    )
     asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
@@ -61,7 +63,7 @@ def main_clause(body: str) -> tuple[str, str]:
     return (topic, asked) if first and (content(topic) or take_time(topic)[0]) else ("", asked)
 
 
-def _telling(parts: list[str]) -> list[str]:
+def _without_reasons(parts: list[str]) -> list[str]:
     """Without why it is asked and what goes on meanwhile: "I'm cooking", "he needs it tomorrow".
 
     It stays where it names what the rest calls "it": "I need the saw, where is it".
@@ -156,7 +158,7 @@ def _without_cut(body: str) -> str:
 def story_of(topic: str) -> str:
     """Of what is told before a question the last that names something: "I cut my hand, there was a plaster here, where is it?"."""
     parts = topic.split(" , ")
-    told = [part for part in reversed(parts) if pattern("TOLD").match(part)]
+    told = [part for part in reversed(parts) if pattern("TOLD").match(part) or pattern("MET_WITH").search(part)]
     timeless = [take_time(part)[1] for part in (*told, *parts) if told]
     named = [part for part in timeless if noun_phrase(part)]
     met = [(part, pattern("MET_WITH").search(part)) for part in named]

@@ -91,7 +91,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     named = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
     if kind in {"when", "how_many"} and named.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
-    own, named = named.things, _with_topic(named, about, kind, told=bool(story))
+    own, named = set(named.things) - ORDINALS.keys(), _with_topic(named, about, kind, told=bool(story))
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
         relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
@@ -134,7 +134,7 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     things = named.things if not about.things or any(map(is_seeable, named.things)) else ()
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
     if told:
-        return msgspec.structs.replace(named, things=things or about.things[:1], person=person)
+        return msgspec.structs.replace(named, things=things or about.things[: 2 if kind in {"which", "order"} else 1], person=person)
     told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(
         named, things=tuple(dict.fromkeys((*about.things, *things))), person=person,
