@@ -131,6 +131,8 @@ _OF_TWO = frozenset(("what", "which", "who", "where", "yes_no"))
 def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
     about = msgspec.structs.replace(about, things=_seeable(about.things))
+    if about.things and kind in {"when", "where", "how_many"}:
+        named = msgspec.structs.replace(named, things=tuple(one for one in named.things if not pattern("VAGUE_THING").fullmatch(one)))
     things = named.things if not about.things or any(map(is_seeable, named.things)) else ()
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
     if told:
@@ -171,7 +173,8 @@ def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     """The time of the question or of what stands before it, and both without it. Compared are two: "this week than last week"."""
     time, timeless = take_time(body)
     if topic and time is None and not story_of(topic):
-        time, topic = take_time(topic)
+        told, topic = take_time(topic)
+        time = None if told and pattern("TO_COME").search(told.said) and re.search(r"\b(?:was|were|did)\b", body) else told
     if time is not None and re.search(r"\b(?:than|as|or)\b", timeless):
         other, timeless = take_time(timeless)
         time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
