@@ -133,7 +133,8 @@ def main() -> None:
         shown = " ".join(name for one in truth["appearances"] for name in (*one["names"], *one["hypernyms"]))
         absent = [name for name in ABSENT.split() if name not in shown]
         natural = f"natural-{seed}.json"
-        ours = (("ours", OURS / natural), ("unusual", OURS / f"unusual-{seed}.json"))
+        unusual = ((f"unusual{more}", OURS / f"unusual-{seed}{more}.json") for more in ("", "-2"))
+        ours = (("ours", OURS / natural), *unusual)
         for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / natural), *ours):
             if qa.exists():
                 line = scored(scorer, kit, memory, qa, args.work / f"{name}{seed}.jsonl")

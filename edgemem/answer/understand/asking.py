@@ -89,7 +89,7 @@ def _names_thing(part: str) -> bool:
     """Names what can be seen, but for where it was: "where is it in the newspaper" names none."""
     found = read_clause(tokens_of(pattern("MEDIUM").sub(" ", take_time(part)[1]))).phrases
     named = [phrase.text for phrase in found if not phrase.prep]
-    return any(is_seeable(one) and not pattern("VAGUE_THING").fullmatch(one) for one in named)
+    return any(is_seeable(one) and not _is_vague(one) for one in named)
 
 
 _NOW = frozenset(
@@ -135,8 +135,14 @@ def _is_reason(part: str) -> bool:
 def mentioned(text: str) -> tuple[str, ...]:
     """Everything in a text that can be seen, whatever is asked about it."""
     clauses = [read_clause(tokens_of(part)) for part in pattern("APART").split(text) if part and content(part)]
-    named = [[word for word in phrase.words if not pattern("VAGUE_THING").fullmatch(word)] for one in clauses for phrase in one.phrases]
-    return tuple(dict.fromkeys(" ".join(words) for words in named if words and words[-1] not in PERSONS and is_seeable(" ".join(words))))
+    phrases = [phrase.inner if _is_vague(phrase.words[0]) else phrase.words for one in clauses for phrase in one.phrases]
+    named = [" ".join(word for word in words if not _is_vague(word) and word not in STOP) for words in phrases]
+    return tuple(dict.fromkeys(one for one in named if one and one.split()[-1] not in PERSONS and is_seeable(one)))
+
+
+def _is_vague(phrase: str) -> bool:
+    """A word for when or how it was seen: "moment"."""
+    return pattern("VAGUE_THING").fullmatch(phrase) is not None
 
 
 def _is_now(verb: str) -> bool:

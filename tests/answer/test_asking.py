@@ -1,0 +1,220 @@
+"""What of a text asks, and what is only said around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from edgemem.answer import local
+from edgemem.answer.gather import Candidate, Gather, Lead, Pool
+from edgemem.answer.retrieve import Episode
+from edgemem.answer.session import Session
+from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.asking import main_clause, mentioned, story_of, without_lead
+from edgemem.answer.understand.timespan import TimeSpan
+from edgemem.records import Evidence, Question
+
+
+@pytest.mark.parametrize(
+    ("text", "topic", "asked"),
+    [
+        ("my nephew wants it tomorrow, so where did i see the ladder", "", "where did i see the ladder"),
+        ("when did i see the goat? he keeps on asking me about it", "", "when did i see the goat"),
+        ("when did i see the goat? the kids will want to know", "", "when did i see the goat"),
+        ("when did i see the goat, since i'm writing a list", "", "when did i see the goat"),
+        ("when did i see the goat, in case he asks", "", "when did i see the goat"),
+        ("my knee is hurting. did i see a plaster", "", "did i see a plaster"),
+        ("if he calls, where did i put the ladder", "", "where did i put the ladder"),
+        ("before i ask what kind it was, when did i see the goat", "", "when did i see the goat"),
+        ("it's for the neighbours, when did i see the goat", "", "when did i see the goat"),
+        ("when was the goose there, i was half asleep", "", "when was the goose there"),
+        ("the goose, find it for me, when was it there", "the goose", "when was it there"),
+        ("i don't care about the price, when did i see the goat", "", "when did i see the goat"),
+        ("the goat, mate, when was it there", "the goat", "when was it there"),
+    ],
+)
+def test_why_it_is_asked_is_set_apart(text: str, topic: str, asked: str) -> None:
+    assert main_clause(text) == (topic, asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "topic", "asked"),
+    [
+        ("i need the ladder, where is it", "i need the ladder", "where is it"),
+        ("my son has a kite, when was one there", "my son has a kite", "when was one there"),
+        ("i'm baking bread, what time exactly", "i'm baking bread", "what time exactly"),
+        ("our bike is behind the shed, what colour is the shed", "our bike is behind the shed", "what colour is the shed"),
+        ("my aunt says it was blue, what did the sign say", "my aunt says it was blue", "what did the sign say"),
+        ("i had it by the pond, where is the goose", "i had it by the pond", "where is the goose"),
+        ("where is the goose, i had it by the pond", "", "where is the goose, i had it by the pond"),
+        ("while i was cooking, did the phone ring", "", "did the phone ring while i was cooking"),
+        ("gaffer tape, where is it", "gaffer tape", "where is it"),
+        ("i am hungry", "", "i am hungry"),
+    ],
+)
+def test_what_the_question_points_at_and_what_was_so_stays(text: str, topic: str, asked: str) -> None:
+    assert main_clause(text) == (topic, asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "thing"),
+    [
+        ("I lost count of how often the heron turned up.", "how_many", "heron"),
+        ("Nobody believes I saw a lynx unless I can tell them when.", "when", "lynx"),
+        ("My cousins say I never saw a heron and I would love to hear when that was.", "when", "heron"),
+        ("There was a heron, take me back to it.", "where", "heron"),
+        ("A lynx was there, tell me which time it was.", "when", "lynx"),
+        ("It would help me to know at what point the heron turned up.", "when", "heron"),
+        ("Somebody should log when the tram came along.", "when", "tram"),
+        ("What I'd love to know is when I had the heron in front of me.", "when", "heron"),
+        ("Can I see that goat again?", "where", "goat"),
+        ("heron tally for today?", "how_many", "heron"),
+        ("The heron. What is the actual figure?", "how_many", "heron"),
+        ("Herons: number of sightings, please.", "how_many", "herons"),
+        ("Cut my hand, find me the plaster.", "where", "plaster"),
+        ("I'm after the moment a drum was on show.", "when", "drum"),
+        ("At which minute did I most recently see a potato?", "when", "potato"),
+        ("I saw a heron.", "when", "heron"),
+        ("Whether I saw a heron I do not know.", "yes_no", "heron"),
+        ("I was crying over that kite tonight, what time was it there?", "when", "kite"),
+    ],
+)
+def test_a_request_of_any_form_is_read(text: str, kind: str, thing: str) -> None:
+    parsed = understand(text)
+    assert (parsed.kind, thing in parsed.things) == (kind, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("I cannot for the life of me remember the name of the vet.", "name"),
+        ("The code for the gate has slipped my mind.", "code"),
+        ("It is the doctor's name that I have mislaid.", "name"),
+        ("They own a shop and I'm blanking on its name.", "name"),
+        ("Tonight's film: name of it?", "name"),
+        ("film tonight name", "name"),
+        ("The tram is on what platform?", "number"),
+        ("His boots, his size is what?", "number"),
+    ],
+)
+def test_an_attribute_is_asked_for_in_any_form(text: str, form: str) -> None:
+    parsed = understand(text)
+    assert (parsed.kind, parsed.form) == ("what", form)
+
+
+def test_the_core_is_given_where_something_was_left_out() -> None:
+    assert understand("Where is the mug?").core == ""
+    assert understand("Where is the mug?").question == "where is the mug?"
+    left = understand("My son needs it, so where is the mug?")
+    assert (left.core, left.question, left.text) == ("where is the mug?", "where is the mug?", "my son needs it, so where is the mug?")
+    assert Parsed(kind="what", text="whole").question == "whole"
+
+
+def test_the_place_in_a_row_is_that_of_the_question() -> None:
+    assert understand("I don't care about the first one. I want the latest time the heron was there.").ordinal == -1
+    assert understand("There was more than one heron and I only care about the first. When was that?").ordinal == 1
+    assert understand("I'm filling in the first-aid log, at what point was the heron there?").ordinal == 0
+    assert understand("There was a heron and a goat. Which came second?").ordinal == -1
+
+
+@pytest.mark.parametrize(
+    ("text", "choices"),
+    [
+        ("There was a heron and a goat. Which came second?", ("heron", "goat")),
+        ("who goes at the start, the heron or the goat", ("heron", "goat")),
+        ("heron, goat, whichever came up earlier", ("heron", "goat")),
+        ("is the heron or the goat bigger", ("heron", "goat")),
+    ],
+)
+def test_two_things_are_put_in_order_however_they_are_named(text: str, choices: tuple[str, ...]) -> None:
+    parsed = understand(text)
+    assert parsed.choices == choices
+    assert (parsed.kind == "order") is (bool(choices) and "bigger" not in text)
+
+
+def test_what_is_bare_asks_for_what_was_told() -> None:
+    assert understand("I would buy that tent, it keeps the rain out. Does it?").predicate == "keeps rain"
+    assert understand("badgers are my favourite, did we see one").predicate == ""
+
+
+def test_the_part_that_tells_of_meeting_is_the_story() -> None:
+    assert story_of("i cut my hand , i saw a plaster , i was sad") == "i saw a plaster"
+    assert story_of("nobody believes that i saw a plaster") == "i saw a plaster"
+    assert story_of("the mug") == ""
+
+
+def test_what_is_mentioned_can_be_seen_and_is_no_person() -> None:
+    assert mentioned("my sister needs the ladder, and the moment with the heron") == ("ladder", "heron")
+    assert mentioned("why?") == ()
+
+
+def test_a_request_is_no_part_of_what_it_requests() -> None:
+    assert without_lead("it would help me to know when the tram came") == "when the tram came"
+    assert without_lead("need to log where the tram stopped") == "where the tram stopped"
+    assert without_lead("did tom tell me when the tram came") == "did tom tell me when the tram came"
+
+
+# ------------------------------------------------------------------------------------------------------------ what is gathered
+
+
+def lead(phrase: str, confidence: float, firing: float) -> Lead:
+    evidence = Evidence(
+        id=phrase, channel="frame", stream="s", t0_us=1_000_000, t1_us=1_000_000, offset_us=1_000_000, score=confidence, text=""
+    )
+    episode = Episode(stream="s", t0_us=1, t1_us=1, offset_us=1, score=confidence, evidence=(evidence,))
+    return Lead(phrase=phrase, confidence=confidence, firing=firing, named=firing > 0, episodes=(episode,) if confidence else ())
+
+
+def heard(text: str, held: float, cosine: float) -> Candidate:
+    evidence = Evidence(id="u1", channel="speech", stream="s", t0_us=1, t1_us=2, offset_us=1, score=1.0, text=text)
+    return Candidate(channel="speech", text=text, evidence=(evidence,), held=held, cosine=cosine)
+
+
+def test_words_are_taken_as_the_likelier_of_two_readings_has_them() -> None:
+    p = understand("What did they say about the kite?")
+    core = Pool(candidates=(heard("the kite is red", 0.9, 0.6), heard("it rains", 0.0, 0.1)))
+    whole = Pool(candidates=(heard("the kite is red", 0.2, 0.2), heard("it rains", 0.8, 0.5)))
+    assert [(one.text, one.held) for one in local._either(p, core, whole).candidates] == [("the kite is red", 0.9), ("it rains", 0.8)]
+
+
+def drive(plan: Any, answer: Any) -> tuple[list[Any], Any]:
+    """All actions of a plan, each answered, and what it returns."""
+    actions, result = [], None
+    try:
+        action = next(plan)
+        while True:
+            actions.append(action)
+            action = plan.send(answer(action))
+    except StopIteration as end:
+        result = end.value
+    return actions, result
+
+
+def test_the_whole_text_is_gathered_where_the_question_is_a_part_of_it() -> None:
+    window = (None, 5)
+    parted = understand("My son needs a kite for Friday, so where is the mug?")
+    actions, _ = drive(local._whole(parted, window), lambda _: Pool())
+    assert [(one.question, set(one.words) >= {"kite", "mug"}) for one in actions] == [(parted.text, True)]
+    assert drive(local._whole(understand("Where is the mug?"), window), lambda _: Pool())[0] == []
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "found"),
+    [
+        (lead("recipe", 0.1, 0.01), lead("garlic", 0.9, 0.9), "garlic"),
+        (lead("recipe", 0.1, 0.01), lead("garlic", 0.5, 0.9), ""),
+        (lead("recipe", 0.1, 0.5), lead("garlic", 0.9, 0.9), ""),
+    ],
+)
+def test_what_else_is_named_is_looked_for_where_the_first_means_nothing(first: Lead, other: Lead, found: str) -> None:
+    parsed = msgspec.structs.replace(understand("The recipe calls for garlic, do say when there was some."), kind="when")
+    session = Session(Question(text=parsed.text, asked_us=5, as_of_us=5), lambda: (parsed, TimeSpan()))
+
+    def answer(action: Gather) -> Pool:
+        assert "recipe" not in action.things
+        return Pool(leads=(other,))
+
+    _, got = drive(local._mentioned(session, Pool(leads=(first,))), answer)
+    assert (got.phrase if got else "") == found
