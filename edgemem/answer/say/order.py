@@ -8,7 +8,7 @@ from itertools import chain
 import msgspec
 
 from edgemem.answer.compose import at, listed, the, times
-from edgemem.answer.gather import Lead, Pool
+from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps, Window
@@ -42,6 +42,8 @@ def relate(s: Session) -> Steps[Place]:
     """Find the anchors of the question's relation and turn them into a window inside the question's own."""
     p, (from_us, to_us) = s.parsed, base.window_of(s)
     anchors: list[tuple[Lead, Episode]] = []
+    if s.question.options and (said := (yield from _said_then(s))) is not None:
+        return Place(window=(said.evidence[0].t0_us - _SCENE_US, said.evidence[0].t1_us + _SCENE_US))
     for anchor in p.anchors:
         ordinal, phrase = take_ordinal(anchor)
         lead = yield from base.look_for(phrase, (from_us, to_us))
@@ -131,17 +133,24 @@ def neighbours(s: Session) -> Plan:
 
 def while_said(s: Session) -> Plan:
     """What was seen while something was said: "what did I look at when she told me where the tent is"."""
+    found = yield from _said_then(s)
+    if found is None:
+        return base.abstain("I have heard nothing of that.", unverified=(s.parsed.clause,))
+    scene = yield from base.inspect(s, (found.evidence[0].t0_us, found.evidence[0].t1_us), found.evidence[0].stream)
+    if not scene.evidence:
+        return base.abstain("I saw nothing while that was said.", evidence=base.cite(found.evidence))
+    shown_then = scene_reply(s, scene, scene.evidence[0], 0.6 * stated(s.parsed, found))
+    return msgspec.structs.replace(shown_then, evidence=(*shown_then.evidence[:9], found.evidence[0].id))
+
+
+def _said_then(s: Session) -> Steps[Candidate | None]:
+    """What was said at the time that the question refers to; None where it refers to no such time or nothing was said of it."""
     p = s.parsed
+    if p.relation != "while" or not pattern("SPOKEN_OF").search(p.clause):
+        return None
     wanted = [word for word in p.words if VERBS.get(word) not in SAYING]
     pool = yield from base.gather((), base.window_of(s), p.clause, wanted)
-    said = next((one for one in pool.candidates if one.channel == "speech" and is_stated(p, one)), None)
-    if said is None:
-        return base.abstain("I have heard nothing of that.", unverified=(p.clause,))
-    scene = yield from base.inspect(s, (said.evidence[0].t0_us, said.evidence[0].t1_us), said.evidence[0].stream)
-    if not scene.evidence:
-        return base.abstain("I saw nothing while that was said.", evidence=base.cite(said.evidence))
-    shown_then = scene_reply(s, scene, scene.evidence[0], 0.6 * stated(p, said))
-    return msgspec.structs.replace(shown_then, evidence=(*shown_then.evidence[:9], said.evidence[0].id))
+    return next((one for one in pool.candidates if one.channel == "speech" and is_stated(p, one)), None)
 
 
 def _scene_of(s: Session, place: Place) -> Steps[Scene]:
