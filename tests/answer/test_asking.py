@@ -51,6 +51,7 @@ def test_why_it_is_asked_is_set_apart(text: str, topic: str, asked: str) -> None
         ("where is the goose, i had it by the pond", "", "where is the goose, i had it by the pond"),
         ("while i was cooking, did the phone ring", "", "did the phone ring while i was cooking"),
         ("gaffer tape, where is it", "gaffer tape", "where is it"),
+        ("i was by the pond, when was the goose there", "i was by the pond", "when was the goose there"),
         ("i am hungry", "", "i am hungry"),
     ],
 )
@@ -147,6 +148,7 @@ def test_the_part_that_tells_of_meeting_is_the_story() -> None:
 
 def test_what_is_mentioned_can_be_seen_and_is_no_person() -> None:
     assert mentioned("my sister needs the ladder, and the moment with the heron") == ("ladder", "heron")
+    assert mentioned("a toucan tally, a bulb of garlic") == ("toucan", "bulb of garlic")
     assert mentioned("why?") == ()
 
 

@@ -7,6 +7,7 @@ the rest is read alone. It stays where the question points at it ("I need the sa
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.lexicon import (
@@ -136,8 +137,17 @@ def mentioned(text: str) -> tuple[str, ...]:
     """Everything in a text that can be seen, whatever is asked about it."""
     clauses = [read_clause(tokens_of(part)) for part in pattern("APART").split(text) if part and content(part)]
     phrases = [phrase.inner if _is_vague(phrase.words[0]) else phrase.words for one in clauses for phrase in one.phrases]
-    named = [" ".join(word for word in words if not _is_vague(word) and word not in STOP) for words in phrases]
+    named = [" ".join(_trimmed(words)) for words in phrases]
     return tuple(dict.fromkeys(one for one in named if one and one.split()[-1] not in PERSONS and is_seeable(one)))
+
+
+def _trimmed(words: Sequence[str]) -> Sequence[str]:
+    """Without stop words in front of it and vague words at its end: "the toucan tally"."""
+    while words and words[0] in STOP:
+        words = words[1:]
+    while words and _is_vague(words[-1]):
+        words = words[:-1]
+    return words
 
 
 def _is_vague(phrase: str) -> bool:
