@@ -69,6 +69,8 @@ def _without_reasons(parts: list[str]) -> list[str]:
 
     It stays where it names what the rest calls "it": "I need the saw, where is it".
     """
+    if len(parts) == 1:
+        return parts
     asking = [part for part in parts if not pattern("BARE_ASK").match(part.strip(" '"))]
     kept = [part for part in asking if not _is_reason(part.strip(" '"))]
     points = any(pattern("POINTS").search(part) for part in kept)

@@ -153,7 +153,7 @@ def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
 def _pointed(things: tuple[str, ...], *, seen: bool) -> tuple[str, ...]:
     """Without words for when it was ("the minute", "my first look"); where it was seen, without what cannot be seen."""
     named = tuple(one for one in things if not pattern("VAGUE_THING").fullmatch(one)) or things
-    return _seeable(named) if seen else named
+    return _seeable(named) if seen and len(named) > 1 else named
 
 
 def _predicate(kind: Kind, detail: str, named: Slots) -> str:
