@@ -13,7 +13,9 @@ from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.lexicon import (
     AMBIGUOUS,
     ASKING_VERBS,
+    FACTS,
     MENTAL,
+    NOW,
     PASTS,
     PERSONS,
     PRESENTS,
@@ -95,35 +97,6 @@ def _names_thing(part: str) -> bool:
     return any(is_seeable(one) and not _is_vague(one) for one in named)
 
 
-_NOW = frozenset(
-    [
-        "am",
-        "is",
-        "are",
-        "isn't",
-        "aren't",
-        "will",
-        "won't",
-        "would",
-        "should",
-        "must",
-        "might",
-        "can",
-        "can't",
-        "cannot",
-        "have",
-        "has",
-        "do",
-        "does",
-        "don't",
-        "doesn't",
-        "promised",
-    ]
-)
-_FACTS = frozenset(("say", "says", "know", "remember", "recall", "think", "believe", "reckon", "swear", "bet"))
-"""Behind these stands what was so rather than what is going on."""
-
-
 def _is_reason(part: str) -> bool:
     """Why it is asked, or what somebody does now or will do: "in case he asks", "my son needs it"."""
     doing = pattern("MEANWHILE_OF").match(part)
@@ -132,7 +105,7 @@ def _is_reason(part: str) -> bool:
         return part.startswith("before ") and _is_now(verb)  # "before I ask what kind it was"
     if doing and doing["thing"] and verb in {"is", "are"}:  # "my heel is bleeding", not "our car is beside the pillar"
         return any(word.endswith("ing") for word in after)
-    return pattern("REASON").match(part) is not None or (verb not in _FACTS and any(map(_is_now, (verb, *after))))
+    return pattern("REASON").match(part) is not None or (verb not in FACTS and any(map(_is_now, (verb, *after))))
 
 
 def mentioned(text: str) -> tuple[str, ...]:
@@ -159,7 +132,7 @@ def _is_vague(phrase: str) -> bool:
 
 def _is_now(verb: str) -> bool:
     past = verb in PASTS or verb == "was"
-    return verb in _NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and not past and "VERB" in word_classes(verb))
+    return verb in NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and not past and "VERB" in word_classes(verb))
 
 
 def _asks(part: str) -> bool:
