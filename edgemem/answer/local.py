@@ -71,6 +71,7 @@ def reply(s: Session) -> Plan:
 
 
 _MENTIONED = 6
+"""Things named beside the question that are looked for, so that a long text costs no more."""
 _GUESSED = 0.5
 """Share of the confidence of an answer about a thing that is named beside the question."""
 _ALL_HELD = 0.99
@@ -108,6 +109,8 @@ def _whole(p: Parsed, window: Window) -> Steps[Pool]:
 
 def _either(p: Parsed, core: Pool, whole: Pool) -> Pool:
     """Each candidate as the likelier of two readings has it."""
+    if not whole.candidates:
+        return core
     best = {(one.evidence[0].id, one.text): one for one in sorted((*whole.candidates, *core.candidates), key=lambda one: stated(p, one))}
     likely = sorted(best.values(), key=lambda one: -(one.held + one.cosine))
     return msgspec.structs.replace(core, candidates=tuple(likely), evidence=distinct((*core.evidence, *whole.evidence)))

@@ -45,12 +45,11 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:
     """What is to be done, as if it were said "you ...". Verbs that ask for an answer are no commands."""
-    parts = pattern("APART").split(body)[1:]
-    if any(asks_itself(part) for part in parts):
-        return None
     command = pattern("COMMAND").match(body)
     if command is None:
         command = pattern("IMPERATIVE").match(body)
+        if any(map(asks_itself, pattern("APART").split(body)[1:])):
+            return None
         if command is None or VERBS.get(command[1]) != command[1] or command[1] in ASKING_VERBS:
             return None
     negated = pattern("NOT").match(body) is not None
@@ -70,8 +69,7 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
 
 def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     topic, body = main_clause(body)
-    core = f"{topic}, {body}" if topic else body
-    core = "" if core in plain and len(content(core)) == len(content(plain)) else f"{core}{'?' * plain.endswith('?')}"
+    core = _core(plain, f"{topic}, {body}" if topic else body)
     body, vague = take_vague(without_lead(body))
     told = pattern("WHILE").search(body)
     told = told if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()) else None
@@ -161,6 +159,11 @@ def _predicate(kind: Kind, detail: str, named: Slots) -> str:
     if (kind == "who" and named.attribute) or detail == "named":
         return "named"
     return named.attribute or (detail if detail not in {"times", "at_once", "price"} else "") or named.claim
+
+
+def _core(plain: str, asked: str) -> str:
+    """What of the text asks, "" where nothing was left out."""
+    return "" if asked in plain and len(content(asked)) == len(content(plain)) else f"{asked}{'?' * plain.endswith('?')}"
 
 
 def _of_bare(kind: Kind, timeless: str, topic: str) -> str:
