@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -15,6 +13,7 @@ from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.asking import main_clause, mentioned, story_of, without_lead
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.records import Evidence, Question
+from tests.answer.test_limits import run
 
 
 @pytest.mark.parametrize(
@@ -182,25 +181,12 @@ def test_words_are_taken_as_the_likelier_of_two_readings_has_them() -> None:
     assert [(one.text, one.held) for one in local._either(p, core, whole).candidates] == [("the kite is red", 0.9), ("it rains", 0.8)]
 
 
-def drive(plan: Any, answer: Any) -> tuple[list[Any], Any]:
-    """All actions of a plan, each answered, and what it returns."""
-    actions, result = [], None
-    try:
-        action = next(plan)
-        while True:
-            actions.append(action)
-            action = plan.send(answer(action))
-    except StopIteration as end:
-        result = end.value
-    return actions, result
-
-
 def test_the_whole_text_is_gathered_where_the_question_is_a_part_of_it() -> None:
     window = (None, 5)
     parted = understand("My son needs a kite for Friday, so where is the mug?")
-    actions, _ = drive(local._whole(parted, window), lambda _: Pool())
+    _, actions = run(local._whole(parted, window), lambda _: Pool())
     assert [(one.question, set(one.words) >= {"kite", "mug"}) for one in actions] == [(parted.text, True)]
-    assert drive(local._whole(understand("Where is the mug?"), window), lambda _: Pool())[0] == []
+    assert run(local._whole(understand("Where is the mug?"), window), lambda _: Pool())[1] == []
 
 
 @pytest.mark.parametrize(
@@ -219,5 +205,5 @@ def test_what_else_is_named_is_looked_for_where_the_first_means_nothing(first: L
         assert "recipe" not in action.things
         return Pool(leads=(other,))
 
-    _, got = drive(local._mentioned(session, Pool(leads=(first,))), answer)
+    got, _ = run(local._mentioned(session, Pool(leads=(first,))), answer)
     assert (got.phrase if got else "") == found
