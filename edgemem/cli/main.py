@@ -102,8 +102,11 @@ def _unreadable() -> tuple[type[Exception], ...]:
     return (*errors(), UnicodeDecodeError, JSONDecodeError, msgspec.MsgspecError)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 no answer."""
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run one command in this process; the SystemExit it raises has the exit code.
+
+    0 done, 1 failed, 2 wrong usage or configuration, 3 no answer.
+    """
     guard_terminal()
     try:
         code: Any = cli.main(args=arguments, prog_name="edgemem", standalone_mode=False)
@@ -123,22 +126,25 @@ def main(arguments: list[str] | None = None) -> None:
         code = fail(MemoryDirError(f"what is stored cannot be read or written ({error}); see: edgemem memory check --memory DIR"))
     except OSError as error:  # a name that is too long, a disk that is full, a place that may not be read
         code = fail(EdgememError(f"{str(error.filename or 'the file system')[:200]}: {error.strerror or error}"))
-    _leave(code if isinstance(code, int) else 0)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
-def _leave(code: int) -> NoReturn:
-    """End the process; at once where a library is still in a call to a camera.
+def program() -> None:
+    """Run the command line as a process of its own; it ends at once where a library is still in a call to a camera.
 
     A thread that comes back from such a call while Python is being taken down ends the process by a segmentation fault (3 of 14 stops while
     FFmpeg opened a camera that did not answer). Everything of ours is closed by then.
     """
-    if any(thread.name.startswith("edgemem-") for thread in threading.enumerate()):
-        with suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
+    try:
+        main()
+    except SystemExit as ended:
+        if any(thread.name.startswith("edgemem-") for thread in threading.enumerate()):
+            with suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(int(ended.code or 0))
+        raise
 
 
 if __name__ == "__main__":
-    main()
+    program()

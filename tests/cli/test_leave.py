@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
+from edgemem.cli.main import main
+
 SCRIPT = """
 import atexit, sys, threading
-from edgemem.cli import main
-from edgemem.see import frame_slot
+from edgemem.cli.main import program
 
 atexit.register(lambda: print("taken down"))
 if {stuck}:
     threading.Thread(target=threading.Event().wait, name={name!r}, daemon=True).start()
 print("said", end="")
-main._leave(7)
+sys.argv = ["edgemem", "no-such-command"]
+program()
 """
 
 
@@ -29,4 +32,20 @@ STUCK, ENDED = "said", "saidtaken down\n"
 )
 def test_a_process_whose_camera_hangs_ends_at_once_and_says_everything(stuck: bool, name: str, said: str) -> None:
     ended = subprocess.run([sys.executable, "-c", SCRIPT.format(stuck=stuck, name=name)], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (7, said, "")
+    assert (ended.returncode, ended.stdout) == (2, said)
+    assert ended.stderr.count("\n") == 1
+    assert "no-such-command" in ended.stderr
+
+
+def test_a_command_run_inside_another_process_never_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
+    go_on = threading.Event()
+    waiting = threading.Thread(target=go_on.wait, name="edgemem-capture", daemon=True)
+    waiting.start()
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["--version"])
+    finally:
+        go_on.set()
+        waiting.join()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("edgemem")
