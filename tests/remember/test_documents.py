@@ -64,7 +64,9 @@ def test_no_passage_and_no_word_of_later_is_ever_returned(making, documents, dro
             for hit in hits:
                 assert view.document(hit.document.id) == hit.document
             best = view.search_passages(WORDS.name, making.unit(3, 8), 2)
-            assert [(hit.document.id, hit.score) for hit in best] == [(hit.document.id, hit.score) for hit in hits[:2]]
+            assert [hit.document.id for hit in best] == [hit.document.id for hit in hits[:2]]
+            best_scores = pytest.approx([hit.score for hit in hits[:2]], abs=1e-6)  # the last bits of a product of matrices differ
+            assert [hit.score for hit in best] == best_scores
             ranged = view.search_passages(WORDS.name, making.unit(3, 8), 99, from_us=low, to_us=high, kinds=["event"], stream="cam")
             assert {hit.document.id for hit in ranged} == {i for i in inside if spans[i][2]["kind"] == "event"}
             said = view.utterances(from_us=low, to_us=high)
