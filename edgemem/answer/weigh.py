@@ -19,7 +19,7 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits, names
-from edgemem.answer.understand.lexicon import APPEARING, ASPECT, HAVING, MOVING, PLACING, SEEING, THINKING, VERBS
+from edgemem.answer.understand.lexicon import APPEARING, HAVING, MOVING, PLACING, SEEING, VERBS
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import words
 from edgemem.records import Record
@@ -159,8 +159,7 @@ def is_seen(p: Parsed) -> bool:
     deeds = {VERBS[word] for word in said if word in VERBS}
     if p.kind == "yes_no":  # "did the dog come by", not "did it run away", "did I lose it"
         return bool(deeds) and deeds <= SEEING | (HAVING - MOVING) and all(word in VERBS or word in _BY for word in said)
-    deeds = (deeds or {p.verb}) - ASPECT
-    if p.kind in {"when", "where", "how_many"} and p.hint != "said" and deeds and not deeds - THINKING:
+    if p.kind in {"when", "where", "how_many"} and p.hint != "said":  # asked is when it was there; the deed is told as unverified
         return True
     return p.verb in SEEING | HAVING | PLACING or (bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING)
 

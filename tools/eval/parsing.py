@@ -30,7 +30,7 @@ def read(parsed: Parsed) -> dict[str, Any]:
     beside = parsed.relation == "side"
     here = loose(f"{parsed.place} {parsed.person}")
     chosen = (choice for choice in parsed.choices if parsed.kind != "yes_no" and not loose(choice) <= here)
-    named = (*parsed.things, *chosen, *(parsed.anchors if parsed.kind == "order" else ()))
+    named = (*parsed.things, *chosen, *(parsed.anchors if parsed.kind == "order" and not parsed.clause else ()))
     return {
         "kind": parsed.kind, "things": frozenset(loose(thing) for thing in named), "person": loose(parsed.person),
         "place": loose(parsed.clause if beside else parsed.place), "time": loose(said if beside else f"{said} {parsed.clause}"),

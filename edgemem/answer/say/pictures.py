@@ -72,9 +72,9 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     sure = _SHARES.get("how_many" if often else "ordinal" if p.ordinal else kind, 1.0) * shown(p, lead)
-    sighted = not p.predicate or often or is_seen(msgspec.structs.replace(p, kind="yes_no"))
-    deed = () if sighted else (p.predicate,)  # "when did the dog run away"
-    return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities, *deed))
+    if p.predicate and not (often or is_seen(msgspec.structs.replace(p, kind="yes_no"))):  # "when did the dog run away"
+        elsewhere, text = (*elsewhere, p.predicate), f"{text} About {quote(p.predicate)} I cannot tell."
+    return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities))
 
 
 def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:

@@ -63,7 +63,8 @@ def main_clause(body: str) -> tuple[str, str]:
     first = next((found.index(True) for found in (wh, joined, told_to) if True in found), 0)
     asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]
     topic = " , ".join(parts[:first])
-    return (topic, asked) if first and (content(topic) or take_time(topic)[0]) else ("", asked)
+    told = content(topic) or take_time(topic)[0] or pattern("VAGUE").fullmatch(topic)
+    return (topic, asked) if first and told else ("", asked)
 
 
 def _without_reasons(parts: list[str]) -> list[str]:

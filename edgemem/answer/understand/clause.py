@@ -81,7 +81,7 @@ class _Reader:
             self._is_plain(i)
             or (word in {"can", "one"} and named)
             or (word == "and" and inside and COLOUR_WORDS.keys() >= {before, following})
-            or (word == "other" and following in {"one", "ones"})
+            or (word == "other" and (following in {"one", "ones"} or (before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))))
             or (word == "till" and before in DETERMINERS)
             or (word in _MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
@@ -231,6 +231,10 @@ class _Reader:
             end = i + len(run)
         if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
             self._state, run = run[-1], run[:-1]  # "leave the gate open"
+        if len(run) > 1 and self._det and self._word(i - 2) in _GET | lexicon.HAVE and run[-1] in lexicon.PASTS:
+            self._phrase(run[:-1], i, end - 1)
+            self._add_verb(end - 1, VERBS[run[-1]])  # "get my nails done"
+            return end
         run = run[:-1] if run[-1] in NUMBERS and self._word(end) == "times" else run  # "the cat three times"
         if not run:
             return end
@@ -280,10 +284,13 @@ class _Reader:
         """Behind a thing "with" belongs to it, but where something was done with it; behind a person what the person wears ("in a hat")."""
         acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
         dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & lexicon.CLOTHES)
-        of = self._prep == "from" and self._end == i - 1 - bool(self._det) and self._phrases[-1].words[-1] in lexicon.PERSONS
+        last, joined = self._phrases[-1].words[-1], self._end == i - 1 - bool(self._det)
+        of = joined and (
+            (self._prep == "from" and last in lexicon.PERSONS) or (self._prep in {"from", "for", "about"} and last in lexicon.DOCUMENTS)
+        )
         if (self._prep != "with" and not dressed and not of) or self._word(i) in self._names:
             return False
-        return not acted and self._word(i) not in lexicon.PERSONS
+        return (of or not acted) and self._word(i) not in lexicon.PERSONS
 
     def _add_verb(self, i: int, base: str) -> None:
         word, last = self._word(i), self._deeds[-1] if self._deeds else None
@@ -387,7 +394,7 @@ class _Reader:
         if self._needs == "state":
             return (
                 past
-                or (word.endswith("ing") and bool(base))
+                or (word.endswith("ing") and (bool(base) or (last and "VERB" in lexicon.word_classes(word))))
                 or word in STATES
                 or (last and self._tokens[0] != "where" and (ends or _is_state(word)))
             )

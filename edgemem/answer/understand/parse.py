@@ -17,6 +17,9 @@ from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import (
     ASKING_VERBS,
     AUXILIARIES,
+    DETERMINERS,
+    PLACING,
+    PRONOUNS,
     STATES,
     VERBS,
     is_comparative,
@@ -71,12 +74,18 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     topic, body = main_clause(body)
     core = _core(plain, f"{topic}, {body}" if topic else body)
     body, vague = take_vague(without_lead(body))
+    if not vague and pattern("VAGUE").fullmatch(topic):  # "just now, what did he say"
+        topic, vague = "", topic
     told = pattern("WHILE").search(body)
     told = told if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()) else None
     time, topic, timeless = _times(topic, body[: told.start()] if told else body)
     story = story_of(topic)
     timeless += body[told.start() :] if told else ""  # of what time they spoke then is no time of the question
-    timeless = pattern("ASKED_OF").sub("what is ", timeless) or ("" if goes_on(plain) else "what did i see")
+    if asked_of := pattern("ASKED_OF").match(timeless):
+        of = timeless[asked_of.end() :]
+        named = of.split()[0] in DETERMINERS | PRONOUNS or any(word.endswith("'s") for word in of.split()[:3])
+        timeless = f"what is {'' if named else 'the '}{of}"
+    timeless = timeless or ("" if goes_on(plain) else "what did i see")
     kind, detail, rest = _head(timeless)
     if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
         kind = "other"
@@ -93,14 +102,19 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
         relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
-    if kind == "order" and things and pattern("BEFORE_OR_AFTER").search(timeless):
-        things, anchors = things[:1], things[1:2]
+    if kind == "order" and (order := pattern("BEFORE_OR_AFTER").search(timeless)):
+        clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
+        before = len(read_slots(timeless[: order.start()], raw, kind).things) if clause else 1
+        things, anchors = things[:before], things[before : before + 1]
+    if kind == "which" and " or " in place and named.verb in PLACING and _is_yes_no(timeless):  # "did I leave it at work or on the bus"
+        kind = "where"
     choices = named.choices if not anchors else ()
     if kind in _OF_TWO and not (anchors or is_comparative(named.claim)) and pattern("RANKED").search(body):
         choices = choices or (() if own else _seeable(about.things))  # "tomato, pear, who came earlier"
         kind = "order" if len(choices) == 2 else kind
     quote = quote or (quoted[1].strip() if quoted else "")
     things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
+    things = tuple(one for one in things if not any(choice.endswith(f" {one}") for choice in choices))  # "which car, the red or the blue"
     while_ = read_slots(clause, raw, "other")
     person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
     bare = not story or not content(timeless)  # "I should be ashamed to get it wrong" names nothing
@@ -141,6 +155,10 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
         place=named.place or (about.place if kind != "where" else ""), verb=about.verb if named.verb in {"", "be"} else named.verb,
         claim=named.claim or ("" if named.things else told_of),
     )  # fmt: skip
+
+
+def _is_yes_no(body: str) -> bool:
+    return body.partition(" ")[0] in AUXILIARIES
 
 
 def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from edgemem.answer.understand.clause import read_clause
 from edgemem.answer.understand.lexicon import CARRIERS, FIRST_NAMES, PERSONS, STATES, STOP, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
+from edgemem.answer.understand.wordings import ORDINALS
 from edgemem.answer.understand.words import NUMBERS
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
@@ -62,17 +63,20 @@ _SILENT = frozenset(form for form, base in VERBS.items() if base in _UNSAID) - {
 def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     """`text` is the question without its time and what that refers to, `raw` the question as written."""
     names = _names(raw)
-    clause = read_clause(tokens_of(text), names)
+    tokens = tokens_of(text)
+    clause = read_clause(tokens, names)
+    clause = msgspec.structs.replace(clause, phrases=_of_their_kind(clause.phrases, tokens))
     verb = next((deed for deed in clause.deeds if not deed.relative), clause.deeds[0] if clause.deeds else None)
     either, been = _either(text).split(), "been to" in text
     found = _Found([], [], [])
     attribute, phrases = _attribute(clause.phrases, kind)
     for phrase in phrases:
         purpose = kind == "other" and phrase.prep.startswith("for") and bool(found.things)  # "the saw for the shelf, where is it"
+        denied = tokens[0] == "not" and phrase.at < 3  # "not the silver car, the other one"
         fixed = phrase.prep.startswith("to") and VERBS.get(clause.state) in lexicon.FIXING
         if fixed:
             found.places.append(f"{phrase.prep} {phrase.text}")
-        elif not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order" or purpose):
+        elif not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order" or purpose or denied):
             _take(phrase, found, names, kind, verb, been=been)
     things, places, people = found
     if kind in {"other", "summary"} and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
@@ -93,6 +97,39 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
         order=" ".join(filter(None, (verb.base, verb.then, verb.particle))) if verb else "",
         choices=_choices(clause),
     )  # fmt: skip
+
+
+def _of_their_kind(phrases: Sequence[Phrase], tokens: Sequence[str]) -> tuple[Phrase, ...]:
+    """With the noun that "one" stands for, or that is left out: "the brown parcel or the white one", "which dress, the blue or the red".
+
+    "The clothespin, the wooden one" is one thing.
+    """
+    made, noun = list[Phrase](), tuple[str, ...]()
+    for i, phrase in enumerate(phrases):
+        words, either = phrase.words, phrase.either or any(after.either for after in phrases[i + 1 : i + 2])
+        if noun and phrase.named and len(words) > 1 and words[-1] in {"one", "ones"}:
+            compared = either or "than" in tokens[phrase.at - 2 : phrase.at] or tokens[0] == "not"
+            if not compared and phrases[i - 1].end == phrase.at - 2:  # a comma and an article
+                continue
+            words = (*words[:-1], *noun) if compared else words
+            if phrase.words[0] in ORDINALS and (before := tokens[made[-1].at - 1]) in ORDINALS:  # "the first room or the second one"
+                made[-1] = msgspec.structs.replace(made[-1], words=(before, *made[-1].words))
+        elif noun and either and "orange" not in words and all(_is_quality(word, named=phrase.named) for word in words):
+            words = (*words, *noun)
+        elif not _is_no_thing(phrase):
+            described = next((k for k, word in enumerate(words) if not _describes(word)), len(words) - 1)
+            noun = words[described:]
+        made.append(msgspec.structs.replace(phrase, words=words))
+    return tuple(made)
+
+
+def _is_quality(word: str, *, named: bool) -> bool:
+    return word in COLOUR_WORDS or (named and word not in STATES and lexicon.is_adjective(word))
+
+
+def _describes(word: str) -> bool:
+    """Tells one from others of its kind: "brown", "first", "other", "big"."""
+    return word in COLOUR_WORDS or word in ORDINALS or "ADJ" in lexicon.word_classes(word)
 
 
 class _Found(NamedTuple):
@@ -156,12 +193,12 @@ def _says(clause: Clause, verb: VerbPhrase | None, names: frozenset[str]) -> boo
     if verb is None or verb.particle or verb.base not in {"say", "mention", "state", "tell", "show", "display", "list"}:
         return False
     subject = next((phrase for phrase in reversed(clause.phrases) if phrase.end <= verb.at and not phrase.prep), None)
-    return subject is not None and not verb.pronoun and not _is_person(subject, names)
+    return subject is not None and not verb.pronoun and subject.words[-1] not in lexicon.VOICES and not _is_person(subject, names)
 
 
 def _is_no_thing(phrase: Phrase) -> bool:
     """A state, or a comparison ("faster") that stands alone."""
-    return (phrase.text == "one" and phrase.prep == "") or (
+    return (not phrase.prep and set(phrase.words) <= _CARDINALS) or (
         not phrase.named and (set(phrase.words) <= STATES | {"one"} or (not phrase.prep and lexicon.is_comparative(phrase.text)))
     )
 
@@ -311,7 +348,7 @@ def _named(deed: VerbPhrase) -> str:
     return " ".join(filter(None, (came, deed.then, deed.particle)))
 
 
-_MORE = re.compile(r"\b(?:more|less) (?:often|\w+(?= than\b))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)")
+_MORE = re.compile(r"\b(?:more|less) (?:than (?:one|once|twice|two|three|\d+)\b|often|\w+(?= than\b))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)")
 _RANK = re.compile(r"\b(first|last|earlier|later|sooner)\b")
 _LIKE = re.compile(r"\b(\w{3,}er) (?:than\b|to the\b)|\b(?:is|was|are|were) (?!there)(?:\w+ )*?(\w{3,}er)\b(?=,|$)|\b(same)\b")
 
@@ -319,10 +356,10 @@ _LIKE = re.compile(r"\b(\w{3,}er) (?:than\b|to the\b)|\b(?:is|was|are|were) (?!t
 def _compared(text: str, kind: Kind, done: bool) -> str:
     """What things are compared by: "more often", "taller" (than), "first"."""
     came = re.search(r"\b(?:came|come)\b", text)
-    if kind == "order" and (done or came) and (ranked := _RANK.search(text)):
-        return ranked[0] if done else f"came {ranked[0]}"
+    if kind == "order" and (done or came or text.startswith(("which", "what"))) and (ranked := _RANK.search(text)):
+        return f"came {ranked[0]}" if came and not done else ranked[0]
     if kind in {"yes_no", "which", "who"} and (more := _MORE.search(text)):
-        return more[0] if more[0].split()[-1] == "often" else more[0].split()[0]
+        return more[0] if " than " in more[0] or more[0].endswith("often") else more[0].split()[0]
     found = _LIKE.search(text) if kind in {"yes_no", "which"} else None
     longer = "longer" if kind in {"yes_no", "which"} and "longer" in tokens_of(text) else ""
     return longer or (
