@@ -159,9 +159,14 @@ def is_seen(p: Parsed) -> bool:
     deeds = {VERBS[word] for word in said if word in VERBS}
     if p.kind == "yes_no":  # "did the dog come by", not "did it run away", "did I lose it"
         return bool(deeds) and deeds <= SEEING | (HAVING - MOVING) and all(word in VERBS or word in _BY for word in said)
-    if p.kind in {"when", "where", "how_many"} and p.hint != "said":  # asked is when it was there; the deed is told as unverified
+    if p.kind in {"when", "where", "how_many"} and p.hint != "said" and not _by_me(p):  # "when did the baby cry for the dog"
         return True
     return p.verb in SEEING | HAVING | PLACING or (bool(deeds) and deeds <= SEEING | HAVING | PLACING | APPEARING)
+
+
+def _by_me(p: Parsed) -> bool:
+    """Asked is when or how often I did it: "when did I buy the mug" is not when I saw it."""
+    return any(VERBS.get(done[1]) == p.verb for done in pattern("BY_ME").finditer(p.question))
 
 
 def is_stated(p: Parsed, one: Candidate) -> bool:

@@ -164,7 +164,7 @@ SLOTS: list[tuple[str, dict[str, object]]] = [
     # comparing
     ("wich came frist the tram or the taxi", {"kind": "order", "predicate": "came first"}),
     ("Do I see Mark more often than Julia?", {"predicate": "more often", "person": "Mark; Julia"}),
-    ("was the red car bigger than the blue one", {"things": ("red car", "blue one"), "predicate": "bigger"}),
+    ("was the red car bigger than the blue one", {"things": ("red car", "blue car"), "predicate": "bigger"}),
     ("Do I have more socks in the drawer or on the line?", {"predicate": "more", "place": "in the drawer or on the line"}),
     ("What is heavier, the red box or the black one?", {"kind": "which", "predicate": "heavier"}),
     # what is asked of a thing or a person

@@ -81,7 +81,10 @@ class _Reader:
             self._is_plain(i)
             or (word in {"can", "one"} and named)
             or (word == "and" and inside and COLOUR_WORDS.keys() >= {before, following})
-            or (word == "other" and (following in {"one", "ones"} or (before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))))
+            or (
+                word == "other"
+                and (following in {"one", "ones"} or (before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1)))
+            )
             or (word == "till" and before in DETERMINERS)
             or (word in _MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
@@ -253,7 +256,7 @@ class _Reader:
         if self._needs == "state" and (run[-1] in STATES | {"left"} or not known):
             self._state, self._needs = " ".join(run[at:]), ""
             return end
-        self._add_verb(i + at, VERBS.get(word, word))
+        self._add_verb(i + at, VERBS.get(word) or next(iter(lexicon.word_classes(word).get("VERB", ())), word))
         return i + at + 1
 
     @property

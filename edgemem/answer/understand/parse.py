@@ -20,6 +20,7 @@ from edgemem.answer.understand.lexicon import (
     DETERMINERS,
     PLACING,
     PRONOUNS,
+    SAYING,
     STATES,
     VERBS,
     is_comparative,
@@ -92,13 +93,16 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     kind = "which" if kind == "yes_no" and timeless.endswith(" or") else kind  # "on saturday or on sunday"
     if kind in {"yes_no", "where", "other"} and _is_statement(timeless):
         kind, detail, rest = _asked_by(plain, timeless, kind, detail, rest)
+    elif kind == "yes_no" and (more := _asked_too(plain)):
+        kind, detail, rest = more, "times" if more == "how_many" else "", timeless.partition(", ")[0]
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     quoted = pattern("NAMED_TEXT").search(rest)
     about = read_slots(story or topic, raw, "other")
     named = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
     if kind in {"when", "how_many"} and named.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
-    own, named = set(named.things) - ORDINALS.keys(), _with_topic(named, about, kind, told=bool(story))
+    own, asks = set(named.things) - ORDINALS.keys(), read_slots(rest.rpartition(" , ")[2], raw, kind).verb
+    named = _with_topic(named, about, kind, told=bool(story))
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
         relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
@@ -122,6 +126,9 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
     hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
     hint = _hint(hinted, named, kind)
+    of_it = things and (own or asks not in {"", "be"}) and asks not in SAYING  # not "he told me to call her, when was that"
+    if kind in {"when", "how_many"} and hint == "said" and of_it:  # "they told me to ask when I saw it"
+        hint = "none"
     if kind in {"when", "where", "how_many"}:
         seen = hint in {"none", "seen"} and (kind == "when" or (kind == "where" and bool(about.things)))
         things = _pointed(things, seen=seen)
@@ -238,7 +245,7 @@ def _is_statement(body: str) -> bool:
 
 def _asked_by(plain: str, body: str, kind: Kind, detail: str, rest: str) -> tuple[Kind, str, str]:
     """What a statement asks: what it says so of anywhere ("I lost track of how often"), or when that was what it tells of."""
-    cues = [(match.start(), name) for name, cue in patterns("CUE") for match in cue.finditer(plain.rstrip(" ?!."))]
+    cues = _cues(plain)
     met = pattern("MET_WITH").search(body)
     if cues:
         kind = cast("Kind", max(cues)[1])
@@ -246,6 +253,17 @@ def _asked_by(plain: str, body: str, kind: Kind, detail: str, rest: str) -> tupl
     elif kind == "yes_no" and met and not pattern("WHETHER").search(body):
         kind = "when"
     return kind, detail, of_meeting(body) if met and kind in {"when", "where", "how_many"} else rest
+
+
+def _asked_too(plain: str) -> Kind | None:
+    """Which of a thing's times or numbers is asked for as well, so that a yes would say too little: "was there a cat? what time?"."""
+    _, _, tail = re.sub(r"[.?!;] ", ", ", plain).partition(", ")
+    return cast("Kind | None", next((kind for _, kind in _cues(tail) if kind in {"when", "how_many"}), None))
+
+
+def _cues(text: str) -> list[tuple[int, str]]:
+    """Where a text says what is wanted of what it tells ("give me the time"), and which kind of question that makes."""
+    return [(match.start(), name) for name, cue in patterns("CUE") for match in cue.finditer(text.rstrip(" ?!."))]
 
 
 def _fragment(body: str) -> tuple[Kind, str, str]:

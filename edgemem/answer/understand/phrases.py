@@ -348,7 +348,9 @@ def _named(deed: VerbPhrase) -> str:
     return " ".join(filter(None, (came, deed.then, deed.particle)))
 
 
-_MORE = re.compile(r"\b(?:more|less) (?:than (?:one|once|twice|two|three|\d+)\b|often|\w+(?= than\b))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)")
+_MORE = re.compile(
+    r"\b(?:more|less) (?:than (?:one|once|twice|two|three|\d+)\b|often|\w+(?= than\b))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)"
+)
 _RANK = re.compile(r"\b(first|last|earlier|later|sooner)\b")
 _LIKE = re.compile(r"\b(\w{3,}er) (?:than\b|to the\b)|\b(?:is|was|are|were) (?!there)(?:\w+ )*?(\w{3,}er)\b(?=,|$)|\b(same)\b")
 
