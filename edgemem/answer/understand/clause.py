@@ -234,17 +234,14 @@ class _Reader:
             end = i + len(run)
         if len(run) > 1 and self._deeds and self._deeds[-1].base in {"leave", "keep", "find"} and not self._needs and run[-1] in STATES:
             self._state, run = run[-1], run[:-1]  # "leave the gate open"
-        if len(run) > 1 and self._det and self._word(i - 2) in _GET | lexicon.HAVE and run[-1] in lexicon.PASTS:
-            self._phrase(run[:-1], i, end - 1)
-            self._add_verb(end - 1, VERBS[run[-1]])  # "get my nails done"
-            return end
         run = run[:-1] if run[-1] in NUMBERS and self._word(end) == "times" else run  # "the cat three times"
         if not run:
             return end
         if self._word(i - 1) == "of" and self._end != i - 1 and run[0].endswith("ing") and run[0] in VERBS:
             self._add_verb(i, VERBS[run[0]])  # "I had thought of stopping"
             return i + 1
-        at = self._verb_in(run, i, end)
+        had = len(run) > 1 and self._det and self._word(i - 2) in _GET | lexicon.HAVE and run[-1] in lexicon.PASTS  # "get my nails done"
+        at = len(run) - 1 if had else self._verb_in(run, i, end)
         if at is None and self._word(i - 2) == "many" and not self._det:
             at = 0
         if at is None or at:
@@ -256,7 +253,7 @@ class _Reader:
         if self._needs == "state" and (run[-1] in STATES | {"left"} or not known):
             self._state, self._needs = " ".join(run[at:]), ""
             return end
-        self._add_verb(i + at, VERBS.get(word) or next(iter(lexicon.word_classes(word).get("VERB", ())), word))
+        self._add_verb(i + at, lexicon.base_of(word))
         return i + at + 1
 
     @property
@@ -387,8 +384,7 @@ class _Reader:
         """Whether a word has the form of the verb that must come; at the end of a question any adjective says how something is."""
         base = VERBS.get(word, "")
         if not base and self._wide:
-            classes = lexicon.word_classes(word)
-            base = next(iter(classes.get("VERB", ())), "") or ("" if classes else word)
+            base = lexicon.base_of(word) if "VERB" in lexicon.word_classes(word) or not lexicon.word_classes(word) else ""
         if self._needs == "base":
             return base == word
         past = word in lexicon.PASTS or (word.endswith("ed") and (bool(base) or len(word) > 4))

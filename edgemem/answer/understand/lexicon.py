@@ -104,6 +104,11 @@ def is_seeable(phrase: str) -> bool:
     return bool(nouns().find(phrase)[1]) or last in _CLASSES["PERSONS"] or last in pairs_of("PLURALS") or not word_classes(last)
 
 
+def base_of(form: str) -> str:
+    """The base of a verb, "overflow" of "overflowing"; the word itself where no dictionary knows it as a verb."""
+    return VERBS.get(form) or next(iter(word_classes(form).get("VERB", ())), form)
+
+
 def participle(base: str, said: str) -> str:
     """The past participle by which a deed is named: "sharpened" of "sharpen"; `said` where `base` is no base that a dictionary knows."""
     from lemminflect import getInflection

@@ -82,26 +82,15 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     time, topic, timeless = _times(topic, body[: told.start()] if told else body)
     story = story_of(topic)
     timeless += body[told.start() :] if told else ""  # of what time they spoke then is no time of the question
-    if asked_of := pattern("ASKED_OF").match(timeless):
-        of = timeless[asked_of.end() :]
-        named = of.split()[0] in DETERMINERS | PRONOUNS or any(word.endswith("'s") for word in of.split()[:3])
-        timeless = f"what is {'' if named else 'the '}{of}"
-    timeless = timeless or ("" if goes_on(plain) else "what did i see")
-    kind, detail, rest = _head(timeless)
-    if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
-        kind = "other"
-    kind = "which" if kind == "yes_no" and timeless.endswith(" or") else kind  # "on saturday or on sunday"
-    if kind in {"yes_no", "where", "other"} and _is_statement(timeless):
-        kind, detail, rest = _asked_by(plain, timeless, kind, detail, rest)
-    elif kind == "yes_no" and (more := _asked_too(plain)):
-        kind, detail, rest = more, "times" if more == "how_many" else "", timeless.partition(", ")[0]
+    timeless = _as_question(timeless) or ("" if goes_on(plain) else "what did i see")
+    kind, detail, rest = _kind(plain, timeless)
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     quoted = pattern("NAMED_TEXT").search(rest)
     about = read_slots(story or topic, raw, "other")
     named = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
     if kind in {"when", "how_many"} and named.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
-    own, asks = set(named.things) - ORDINALS.keys(), read_slots(rest.rpartition(" , ")[2], raw, kind).verb
+    own = set(named.things) - ORDINALS.keys()
     named = _with_topic(named, about, kind, told=bool(story))
     things, place = named.things, named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
@@ -110,15 +99,14 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
         before = len(read_slots(timeless[: order.start()], raw, kind).things) if clause else 1
         things, anchors = things[:before], things[before : before + 1]
-    if kind == "which" and " or " in place and named.verb in PLACING and _is_yes_no(timeless):  # "did I leave it at work or on the bus"
-        kind = "where"
+    if kind == "which" and " or " in place and named.verb in PLACING and timeless.partition(" ")[0] in AUXILIARIES:
+        kind = "where"  # "did I leave it at work or on the bus"
     choices = named.choices if not anchors else ()
     if kind in _OF_TWO and not (anchors or is_comparative(named.claim)) and pattern("RANKED").search(body):
         choices = choices or (() if own else _seeable(about.things))  # "tomato, pear, who came earlier"
         kind = "order" if len(choices) == 2 else kind
     quote = quote or (quoted[1].strip() if quoted else "")
-    things = (quote,) if quote else tuple(one for one in things if one not in anchors and (kind != "order" or one not in choices))
-    things = tuple(one for one in things if not any(choice.endswith(f" {one}") for choice in choices))  # "which car, the red or the blue"
+    things = (quote,) if quote else _apart_from(things, anchors, choices, kind)
     while_ = read_slots(clause, raw, "other")
     person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
     bare = not story or not content(timeless)  # "I should be ashamed to get it wrong" names nothing
@@ -126,8 +114,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
     hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
     hint = _hint(hinted, named, kind)
-    of_it = things and (own or asks not in {"", "be"}) and asks not in SAYING  # not "he told me to call her, when was that"
-    if kind in {"when", "how_many"} and hint == "said" and of_it:  # "they told me to ask when I saw it"
+    if kind in {"when", "how_many"} and hint == "said" and things and _asks_itself(own, rest, raw, kind):
         hint = "none"
     if kind in {"when", "where", "how_many"}:
         seen = hint in {"none", "seen"} and (kind == "when" or (kind == "where" and bool(about.things)))
@@ -141,6 +128,42 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(text, kind),
         follows=goes_on(plain), asked=None if quote else read_asked(without_lead(timeless)),
     )  # fmt: skip
+
+
+def _as_question(body: str) -> str:
+    """The same for an attribute that is named alone: "serial number of the router"."""
+    asked_of = pattern("ASKED_OF").match(body)
+    if asked_of is None:
+        return body
+    of = body[asked_of.end() :].split()
+    known = of[0] in DETERMINERS | PRONOUNS or any(word.endswith("'s") for word in of[:3])
+    return " ".join(("what is", *(() if known else ("the",)), *of))
+
+
+def _kind(plain: str, timeless: str) -> tuple[Kind, str, str]:
+    """The kind of question, its detail and the clause."""
+    kind, detail, rest = _head(timeless)
+    if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
+        kind = "other"
+    if kind == "yes_no" and timeless.endswith(" or"):  # "on saturday or on sunday"
+        kind = "which"
+    if kind in {"yes_no", "where", "other"} and _is_statement(timeless):
+        return _asked_by(plain, timeless, kind, detail, rest)
+    if kind == "yes_no" and (more := _asked_too(plain)):
+        return more, "times" if more == "how_many" else "", timeless.partition(", ")[0]
+    return kind, detail, rest
+
+
+def _apart_from(things: tuple[str, ...], anchors: tuple[str, ...], choices: tuple[str, ...], kind: Kind) -> tuple[str, ...]:
+    """Without what is told apart from it or chosen from; of "which car, the red or the blue" without the car."""
+    mine = (one for one in things if one not in anchors and (kind != "order" or one not in choices))
+    return tuple(one for one in mine if not any(choice.endswith(f" {one}") for choice in choices))
+
+
+def _asks_itself(own: set[str], rest: str, raw: str, kind: Kind) -> bool:
+    """Asks of what was seen, whoever told to ask: "they told me to ask when I saw it", not "he told me to call her, when was that"."""
+    verb = read_slots(rest.rpartition(" , ")[2], raw, kind).verb
+    return verb not in SAYING and bool(own or verb not in {"", "be"})
 
 
 _OF_TWO = frozenset(("what", "which", "who", "where", "yes_no"))
@@ -162,10 +185,6 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
         place=named.place or (about.place if kind != "where" else ""), verb=about.verb if named.verb in {"", "be"} else named.verb,
         claim=named.claim or ("" if named.things else told_of),
     )  # fmt: skip
-
-
-def _is_yes_no(body: str) -> bool:
-    return body.partition(" ")[0] in AUXILIARIES
 
 
 def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
