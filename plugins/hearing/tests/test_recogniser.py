@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
+import shutil
+import subprocess
+import wave
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 
@@ -164,6 +168,19 @@ def test_a_flapped_t_is_no_letter_of_a_number(heard, meant):
         words=None, temperature=0.0,
     )  # fmt: skip
     assert _phrase([segment]).text == meant
+
+
+@pytest.mark.skipif(
+    shutil.which("espeak-ng") is None, reason="espeak-ng is not installed, so nothing can be spoken: apt-get install espeak-ng"
+)
+@pytest.mark.parametrize(("said", "written"), [("forty three", False), ("sixty three", False), ("four point three", True)])
+def test_a_point_is_written_only_where_it_was_said(session, said, written):
+    command = ["espeak-ng", "-v", "en-gb", "-s", "165", "-g", "3", "--stdout", f"My brother's shoe size is {said}."]
+    with wave.open(io.BytesIO(subprocess.run(command, capture_output=True, check=True).stdout)) as sound:
+        rate, samples = sound.getframerate(), np.frombuffer(sound.readframes(sound.getnframes()), "<i2").astype(np.float32) / 32768
+    at = np.arange(0, len(samples), rate / SOUND_RATE_HZ)
+    heard = np.concatenate([np.zeros(4000), np.interp(at, np.arange(len(samples)), samples), np.zeros(4000)]).astype(np.float32)
+    assert bool(re.search(r"\d\.\d", session.engines.role("transcribe").transcribe(heard, language="en").text)) is written
 
 
 def test_the_plugin_keeps_the_contract():
