@@ -358,7 +358,7 @@ class _Reader:
         if run[0].endswith("ing") and run[0] in VERBS and self._word(self._verb_end) == run[0]:
             return 0
         k = len(run) - 1
-        acts = (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
+        acts = (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES or VERBS.get(run[k]) in lexicon.POSTURE
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
         past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES

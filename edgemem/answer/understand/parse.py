@@ -10,7 +10,7 @@ from typing import cast
 
 import msgspec
 
-from edgemem.answer.understand.asking import asks_itself, main_clause, of_meeting, story_of, without_greeting, without_lead
+from edgemem.answer.understand.asking import asks_itself, main_clause, mentioned, of_meeting, story_of, without_greeting, without_lead
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
@@ -77,14 +77,16 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     body, vague = take_vague(without_lead(body))
     if not vague and pattern("VAGUE").fullmatch(topic):  # "just now, what did he say"
         topic, vague = "", topic
-    told = pattern("WHILE").search(body)
-    told = told if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()) else None
-    time, topic, timeless = _times(topic, body[: told.start()] if told else body)
-    story = story_of(topic)
-    timeless += body[told.start() :] if told else ""  # of what time they spoke then is no time of the question
+    now, then = _while_spoken(body)
+    time, topic, timeless = _times(topic, now)
+    story, timeless = story_of(topic), timeless + then
     timeless = _as_question(timeless) or ("" if goes_on(plain) else "what did i see")
     kind, detail, rest = _kind(plain, timeless)
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
+    by_topic = not relation and bool(topic) and kind in {"what", "which", "who", "order"}
+    if by_topic:
+        relation, anchors, clause = _told_relation(topic, f"{timeless} {vague}", clause)
+        by_topic, vague = bool(relation), "" if relation else vague
     quoted = pattern("NAMED_TEXT").search(rest)
     about = read_slots(story or topic, raw, "other")
     named = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
@@ -92,7 +94,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         about = msgspec.structs.replace(about, claim="")
     own = set(named.things) - ORDINALS.keys()
     named = _with_topic(named, about, kind, told=bool(story))
-    things, place = named.things, named.place
+    things, place = named.things if own or not by_topic else (), named.place
     if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
         relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
     if kind == "order" and (order := pattern("BEFORE_OR_AFTER").search(timeless)):
@@ -112,7 +114,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     bare = not story or not content(timeless)  # "I should be ashamed to get it wrong" names nothing
     told_of = " ".join(part for part in topic.split(" , ") if bare or noun_phrase(part))
     text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
-    hinted = asked if re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
+    hinted = asked if by_topic or re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
     hint = _hint(hinted, named, kind)
     if kind in {"when", "how_many"} and hint == "said" and things and _asks_itself(own, rest, raw, kind):
         hint = "none"
@@ -128,6 +130,14 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(text, kind),
         follows=goes_on(plain), asked=None if quote else read_asked(without_lead(timeless)),
     )  # fmt: skip
+
+
+def _while_spoken(body: str) -> tuple[str, str]:
+    """Apart what they said then: a time in it is no time of the question."""
+    told = pattern("WHILE").search(body)
+    if told and pattern("SPOKEN_OF").search(body, told.end()) and pattern("SEEN").search(body, 0, told.start()):
+        return body[: told.start()], body[told.start() :]
+    return body, ""
 
 
 def _as_question(body: str) -> str:
@@ -335,6 +345,16 @@ def _take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...
         phrase = noun_phrase(body[match.end() :])
         return body[: match.start()].strip(" ,"), "while", (phrase,) if phrase else (), body[match.start() :].strip()
     return body, "", (), ""
+
+
+def _told_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tuple[str, ...], str]:
+    """When it was by what is told in front: "the bus went by, what came right after it", "he rang, what did I look at meanwhile"."""
+    pointed, named = pattern("POINTED").search(asked), mentioned(topic)
+    if pointed is None or not (named or pattern("SPOKEN_OF").search(topic)):
+        return "", (), clause
+    if pointed[1] is None:
+        return "while", named[-1:], f"while {topic}"
+    return ("before" if pointed[1] == "before" else "after", named[-1:], pointed[0]) if named else ("", (), clause)
 
 
 def _anchor(text: str) -> str:
