@@ -335,7 +335,7 @@ def _take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...
         if len(anchors) == 2:
             return body[: match.start()], "between", anchors, match[0]
     if match := pattern("RELATION").search(body):
-        word: Relation = "before" if match[1] in {"before", "prior to", "until", "preceded"} else "after"
+        word: Relation = "before" if match[1] in {"before", "prior to", "ahead of", "until", "preceded"} else "after"
         tail, *main = re.split(r" that (?=(?:i|we|he|she|they|my|the) )", body[match.end() :], maxsplit=1)
         head = " ".join((body[: match.start()].strip(" ,"), *main))
         if anchor := _anchor(tail):
