@@ -69,7 +69,7 @@ _STATED = frozenset(("price", "code", "number", "name", "address", "topic", "tim
 
 def stated_prior(p: Parsed) -> float:
     """How much the wording points at words rather than pictures, 0..1. It only weighs."""
-    to_come = _TO_COME.search(p.question)
+    to_come = None if p.things and not p.person and pattern("TURNS_UP").search(p.question) else _TO_COME.search(p.question)
     seen = p.kind in {"when", "yes_no"} and p.verb in SEEING and not to_come
     if (p.hint in {"said", "read"} or p.quote) and not seen:
         return 1.0

@@ -348,13 +348,9 @@ def _take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...
 
 
 def _told_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tuple[str, ...], str]:
-    """When it was by what is told in front: "the bus went by, what came right after it", "he rang, what did I look at meanwhile"."""
-    pointed, named = pattern("POINTED").search(asked), mentioned(topic)
-    if pointed is None or not (named or pattern("SPOKEN_OF").search(topic)):
-        return "", (), clause
-    if pointed[1] is None:
-        return "while", named[-1:], f"while {topic}"
-    return ("before" if pointed[1] == "before" else "after", named[-1:], pointed[0]) if named else ("", (), clause)
+    """When it was by what is told in front: "the bus went by, what came right after it"."""
+    pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
+    return ("before" if pointed[1] == "before" else "after", named, pointed[0]) if pointed and named else ("", (), clause)
 
 
 def _anchor(text: str) -> str:
