@@ -19,6 +19,7 @@ from edgemem.answer.understand.lexicon import (
     PASTS,
     PERSONS,
     PRESENTS,
+    SIGHTINGS,
     STOP,
     is_seeable,
     word_classes,
@@ -124,6 +125,13 @@ def _trimmed(words: Sequence[str]) -> Sequence[str]:
     while words and _is_vague(words[-1]):
         words = words[:-1]
     return words
+
+
+def without_vague(thing: str) -> str:
+    """What was seen of it: "dolphin clip" is a dolphin."""
+    words = thing.split()
+    seen = _trimmed(words) if words[-1] in SIGHTINGS else words
+    return " ".join(seen) or thing
 
 
 def _is_vague(phrase: str) -> bool:

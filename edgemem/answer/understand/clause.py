@@ -24,12 +24,15 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 
 _AUX = DO | lexicon.HAVE | BE
 _CUTS = _AUX | WH | JOINTS | {"of", "not"}
-_MEETS = frozenset(("come across", "bump into", "run into", "go off"))
+_MEETS = frozenset(
+    ("come across", "come upon", "stumble across", "stumble upon", "stumble on", "happen upon", "bump into", "run into", "go off")
+)
 """Verbs with a preposition that leads to no place."""
 _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
 _MEDIA = frozenset(("picture", "photo", "recording", "video", "stream"))
 """Things only where something is told to be done with them."""
+_GAITS = frozenset(("walk", "stroll", "wander", "run", "jog", "cycle", "crawl", "swim", "fly"))
 _TAKES_ON = frozenset(("turn", "switch"))
 
 
@@ -358,7 +361,14 @@ class _Reader:
         if run[0].endswith("ing") and run[0] in VERBS and self._word(self._verb_end) == run[0]:
             return 0
         k = len(run) - 1
-        acts = (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES or VERBS.get(run[k]) in lexicon.POSTURE
+        acts = (
+            (not self._needs and self._deeds)
+            or self._word(end) in DETERMINERS | PARTICLES
+            or (
+                VERBS.get(run[k]) in lexicon.POSTURE | _GAITS
+                and self._word(end) in lexicon.PLACE_WORDS  # "people walking along the street"
+            )
+        )
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
         past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES

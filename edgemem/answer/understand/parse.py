@@ -10,7 +10,16 @@ from typing import cast
 
 import msgspec
 
-from edgemem.answer.understand.asking import asks_itself, main_clause, mentioned, of_meeting, story_of, without_greeting, without_lead
+from edgemem.answer.understand.asking import (
+    asks_itself,
+    main_clause,
+    mentioned,
+    of_meeting,
+    story_of,
+    without_greeting,
+    without_lead,
+    without_vague,
+)
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.languages import language_of
@@ -204,7 +213,7 @@ def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
 
 def _pointed(things: tuple[str, ...], *, seen: bool) -> tuple[str, ...]:
     """Without words for when it was ("the minute", "my first look"); where it was seen, without what cannot be seen."""
-    named = tuple(one for one in things if not pattern("VAGUE_THING").fullmatch(one)) or things
+    named = tuple(without_vague(one) for one in things if not pattern("VAGUE_THING").fullmatch(one)) or things
     return _seeable(named) if seen and len(named) > 1 else named
 
 
