@@ -32,6 +32,7 @@ _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
 _MEDIA = frozenset(("picture", "photo", "recording", "video", "stream"))
 """Things only where something is told to be done with them."""
+_WITH = frozenset(("with", "to", "for", "of"))
 _GAITS = frozenset(("walk", "stroll", "wander", "run", "jog", "cycle", "crawl", "swim", "fly"))
 _TAKES_ON = frozenset(("turn", "switch"))
 
@@ -371,7 +372,8 @@ class _Reader:
         )
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
-        past = run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES
+        rare = run[k].endswith("ed") and lexicon.word_classes(run[k]).keys() == {"VERB"}  # "a penguin waddled into view"
+        past = (run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES) or rare
         if k and past and not _is_compound(run, k) and not (self._needs or self._prep or self._is_thing(run)):
             self._relative = bool(self._phrases)
             return k

@@ -123,7 +123,11 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     bare = not story or not content(timeless)  # "I should be ashamed to get it wrong" names nothing
     told_of = " ".join(part for part in topic.split(" , ") if bare or noun_phrase(part))
     text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
-    hinted = asked if by_topic or re.search(r"\b(?:i|we) (?:told|said|mentioned|asked)\b", story) else f"{topic} {asked}".strip()
+    hinted = (
+        asked
+        if by_topic or re.search(r"\b(?:i|we)(?:'ve| have)? (?:told|said|mentioned|asked|promised|suggested)\b", story)
+        else f"{topic} {asked}".strip()
+    )
     hint = _hint(hinted, named, kind)
     if kind in {"when", "how_many"} and hint == "said" and things and _asks_itself(own, rest, raw, kind):
         hint = "none"
