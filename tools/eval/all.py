@@ -132,10 +132,9 @@ def main() -> None:
         truth = json.loads((stream / "truth.json").read_text())
         shown = " ".join(name for one in truth["appearances"] for name in (*one["names"], *one["hypernyms"]))
         absent = [name for name in ABSENT.split() if name not in shown]
-        natural = f"natural-{seed}.json"
-        unusual = ((f"unusual{more}", OURS / f"unusual-{seed}{more}.json") for more in ("", "-2"))
-        ours = (("ours", OURS / natural), *unusual)
-        for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / natural), *ours):
+        kinds = (("ours", "natural"), ("unusual", "unusual"))
+        ours = ((f"{name}{more}", OURS / f"{kind}-{seed}{more}.json") for name, kind in kinds for more in ("", "-2"))
+        for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / f"natural-{seed}.json"), *ours):
             if qa.exists():
                 line = scored(scorer, kit, memory, qa, args.work / f"{name}{seed}.jsonl")
                 print(f"{f'lifelog {seed}, {name}':24}", line, flush=True)
