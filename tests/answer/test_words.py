@@ -409,7 +409,8 @@ def test_ten_rows_are_cited_at_most() -> None:
 @pytest.mark.parametrize(
     ("thing", "name"),
     [
-        ("telly", "television"), ("red tellies", "red television"), ("bin lorry", "garbage truck"), ("my old bin lorry", "my old garbage truck"),
+        ("telly", "television"), ("red tellies", "red television"), ("bin lorry", "garbage truck"),
+        ("my old bin lorry", "my old garbage truck"),
         ("sticking plaster", "band aid"), ("television", "television"), ("plaster wall", "plaster wall"), ("", ""),
     ],
 )  # fmt: skip
