@@ -130,7 +130,7 @@ def _trimmed(words: Sequence[str]) -> Sequence[str]:
 def without_vague(thing: str) -> str:
     """What was seen of it: "dolphin clip" is a dolphin."""
     words = thing.split()
-    seen = _trimmed(words) if words[-1] in SIGHTINGS else words
+    seen = _trimmed(words) if words and words[-1] in SIGHTINGS else words
     return " ".join(seen) or thing
 
 

@@ -32,7 +32,6 @@ _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
 _MEDIA = frozenset(("picture", "photo", "recording", "video", "stream"))
 """Things only where something is told to be done with them."""
-_WITH = frozenset(("with", "to", "for", "of"))
 _GAITS = frozenset(("walk", "stroll", "wander", "run", "jog", "cycle", "crawl", "swim", "fly"))
 _TAKES_ON = frozenset(("turn", "switch"))
 
