@@ -94,7 +94,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     by_topic = not relation and bool(topic) and kind in {"what", "which", "who", "order"}
     if by_topic:
-        relation, anchors, clause = _told_relation(topic, f"{timeless} {vague}", clause)
+        relation, anchors, clause = _pointed_relation(topic, f"{timeless} {vague}", clause)
         by_topic, vague = bool(relation), "" if relation else vague
     quoted = pattern("NAMED_TEXT").search(rest)
     about = read_slots(story or topic, raw, "other")
@@ -360,7 +360,7 @@ def _take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...
     return body, "", (), ""
 
 
-def _told_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tuple[str, ...], str]:
+def _pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tuple[str, ...], str]:
     """When it was by what is told in front: "the bus went by, what came right after it"."""
     pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
     return ("before" if pointed[1] == "before" else "after", named, pointed[0]) if pointed and named else ("", (), clause)
