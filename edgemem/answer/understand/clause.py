@@ -84,10 +84,8 @@ class _Reader:
             self._is_plain(i)
             or (word in {"can", "one"} and named)
             or (word == "and" and inside and COLOUR_WORDS.keys() >= {before, following})
-            or (
-                word == "other"
-                and (following in {"one", "ones"} or (before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1)))
-            )
+            or (word == "other" and following in {"one", "ones"})
+            or (word == "other" and before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))
             or (word == "till" and before in DETERMINERS)
             or (word in _MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
@@ -288,8 +286,8 @@ class _Reader:
         acted = any(deed.base not in lexicon.PLACING | lexicon.SEEING | {"meet", "be"} for deed in self._deeds)
         dressed = self._prep == "in" and self._phrases[-1].words[-1] in lexicon.PERSONS and bool(set(run) & lexicon.CLOTHES)
         last, joined = self._phrases[-1].words[-1], self._end == i - 1 - bool(self._det)
-        of = joined and (
-            (self._prep == "from" and last in lexicon.PERSONS) or (self._prep in {"from", "for", "about"} and last in lexicon.DOCUMENTS)
+        of = joined and self._prep in (
+            {"from", "for", "about"} if last in lexicon.DOCUMENTS else {"from"} if last in lexicon.PERSONS else ()
         )
         if (self._prep != "with" and not dressed and not of) or self._word(i) in self._names:
             return False
@@ -361,14 +359,8 @@ class _Reader:
         if run[0].endswith("ing") and run[0] in VERBS and self._word(self._verb_end) == run[0]:
             return 0
         k = len(run) - 1
-        acts = (
-            (not self._needs and self._deeds)
-            or self._word(end) in DETERMINERS | PARTICLES
-            or (
-                VERBS.get(run[k]) in lexicon.POSTURE | _GAITS
-                and self._word(end) in lexicon.PLACE_WORDS  # "people walking along the street"
-            )
-        )
+        stands = VERBS.get(run[k]) in lexicon.POSTURE | _GAITS and self._word(end) in lexicon.PLACE_WORDS  # "people walking in the street"
+        acts = stands or (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
         rare = run[k].endswith("ed") and lexicon.word_classes(run[k]).keys() == {"VERB"}  # "a penguin waddled into view"

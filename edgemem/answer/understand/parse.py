@@ -108,8 +108,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
     if kind == "order" and (order := pattern("BEFORE_OR_AFTER").search(timeless)):
         clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
-        before = len(read_slots(timeless[: order.start()], raw, kind).things) if clause else 1
-        things, anchors = things[:before], things[before : before + 1]
+        at = len(read_slots(timeless[: order.start()], raw, kind).things) if clause else 1
+        things, anchors = things[:at], things[at : at + 1]
     if kind == "which" and " or " in place and named.verb in PLACING and timeless.partition(" ")[0] in AUXILIARIES:
         kind = "where"  # "did I leave it at work or on the bus"
     choices = named.choices if not anchors else ()
@@ -120,14 +120,8 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     things = (quote,) if quote else _apart_from(things, anchors, choices, kind)
     while_ = read_slots(clause, raw, "other")
     person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
-    bare = not story or not content(timeless)  # "I should be ashamed to get it wrong" names nothing
-    told_of = " ".join(part for part in topic.split(" , ") if bare or noun_phrase(part))
-    text, asked = f"{told_of} {timeless}".strip(), timeless.replace(clause or " ", " ") if relation != "side" else timeless
-    hinted = (
-        asked
-        if by_topic or re.search(r"\b(?:i|we)(?:'ve| have)? (?:told|said|mentioned|asked|promised|suggested)\b", story)
-        else f"{topic} {asked}".strip()
-    )
+    asked = timeless.replace(clause or " ", " ") if relation != "side" else timeless
+    hinted = asked if by_topic or pattern("SAID_MYSELF").search(story) else f"{topic} {asked}".strip()
     hint = _hint(hinted, named, kind)
     if kind in {"when", "how_many"} and hint == "said" and things and _asks_itself(own, rest, raw, kind):
         hint = "none"
@@ -140,9 +134,15 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         predicate=_predicate(kind, detail, named) or _of_bare(kind, timeless, topic), verb=named.verb, negated=_negated(timeless),
         ordinal=place_in_row(core, kind) or place_in_row(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
         counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
-        time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(text, kind),
+        time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(_whole_text(topic, story, timeless), kind),
         follows=goes_on(plain), asked=None if quote else read_asked(without_lead(timeless)),
     )  # fmt: skip
+
+
+def _whole_text(topic: str, story: str, timeless: str) -> str:
+    """The question with what stands before it; of a story only the parts that name something ("I should be ashamed to get it wrong")."""
+    bare = not story or not content(timeless)
+    return " ".join((*(part for part in topic.split(" , ") if bare or noun_phrase(part)), timeless)).strip()
 
 
 def _while_spoken(body: str) -> tuple[str, str]:
