@@ -30,7 +30,8 @@ _FLAPPED = re.compile(r"\b([2-9])[dv]([1-9])\b")
 _POINTED = re.compile(r"\b([2-9])\.([1-9])\b(?!\.?\d)")
 _POINT = re.compile(r",|\bpoint\b")
 """A figure with a point may be "four point three" or "forty-three" heard as "for-dy three". Where no point may be written, the first
-comes back with the word or a comma (58 of 58 decimals spoken by five synthetic voices), the second without (two of two in life logs)."""
+comes back with the word or a comma, the second without. Spoken by five voices of eSpeak and heard by whisper-base: of 90 decimals 89 stay,
+and all 6 of 90 numbers that were written with a point lose it."""
 
 
 class WhisperTranscriber:
