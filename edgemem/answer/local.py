@@ -6,6 +6,7 @@ the kind of question decides only what is done with it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import msgspec
@@ -13,19 +14,34 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.retrieve import distinct
-from edgemem.answer.say.base import Plan, Steps, Window, abstain, gather, look_for, not_seen, others, qualities, recognised, window_of
+from edgemem.answer.say.base import (
+    NOTHING,
+    Plan,
+    Steps,
+    Window,
+    abstain,
+    gather,
+    look_for,
+    not_seen,
+    others,
+    qualities,
+    recognised,
+    window_of,
+)
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
 from edgemem.answer.say.pictures import describe, from_pictures, read_near
-from edgemem.answer.say.statements import ranked, refuse, signs, tell
+from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.asking import mentioned
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.understand.lexicon import ASKING_VERBS, SEEING, VERBS, WRITING, word_classes
+from edgemem.answer.understand.parse import place_in_row
 from edgemem.answer.understand.phrases import noun_phrase, wanted_words
+from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -37,12 +53,10 @@ class LocalPlanner(Thinking):
     name = "local"
 
     def refuse(self, session: Session) -> Reply | None:
-        """What is said without looking: to an empty memory, a command, another language, half a question."""
+        """What is said without looking: to an empty memory, another language, half a question."""
         p = session.parsed
         if session.empty:
             return abstain("This memory is empty.", "nothing was recorded up to the time of the question")
-        if p.command and not session.question.options:  # "pick the animal that I saw"
-            return refuse(session)
         if p.language != "en":
             told = f"I understand English questions only; this one seems to be {NAMES[p.language]}."
             return abstain(told, "a language model that is configured puts it into English (models.read_questions)", unverified=(p.text,))
@@ -57,6 +71,9 @@ class LocalPlanner(Thinking):
 def reply(s: Session) -> Plan:
     """The whole way of one question."""
     p = s.parsed
+    if p.command and not s.question.options:  # "pick the animal that I saw"
+        again = None if carried_out(p.command) else (yield from _again(s))
+        return again or refuse(s)
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
         return known if known.option is not None else with_option(s, known)
@@ -67,11 +84,17 @@ def reply(s: Session) -> Plan:
     if not s.question.options and (plain := _unweighed(s, pool)) is not None:
         return plain
     free = _free(s, pool)
-    return (yield from choose(s, pool, words, free)) if s.question.options else (yield from free)
+    if s.question.options:
+        return (yield from choose(s, pool, words, free))
+    told = yield from free
+    again = (yield from _again(s)) if told.status == "abstained" else None
+    return again or told
 
 
 _MENTIONED = 6
 """Things named beside the question that are looked for, so that a long text costs no more."""
+_OF_ONE: tuple[Kind, ...] = ("how_many", "when", "where")
+"""Kinds of a question about one thing that pictures show."""
 _GUESSED = 0.5
 """Share of the confidence of an answer about a thing that is named beside the question."""
 _ALL_HELD = 0.99
@@ -156,20 +179,43 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     if words and (words[0][0] >= shown(p, lead) or not is_shown(p, lead) or not fits_pictures(p)):
         return _in_words(s, pool, words)
     if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
-        guess = yield from from_pictures(s, msgspec.structs.replace(pool, leads=(other,)), other)
-        return msgspec.structs.replace(guess, confidence=_GUESSED * guess.confidence)
+        return (yield from _guess(s, pool, other))
     return (yield from from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
 
 
 def _mentioned(s: Session, pool: Pool) -> Steps[Lead | None]:
     """What else the whole text names and was surely seen, where nothing that the question seemed to be about means anything in pictures."""
     p = s.parsed
-    if p.kind not in {"when", "where", "how_many"} or not fits_pictures(p) or any(map(recognised, pool.leads)):
+    if p.kind not in _OF_ONE or not fits_pictures(p) or any(map(recognised, pool.leads)):
         return None
     names = [one for one in mentioned(p.text) if all(one != lead.phrase for lead in pool.leads)]
     leads = (yield from gather(names[:_MENTIONED], window_of(s))).leads if names else ()
     best = max(leads, key=lambda one: shown(p, one), default=None)
     return best if best is not None and shown(p, best) >= weights().surely else None
+
+
+def _again(s: Session) -> Steps[Reply | None]:
+    """A second reading, of a question that brought nothing: when, where or how often the thing was seen that the text names and pictures
+    surely show, if the text asks for that at all.
+    """
+    p = s.parsed
+    asked = s.question.text.lower()
+    kind = next((kind for kind in _OF_ONE if pattern(f"ANEW {kind}").search(asked)), None)
+    if kind is None or (p.kind in _OF_ONE and fits_pictures(p)):
+        return None
+    plain = Parsed(
+        kind=kind, text=p.text, core=p.core, ordinal=p.ordinal or place_in_row(p.text, kind), time=p.time, words=p.words, verb="see",
+        hint="seen",
+    )  # fmt: skip
+    anew = dataclasses.replace(s, understood=lambda: (plain, s.span))
+    other = yield from _mentioned(anew, NOTHING)
+    return (yield from _guess(anew, NOTHING, other)) if other is not None and other.basis == "frame" else None
+
+
+def _guess(s: Session, pool: Pool, lead: Lead) -> Plan:
+    """From pictures of a thing that may not be what the question is about."""
+    told = yield from from_pictures(s, msgspec.structs.replace(pool, leads=(lead,)), lead)
+    return msgspec.structs.replace(told, confidence=_GUESSED * told.confidence)
 
 
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:

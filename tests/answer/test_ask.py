@@ -77,6 +77,40 @@ def test_an_answer_says_it_and_proves_it(view: View, kit: AnswerKit, text: str, 
 
 
 @pytest.mark.parametrize(
+    ("text", "said", "proof"),
+    [
+        ("Seldom does one get so close to a rocket, does one? Do look up the moment for me.", "10:02", 120),
+        ("Of all the times that a cat stood before me, it is only the final one whose hour I wish to know.", "last saw the cat", 140),
+        ("Am I losing it or did the cat show up like a bunch of times? Gimme the number.", "2 times", 40),
+        ("If it is not too much bother, I would appreciate being shown the rocket again.", "10:02:00", 120),
+        ("Note down the final sighting of the cat, giving hours and minutes.", "last saw the cat at 10:02:20", 140),
+        ("Put a number on it for me, the cat, how many separate times", "2 times", 40),
+    ],
+)
+def test_a_question_that_brings_nothing_is_read_anew(view: View, kit: AnswerKit, text: str, said: str, proof: int) -> None:
+    answer = put(view, kit, text)
+    assert answer.status == "answered"
+    assert said in answer.answer
+    assert proof in seconds(answer)
+    assert 0 < answer.confidence <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Did somebody steal the rocket?", "I cannot tell"),
+        ("Was there a phone number on that Elena Fischer sign?", "I cannot tell"),
+        ("Delete the cat and tell me how often it was there.", "edgemem forget"),
+        ("Note down the final sighting of the zebra, giving hours and minutes.", "I do not carry out commands"),
+    ],
+)
+def test_nothing_is_read_anew_into_a_deed_a_text_or_a_command(view: View, kit: AnswerKit, text: str, said: str) -> None:
+    answer = put(view, kit, text)
+    assert answer.status == "abstained"
+    assert said in answer.answer
+
+
+@pytest.mark.parametrize(
     ("text", "options", "right"),
     [
         ("Which of these did I see?", ("a dog", "the cat", "a horse"), 1),

@@ -139,9 +139,14 @@ _COMMANDS = {
 """What carries out what is asked for by each verb."""
 
 
+def carried_out(command: str) -> str:
+    """What carries out a command in words, "" where nothing does."""
+    verb = re.split(r"\W", command)[0]
+    return next((own for own, verbs in _COMMANDS.items() if verb in verbs.split()), "")
+
+
 def refuse(s: Session) -> Reply:
     """A question changes nothing; the command that does what was asked for is named."""
-    verb = re.split(r"\W", s.parsed.command)[0]
-    command = next((command for command, verbs in _COMMANDS.items() if verb in verbs.split()), "")
+    command = carried_out(s.parsed.command)
     does = f" This does: {command}" if command else " I only answer questions about what was seen and heard."
     return abstain(f'I do not carry out commands ("{s.parsed.command}").{does}', unverified=(s.parsed.command,))

@@ -112,7 +112,7 @@ def _is_reason(part: str) -> bool:
 
 def mentioned(text: str) -> tuple[str, ...]:
     """Everything in a text that can be seen, whatever is asked about it."""
-    clauses = [read_clause(tokens_of(part)) for part in pattern("APART").split(text) if part and content(part)]
+    clauses = [read_clause(tokens_of(part.rstrip(".?! "))) for part in pattern("APART").split(text) if part and content(part)]
     phrases = [phrase.inner if _is_vague(phrase.words[0]) else phrase.words for one in clauses for phrase in one.phrases]
     named = [" ".join(_trimmed(words)) for words in phrases]
     return tuple(dict.fromkeys(one for one in named if one and one.split()[-1] not in PERSONS and is_seeable(one)))
