@@ -32,13 +32,13 @@ from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
 from edgemem.answer.say.pictures import describe, from_pictures, read_near
-from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell
+from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, with_refusal
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.asking import mentioned
 from edgemem.answer.understand.languages import NAMES
-from edgemem.answer.understand.lexicon import ASKING_VERBS, SEEING, VERBS, WRITING, word_classes
+from edgemem.answer.understand.lexicon import ASKING_VERBS, SAYING, SEEING, VERBS, WRITING, word_classes
 from edgemem.answer.understand.parse import place_in_row
 from edgemem.answer.understand.phrases import noun_phrase, wanted_words
 from edgemem.answer.understand.record import Kind
@@ -73,7 +73,7 @@ def reply(s: Session) -> Plan:
     p = s.parsed
     if p.command and not s.question.options:  # "pick the animal that I saw"
         again = None if carried_out(p.command) else (yield from _again(s))
-        return again or refuse(s)
+        return with_refusal(s, again) if again is not None else refuse(s)
     pool = yield from everything(s)
     if p.asked is not None and pool.people and not s.span.problem and (known := (yield from relation(s))) is not None:
         return known if known.option is not None else with_option(s, known)
@@ -201,11 +201,12 @@ def _again(s: Session) -> Steps[Reply | None]:
     p = s.parsed
     asked = s.question.text.lower()
     kind = next((kind for kind in _OF_ONE if pattern(f"ANEW {kind}").search(asked)), None)
-    if kind is None or (p.kind in _OF_ONE and fits_pictures(p)):
+    spoken = p.verb in SAYING and p.kind in {"what", "which", "who"}  # "what did he say about the dog, and when"
+    if kind is None or spoken or (p.kind in _OF_ONE and fits_pictures(p)):
         return None
     plain = Parsed(
         kind=kind, text=p.text, core=p.core, ordinal=p.ordinal or place_in_row(p.text, kind), time=p.time, words=p.words, verb="see",
-        hint="seen",
+        hint="seen", predicate="" if p.command else p.predicate,
     )  # fmt: skip
     anew = dataclasses.replace(s, understood=lambda: (plain, s.span))
     other = yield from _mentioned(anew, NOTHING)

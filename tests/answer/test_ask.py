@@ -96,15 +96,36 @@ def test_a_question_that_brings_nothing_is_read_anew(view: View, kit: AnswerKit,
 
 
 @pytest.mark.parametrize(
+    ("text", "said", "unverified"),
+    [
+        (
+            "Note down the final sighting of the cat, giving hours and minutes.",
+            'I do not carry out commands ("note down"). I last saw',
+            "note down",
+        ),
+        ("Did somebody steal the rocket, and at what time?", 'About "stolen" I cannot tell.', "stolen"),
+        ("Who drove the rocket, and at what time?", 'About "driven" I cannot tell.', "driven"),
+    ],
+)
+def test_what_is_read_anew_says_what_was_not_done_or_not_checked(view: View, kit: AnswerKit, text: str, said: str, unverified: str) -> None:
+    answer = put(view, kit, text)
+    assert answer.status == "answered"
+    assert said in answer.answer
+    assert answer.unverified == (unverified,)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("Did somebody steal the rocket?", "I cannot tell"),
         ("Was there a phone number on that Elena Fischer sign?", "I cannot tell"),
         ("Delete the cat and tell me how often it was there.", "edgemem forget"),
         ("Note down the final sighting of the zebra, giving hours and minutes.", "I do not carry out commands"),
+        ("What did the doctor say about the rocket and at what time?", "I have heard or read nothing"),
+        ("I would like to buy a rocket.", ""),
     ],
 )
-def test_nothing_is_read_anew_into_a_deed_a_text_or_a_command(view: View, kit: AnswerKit, text: str, said: str) -> None:
+def test_nothing_is_read_anew_into_a_deed_a_text_what_was_said_or_a_command(view: View, kit: AnswerKit, text: str, said: str) -> None:
     answer = put(view, kit, text)
     assert answer.status == "abstained"
     assert said in answer.answer

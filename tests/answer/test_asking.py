@@ -149,6 +149,7 @@ def test_what_is_mentioned_can_be_seen_and_is_no_person() -> None:
     assert mentioned("my sister needs the ladder, and the moment with the heron") == ("ladder", "heron")
     assert mentioned("a toucan tally, a bulb of garlic") == ("toucan", "bulb of garlic")
     assert mentioned("my tall sister needs the ladder") == ("ladder",)
+    assert mentioned("may I ask about the heron. the ladder?") == ("heron", "ladder")
     assert mentioned("why?") == ()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from edgemem.answer.compose import at, quote, time_text
 from edgemem.answer.gather import Candidate, Pool
 from edgemem.answer.retrieve import Query
@@ -148,5 +150,15 @@ def carried_out(command: str) -> str:
 def refuse(s: Session) -> Reply:
     """A question changes nothing; the command that does what was asked for is named."""
     command = carried_out(s.parsed.command)
-    does = f" This does: {command}" if command else " I only answer questions about what was seen and heard."
-    return abstain(f'I do not carry out commands ("{s.parsed.command}").{does}', unverified=(s.parsed.command,))
+    does = f"This does: {command}" if command else "I only answer questions about what was seen and heard."
+    return abstain(f"{_refusal(s)} {does}", unverified=(s.parsed.command,))
+
+
+def with_refusal(s: Session, told: Reply) -> Reply:
+    """The same with the command refused that stands in the text: "note down when I saw the dog"."""
+    command = s.parsed.command
+    return msgspec.structs.replace(told, text=f"{_refusal(s)} {told.text}", unverified=tuple(dict.fromkeys((command, *told.unverified))))
+
+
+def _refusal(s: Session) -> str:
+    return f'I do not carry out commands ("{s.parsed.command}").'
