@@ -21,11 +21,10 @@ from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
-from edgemem.answer.understand.lexicon import CARRIERS, VERBS, nouns, pairs_of
+from edgemem.answer.understand.lexicon import CARRIERS, VERBS, pairs_of
 from edgemem.answer.understand.words import (
     PLURALS,
     best_word,
-    called,
     content_words,
     line_of,
     numbered,
@@ -35,6 +34,7 @@ from edgemem.answer.understand.words import (
     synonyms,
 )
 from edgemem.errors import EngineError
+from edgemem.infer.labels import nouns
 from edgemem.infer.roles import TextEmbedder
 from edgemem.records import US, Evidence, Matrix, Record
 
@@ -217,9 +217,6 @@ class GatherTool(BaseTool):
         """One thing in pictures, else in what was read; in what was written about events where pictures cannot be searched."""
         shape = msgspec.structs.replace(query, text="person" if PLURALS.get(query.text) == "person" else query.text)
         frame, text = self._hits("frame", shape, view), self._hits("text", query, view)
-        if not frame.taught and (name := called(shape.text)) != shape.text:
-            shape = msgspec.structs.replace(shape, text=name)
-            frame = self._hits("frame", shape, view)
         unseen = frame.silent or "frame" not in self._by_name
         read = text.confidence >= _READ and not frame.taught
         read = read and (query.text.startswith('"') or (frame.confidence < _CLEARLY and _is_reading(query.text, text.evidence[0])))

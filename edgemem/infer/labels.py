@@ -1,6 +1,7 @@
 """The labels of classifier and detector: their names, their synsets in WordNet, and which labels a phrase may mean.
 
-The tables are derived from WordNet 3.0 by `tools/make_label_table.py` (its licence: `labels.LICENSE`).
+The tables are derived from WordNet 3.0 by `tools/make_label_table.py` (its licence: `labels.LICENSE`); `names.txt` has everyday
+names that WordNet does not have near the label, and that by themselves make no label likely (`PhraseMatcher.firing` below .1).
 """
 
 from __future__ import annotations
@@ -138,11 +139,42 @@ class Nouns:
         return found
 
 
+@lru_cache(maxsize=1)
+def nouns() -> Nouns:
+    """The nouns of WordNet that a label may stand for: things that can be seen."""
+    return Nouns()
+
+
+@lru_cache(maxsize=1)
+def other_names() -> dict[str, tuple[str, ...]]:
+    """The labels of a name that no label has as its first: their synonyms in WordNet, and everyday names (`names.txt`)."""
+    lines = files("edgemem.infer").joinpath("names.txt").read_text(encoding="utf-8").splitlines()[1:]
+    everyday = ((label, name) for label, _, names in (line.partition("=") for line in lines) for name in names.split("|"))
+    synonyms = ((label.plain, name.lower()) for label in read_table() for name in label.synonyms)
+    own = {label.plain.lower() for label in read_table()}
+    named: dict[str, dict[str, None]] = {}
+    for called, name in (*synonyms, *everyday):
+        if name not in own:
+            named.setdefault(name, {})[called] = None
+    return {name: tuple(labels) for name, labels in named.items()}
+
+
+def labels_called(phrase: str) -> tuple[str, ...]:
+    """The labels that people call so: "my red settee" is a couch. None where WordNet has a longer part: an "elephant seal" is no seal."""
+    for part in heads(phrase):
+        names = singulars(part)
+        if labels := [label for name in names for label in other_names().get(name, ())]:
+            return tuple(dict.fromkeys(labels))
+        if any(nouns().senses(name) for name in names):
+            return ()
+    return ()
+
+
 class Meanings:
     """Similarity of phrases to a fixed list of labels by meaning only (Lin 1998 with intrinsic information content)."""
 
     def __init__(self, labels: Sequence[Label]) -> None:
-        self._nouns = Nouns()
+        self._nouns = nouns()
         self._rows = np.array([self._nouns.row(label.synset) for label in labels], np.int64)
         self._content = np.where(self._rows < 0, 0.0, self._nouns.content[self._rows]).astype(np.float32)
         self._above: npt.NDArray[np.bool_] = np.zeros((len(labels), len(self._nouns.content)), np.bool_)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemem import files
-from edgemem.infer.labels import Label, Meanings, heads, squeezed
+from edgemem.infer.labels import Label, Meanings, heads, labels_called, squeezed
 from edgemem.infer.projection import CROP_DIM, shorten
 from edgemem.infer.prototype import coefficients, kernel, prototype
 from edgemem.infer.roles import Classifier, TextEmbedder
@@ -120,13 +120,17 @@ class PhraseMatcher:
         return self._meanings
 
     def facts(self, phrase: str) -> Matrix:
-        """The columns `FACTS` for every label, float32 [labels, 8]."""
+        """The columns `FACTS` for every label, float32 [labels, 8]. Of a thing with other names, the greatest of those of its names."""
         photo, gloss = self.vectors()
-        query = self._embedder.embed_text([with_article(phrase, "a photo of "), phrase])
-        cosine, defined = photo @ query[0], gloss @ query[1]
-        same, head = self._same_words(phrase)
-        lin = self._likeness.likeness(phrase)
-        return np.stack([cosine, defined, cosine**3, same, head, lin, lin**3, lin * cosine], axis=1).astype(np.float32)
+        names = (phrase, *labels_called(phrase))
+        query = self._embedder.embed_text([text for name in names for text in (with_article(name, "a photo of "), name)])
+        found = []
+        for i, name in enumerate(names):
+            cosine, defined = photo @ query[2 * i], gloss @ query[2 * i + 1]
+            same, head = self._same_words(name)
+            lin = self._likeness.likeness(name)
+            found.append(np.stack([cosine, defined, cosine**3, same, head, lin, lin**3, lin * cosine], axis=1))
+        return np.asarray(np.max(found, axis=0), np.float32)
 
     def _same_words(self, phrase: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """1 if the whole phrase is one of the label's names, .7 if its head is; and 1 if their last words are the same."""

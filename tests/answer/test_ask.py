@@ -95,6 +95,12 @@ def test_a_question_that_brings_nothing_is_read_anew(view: View, kit: AnswerKit,
     assert 0 < answer.confidence <= 0.5
 
 
+def test_what_is_read_anew_is_half_as_sure(view: View, kit: AnswerKit) -> None:
+    plain = put(view, kit, "When did I see the rocket?")
+    anew = put(view, kit, "Seldom does one get so close to a rocket, does one? Do look up the moment for me.")
+    assert anew.confidence == pytest.approx(plain.confidence / 2)
+
+
 @pytest.mark.parametrize(
     ("text", "said", "unverified"),
     [

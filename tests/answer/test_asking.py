@@ -208,3 +208,9 @@ def test_what_else_is_named_is_looked_for_where_the_first_means_nothing(first: L
 
     got, _ = run(local._mentioned(session, Pool(leads=(first,))), answer)
     assert (got.phrase if got else "") == found
+
+
+def test_nothing_else_is_looked_for_where_pictures_cannot_answer() -> None:
+    parsed = msgspec.structs.replace(understand("The recipe calls for garlic, do say when there was some."), kind="when", form="number")
+    session = Session(Question(text=parsed.text, asked_us=5, as_of_us=5), lambda: (parsed, TimeSpan()))
+    assert run(local._mentioned(session, Pool(leads=(lead("train", 0.1, 0.01),))), lambda _: Pool()) == (None, [])

@@ -10,7 +10,7 @@ import pytest
 
 from edgemem.answer import gather
 from edgemem.answer.gather import Gather, GatherTool, Meaning, held_shares, signs_of, statements
-from edgemem.answer.retrieve import EventRetriever, Hits, Query
+from edgemem.answer.retrieve import EventRetriever, Query
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.retrievers.readings import TextRetriever
 from edgemem.answer.understand.words import figures, numbered, root, synonyms
@@ -301,19 +301,3 @@ def test_in_a_large_memory_so_many_lines_of_full_text_are_compared() -> None:
     meaning: Any = SimpleNamespace(passages=lambda *_: [])
     assert gather._said(view, Query(text="the tent", from_us=1, to_us=9), meaning) == []
     assert asked == [("the tent", 60, {"kinds": ("utterance",), "from_us": 1, "to_us": 9})]
-
-
-@pytest.mark.parametrize(
-    ("taught", "asked"), [("", ["my telly", "my television"]), ("my telly", ["my telly"])], ids=["by its label", "as it was taught"]
-)
-def test_a_thing_is_looked_for_as_the_labels_call_it_unless_it_was_taught(view: View, taught: str, asked: list[str]) -> None:
-    wanted: list[str] = []
-
-    def retrieve(query: Query, _view: View, _limit: int) -> Hits:
-        wanted.append(query.text)
-        return Hits(taught=taught)
-
-    frames: Any = SimpleNamespace(name="frame", retrieve=retrieve)
-    pool = GatherTool((frames,)).run(Gather(things=("my telly",)), view)
-    assert wanted == asked
-    assert [lead.phrase for lead in pool.leads] == ["my telly"]

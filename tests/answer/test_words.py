@@ -404,15 +404,3 @@ def test_an_entity_is_meant_by_any_of_its_names() -> None:
 def test_ten_rows_are_cited_at_most() -> None:
     rows: Any = [SimpleNamespace(evidence=SimpleNamespace(id=f"r{n // 2}")) for n in range(30)]
     assert people._ids(rows) == tuple(f"r{n}" for n in range(10))
-
-
-@pytest.mark.parametrize(
-    ("thing", "name"),
-    [
-        ("telly", "television"), ("red tellies", "red television"), ("bin lorry", "garbage truck"),
-        ("my old bin lorry", "my old garbage truck"),
-        ("sticking plaster", "band aid"), ("television", "television"), ("plaster wall", "plaster wall"), ("", ""),
-    ],
-)  # fmt: skip
-def test_a_thing_is_looked_for_as_the_labels_call_it(thing: str, name: str) -> None:
-    assert words.called(thing) == name

@@ -11,7 +11,7 @@ from edgemem.answer.weigh import weights
 from edgemem.infer.bridge import LabelBridge, crop_boxes
 from edgemem.infer.colour import ColourMap, name_pixels
 from edgemem.infer.engines import Engines
-from edgemem.infer.labels import Meanings, describe, heads, read_table
+from edgemem.infer.labels import Meanings, describe, heads, labels_called, other_names, read_table
 from edgemem.infer.phrase import COLOURS, split_colours
 from edgemem.records import Box, Image, Matrix
 from edgemem.remember.results import Posting
@@ -78,6 +78,34 @@ def test_a_label_of_two_words_is_the_same_in_one(bridge: LabelBridge):
     assert label[0] == "mailbox"
     assert label[1] == pytest.approx(bridge.match_labels("letter box").labels["mailbox"], abs=0.1)
     assert label[1] > 5 * bridge.match_labels("post").labels["mailbox"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "labels"),
+    [("loo rolls", ("toilet tissue",)),
+     ("my old Bin Lorry", ("garbage truck",)), ("kitchen roll with flowers", ("paper towel",)),
+     ("seal", ("sea lion",)), ("post seal", ("sea lion",)), ("letter box", ("mailbox",)), ("elephant seal", ()),
+     ("television", ()), ("", ())],
+)  # fmt: skip
+def test_things_have_other_names_that_their_labels_do_not_have(phrase: str, labels: tuple[str, ...]):
+    """Elephant seals are in WordNet, so they are not any seals."""
+    assert labels_called(phrase) == labels
+
+
+def test_a_thing_is_found_by_its_everyday_name_as_by_its_label(bridge: LabelBridge):
+    for name, label in (("settee", "couch"), ("my sticking plasters", "Band Aid"), ("courgette", "zucchini")):
+        called, own = bridge.match_labels(name), bridge.match_labels(label)
+        found, wanted = ({**one.labels, **one.objects}[label] for one in (called, own))
+        assert found >= wanted > 0.2
+        assert called.likeness >= own.likeness
+
+
+def test_other_names_are_of_labels_and_not_their_own():
+    table, names = read_table(), other_names()
+    assert len(names) > 2500
+    assert {label for labels in names.values() for label in labels} <= {label.plain for label in table}
+    assert not names.keys() & {label.plain.lower() for label in table}
+    assert all(name == name.lower().strip() and labels for name, labels in names.items())
 
 
 def test_a_man_is_no_ape(meanings: Meanings):

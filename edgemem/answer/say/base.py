@@ -15,8 +15,9 @@ from edgemem.answer.retrieve import CLEAR, Episode, episode_of, runs
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
-from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS, nouns, word_classes
+from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS, word_classes
 from edgemem.answer.weigh import weights
+from edgemem.infer.labels import nouns
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import US, Evidence
 

@@ -16,6 +16,7 @@ from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import BE, DETERMINERS, DO, JOINTS, PARTICLES, PREPOSITIONS, PRONOUNS, STATES, STOP, VERBS, WH
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase
 from edgemem.answer.understand.words import NUMBERS
+from edgemem.infer.labels import nouns
 from edgemem.infer.phrase import COLOUR_WORDS
 
 _Needs = Literal["", "base", "participle", "state", "finite"]
@@ -405,7 +406,7 @@ class _Reader:
 
 def _is_compound(run: Sequence[str], k: int) -> bool:
     """The name of a thing of two words: "tape measure"."""
-    return bool(lexicon.nouns().senses(f"{run[k - 1]} {run[k]}"))
+    return bool(nouns().senses(f"{run[k - 1]} {run[k]}"))
 
 
 def _is_state(word: str) -> bool:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from edgemem.infer.labels import Nouns
+from edgemem.infer.labels import nouns
 
 
 def read_table(file: str) -> list[tuple[str, list[str]]]:
@@ -88,14 +86,6 @@ def word_classes(word: str) -> dict[str, tuple[str, ...]]:
 
     found: dict[str, tuple[str, ...]] = getAllLemmas(word)
     return found
-
-
-@cache
-def nouns() -> Nouns:
-    """The nouns of WordNet that a label may stand for: things that can be seen."""
-    from edgemem.infer.labels import Nouns
-
-    return Nouns()
 
 
 def is_seeable(phrase: str) -> bool:

@@ -16,6 +16,7 @@ from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_o
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.wordings import ORDINALS
 from edgemem.answer.understand.words import NUMBERS
+from edgemem.infer.labels import nouns
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
@@ -261,14 +262,14 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
     while len(words) > 1 and words[-1].endswith("ing") and words[-1] not in VERBS and not _is_noun(words[-1]):
         words.pop()
     coloured = len(words) == 2 and words[-1] in COLOUR_WORDS and words[0].strip(".") not in {"dr", "mr", "mrs", "ms", "miss"}
-    if coloured and words[-1] != "orange" and not lexicon.nouns().senses(" ".join(words)):  # "door red", not "blood orange"
+    if coloured and words[-1] != "orange" and not nouns().senses(" ".join(words)):  # "door red", not "blood orange"
         words.reverse()
     return " ".join(words).removesuffix("'s") if not inside else " ".join(words)
 
 
 def _is_noun(word: str) -> bool:
     """Such as "evening" and "lighting", not "snorkelling"."""
-    return lexicon.word_classes(word).keys() == {"NOUN"} or bool(lexicon.nouns().senses(word))
+    return lexicon.word_classes(word).keys() == {"NOUN"} or bool(nouns().senses(word))
 
 
 def _is_common(word: str) -> bool:

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.timeref import CALENDAR
 from edgemem.answer.understand.words import NUMBERS
-from edgemem.infer.labels import read_table
+from edgemem.infer.labels import nouns, other_names, read_table
 
 _SHORTEST = 3
 """Shorter words have too many neighbours one letter away."""
@@ -44,7 +44,7 @@ _ALIKE = frozenset(["ck", "kc", "cs", "sc", "sz", "zs", "gj", "jg", "fv", "vf", 
 def _known() -> frozenset[str]:
     """Words of grammar and of time, and the words of labels and their explanations."""
     texts = (text for row in read_table() for text in (row.name, *row.synonyms, *row.hypernyms, row.gloss))
-    labels = frozenset(word for text in texts for word in re.findall(r"\b[a-z]{3,}\b", text))
+    labels = frozenset(word for text in (*texts, *other_names()) for word in re.findall(r"\b[a-z]{3,}\b", text))
     return labels | _grammar() | lexicon.STATES | CALENDAR | NUMBERS.keys()
 
 
@@ -81,7 +81,7 @@ def repaired(word: str) -> str:
     if (
         {word, word.removesuffix("s"), word.removesuffix("es")} & _known()
         or _frequencies().get(word, 0) >= _SELDOM
-        or (len(word) >= _NO_SLIP and lexicon.nouns().find(word)[1])
+        or (len(word) >= _NO_SLIP and nouns().find(word)[1])
     ):
         return word
     for cut in range(2, len(word) - 2):

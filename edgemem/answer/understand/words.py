@@ -162,19 +162,6 @@ def singular(phrase: str) -> str:
     return f"{head.removesuffix(one.rpartition(' ')[0])} {one}".strip().replace("  ", " ")
 
 
-_CALLED = pairs_of("CALLED")
-
-
-def called(phrase: str) -> str:
-    """The phrase with the thing as labels of pictures call it: "my red brolly" is "my red umbrella"."""
-    words = phrase.split()
-    for start in range(len(words)):
-        thing = " ".join(words[start:])
-        if other := _CALLED.get(thing) or _CALLED.get(singular(thing)):
-            return " ".join((*words[:start], other))
-    return phrase
-
-
 def number_in(text: str) -> int | None:
     """The first number in words or figures, None without one."""
     found = re.search(r"\d+|[a-z]+", text)
