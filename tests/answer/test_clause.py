@@ -49,6 +49,7 @@ def verbs(text: str, *names: str) -> list[tuple[str, str, str]]:
         ("which shelf did i put it on", "put", "", ""),  # "on" belongs to the shelf
         ("did i leave the oven on", "leave", "", "on"),
         ("have i come across a trash can", "come", "", "across"),
+        ("instead of baking a cake i slept", "bake", "", ""),
     ],
 )
 def test_the_verb_of_a_clause(text: str, base: str, then: str, particle: str) -> None:

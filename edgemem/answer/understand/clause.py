@@ -353,6 +353,8 @@ class _Reader:
             told = run[0] not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS
             if helps or told:
                 return 0
+        if len(run) == 1 and run[0].endswith("ing") and run[0] in VERBS and self._word(end) in DETERMINERS:  # "good at finding the keys"
+            return 0
         return None if self._prep else self._second_verb(run, end)
 
     def _second_verb(self, run: Sequence[str], end: int) -> int | None:
