@@ -14,6 +14,9 @@ from edgemem.answer.understand.lexicon import (
     AMBIGUOUS,
     ASKING_VERBS,
     FACTS,
+    FILLER,
+    FIRST_NAMES,
+    KNOWN,
     MENTAL,
     NOW,
     PASTS,
@@ -28,12 +31,21 @@ from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.phrases import content, noun_phrase
 from edgemem.answer.understand.timeref import take_time
 from edgemem.answer.understand.wordings import pattern
+from edgemem.infer.labels import nouns
 
 
 def without_greeting(body: str) -> str:
     while (match := pattern("LEAD").match(body)) and match.end() < len(body):
         body = body[match.end() :].strip()
-    return body
+    before, comma, asked = body.partition(", ")
+    return asked if comma and _is_sound(before) else body
+
+
+def _is_sound(part: str) -> bool:
+    """An unknown word that only calls for attention: "uff", "okay baba"."""
+    unknown = [word for word in part.split() if word not in FILLER]
+    known = (word in KNOWN | STOP | FIRST_NAMES or word_classes(word) or nouns().senses(word) or not word.isalpha() for word in unknown)
+    return 0 < len(unknown) <= 2 and not any(known)
 
 
 def without_lead(body: str) -> str:
@@ -122,7 +134,7 @@ def _trimmed(words: Sequence[str]) -> Sequence[str]:
     """Without stop words in front of it and vague words at its end: "the toucan tally"."""
     while words and words[0] in STOP:
         words = words[1:]
-    while words and _is_vague(words[-1]):
+    while words and _is_vague(words[-1]) and not (len(words) > 1 and nouns().senses(" ".join(words[-2:]))):  # not "drill bit"
         words = words[:-1]
     return words
 

@@ -88,6 +88,8 @@ class _Reader:
             or (word == "other" and following in {"one", "ones"})
             or (word == "other" and before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))
             or (word == "till" and before in DETERMINERS)
+            or (word in _COMPOUNDED and self._is_plain(i + 1) and _is_compound((word, following), 1))
+            or (word == "bit" and inside and _is_compound((before, word), 1))
             or (word in _MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
@@ -404,6 +406,10 @@ class _Reader:
                 or (last and self._tokens[0] != "where" and (ends or _is_state(word)))
             )
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
+
+
+_COMPOUNDED = frozenset(("photo", "picture", "point", "stream", "video", "view"))
+"""Filler that begins the name of a thing: "picture book"."""
 
 
 def _is_compound(run: Sequence[str], k: int) -> bool:

@@ -201,7 +201,9 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     things = named.things if not about.things or any(map(is_seeable, named.things)) else ()
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
     if told:
-        return msgspec.structs.replace(named, things=things or about.things[: 2 if kind in {"which", "order"} else 1], person=person)
+        met = about.claim if kind == "who" and named.verb in {"", "be"} and not named.things else ""
+        of_story = things or about.things[: 2 if kind in {"which", "order"} else 1]
+        return msgspec.structs.replace(named, things=of_story, person=person, claim=named.claim or met)
     told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(
         named, things=tuple(dict.fromkeys((*about.things, *things))), person=person,
@@ -223,7 +225,7 @@ def _pointed(things: tuple[str, ...], *, seen: bool) -> tuple[str, ...]:
 
 def _predicate(kind: Kind, detail: str, named: Slots) -> str:
     """What is claimed or asked: a deed or state, the attribute that is asked for; of persons that they are "named"."""
-    if (kind == "who" and named.attribute) or detail == "named":
+    if (kind == "who" and named.attribute in {"name", "surname"}) or detail == "named":
         return "named"
     return named.attribute or (detail if detail not in {"times", "at_once", "price"} else "") or named.claim
 
@@ -269,7 +271,7 @@ def _head(body: str) -> tuple[Kind, str, str]:
                 or (" of " in match[0] and detail != "times")
                 or (kind == "which" and "which" not in match[0].split())
             )
-            if whole or pattern("SUBJECT").match(match[0]):
+            if whole or (kind not in {"summary", "list"} and pattern("SUBJECT").match(match[0])):
                 return kind, detail, body
             word = "which" if match[0].startswith("whose") else _WORD_OF.get(kind, "") if pattern("ASKING").match(match[0]) else ""
             return kind, detail or next(filter(None, match.groups()), ""), f"{word} {body[match.end() :]}".strip()

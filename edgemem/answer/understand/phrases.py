@@ -71,13 +71,14 @@ def read_slots(text: str, raw: str, kind: Kind) -> Slots:
     either, been = _either(text).split(), "been to" in text
     found = _Found([], [], [])
     attribute, phrases = _attribute(clause.phrases, kind)
+    linked = _linked(clause, verb)
     for phrase in phrases:
         purpose = kind == "other" and phrase.prep.startswith("for") and bool(found.things)  # "the saw for the shelf, where is it"
         denied = tokens[0] == "not" and phrase.at < 3  # "not the silver car, the other one"
         fixed = phrase.prep.startswith("to") and VERBS.get(clause.state) in lexicon.FIXING
         if fixed:
             found.places.append(f"{phrase.prep} {phrase.text}")
-        elif not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase.text == "order" or purpose or denied):
+        elif not (_bare(phrase.words) in either or _is_no_thing(phrase) or phrase is linked or phrase.text == "order" or purpose or denied):
             _take(phrase, found, names, kind, verb, been=been)
     things, places, people = found
     if kind in {"other", "summary"} and people and (told := re.search(rf"\b{re.escape(people[0])} (?:who|that) .+", text)):
@@ -165,7 +166,10 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
 
 
 def _apart(thing: str, kind: Kind) -> list[str]:
-    """What carries a text, and what it belongs to: "label of the lamp"; two persons' gifts stay one."""
+    """What carries a text, and what it belongs to: "label of the lamp", "lamp's label"; two persons' gifts stay one."""
+    owner, owned, carrier = thing.rpartition("'s ")
+    if owned and carrier in CARRIERS and owner.split()[-1] not in PERSONS:
+        return [owner, carrier]
     head, _, of = thing.partition(" of ")
     return [head, of] if of and kind == "what" and head in CARRIERS else [thing]
 
@@ -224,7 +228,8 @@ def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     known = names & FIRST_NAMES if phrase.named and not titled else names
     alone = titled or head[0] in names | PERSONS or len(head) == 1
     named = any(word.strip(".") in known and (alone or not _is_common(word)) for word in head)  # not "stars Winter Forest"
-    return (named and not head[0].endswith("'s")) or head[-1] in PERSONS
+    brand = len(head) > 1 and head[0] in names and head[-1] not in names and bool(nouns().senses(head[-1]))  # "the Sysco truck"
+    return (named and not head[0].endswith("'s") and (titled or not brand)) or head[-1] in PERSONS
 
 
 def _makes_place(phrase: Phrase, verb: VerbPhrase | None, *, been: bool) -> bool:
@@ -294,9 +299,10 @@ def _as_written(phrase: str, raw: str) -> str:
 
 def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
     """What is claimed of a thing or asked about it: the deed, a comparison, a state."""
-    if either := _either(text):
-        return either
     deeds = sorted(clause.deeds, key=lambda deed: deed.relative)
+    linked = _linked(clause, deeds[0] if deeds else None)
+    if said := _either(text) or (linked.text if linked else ""):
+        return said
     left = bool(clause.state) or len(deeds) > 1 or text.rpartition(" ")[2] in STATES
     if [deed.base for deed in deeds] == ["have"]:
         first = {word for phrase in clause.phrases if not phrase.prep for word in (phrase.words[0], phrase.words[-1])}
@@ -324,10 +330,23 @@ def _still_or_other(clause: Clause, text: str, placed: bool) -> str:
     return two[1].text if two and not (two[0].prep or two[1].prep or two[1].chained) else ""
 
 
+def _linked(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
+    """The state that a thing has or gets: "sour" of "the milk turned sour"."""
+    if deed is None or deed.base not in lexicon.LINKING or deed.particle:
+        return None
+    after = next((phrase for phrase in clause.phrases if phrase.at > deed.at), None)
+    is_state = after is not None and not (after.prep or after.named) and "ADJ" in lexicon.word_classes(after.words[-1])
+    return after if is_state else None
+
+
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     """A deed that is more than seeing, saying, being there or putting somewhere."""
     if deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at")):
-        return kind != "where" or f"{deed.base} {deed.particle}" not in {"end up", "get to", "go to"}
+        gone = kind == "where" and f"{deed.base} {deed.particle}" in {"get to", "go to", "disappear to", "vanish to"}
+        laid = deed.base in lexicon.PLACING and deed.particle == "down"
+        return not (gone or laid or (deed.base, deed.particle) == ("end", "up"))
+    if kind == "where" and deed.base in {"find", "disappear", "vanish"}:
+        return False
     if deed.base in lexicon.PLACING:
         return not (kind in {"where", "which"} or placed or state or (deed.pronoun in {"i", "we"} and deed.base != "leave"))
     if deed.base in lexicon.WRITING and kind in {"what", "which"} and deed.pronoun not in {"i", "we"}:
@@ -343,6 +362,8 @@ _TALKING = frozenset(("talk", "speak", "call", "answer", "promise", "agree"))
 
 
 def _named(deed: VerbPhrase) -> str:
+    if (deed.base, deed.particle) == ("be", "away"):
+        return deed.particle
     if deed.base == "do":
         return "doing" if deed.said == "doing" else "done"
     came = "came" if deed.base == "come" and deed.particle else lexicon.participle(deed.base, deed.said)
@@ -350,7 +371,7 @@ def _named(deed: VerbPhrase) -> str:
 
 
 _MORE = re.compile(
-    r"\b(?:more|less) (?:than (?:one|once|twice|two|three|\d+)\b|often|\w+(?= than\b))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)"
+    r"\b(?:more|less) (?:than (?:one|once|twice|two|three|\d+)\b|often|\w+(?= than\b|,))|\b(?:more|fewer|less)\b(?=.*\b(?:or|than)\b)"
 )
 _RANK = re.compile(r"\b(first|last|earlier|later|sooner)\b")
 _LIKE = re.compile(r"\b(\w{3,}er) (?:than\b|to the\b)|\b(?:is|was|are|were) (?!there)(?:\w+ )*?(\w{3,}er)\b(?=,|$)|\b(same)\b")
@@ -383,9 +404,11 @@ def _either(text: str) -> str:
 
 def _state(clause: Clause, text: str, kind: Kind) -> str:
     """The state of a thing, as it was found in its place or as any word that is one."""
-    if clause.state or kind not in {"yes_no", "which", "how_many", "how_why", "what"}:
+    if clause.state or kind not in {"yes_no", "which", "how_many", "how_why", "what", "how_long"}:
         return clause.state
     tail = tokens_of(text)
+    if kind == "how_long" and not clause.deeds and tail and tail[-1] in lexicon.PARTICLES:
+        return tail[-1]
     states = (word for before, word in pairwise(["", *tail]) if word in STATES and before not in {"the", "my", "our"})
     return next((word for word in reversed(list(states)) if word not in {"same", "still", "own"}), "") or (
         tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds and (kind == "yes_no" or len(clause.phrases) == 1) else ""
