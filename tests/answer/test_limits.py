@@ -239,21 +239,20 @@ def test_none_of_these_is_chosen_where_nothing_was_surely_seen() -> None:
 
 
 def test_the_anchor_was_where_it_was_seen_best() -> None:
-    """Weights .9^2 and .3^2 of .9; each option is sqrt(.64) x the weighted sum of exp(-gap / 15 s)."""
+    """Weights 1 and .3^2 / .9^2; each option is sqrt(.64) x the greatest weighted exp(-gap / 15 s)."""
     leads = {
         "anchor": lead(episode(0, score=0.3), episode(100, score=0.9)), "cup": lead(episode(115), confidence=0.64),
         "cat": lead(episode(15), confidence=0.64),
     }  # fmt: skip
     asked = session(("cat", "cup"), kind="which", relation="after", anchors=("anchor",))
     reply, _ = run(choose._beside(asked), lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)))
-    cup = 0.8 * (0.9 * math.exp(-1) + 0.1 * math.exp(-115 / 15))
-    cat = 0.8 * 0.1 * math.exp(-1)
+    cup, cat = 0.8 * math.exp(-1), 0.8 / 9 * math.exp(-1)
     assert (reply.option, reply.evidence[0]) == (1, "m115000000")
     assert reply.confidence == pytest.approx(cup / (cup + cat + 0.05) * (0.5 + 0.5 * 0.64), abs=1e-4)
 
 
 def test_between_two_is_beside_both_of_them() -> None:
-    """Weights .9^2 x .8^2 and .3^2 x .8^2; of each option sqrt(.64) x the weighted sum of exp(-mean gap / 15 s)."""
+    """Weights 1 and .3^2 / .9^2; of each option sqrt(.64) x the greatest weighted exp(-mean gap / 15 s)."""
     leads = {
         "a": lead(episode(0, score=0.3), episode(100, score=0.9)), "b": lead(episode(140, 150, score=0.8)),
         "cup": lead(episode(110, 120), confidence=0.64), "cat": lead(episode(30), confidence=0.64),
@@ -264,8 +263,7 @@ def test_between_two_is_beside_both_of_them() -> None:
         asked = session(("cat", "cup", "dog"), kind="which", relation="between", anchors=anchors)
         return run(choose.choose(asked, Pool(), (), iter(())), lambda action: Pool(leads=tuple(leads[thing] for thing in action.things)))[0]
 
-    cup = 0.8 * (0.9 * math.exp(-(10 + 20) / 2 / 15) + 0.1 * math.exp(-(110 + 20) / 2 / 15))
-    cat = 0.8 * 0.1 * math.exp(-(30 + 110) / 2 / 15)
+    cup, cat = 0.8 * math.exp(-(10 + 20) / 2 / 15), 0.8 / 9 * math.exp(-(30 + 110) / 2 / 15)
     for reply in (chosen("a", "b"), chosen("b", "a")):
         assert (reply.option, reply.evidence[0]) == (1, "m110000000")
         assert reply.confidence == pytest.approx(cup / (cup + cat + 0.05) * (0.5 + 0.5 * 0.64), abs=1e-4)

@@ -12,7 +12,7 @@ from edgemem.infer.bridge import LabelBridge, crop_boxes
 from edgemem.infer.colour import ColourMap, name_pixels
 from edgemem.infer.engines import Engines
 from edgemem.infer.labels import Meanings, describe, heads, labels_called, other_names, read_table
-from edgemem.infer.phrase import COLOURS, split_colours
+from edgemem.infer.phrase import COLOURS, FACTS, split_colours
 from edgemem.records import Box, Image, Matrix
 from edgemem.remember.results import Posting
 
@@ -82,7 +82,7 @@ def test_a_label_of_two_words_is_the_same_in_one(bridge: LabelBridge):
 
 @pytest.mark.parametrize(
     ("phrase", "labels"),
-    [("loo rolls", ("toilet tissue",)),
+    [("loo rolls", ("toilet tissue",)), ("counting frame", ("abacus",)),
      ("my old Bin Lorry", ("garbage truck",)), ("kitchen roll with flowers", ("paper towel",)),
      ("seal", ("sea lion",)), ("post seal", ("sea lion",)), ("letter box", ("mailbox",)), ("elephant seal", ()),
      ("television", ()), ("", ())],
@@ -106,6 +106,13 @@ def test_other_names_are_of_labels_and_not_their_own():
     assert {label for labels in names.values() for label in labels} <= {label.plain for label in table}
     assert not names.keys() & {label.plain.lower() for label in table}
     assert all(name == name.lower().strip() and labels for name, labels in names.items())
+
+
+def test_facts_with_a_power_are_those_without_to_the_third(bridge: LabelBridge):
+    facts = dict(zip(FACTS, bridge._matcher.facts("puppy").T, strict=True))
+    for plain in ("photo", "lin"):
+        assert facts[f"{plain}^3"] == pytest.approx(facts[plain] ** 3, abs=1e-6)
+    assert facts["lin*photo"] == pytest.approx(facts["lin"] * facts["photo"], abs=1e-6)
 
 
 def test_a_man_is_no_ape(meanings: Meanings):

@@ -116,15 +116,15 @@ def _beside(s: Session) -> Plan:
 def _near(s: Session, marks: Sequence[Sequence[Episode]], lead: Lead) -> Found:
     """How well an option fits right before, after or between the marks, and its appearance there.
 
-    Each anchor was at one of its appearances, as likely as the square of its score.
+    Each anchor was at one of its appearances, as likely as the square of its score; the likeliest pair counts. (Their sum chose the right
+    option in 83 of 132 questions, the likeliest in 90: more of both generators, and of what nobody had read.)
     """
-    found, every = list[Found](), list(product(*marks))
-    for some in every:
-        fits = ((e, _gap_s(s, some, e)) for e in lead.episodes)
-        scored = ((_weight(some) * e.score * math.exp(-gap_s / _NEAR_S), e) for e, gap_s in fits if gap_s > 0)
-        found.append(max(scored, key=itemgetter(0), default=(0.0, None)))
-    best = sum(map(_weight, every)) * base.best_score(lead) or 1.0
-    return math.sqrt(lead.confidence) * sum(score for score, _ in found) / best, max(found, key=itemgetter(0))[1]
+    every = list(product(*marks))
+    fits = ((_weight(some) * e.score, _gap_s(s, some, e), e) for some in every for e in lead.episodes)
+    found = ((score * math.exp(-gap_s / _NEAR_S), e) for score, gap_s, e in fits if gap_s > 0)
+    score, episode = max(found, key=itemgetter(0), default=(0.0, None))
+    best = max(map(_weight, every)) * base.best_score(lead) or 1.0
+    return math.sqrt(lead.confidence) * score / best, episode
 
 
 def _weight(some: Sequence[Episode]) -> float:
