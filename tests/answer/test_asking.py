@@ -10,7 +10,7 @@ from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.session import Session
 from edgemem.answer.understand import Parsed, understand
-from edgemem.answer.understand.asking import main_clause, mentioned, story_of, without_lead
+from edgemem.answer.understand.asking import main_clause, mentioned, story_of, without_lead, without_vague
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.records import Evidence, Question
 from tests.answer.test_limits import run
@@ -214,3 +214,11 @@ def test_nothing_else_is_looked_for_where_pictures_cannot_answer() -> None:
     parsed = msgspec.structs.replace(understand("The recipe calls for garlic, do say when there was some."), kind="when", form="number")
     session = Session(Question(text=parsed.text, asked_us=5, as_of_us=5), lambda: (parsed, TimeSpan()))
     assert run(local._mentioned(session, Pool(leads=(lead("train", 0.1, 0.01),))), lambda _: Pool()) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("thing", "seen"),
+    [("dolphin bit", "dolphin"), ("bit", "bit"), ("part moment seen", "part moment seen"), ("drill bit", "drill bit"), ("goat moments", "goat")],
+)
+def test_of_a_sighting_the_thing_is_asked_for(thing: str, seen: str) -> None:
+    assert without_vague(thing) == seen
