@@ -11,7 +11,7 @@ from pathlib import Path
 
 import shown
 
-from edgemem.infer.labels import Nouns
+from edgemem.infer.labels import nouns
 from edgemem.records import US
 from edgemem.remember.view import View
 from edgemem.see.operations import SegmentClosed
@@ -32,7 +32,7 @@ class Rightness:
     """Whether a name is true for something with one of these other names."""
 
     def __init__(self) -> None:
-        self._nouns = Nouns()
+        self._nouns = nouns()
         self._known: dict[tuple[str, str], bool] = {}
 
     def __call__(self, name: str, true: set[str]) -> bool:

@@ -116,8 +116,8 @@ def _beside(s: Session) -> Plan:
 def _near(s: Session, marks: Sequence[Sequence[Episode]], lead: Lead) -> Found:
     """How well an option fits right before, after or between the marks, and its appearance there.
 
-    Each anchor was at one of its appearances, as likely as the square of its score; the likeliest pair counts. (Their sum chose the right
-    option in 83 of 132 questions, the likeliest in 90: more of both generators, and of what nobody had read.)
+    Each anchor was at one of its appearances, as likely as the square of its score; the likeliest pair counts. (Of 28 scores on 132
+    questions from two generators it was right most often: 90, against 83 with the sum of all pairs.)
     """
     every = list(product(*marks))
     fits = ((_weight(some) * e.score, _gap_s(s, some, e), e) for some in every for e in lead.episodes)

@@ -38,7 +38,7 @@ def without_greeting(body: str) -> str:
     while (match := pattern("LEAD").match(body)) and match.end() < len(body):
         body = body[match.end() :].strip()
     before, comma, asked = body.partition(", ")
-    return asked if comma and _is_sound(before) else body
+    return asked if comma and _is_sound(before) and not pattern("POINTS").search(asked) else body  # not "ziploc, where is it"
 
 
 def _is_sound(part: str) -> bool:

@@ -47,7 +47,7 @@ def _respelt(text: str) -> tuple[str, tuple[str, ...]]:
     for i, word in enumerate(text.split(" ")):
         core = word.strip('?!.,;:"()')
         plain = core.lower()
-        named = quoted or (i > 0 and core != plain) or (i == 0 and word.endswith(","))
+        named = quoted or (i > 0 and core != plain)
         other = _MISSPELT.get(plain, "") or (plain if named else repaired(plain))
         made.append(word.replace(core, other).lower())
         if other.replace("'", "") != plain.replace("'", ""):

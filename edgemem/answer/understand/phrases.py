@@ -335,7 +335,8 @@ def _linked(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
     if deed is None or deed.base not in lexicon.LINKING or deed.particle:
         return None
     after = next((phrase for phrase in clause.phrases if phrase.at > deed.at), None)
-    is_state = after is not None and not (after.prep or after.named) and "ADJ" in lexicon.word_classes(after.words[-1])
+    turned = after is not None and after.text in {"left", "right"}
+    is_state = after is not None and not (turned or after.prep or after.named) and "ADJ" in lexicon.word_classes(after.words[-1])
     return after if is_state else None
 
 
