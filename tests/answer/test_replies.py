@@ -315,6 +315,8 @@ def test_what_is_likely_and_not_sure_is_not_denied() -> None:
     two = (episode(10, score=granted), episode(50, score=granted / 2))
     likely = local._unknown(asked, Pool(), lead(*two, phrase="mug", confidence=granted))
     assert (likely.status, likely.text) == ("abstained", f"I am not sure that I saw a mug; it may have been {at(10)}.")
+    assert likely.confidence == granted < 0.25
+    likely = local._unknown(asked, Pool(), lead(*two, phrase="mug", confidence=0.3))
     assert (likely.confidence, likely.unverified, likely.evidence[0]) == (0.25, ("mug",), "m10000000")
     hardly = local._unknown(asked, Pool(), lead(*two, phrase="mug", confidence=granted - 0.01))
     assert hardly.text == "No, I have not seen a mug in this memory."
