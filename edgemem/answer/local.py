@@ -43,7 +43,7 @@ from edgemem.answer.understand.parse import place_in_row
 from edgemem.answer.understand.phrases import noun_phrase, wanted_words
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.weigh import fits_pictures, happened, is_shown, is_stated, shown, stated, stated_prior, weights
+from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
 
 
@@ -238,5 +238,6 @@ def _unknown(s: Session, pool: Pool, lead: Lead) -> Reply:
         return abstain(text, confidence=0.1, alternatives=others(pool), unverified=p.words)
     said = not_seen(s, lead, pool)
     told = said.text.startswith("I have not seen")
-    denied = p.kind == "yes_no" and told and not p.negated and set(qualities(lead.phrase)) <= COLOUR_WORDS.keys()
+    asked = p.kind == "yes_no" and is_seen(p) and not p.negated  # "did I lock the door" is not denied
+    denied = asked and told and set(qualities(lead.phrase)) <= COLOUR_WORDS.keys()
     return msgspec.structs.replace(said, text=f"No, {said.text}") if denied else said

@@ -308,6 +308,8 @@ def test_what_cannot_be_told_apart_is_not_denied() -> None:
         asked = session(kind="yes_no", things=(phrase,), text=f"did i see a {phrase}")
         said = local._unknown(asked, Pool(), lead(episode(10), phrase=phrase, confidence=0.1))
         assert said.text.startswith("No, ") is denied
+    locked = session(kind="yes_no", things=("door",), text="did i lock the door", predicate="locked", verb="lock")
+    assert local._unknown(locked, Pool(), lead(phrase="door")).text == "I have not seen a door in this memory."
 
 
 def test_what_is_likely_and_not_sure_is_not_denied() -> None:
