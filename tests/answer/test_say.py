@@ -256,7 +256,7 @@ def test_pictures_answer_what_a_picture_can_show() -> None:
 
 
 def test_whether_it_was_there_at_all_needs_more_than_when() -> None:
-    for confidence, granted, sure in ((0.21, False, False), (0.23, True, False), (0.58, True, False), (0.6, True, True)):
+    for confidence, granted, sure in ((0.23, False, False), (0.25, True, False), (0.58, True, False), (0.6, True, True)):
         lead = Lead(phrase="mug", confidence=confidence, episodes=(episode(0, confidence),))
         for question in (
             "When did I see the mug?", "How many times did I see the mug?", "Where did I see the mug?", "Where was the mug?",

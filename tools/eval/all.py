@@ -102,8 +102,9 @@ def scored(scorer: Path, kit: AnswerKit, memory: Path, qa: Path, out: Path) -> s
 
 
 def affirmed(kit: AnswerKit, memory: Path, names: Sequence[str]) -> str:
-    """How many of these are said to have been seen."""
-    asked = [{"id": str(i), "question": WORDINGS[i % len(WORDINGS)].format(name)} for i, name in enumerate(names)]
+    """How many of the questions about these, each asked in every wording, are answered: that it was seen."""
+    wordings = (wording.format(name) for name in names for wording in WORDINGS)
+    asked = [{"id": str(i), "question": wording} for i, wording in enumerate(wordings)]
     said = ask_all(kit, memory, asked)
     return f"{sum(one['result']['status'] == 'answered' for one in said)}/{len(said)}"
 

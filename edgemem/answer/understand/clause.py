@@ -246,8 +246,6 @@ class _Reader:
             return i + 1
         had = len(run) > 1 and self._det and self._word(i - 2) in _GET | lexicon.HAVE and run[-1] in lexicon.PASTS  # "get my nails done"
         at = len(run) - 1 if had else self._verb_in(run, i, end)
-        if at is None and self._word(i - 2) == "many" and not self._det:
-            at = 0
         if at is None or at:
             self._phrase(run[:at], i, end if at is None else i + at)
         if at is None:
