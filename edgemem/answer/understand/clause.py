@@ -25,16 +25,8 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 
 _AUX = DO | lexicon.HAVE | BE
 _CUTS = _AUX | WH | JOINTS | {"of", "not"}
-_MEETS = frozenset(
-    ("come across", "come upon", "stumble across", "stumble upon", "stumble on", "happen upon", "bump into", "run into", "go off")
-)
-"""Verbs with a preposition that leads to no place."""
 _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
-_MEDIA = frozenset(("picture", "photo", "recording", "video", "stream"))
-"""Things only where something is told to be done with them."""
-_GAITS = frozenset(("walk", "stroll", "wander", "run", "jog", "cycle", "crawl", "swim", "fly"))
-_TAKES_ON = frozenset(("turn", "switch"))
 
 
 def read_clause(tokens: Sequence[str], names: frozenset[str] = frozenset()) -> Clause:
@@ -88,9 +80,9 @@ class _Reader:
             or (word == "other" and following in {"one", "ones"})
             or (word == "other" and before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))
             or (word == "till" and before in DETERMINERS)
-            or (word in _COMPOUNDED and self._is_plain(i + 1) and _is_compound((word, following), 1))
+            or (word in lexicon.COMPOUNDED and self._is_plain(i + 1) and _is_compound((word, following), 1))
             or (word == "bit" and inside and _is_compound((before, word), 1))
-            or (word in _MEDIA and self._tokens[0] == "you")
+            or (word in lexicon.MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
             or (word == "home" and before in PREPOSITIONS | {"way"})
@@ -208,7 +200,7 @@ class _Reader:
         if word in {"to", "next&to"}:
             return base in lexicon.TOWARDS or word == "next&to"
         if (
-            f"{base} {word}" in _MEETS
+            f"{base}_{word}" in lexicon.MEETS
             or (word in {"at", "for"} and base in lexicon.AIMED)
             or (following in {"me", "us"} and base in lexicon.HAVING and word in lexicon.PLACE_WORDS)
         ):
@@ -217,7 +209,7 @@ class _Reader:
             return ends or base not in lexicon.MOTION - lexicon.TRANSITIVE
         asked = not following and (self._tokens[0] in WH or self._relative)
         stranded = asked and (word == "on" or (word == "in" and base not in lexicon.GETS_IN))
-        return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in _TAKES_ON)
+        return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in {"turn", "switch"})
 
     def _place_adverb(self, i: int) -> None:
         word = self._word(i)
@@ -323,7 +315,7 @@ class _Reader:
             k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
         sure = [k for k in fitting if not (k and _is_compound(run, k))]  # "did the tape measure turn up", but "did the bus stop"
-        fitting = sure or [k for k in fitting if not self._is_tool(run, k)]
+        fitting = sure or [k for k in fitting if not (k and run[k] == "saw" and self._det)]  # "where was the hand saw"
         if self._needs == "state":
             fitting = self._states(run, end, fitting)
         if not fitting:
@@ -362,7 +354,7 @@ class _Reader:
         if run[0].endswith("ing") and run[0] in VERBS and self._word(self._verb_end) == run[0]:
             return 0
         k = len(run) - 1
-        stands = VERBS.get(run[k]) in lexicon.POSTURE | _GAITS and self._word(end) in lexicon.PLACE_WORDS  # "people walking in the street"
+        stands = VERBS.get(run[k]) in lexicon.POSTURE | lexicon.GAITS and self._word(end) in lexicon.PLACE_WORDS  # "walking in the street"
         acts = stands or (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
         if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
             return k
@@ -372,10 +364,6 @@ class _Reader:
             self._relative = bool(self._phrases)
             return k
         return None
-
-    def _is_tool(self, run: Sequence[str], k: int) -> bool:
-        """The "saw" of "where was the hand saw"."""
-        return bool(k and run[k] == "saw" and self._det)
 
     def _may_act(self, subject: Sequence[str]) -> bool:
         return subject[-1] in lexicon.PERSONS | self._names or (len(subject) == 1 and not lexicon.is_adjective(subject[0]))
@@ -401,19 +389,11 @@ class _Reader:
                 past
                 or (word.endswith("ing") and (bool(base) or (last and "VERB" in lexicon.word_classes(word))))
                 or word in STATES
-                or (last and self._tokens[0] != "where" and (ends or _is_state(word)))
+                or (last and self._tokens[0] != "where" and (ends or lexicon.is_adjective(word)))
             )
         return past or (bool(base) and word.endswith("s") and word != base and base not in lexicon.AMBIGUOUS)
-
-
-_COMPOUNDED = frozenset(("photo", "picture", "point", "stream", "video", "view"))
-"""Filler that begins the name of a thing: "picture book"."""
 
 
 def _is_compound(run: Sequence[str], k: int) -> bool:
     """The name of a thing of two words: "tape measure"."""
     return bool(nouns().senses(f"{run[k - 1]} {run[k]}"))
-
-
-def _is_state(word: str) -> bool:
-    return word in STATES or lexicon.is_adjective(word)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, cast
 
-from edgemem.answer.understand.lexicon import CARRIERS, USING, VERBS
+from edgemem.answer.understand.lexicon import ANYONE, CARRIERS, USING, VERBS
 from edgemem.answer.understand.wordings import sources
 from edgemem.answer.understand.words import words
 from edgemem.records import Record
@@ -43,7 +43,6 @@ _STEMS = {"switch": "turn on", "turn": "turn on", "pick": "pick up", "repair": "
 _NO_STEM = frozenset(("use", "touch"))
 """Verbs that say no more than the type of the relation does."""
 _LAST = re.compile(r"\b(?:the )?(first|last|most recent|latest)(?: time| one)?(?: that| when)?\b")
-_ANYONE = frozenset(("anyone", "anybody", "someone", "somebody", "they", "people", "everyone", "everybody", "you", "it", "he", "she"))
 _ARTICLE = re.compile(r"^(?:the|a|an|my|our|your|his|her|their|some|any|this|that) ")
 
 
@@ -94,7 +93,7 @@ def _name(phrase: str | None) -> str:
     plain = _bare(phrase or "")
     if plain in {"i", "me", "we", "us", "myself"}:
         return ME
-    return "" if plain in _ANYONE or plain.startswith("thing") else plain  # "what was the last thing that was said"
+    return "" if plain in ANYONE or plain.startswith("thing") else plain  # "what was the last thing that was said"
 
 
 def _bare(phrase: str) -> str:
