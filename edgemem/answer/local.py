@@ -221,7 +221,7 @@ def _guess(s: Session, pool: Pool, lead: Lead) -> Plan:
 
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:
     """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
-    told = tell(s, words, others(pool, *words[0][1].evidence[:1]))
+    told = tell(s, words, others(pool, *words[0][1].evidence))
     states = s.parsed.kind == "yes_no" and not pattern("ASKS_WHETHER").match(s.parsed.question)  # "I have forgotten its name"
     if s.parsed.kind != "yes_no" or states or words[0][1].held > _ALL_HELD:
         return told

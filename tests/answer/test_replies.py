@@ -105,6 +105,17 @@ def test_yes_and_how_many_and_how_long() -> None:
     assert shown(lead(episode(10, 15)), kind="how_long", text="how long was it there").text == f"At least 5 s: a mug {at(10)}."
 
 
+def test_what_is_not_sure_is_said_so() -> None:
+    unsure = lead(episode(10, score=0.5), episode(100, score=0.5), confidence=0.5)
+    assert shown(unsure, kind="when", ordinal=-1).text == f"I think I last saw the mug {at(100, '1 min 40 s')}."
+    assert shown(unsure, kind="where").text == f"I think I last saw the mug {at(100, '1 min 40 s')}."
+    assert shown(unsure, kind="how_many").text == f"Probably 2 times: I saw the mug {at(10)} and {at(100, '1 min 40 s')}."
+    sure = msgspec.structs.replace(unsure, confidence=weights().surely)
+    assert shown(sure, kind="how_many").text.startswith("2 times: ")
+    read = msgspec.structs.replace(unsure, basis="text")
+    assert shown(read, kind="when", ordinal=1).text.startswith("I first saw the mug"), "what was read is quoted"
+
+
 def test_things_in_one_picture_are_counted_near_the_point() -> None:
     asked: list[tuple[int, int]] = []
 

@@ -69,6 +69,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     text = yield from {"where": _where, "colour": _colour}.get(kind, _plain)(s, lead, tracks, at_time)
     if not text:
         return _unchecked(s, pool, lead, at_time, "colour")
+    if lead.basis == "frame" and shown(p, lead) < weights().surely:  # not sure enough to say that it was there at all
+        text = f"I think {text}" if text.startswith("I ") else f"Probably {text[:1].lower()}{text[1:]}"
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     sure = _SHARES.get("how_many" if often else "ordinal" if p.ordinal else kind, 1.0) * shown(p, lead)

@@ -152,8 +152,7 @@ def _is_vague(phrase: str) -> bool:
 
 
 def _is_now(verb: str) -> bool:
-    past = verb in PASTS or verb == "was"
-    return verb in NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and not past and "VERB" in word_classes(verb))
+    return verb in NOW | (PRESENTS - AMBIGUOUS) or (verb.endswith("s") and verb not in PASTS and "VERB" in word_classes(verb))
 
 
 def _asks(part: str) -> bool:
