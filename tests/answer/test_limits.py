@@ -97,6 +97,15 @@ def test_a_distance_before_or_after_is_a_window_around_it(relation: Any, clause:
     assert tuple(None if one is None else round(one / US) for one in place.window) == window
 
 
+@pytest.mark.parametrize("years", ["9" * 12, "9" * 400])
+@pytest.mark.parametrize("relation", ["before", "after"])
+def test_no_distance_is_longer_than_a_database_can_hold(relation: Any, years: str) -> None:
+    asked = session(kind="what", relation=relation, anchors=("mug",), clause=f"{years} years {relation} the mug")
+    from_us, to_us = run(order.relate(asked), found(lead(episode(900))))[0].window
+    assert -(2**63) <= from_us < 2**63
+    assert -(2**63) <= to_us < 2**63
+
+
 def test_what_was_seen_at_a_distance_is_all_of_that_window() -> None:
     asked = session(kind="what", relation="before", anchors=("mug",), clause="ten minutes before the mug")
     reply, actions = run(order.neighbours(asked), found(lead(episode(900))))

@@ -21,7 +21,7 @@ from edgemem.answer.understand.timeref import duration_s
 from edgemem.answer.understand.timespan import slack_us
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import is_shown, is_stated, shown, stated
-from edgemem.records import US, Record
+from edgemem.records import AFTER_END_US, US, Record
 
 _NEXT_US = 120 * US
 """What follows or precedes is looked for this close."""
@@ -69,7 +69,7 @@ def relate(s: Session) -> Steps[Place]:
 def distance_us(s: Session) -> int:
     """How long before or after its anchor: "ten minutes before the bus". 0 where that is not said."""
     said = pattern("RELATION").match(s.parsed.clause)
-    return round(duration_s(s.parsed.clause[: said.start(1)]) * US) if said else 0
+    return round(min(duration_s(s.parsed.clause[: said.start(1)]) * US, AFTER_END_US // 2)) if said else 0
 
 
 def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool) -> tuple[Reply, int | None]:

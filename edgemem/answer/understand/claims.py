@@ -21,7 +21,7 @@ def claim(kind: Kind, clause: Clause, text: str, placed: bool) -> str:
     if said := either_state(text) or (linked.text if linked else ""):
         return said
     left = bool(clause.state) or len(deeds) > 1 or text.rpartition(" ")[2] in STATES
-    if [deed.base for deed in deeds] == ["have"]:
+    if [deed.base for deed in deeds] == ["have"] and not text.startswith(("do ", "does ")):  # "do we have any coffee"
         first = {word for phrase in clause.phrases if not phrase.prep for word in (phrase.words[0], phrase.words[-1])}
         if had := next((deed for deed, things in _HAD.items() if first & things), ""):
             return had
@@ -126,6 +126,11 @@ def _state(clause: Clause, text: str, kind: Kind) -> str:
     tail = tokens_of(text)
     if kind == "how_long" and not clause.deeds and tail and tail[-1] in lexicon.PARTICLES:
         return tail[-1]
+    runs = next(
+        (one for one, at in pairwise(tail) if one in {"on", "off"} and at in lexicon.PREPOSITIONS), ""
+    )  # "the light on in the hall"
+    if kind == "yes_no" and runs and not clause.deeds:
+        return runs
     states = (word for before, word in pairwise(["", *tail]) if word in STATES and before not in {"the", "my", "our"})
     return next((word for word in reversed(list(states)) if word not in {"same", "still", "own"}), "") or (
         tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds and (kind == "yes_no" or len(clause.phrases) == 1) else ""

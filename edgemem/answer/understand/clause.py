@@ -67,11 +67,14 @@ class _Reader:
         word = self._word(i)
         return bool(word) and word not in STOP and word not in _CUTS and "&" not in word and not lexicon.is_adverb(word)
 
+    def _is_noun(self, i: int) -> bool:
+        return self._is_plain(i) and lexicon.word_classes(self._word(i)).keys() == {"NOUN"}
+
     def _is_open(self, i: int, *, inside: bool = False) -> bool:
         """A word that names, or a stop word in the place of one: "the tin can", "the first aid kit", "the back gate"."""
         word, before, following = self._word(i), self._word(i - 1) if i else "", self._word(i + 1)
         if word in {"right", "back"}:
-            return before in DETERMINERS and (word == "back" or following in {"one", "cupboard", "side", "hand"})
+            return before in DETERMINERS and (word == "back" or following == "one" or self._is_plain(i + 1))
         named = inside or before in {"the", "other", "which", "this", "that"}
         return (
             self._is_plain(i)
@@ -81,12 +84,18 @@ class _Reader:
             or (word == "other" and before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))
             or (word == "till" and before in DETERMINERS)
             or (word in lexicon.COMPOUNDED and self._is_plain(i + 1) and _is_compound((word, following), 1))
+            or (
+                word in lexicon.COMPOUNDED
+                and before in DETERMINERS
+                and self._is_plain(i + 1)
+                and lexicon.word_classes(following).keys() == {"NOUN"}
+            )
             or (word == "bit" and inside and _is_compound((before, word), 1))
             or (word in lexicon.MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
             or (word == "home" and before in PREPOSITIONS | {"way"})
-            or (self._verb_end == i and word.endswith("ing") and word in VERBS)
+            or (self._verb_end == i and word in lexicon.GERUNDS)
         )
 
     # ------------------------------------------------------------------------------------------------ one word after another
@@ -131,6 +140,8 @@ class _Reader:
             self._needs, self._subject = "participle", True
         elif self._needs and following in PARTICLES | {"to"}:
             self._add_verb(i, "get")
+        elif self._needs == "base":
+            self._needs = ""
 
     def _joint(self, word: str, i: int) -> None:
         """Behind "or" and "between ... and" the preposition goes on."""
@@ -187,7 +198,8 @@ class _Reader:
     def _preposition(self, i: int) -> None:
         word, following = self._word(i), self._word(i + 1)
         deed = self._deeds[-1] if self._deeds else None
-        if deed and self._verb_end == i and not deed.particle and self._is_particle(word, following, deed.base):
+        left = deed and deed.base in {"leave", "keep"} and word in {"on", "off"} and following in PREPOSITIONS  # "the light on in the hall"
+        if deed and not deed.particle and (left or (self._verb_end == i and self._is_particle(word, following, deed.base))):
             self._deeds[-1] = msgspec.structs.replace(deed, particle=word.replace("&", " "))
             self._verb_end, self._prep = i + 1, ""
         else:
@@ -233,10 +245,11 @@ class _Reader:
         run = run[:-1] if run[-1] in NUMBERS and self._word(end) == "times" else run  # "the cat three times"
         if not run:
             return end
-        if self._word(i - 1) == "of" and self._end != i - 1 and run[0].endswith("ing") and run[0] in VERBS:
+        if self._word(i - 1) == "of" and self._end != i - 1 and run[0] in lexicon.GERUNDS:
             self._add_verb(i, VERBS[run[0]])  # "I had thought of stopping"
             return i + 1
-        had = len(run) > 1 and self._det and self._word(i - 2) in _GET | lexicon.HAVE and run[-1] in lexicon.PASTS  # "get my nails done"
+        led = len(run) > 1 and self._det and self._word(i - 2) in _GET | lexicon.HAVE
+        had = led and run[-1] in lexicon.PASTS and run[-1] != "saw"  # "get my nails done"
         at = len(run) - 1 if had else self._verb_in(run, i, end)
         if at is None or at:
             self._phrase(run[:at], i, end if at is None else i + at)
@@ -314,6 +327,7 @@ class _Reader:
         fitting = [
             k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
+        fitting = [k for k in fitting if not (k and run[k - 1].endswith("'s") and VERBS.get(run[k]) == run[k])]  # "grandma's ring"
         sure = [k for k in fitting if not (k and _is_compound(run, k))]  # "did the tape measure turn up", but "did the bus stop"
         fitting = sure or [k for k in fitting if not (k and run[k] == "saw" and self._det)]  # "where was the hand saw"
         if self._needs == "state":
@@ -345,18 +359,18 @@ class _Reader:
             told = run[0] not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS
             if helps or told:
                 return 0
-        if len(run) == 1 and run[0].endswith("ing") and run[0] in VERBS and self._word(end) in DETERMINERS:  # "good at finding the keys"
+        if len(run) == 1 and run[0] in lexicon.GERUNDS and self._word(end) in DETERMINERS:  # "good at finding the keys"
             return 0
         return None if self._prep else self._second_verb(run, end)
 
     def _second_verb(self, run: Sequence[str], end: int) -> int | None:
         """Such as "ironing" behind "start", "running" of "leave the tap running"; a finite verb of "everything Dad said"."""
-        if run[0].endswith("ing") and run[0] in VERBS and self._word(self._verb_end) == run[0]:
+        if run[0] in lexicon.GERUNDS and self._word(self._verb_end) == run[0]:
             return 0
         k = len(run) - 1
         stands = VERBS.get(run[k]) in lexicon.POSTURE | lexicon.GAITS and self._word(end) in lexicon.PLACE_WORDS  # "walking in the street"
         acts = stands or (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
-        if k and acts and run[k].endswith("ing") and run[k] in VERBS and not self._is_thing(run):
+        if k and acts and run[k] in lexicon.GERUNDS and not self._is_thing(run):
             return k
         rare = run[k].endswith("ed") and lexicon.word_classes(run[k]).keys() == {"VERB"}  # "a penguin waddled into view"
         past = (run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES) or rare
@@ -377,7 +391,7 @@ class _Reader:
     def _fits(self, word: str, last: bool = False, ends: bool = False) -> bool:
         """Whether a word has the form of the verb that must come; at the end of a question any adjective says how something is."""
         base = VERBS.get(word, "")
-        if not base and self._wide:
+        if not base and self._wide and not word.endswith("'s"):
             base = lexicon.base_of(word) if "VERB" in lexicon.word_classes(word) or not lexicon.word_classes(word) else ""
         if self._needs == "base":
             return base == word
@@ -387,7 +401,7 @@ class _Reader:
         if self._needs == "state":
             return (
                 past
-                or (word.endswith("ing") and (bool(base) or (last and "VERB" in lexicon.word_classes(word))))
+                or (word.endswith("ing") and base != word and (bool(base) or (last and "VERB" in lexicon.word_classes(word))))
                 or word in STATES
                 or (last and self._tokens[0] != "where" and (ends or lexicon.is_adjective(word)))
             )

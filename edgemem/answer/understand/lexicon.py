@@ -62,6 +62,8 @@ PARTICIPLES = {base: participle for base, _, participle, *_ in _EVERY}
 """Base of a verb and its past participle, by which an action is named: "buy" is "bought"."""
 PASTS = frozenset(form for _, past, participle, *_ in _EVERY for form in (past, participle))
 
+GERUNDS = frozenset(doing for *_, doing, _ in _EVERY)
+"""Such as "running", not "ring"."""
 PRESENTS = frozenset(form for base, *_, third in _EVERY for form in (base, third)) - PASTS
 """Forms of verbs that tell what is done now: "need", "needs"."""
 

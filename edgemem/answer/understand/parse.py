@@ -331,7 +331,12 @@ def place_in_row(text: str, kind: Kind) -> int:
     match = pattern("ORDINAL").search(text)
     if match and match[1] == "second" and kind == "order":
         return -1
-    if match is None or pattern("LAST_FEW").search(text) or (match[1] == "second" and kind not in {"when", "where", "which"}):
+    if (
+        match is None
+        or (kind == "how_long" and re.search(r"\blast\W*$", text))
+        or pattern("LAST_FEW").search(text)
+        or (match[1] == "second" and kind not in {"when", "where", "which"})
+    ):
         return 0
     return 0 if match[1] in {"earlier", "later", "sooner"} and kind != "order" else ORDINALS[match[1]]
 
