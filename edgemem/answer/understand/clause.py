@@ -25,6 +25,7 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 
 _AUX = DO | lexicon.HAVE | BE
 _CUTS = _AUX | WH | JOINTS | {"of", "not"}
+_MODALS = frozenset(("could", "would", "should", "might", "may", "must"))
 _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
 
@@ -166,7 +167,8 @@ class _Reader:
 
     def _auxiliary(self, i: int) -> None:
         word = self._word(i)
-        if self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"}:
+        done = word == "have" and self._word(i + 1) in lexicon.PASTS and self._tokens[0] in _MODALS  # "could I have left it"
+        if self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"} and not done:
             self._add_verb(i, VERBS.get(word, "do"))
         elif word == "been" and self._word(i + 1) in PARTICLES:
             self._add_verb(i, "be")
