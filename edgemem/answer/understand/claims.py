@@ -126,11 +126,9 @@ def _state(clause: Clause, text: str, kind: Kind) -> str:
     tail = tokens_of(text)
     if kind == "how_long" and not clause.deeds and tail and tail[-1] in lexicon.PARTICLES:
         return tail[-1]
-    runs = next(
-        (one for one, at in pairwise(tail) if one in {"on", "off"} and at in lexicon.PREPOSITIONS), ""
-    )  # "the light on in the hall"
-    if kind == "yes_no" and runs and not clause.deeds:
-        return runs
+    switched = next((word for word, following in pairwise(tail) if word in {"on", "off"} and following in lexicon.PREPOSITIONS), "")
+    if kind == "yes_no" and switched and not clause.deeds:  # "the light on in the hall"
+        return switched
     states = (word for before, word in pairwise(["", *tail]) if word in STATES and before not in {"the", "my", "our"})
     return next((word for word in reversed(list(states)) if word not in {"same", "still", "own"}), "") or (
         tail[-1] if tail and tail[-1] in {"on", "off"} and not clause.deeds and (kind == "yes_no" or len(clause.phrases) == 1) else ""

@@ -68,8 +68,9 @@ class _Reader:
         word = self._word(i)
         return bool(word) and word not in STOP and word not in _CUTS and "&" not in word and not lexicon.is_adverb(word)
 
-    def _is_noun(self, i: int) -> bool:
-        return self._is_plain(i) and lexicon.word_classes(self._word(i)).keys() == {"NOUN"}
+    def _begins_name(self, i: int) -> bool:
+        """Such as "video" of "the video camera", not of "the video showed"."""
+        return self._word(i - 1) in DETERMINERS and lexicon.word_classes(self._word(i + 1)).keys() == {"NOUN"}
 
     def _is_open(self, i: int, *, inside: bool = False) -> bool:
         """A word that names, or a stop word in the place of one: "the tin can", "the first aid kit", "the back gate"."""
@@ -84,13 +85,7 @@ class _Reader:
             or (word == "other" and following in {"one", "ones"})
             or (word == "other" and before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))
             or (word == "till" and before in DETERMINERS)
-            or (word in lexicon.COMPOUNDED and self._is_plain(i + 1) and _is_compound((word, following), 1))
-            or (
-                word in lexicon.COMPOUNDED
-                and before in DETERMINERS
-                and self._is_plain(i + 1)
-                and lexicon.word_classes(following).keys() == {"NOUN"}
-            )
+            or (word in lexicon.COMPOUNDED and self._is_plain(i + 1) and (_is_compound((word, following), 1) or self._begins_name(i)))
             or (word == "bit" and inside and _is_compound((before, word), 1))
             or (word in lexicon.MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
