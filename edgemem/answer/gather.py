@@ -7,6 +7,7 @@ for in pictures, in what was read, and where pictures cannot be searched in what
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -253,6 +254,8 @@ _ALL = 400
 _FOUND = 60
 _SAME_SIGN_US = 12 * US
 """Readings this close that share a line are of one sign."""
+_ALIKE = 0.5
+"""Two readings that are more alike than this are of one text."""
 
 
 def _said(view: View, query: Query, meaning: Meaning) -> list[Candidate]:
@@ -282,22 +285,38 @@ def statements(text: str) -> list[str]:
 
 
 def signs_of(view: View, query: Query) -> list[Candidate]:
-    """One candidate per sign: readings that follow each other and share a line, with the lines of the one that was read most surely."""
+    """What was read, sign by sign: of readings that follow each other and share a line those that hold each repeated line."""
     signs = runs(readings(view, query), lambda sign, one: _same_sign(sign[-1], one))
-    return [sign for sign in map(_sign, signs) if len(squeeze(sign.text)) > 1]
+    return [sign for group in signs for sign in _signs(group) if len(squeeze(sign.text)) > 1]
 
 
-def _sign(group: Sequence[OcrReading]) -> Candidate:
-    best = sorted(group, key=lambda one: -one.evidence.score)
+def _signs(group: Sequence[OcrReading]) -> list[Candidate]:
+    """The reading with the most lines that others have as well, then any that adds such a line.
+
+    A packet that is always in view shares its text with every sign that is held in front of it.
+    """
+    own = [frozenset(map(squeeze, one.lines)) for one in group]
+    others = Counter(line for lines in own for line in lines)
     around = " ".join((CARRIED, *dict.fromkeys(colour for one in group for colour in one.colours)))
-    return Candidate(channel="text", text="\n".join(best[0].lines), evidence=tuple(one.evidence for one in best), around=around)
+    made, left = list[Candidate](), set(others)
+    while left:
+        gain = [sum(others[line] - 1 for line in lines & left) for lines in own]
+        best = max(range(len(group)), key=lambda i: (gain[i], group[i].evidence.score))
+        if made and not gain[best]:
+            break
+        new = own[best] & left
+        text, left = " ".join(line for line in group[best].lines if squeeze(line) in new), left - new
+        proof = [i for i, one in enumerate(group) if own[i] & new or similar_texts(one.text, text) > _ALIKE]
+        evidence = tuple(group[i].evidence for i in sorted(proof, key=lambda i: (i != best, -group[i].evidence.score)))
+        made.append(Candidate(channel="text", text="\n".join(group[best].lines), evidence=evidence, around=around))
+    return made
 
 
 def _same_sign(one: OcrReading, other: OcrReading) -> bool:
     if one.evidence.stream != other.evidence.stream or other.evidence.t0_us - one.evidence.t1_us > _SAME_SIGN_US:
         return False
     own = {squeeze(line) for line in one.lines}
-    return any(squeeze(line) in own for line in other.lines) or similar_texts(one.text, other.text) > 0.5
+    return any(squeeze(line) in own for line in other.lines) or similar_texts(one.text, other.text) > _ALIKE
 
 
 def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[str]) -> list[float]:

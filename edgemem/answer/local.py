@@ -150,7 +150,8 @@ def _free(s: Session, pool: Pool) -> Plan:
     if p.kind == "order" or (p.kind == "yes_no" and p.relation in {"before", "after"} and p.anchors and p.things):
         names = (p.target, *p.anchors) if p.anchors else p.choices
         return in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
-    if p.relation == "while" and (not p.things or p.kind == "which") and p.hint == "seen" and pattern("SPOKEN_OF").search(p.clause):
+    of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
+    if p.relation == "while" and of_scene and p.hint == "seen" and pattern("SPOKEN_OF").search(p.clause):
         return (yield from while_said(s))
     words = ranked(p, pool)
     means = any(map(word_classes, p.words)) or not p.words  # of what is in no dictionary only the word itself tells

@@ -87,6 +87,24 @@ def test_the_lines_of_a_sign_belong_together_as_they_were_read_most_surely(view:
     assert [one.offset_us // US for one in signs[0].evidence] == [12, 10, 14]
 
 
+def test_a_sign_in_front_of_text_that_is_always_in_view_is_told(tmp_path: Path) -> None:
+    """Of a run of readings each line that was read twice stands in a sign, also where the surest reading has it not."""
+    sale, exit_ = "RICE, SALE 40% OFF", "RICE, EXIT"
+    lines = {10: "RICE", 12: "RICE, 0IE", 14: sale, 16: sale, 18: "RICE", 20: exit_, 22: exit_}
+    surest = {10: 1.0, 14: 0.95, 22: 0.95}
+    seen = {
+        at_s: tuple(Observation(kind="text", name=line, score=surest.get(at_s, 0.9)) for line in read.split(", "))
+        for at_s, read in lines.items()
+    }
+    with Store.open(tmp_path / "memory") as store:
+        store.ensure_stream("hall", START_US)
+        remember(store, "hall", START_US, seen)
+    with View.open(tmp_path / "memory") as opened:
+        signs = signs_of(opened, Query(text=""))
+    assert [sign.text for sign in signs] == ["RICE\nSALE 40% OFF", "RICE\nEXIT"]
+    assert [[one.offset_us // US for one in sign.evidence] for sign in signs] == [[14, 10, 22, 12, 16, 18, 20], [22, 20]]
+
+
 def test_questions_that_were_heard_state_nothing_and_a_pronoun_goes_on() -> None:
     heard = "When is lunch? The plumber called. He comes at nine. Fine."
     assert statements(heard) == ["The plumber called.", "He comes at nine.", "Fine.", "The plumber called. He comes at nine."]
