@@ -31,7 +31,7 @@ from edgemem.answer.say.base import (
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
 from edgemem.answer.say.people import relation
-from edgemem.answer.say.pictures import describe, from_pictures, read_near
+from edgemem.answer.say.pictures import describe, from_pictures, read_near, sureness
 from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, with_refusal
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
@@ -177,7 +177,7 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
         if place.missing is not None and not words:
             return not_seen(s, place.missing, pool)
         lead = lead if place.missing is not None else (yield from look_for(lead.phrase, place.window))
-    if words and (words[0][0] >= shown(p, lead) or not is_shown(p, lead) or not fits_pictures(p)):
+    if words and (words[0][0] >= sureness(p, lead) or not is_shown(p, lead) or not fits_pictures(p)):
         return _in_words(s, pool, words)
     if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
         return (yield from _guess(s, pool, other))

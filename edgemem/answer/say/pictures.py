@@ -73,10 +73,15 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
         text = f"I think {text}" if text.startswith("I ") else f"Probably {text[:1].lower()}{text[1:]}"
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
-    sure = _SHARES.get("how_many" if often else "ordinal" if p.ordinal else kind, 1.0) * shown(p, lead)
+    sure = _SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)
     if p.predicate and not (often or is_seen(msgspec.structs.replace(p, kind="yes_no"))):  # "when did the dog run away"
         elsewhere, text = (*elsewhere, p.predicate), f"{text} About {quote(p.predicate)} I cannot tell."
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities))
+
+
+def sureness(p: Parsed, lead: Lead) -> float:
+    """Probability that what pictures of the thing tell is what is asked: its colour is less sure than when it was there."""
+    return _SHARES.get("ordinal" if p.ordinal else "colour" if p.form == "colour" else p.kind, 1.0) * shown(p, lead)
 
 
 def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:
