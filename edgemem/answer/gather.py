@@ -254,8 +254,8 @@ _ALL = 400
 _FOUND = 60
 _SAME_SIGN_US = 12 * US
 """Readings this close that share a line are of one sign."""
-_ALIKE = 0.5
-"""Two readings that are more alike than this are of one text."""
+_SIGNS = 20
+"""Signs of one run of readings that are told apart at most, so that a page that is always in view costs no more."""
 
 
 def _said(view: View, query: Query, meaning: Meaning) -> list[Candidate]:
@@ -296,17 +296,17 @@ def _signs(group: Sequence[OcrReading]) -> list[Candidate]:
     A packet that is always in view shares its text with every sign that is held in front of it.
     """
     own = [frozenset(map(squeeze, one.lines)) for one in group]
-    others = Counter(line for lines in own for line in lines)
+    often = Counter(line for lines in own for line in lines)
     around = " ".join((CARRIED, *dict.fromkeys(colour for one in group for colour in one.colours)))
-    made, left = list[Candidate](), set(others)
-    while left:
-        gain = [sum(others[line] - 1 for line in lines & left) for lines in own]
+    made, left = list[Candidate](), set(often)
+    while left and len(made) < _SIGNS:
+        gain = [sum(often[line] - 1 for line in lines & left) for lines in own]
         best = max(range(len(group)), key=lambda i: (gain[i], group[i].evidence.score))
         if made and not gain[best]:
             break
-        new = own[best] & left
-        text, left = " ".join(line for line in group[best].lines if squeeze(line) in new), left - new
-        proof = [i for i, one in enumerate(group) if own[i] & new or similar_texts(one.text, text) > _ALIKE]
+        new, left = own[best] & left, left - own[best]
+        misread = not made  # what no other reading has a line of is the first sign, read wrongly
+        proof = [i for i, lines in enumerate(own) if lines & new or (misread and all(often[line] == 1 for line in lines))]
         evidence = tuple(group[i].evidence for i in sorted(proof, key=lambda i: (i != best, -group[i].evidence.score)))
         made.append(Candidate(channel="text", text="\n".join(group[best].lines), evidence=evidence, around=around))
     return made
@@ -316,7 +316,7 @@ def _same_sign(one: OcrReading, other: OcrReading) -> bool:
     if one.evidence.stream != other.evidence.stream or other.evidence.t0_us - one.evidence.t1_us > _SAME_SIGN_US:
         return False
     own = {squeeze(line) for line in one.lines}
-    return any(squeeze(line) in own for line in other.lines) or similar_texts(one.text, other.text) > _ALIKE
+    return any(squeeze(line) in own for line in other.lines) or similar_texts(one.text, other.text) > 0.5
 
 
 def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[str]) -> list[float]:
