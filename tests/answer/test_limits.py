@@ -397,6 +397,22 @@ def test_readings_within_12_s_that_share_a_line_are_one_sign() -> None:
     assert not gather._same_sign(reading("GATE 18"), reading("BAKERY", at_s=1))
 
 
+def test_a_run_of_readings_is_told_apart_into_20_signs_at_most() -> None:
+    def told(pages: int) -> list[str]:
+        return [one.text for one in gather._signs([reading("RICE", f"PAGE {n}", at_s=n) for n in range(pages) for _ in "ab"])]
+
+    assert told(3) == ["RICE\nPAGE 0", "RICE\nPAGE 1", "RICE\nPAGE 2"]
+    assert len(told(25)) == 20
+
+
+def test_a_line_that_was_read_once_is_no_sign_of_its_own_and_a_misread_page_is_the_first() -> None:
+    first, other = reading("RICE", "SALE"), reading("R1SE 0N", at_s=2)
+    signs = gather._signs([first, reading("RICE", "XX", at_s=1), other])
+    assert [(one.text, len(one.evidence)) for one in signs] == [("RICE\nSALE", 3)]
+    signs = gather._signs([first, first, reading("RICE", "EXIT"), reading("RICE", "EXIT"), other])
+    assert [(one.text, len(one.evidence)) for one in signs] == [("RICE\nSALE", 5), ("RICE\nEXIT", 2)]
+
+
 class Fixed:
     """A channel that always finds the same."""
 
