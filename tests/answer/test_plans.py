@@ -352,6 +352,23 @@ def test_what_was_seen_while_something_was_said_is_what_pictures_of_that_time_sh
         assert unheard.unverified == ("while the tent was mentioned",)
 
 
+def test_a_colour_that_was_said_outweighs_pictures_that_are_unsure_of_it() -> None:
+    """The words answer at .463 (worked out above); pictures deserve .7 of their confidence in the thing where its colour is asked."""
+    told = heard("The pillar is red.", 50, held=1.0, cosine=0.5, above=4.0)
+
+    def answer(confidence: float, **asked: Any) -> str:
+        pillar = lead(episode(90, score=0.8), phrase="pillar", confidence=confidence)
+        pool = Pool(candidates=(told,), leads=(pillar,))
+        s = session(**{"kind": "what", "form": "colour", "things": ("pillar",), "words": ("pillar",), "verb": "be", **asked})
+        made: Reply = run(local.reply(s), lambda action: pool if isinstance(action, Gather) else Scene())[0]
+        return made.text
+
+    assert answer(0.65).startswith("Red: ")
+    assert not answer(0.67).startswith("Red: ")
+    assert answer(0.55, kind="how_many", form="", counts="times").startswith("Probably 1 time")
+    assert answer(0.65, kind="when", form="").startswith("I saw the pillar")
+
+
 def test_many_pictures_leave_room_for_what_was_said() -> None:
     told = heard("The tent is red.", 50, held=1.0, cosine=0.9, above=8.0)
     asked = {"kind": "what", "relation": "while", "clause": "while the tent was mentioned"}
