@@ -168,6 +168,7 @@ USE, DO = "USES INTERACTS_WITH", "INTERACTS_WITH USES"
         ("what did i use", asked("what", USE, "me")),
         ("what did anna say about the rent", asked("said", "", "anna", about="rent")),
         ("what did the sign say", None),
+        ("what did it say", None),
         ("what was the last thing that was said", asked("said", ordinal=-1)),
         ("did they wash it", None),
         ("when did she wash it", None),

@@ -68,8 +68,8 @@ def read_statement(clause: str) -> Asked | None:
 def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Asked | None:
     groups = match.groupdict()
     first, second = _name(groups.get("p")), _name(groups.get("q"))
-    if CARRIERS.intersection(words(groups.get("p") or "")[-1:]):
-        return None  # "what did the sign say"
+    if CARRIERS.union({"it"}).intersection(words(groups.get("p") or "")[-1:]):
+        return None  # "what did the sign say", "there was a sign, what did it say"
     about = _bare(groups.get("about") or "")
     if kind.startswith("talk"):
         types = (TALKS_TO, INTERACTS_WITH) if kind == "talk_or_meet" else (TALKS_TO,)
