@@ -185,6 +185,9 @@ def test_forms_are_of_the_question_word_and_not_of_what_stands_behind_a_preposit
     [
         ("number", "The car is on level four.", "4"),
         ("price", "COFFEE 7 EUR", "7 EUR"),
+        ("price", "149 COFFEE 8 EUR", "8 EUR"),
+        ("price", "TABLE 4, tea $3.50", "$3.50"),
+        ("price", "Table 15", "15"),
         ("code", "FLIGHT AF616\nON TIME", "AF616"),
         ("name", "Their little cat is called Charlie.", "Charlie"),
         ("name", "Dr. Novak\nRoom 264", "Dr. Novak"),
