@@ -307,7 +307,8 @@ def _signs(group: Sequence[OcrReading]) -> list[Candidate]:
         new, left = own[best] & left, left - own[best]
         misread = not made  # what no other reading has a line of is the first sign, read wrongly
         proof = [i for i, lines in enumerate(own) if lines & new or (misread and all(often[line] == 1 for line in lines))]
-        evidence = tuple(group[i].evidence for i in sorted(proof, key=lambda i: (i != best, -group[i].evidence.score)))
+        proof.sort(key=lambda i: (i != best, -len(own[i] & new), -group[i].evidence.score))
+        evidence = tuple(group[i].evidence for i in proof)
         made.append(Candidate(channel="text", text="\n".join(group[best].lines), evidence=evidence, around=around))
     return made
 

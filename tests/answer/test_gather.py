@@ -102,7 +102,7 @@ def test_a_sign_in_front_of_text_that_is_always_in_view_is_told(tmp_path: Path) 
     with View.open(tmp_path / "memory") as opened:
         signs = signs_of(opened, Query(text=""))
     assert [sign.text for sign in signs] == ["RICE\nSALE 40% OFF", "RICE\nEXIT"]
-    assert [[one.offset_us // US for one in sign.evidence] for sign in signs] == [[14, 10, 22, 12, 16, 18, 20], [22, 20]]
+    assert [[one.offset_us // US for one in sign.evidence] for sign in signs] == [[14, 16, 10, 22, 12, 18, 20], [22, 20]]
 
 
 def test_questions_that_were_heard_state_nothing_and_a_pronoun_goes_on() -> None:
