@@ -8,10 +8,10 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lemminflect import config, getLemma
+from lemminflect import config, getAllLemmas, getLemma
 from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
 
-from edgemem.words import _PLURAL_ENDINGS, _lemmas, _lemmatizer, singular, singulars
+from edgemem.words import _PLURAL_ENDINGS, _lemmas, singular, singulars, word_classes
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,12 @@ def test_no_pickle_is_loaded():
     assert done.stdout.split() == ["plorbit", "mouse"]
 
 
-def test_only_that_part_of_the_dictionary_is_kept():
-    singular("mice")
-    kept = _lemmatizer().__self__.lemma_dict
-    assert 15_000 < len(kept) < 25_000
-    assert all(set(classes) == {"NOUN"} for classes in kept.values())
+def test_every_word_has_the_classes_and_lemmas_that_the_library_finds():
+    whole = [word for word in LemmaLUCodec.load(config.lemma_lu_fn) if word.islower()]
+    assert len(whole) > 60_000
+    assert [word for word in (*whole, "all", "zqx", "", ",", "leave,noun") if word_classes(word) != getAllLemmas(word)] == []
+    assert word_classes("Leaves") == {"NOUN": ("leave", "leaf"), "VERB": ("leave",)}
+    assert word_classes("can") == {"AUX": ("can",), "NOUN": ("can",), "VERB": ("can",)}
 
 
 @given(st.text(max_size=40))

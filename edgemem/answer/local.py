@@ -38,13 +38,14 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.asking import mentioned
 from edgemem.answer.understand.languages import NAMES
-from edgemem.answer.understand.lexicon import ASKING_VERBS, SAYING, SEEING, VERBS, WRITING, word_classes
+from edgemem.answer.understand.lexicon import ASKING_VERBS, SAYING, SEEING, VERBS, WRITING
 from edgemem.answer.understand.parse import place_in_row
 from edgemem.answer.understand.phrases import noun_phrase, wanted_words
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS
+from edgemem.words import word_classes
 
 
 class LocalPlanner(Thinking):

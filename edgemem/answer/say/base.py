@@ -15,11 +15,12 @@ from edgemem.answer.retrieve import CLEAR, Episode, episode_of, runs
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
-from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS, word_classes
+from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS
 from edgemem.answer.weigh import weights
 from edgemem.infer.labels import nouns
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import US, Evidence
+from edgemem.words import word_classes
 
 T = TypeVar("T")
 Steps = Generator[Action, Result, T]

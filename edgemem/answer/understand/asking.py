@@ -25,13 +25,13 @@ from edgemem.answer.understand.lexicon import (
     SIGHTINGS,
     STOP,
     is_seeable,
-    word_classes,
 )
 from edgemem.answer.understand.parts import tokens_of
 from edgemem.answer.understand.phrases import content, noun_phrase
 from edgemem.answer.understand.timeref import take_time
 from edgemem.answer.understand.wordings import pattern
 from edgemem.infer.labels import nouns
+from edgemem.words import word_classes
 
 
 def without_greeting(body: str) -> str:

@@ -9,6 +9,7 @@ from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.lexicon import STATES, VERBS
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
+from edgemem.words import word_classes
 
 _HAD = {"drunk": lexicon.DRINKS, "eaten": lexicon.FOODS, "worn": lexicon.CLOTHES}
 """What it means to have things of a class."""
@@ -53,7 +54,7 @@ def linked_state(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
         return None
     after = next((phrase for phrase in clause.phrases if phrase.at > deed.at), None)
     turned = after is not None and after.text in {"left", "right"}
-    is_state = after is not None and not (turned or after.prep or after.named) and "ADJ" in lexicon.word_classes(after.words[-1])
+    is_state = after is not None and not (turned or after.prep or after.named) and "ADJ" in word_classes(after.words[-1])
     return after if is_state else None
 
 

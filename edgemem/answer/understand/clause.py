@@ -18,6 +18,7 @@ from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase
 from edgemem.answer.understand.words import NUMBERS
 from edgemem.infer.labels import nouns
 from edgemem.infer.phrase import COLOUR_WORDS
+from edgemem.words import word_classes
 
 _Needs = Literal["", "base", "participle", "state", "finite"]
 """The verb that must still come: in its base ("did"), a participle ("have"), a participle or state ("was"), a finite form ("who")."""
@@ -70,7 +71,7 @@ class _Reader:
 
     def _begins_name(self, i: int) -> bool:
         """Such as "video" of "the video camera", not of "the video showed"."""
-        return self._word(i - 1) in DETERMINERS and lexicon.word_classes(self._word(i + 1)).keys() == {"NOUN"}
+        return self._word(i - 1) in DETERMINERS and word_classes(self._word(i + 1)).keys() == {"NOUN"}
 
     def _is_open(self, i: int, *, inside: bool = False) -> bool:
         """A word that names, or a stop word in the place of one: "the tin can", "the first aid kit", "the back gate"."""
@@ -120,7 +121,7 @@ class _Reader:
 
     def _determiner(self, word: str, i: int) -> int:
         """In front of a thing or of an adjective ("more crowded")."""
-        described = self._needs == "state" and "ADJ" in lexicon.word_classes(self._word(i + 1)) and not self._is_open(i + 2)
+        described = self._needs == "state" and "ADJ" in word_classes(self._word(i + 1)) and not self._is_open(i + 2)
         if word in {"more", "less"} and described:
             self._state, self._needs = f"{word} {self._word(i + 1)}", ""
             return i + 2
@@ -320,7 +321,7 @@ class _Reader:
             return self._unasked_verb(run, i, end)
         if self._word(i - 1) in lexicon.SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
-        ends = len(run) == 1 and self._leads and end == len(self._tokens) and "ADJ" in lexicon.word_classes(first)  # "is it still warm"
+        ends = len(run) == 1 and self._leads and end == len(self._tokens) and "ADJ" in word_classes(first)  # "is it still warm"
         fitting = [
             k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]
@@ -369,7 +370,7 @@ class _Reader:
         acts = stands or (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
         if k and acts and run[k] in lexicon.GERUNDS and not self._is_thing(run):
             return k
-        rare = run[k].endswith("ed") and lexicon.word_classes(run[k]).keys() == {"VERB"}  # "a penguin waddled into view"
+        rare = run[k].endswith("ed") and word_classes(run[k]).keys() == {"VERB"}  # "a penguin waddled into view"
         past = (run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES) or rare
         if k and past and not _is_compound(run, k) and not (self._needs or self._prep or self._is_thing(run)):
             self._relative = bool(self._phrases)
@@ -382,14 +383,14 @@ class _Reader:
     def _is_thing(self, run: Sequence[str]) -> bool:
         """What looks like a verb and has nothing but adjectives in front of it: "the tall building", "a long meeting", "a red rose"."""
         some = self._det in {"a", "an"}
-        plain = (w in COLOUR_WORDS or lexicon.is_adjective(w) or (some and "ADJ" in lexicon.word_classes(w)) for w in run[:-1])
+        plain = (w in COLOUR_WORDS or lexicon.is_adjective(w) or (some and "ADJ" in word_classes(w)) for w in run[:-1])
         return len(run) > 1 and all(plain)
 
     def _fits(self, word: str, last: bool = False, ends: bool = False) -> bool:
         """Whether a word has the form of the verb that must come; at the end of a question any adjective says how something is."""
         base = VERBS.get(word, "")
         if not base and self._wide and not word.endswith("'s"):
-            base = lexicon.base_of(word) if "VERB" in lexicon.word_classes(word) or not lexicon.word_classes(word) else ""
+            base = lexicon.base_of(word) if "VERB" in word_classes(word) or not word_classes(word) else ""
         if self._needs == "base":
             return base == word
         past = word in lexicon.PASTS or (word.endswith("ed") and (bool(base) or len(word) > 4))
@@ -398,7 +399,7 @@ class _Reader:
         if self._needs == "state":
             return (
                 past
-                or (word.endswith("ing") and base != word and (bool(base) or (last and "VERB" in lexicon.word_classes(word))))
+                or (word.endswith("ing") and base != word and (bool(base) or (last and "VERB" in word_classes(word))))
                 or word in STATES
                 or (last and self._tokens[0] != "where" and (ends or lexicon.is_adjective(word)))
             )

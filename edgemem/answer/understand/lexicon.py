@@ -1,12 +1,13 @@
-"""Closed classes of English words and the forms of verbs (`lexicon.txt`), and what LemmInflect's dictionary says of all others."""
+"""Closed classes of English words and the forms of verbs (`lexicon.txt`), and what the dictionary says of all others."""
 
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 
 from edgemem.infer.labels import nouns
+from edgemem.words import word_classes
 
 
 def read_table(file: str) -> list[tuple[str, list[str]]]:
@@ -79,15 +80,6 @@ def rewritten(text: str, *classes: str) -> str:
     for written, plain in _rewritings(*classes):
         text = written.sub(plain, text)
     return text
-
-
-@lru_cache(maxsize=4096)
-def word_classes(word: str) -> dict[str, tuple[str, ...]]:
-    """Such as {"NOUN": ("leaf",), "VERB": ("leave",)} for "leaves"; empty for an unknown word."""
-    from lemminflect import getAllLemmas  # 0.4 s with the first word
-
-    found: dict[str, tuple[str, ...]] = getAllLemmas(word)
-    return found
 
 
 def is_seeable(phrase: str) -> bool:

@@ -19,6 +19,7 @@ from edgemem.answer.understand.words import NUMBERS
 from edgemem.infer.labels import nouns
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
+from edgemem.words import word_classes
 
 
 class Slots(Record, frozen=True):
@@ -131,7 +132,7 @@ def _is_quality(word: str, *, named: bool) -> bool:
 
 def _describes(word: str) -> bool:
     """Tells one from others of its kind: "brown", "first", "other", "big"."""
-    return word in COLOUR_WORDS or word in ORDINALS or "ADJ" in lexicon.word_classes(word)
+    return word in COLOUR_WORDS or word in ORDINALS or "ADJ" in word_classes(word)
 
 
 class _Found(NamedTuple):
@@ -149,7 +150,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
         people.append(words[0].removesuffix("'s"))
         things.append(" ".join(words[1:]))
     elif named == len(words) - 1 > 0 and not (
-        words[named - 1] in PERSONS | names or _is_common(words[named]) or "ADJ" in lexicon.word_classes(words[named - 1]) or "." in bare
+        words[named - 1] in PERSONS | names or _is_common(words[named]) or "ADJ" in word_classes(words[named - 1]) or "." in bare
     ):
         people.append(words[named])
         things.append(" ".join(words[:named]))
@@ -265,7 +266,7 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
 
 def _is_noun(word: str) -> bool:
     """Such as "evening" and "lighting", not "snorkelling"."""
-    return lexicon.word_classes(word).keys() == {"NOUN"} or bool(nouns().senses(word))
+    return word_classes(word).keys() == {"NOUN"} or bool(nouns().senses(word))
 
 
 def _is_common(word: str) -> bool:

@@ -17,6 +17,7 @@ from edgemem.answer.understand import lexicon
 from edgemem.answer.understand.timeref import CALENDAR
 from edgemem.answer.understand.words import NUMBERS
 from edgemem.infer.labels import nouns, other_names, read_table
+from edgemem.words import word_classes
 
 _SHORTEST = 3
 """Shorter words have too many neighbours one letter away."""
@@ -71,12 +72,7 @@ def _beginning(letter: str) -> list[tuple[str, frozenset[str], float]]:
 @lru_cache(maxsize=4096)
 def repaired(word: str) -> str:
     """The known word that a lower-case word is a slip of, else the word itself."""
-    if (
-        not _SHORTEST <= len(word) <= _LONGEST
-        or not (word.isalpha() and word.isascii())
-        or word in _grammar()
-        or lexicon.word_classes(word)
-    ):
+    if not _SHORTEST <= len(word) <= _LONGEST or not (word.isalpha() and word.isascii()) or word in _grammar() or word_classes(word):
         return word
     if (
         {word, word.removesuffix("s"), word.removesuffix("es")} & _known()
@@ -107,7 +103,7 @@ def repaired(word: str) -> str:
 @lru_cache(maxsize=4096)
 def base_meant(word: str) -> str:
     """The verb that is meant where only a verb's base may stand ("did i leev", "did i by"), else the word itself."""
-    if word in lexicon.VERBS or "VERB" in lexicon.word_classes(word) or (word in lexicon.STOP and word not in _SOUND_LIKE_VERBS):
+    if word in lexicon.VERBS or "VERB" in word_classes(word) or (word in lexicon.STOP and word not in _SOUND_LIKE_VERBS):
         return word
     bases = [base for base in lexicon.PARTICIPLES if base[0] == word[0] and len(base) > 2 and abs(len(base) - len(word)) <= 2]
     costs = sorted((min(_cost(word, base), 0.3 + _cost(_heard(word), _heard(base))), base) for base in bases)
