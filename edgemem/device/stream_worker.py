@@ -16,7 +16,8 @@ from edgemem.events import Health, StreamStatus
 from edgemem.extend.feed import Feed
 from edgemem.isolation import call_isolated
 from edgemem.remember.store import Store
-from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline
+from edgemem.see.pipeline import Pipeline
+from edgemem.see.report import INTERRUPTED, STOPPED, IngestReport
 from edgemem.see.resume import seen_whole, state_of
 from edgemem.see.sources.base import Source
 

@@ -11,8 +11,6 @@ import sys
 import tarfile
 import tempfile
 import time
-import urllib.error
-import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -130,6 +128,9 @@ def _reason(log: str) -> str:
 
 def _fetch_hub(source: WeightSource, cache_dir: Path, report: _Report) -> Path:
     """Download one https address; a partial file of an earlier try is continued if the server allows it."""
+    import urllib.error
+    import urllib.request  # with ssl 40 ms, and whoever uses an engine imports this file
+
     part = cache_dir / f"{archive_name(source)}.part"
     have = part.stat().st_size if part.is_file() else 0
     request = urllib.request.Request(source.url, headers={"User-Agent": "edgemem"})  # noqa: S310  # https only, see Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 
 from edgemem.allocation import give_back
@@ -21,16 +21,13 @@ from edgemem.see.gate import Look
 from edgemem.see.parts import PipelineParts
 from edgemem.see.perceivers import Perceivers
 from edgemem.see.privacy import PAUSED
-from edgemem.see.report import INTERRUPTED, NO_HEARING, STOPPED, IngestReport
+from edgemem.see.report import INTERRUPTED, NO_HEARING, STOPPED, IngestReport, Progress
 from edgemem.see.resume import StreamRun, without_pictures
 from edgemem.see.select import Candidate, Decision, Keep, Replace
 from edgemem.see.signals import stop_on_signals
 from edgemem.see.sources.base import Source
 
-__all__ = ["INTERRUPTED", "STOPPED", "IngestReport", "Pipeline", "PipelineParts", "Progress"]
-
-Progress = Callable[[int, "int | None"], None]
-"""Called after every frame with its offset and the length of the stream, both in microseconds."""
+__all__ = ["Pipeline", "PipelineParts"]
 
 STOP_S = 1.0
 """After SIGTERM, for what was seen to be committed. What a longer call was busy with is lost then: a recording is continued before it."""

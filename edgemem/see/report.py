@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from edgemem.records import Record
+
+Progress = Callable[[int, "int | None"], None]
+"""Called after every frame with its offset and the length of the stream, both in microseconds."""
 
 INTERRUPTED = "interrupted; run the same command again to go on"
 """Note for a recording that was not seen to its end."""

@@ -23,8 +23,9 @@ from edgemem.remember.disk import schema
 from edgemem.remember.forget import finish_forgetting
 from edgemem.remember.rules import KeepRules, Retainers
 from edgemem.remember.store import Store
-from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Pipeline, Progress
+from edgemem.see.pipeline import Pipeline
 from edgemem.see.privacy import Privacy
+from edgemem.see.report import INTERRUPTED, STOPPED, IngestReport, Progress
 from edgemem.see.resume import seen_as
 from edgemem.serve.postponed import PostponedWork
 from edgemem.serve.taught import catch_up

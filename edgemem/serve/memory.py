@@ -28,8 +28,8 @@ from edgemem.remember.results import Stats
 from edgemem.remember.store import Store
 from edgemem.remember.view import FOREVER_US
 from edgemem.secret import address
-from edgemem.see.pipeline import INTERRUPTED, STOPPED, IngestReport, Progress
-from edgemem.serve import admin, ingest, lookup, taught
+from edgemem.see.report import INTERRUPTED, STOPPED, IngestReport, Progress
+from edgemem.serve import lookup
 from edgemem.serve.client import AgentUnavailable, call
 from edgemem.serve.messages import (
     MAX_QUESTION_CHARS,
@@ -156,6 +156,8 @@ class Memory:
         Raises SourceError for a source that cannot be read, UsageError, MemoryDirError.
         """
         start_us = self._us(start)
+        from edgemem.serve import ingest  # a question does not need it, nor admin and taught: 60 ms
+
         request = ingest.IngestRequest(
             source=address(source), recipe=recipe, start_us=start_us, stream=stream, subtitles=subtitles, again=again
         )
@@ -304,16 +306,22 @@ class Memory:
             return forget_it(self.directory, wanted, dry_run=True)
         sent = msgspec.structs.replace(request, recipe=_recipe_anywhere(request.recipe))
         reply = self._called(sent, ForgetReply, FORGET_WAIT_S, "")
+        from edgemem.serve import admin
+
         return (reply or admin.forget(self.directory, request, self.environment)).receipt
 
     def name_voice(self, number: int, name: str) -> int:
         """Say that the voice "speaker <number>" is `name`, "" to take that back; returns how many utterances it has. Raises UsageError."""
         request = NameRequest(number=number, known_us=now_us(), name=storable(name))
+        from edgemem.serve import admin
+
         return self._changed(request, NameReply, NAME_WAIT_S, lambda store: admin.name_voice(store, request, self.feed)).utterances
 
     def merge_entities(self, name: str, into: str = "", kind: str = "") -> Entity:
         """Say that `name` is another name of `into`, "" to take that back; what it is called then. Raises UsageError."""
         request = MergeRequest(name=name, known_us=now_us(), into=into, kind=kind)
+        from edgemem.serve import admin
+
         return self._changed(request, MergeReply, NAME_WAIT_S, lambda store: admin.merge_entities(store, request, self.feed)).entity
 
     def name_thing(
@@ -333,6 +341,8 @@ class Memory:
         """
         moment_id, picture = (shown, "") if isinstance(shown, int) else (0, str(Path(shown).resolve()) if shown is not None else "")
         request = NameThingRequest(known_us=now_us(), name=name, moment_id=moment_id, picture=picture, box=box, undo=undo)
+        from edgemem.serve import taught
+
         learn = partial(taught.name_thing, request=request, environment=self.environment, seconds=taught.COMMAND_S, progress=progress)
         return self._changed(request, ThingReply, THING_WAIT_S, partial(learn, feed=self.feed))
 

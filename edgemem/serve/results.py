@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgemem.records import Document, Moment, Observation, Record, Relation, Segment
-from edgemem.see.pipeline import IngestReport
+from edgemem.see.report import IngestReport
 
 __all__ = ["IngestReport", "Ingested", "Shown", "TimelineEntry"]
 

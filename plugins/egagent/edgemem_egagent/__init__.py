@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import Component, Components, hookimpl
+
+if TYPE_CHECKING:
+    from edgemem_egagent.plan import PlannerSettings
+    from edgemem_egagent.planner import EgagentPlanner
 
 
 @hookimpl
@@ -56,9 +60,10 @@ def register_tools() -> Components:
 @hookimpl
 def register_planners() -> Components:
     from edgemem_egagent.plan import PlannerSettings
-    from edgemem_egagent.planner import EgagentPlanner
 
     def make(settings: PlannerSettings, context: PluginContext) -> EgagentPlanner:
+        from edgemem_egagent.planner import EgagentPlanner
+
         return EgagentPlanner(settings, context.models, (_days(), _visual(context), _transcript(), _graph(), _analyzer(context)))
 
     return [Component("egagent", make, PlannerSettings, "EGAgent: sub-tasks for three search tools, judged one by one")]

@@ -61,7 +61,7 @@ def register_tools() -> Iterable[Component]:
 
 @hookimpl
 def register_planners() -> Iterable[Component]:
-    from edgemem_eventmem.react import ReactSettings
+    from edgemem_eventmem.settings import ReactSettings
 
     return [Component("react", _planner, ReactSettings, "one thought, one action at a time; without a language model by a trained policy")]
 

@@ -9,8 +9,6 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from edgemem.extend import US, ChatError, ChatMessage, EdgememError, Prompt, Refused, Reply, Thinking, Thought, ToolResult
 from edgemem_eventmem.actions import Events, Frames, Looked, RecallFrames
 from edgemem_eventmem.compose import reply_from
@@ -18,6 +16,7 @@ from edgemem_eventmem.local import LocalPolicy
 from edgemem_eventmem.overlay import event_label, frame_label, labelled
 from edgemem_eventmem.prompts import prompt
 from edgemem_eventmem.recall import LongTermEvent, ShortTermFrame
+from edgemem_eventmem.settings import ReactSettings
 from edgemem_eventmem.wire import Turn, WireError, decode_turn, option_of, schema, typed
 
 if TYPE_CHECKING:
@@ -32,26 +31,6 @@ _REPAIR = "That reply cannot be used: {problem}. Reply again with only one JSON 
 _LAST = "This is the last turn: give your final answer."
 _QUOTED = 1500
 """Characters of a broken reply that go back to the model."""
-
-
-class ReactSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bounds of the loop."""
-
-    turns: int = 8
-    """The paper speaks of a limit and names none."""
-    frames: int = 32
-    """K of short-term memory."""
-    shown: int = 32
-    """Most frames that are shown as pictures; fewer where the question's share of tokens is small."""
-    max_tokens: int = 300
-    """Of a reply: one sentence, one action, one call."""
-    thinking_tokens: int = 0
-    logprobs: int = 1
-    """Log-probabilities of this many tokens at each place of a reply are asked of the server, for trajectories; 0 = of none."""
-
-    def __post_init__(self) -> None:
-        if self.turns < 1 or not 1 <= self.frames <= 512:
-            raise ValueError("turns must be at least 1, frames 1 to 512")
 
 
 class ReactPlanner(Thinking):

@@ -10,7 +10,8 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from edgemem_eventmem.react import ReactPlanner, ReactSettings
+from edgemem_eventmem.react import ReactPlanner
+from edgemem_eventmem.settings import ReactSettings
 from edgemem_eventmem.short_term import role
 from edgemem_eventmem.tools import DetectTool, OcrTool, RecallTool, SearchTool
 

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import pytest
 from edgemem_eventmem import grpo, tools, writer
-from edgemem_eventmem.react import ReactSettings
+from edgemem_eventmem.settings import ReactSettings
 from edgemem_eventmem.short_term import ShortTermSettings, event_of
 
 from edgemem.cli.app import CommandContext

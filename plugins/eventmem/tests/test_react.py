@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from edgemem_eventmem import react
 from edgemem_eventmem.actions import DetectObjects, ReadPicture, RecallFrames, SearchMemory
-from edgemem_eventmem.react import TASK, ReactSettings, evenly
+from edgemem_eventmem.react import TASK, evenly
+from edgemem_eventmem.settings import ReactSettings
 from edgemem_eventmem.wire import OcrCall, SearchCall, WireError, decode_turn, option_of, typed, unboxed
 
 from edgemem.extend import Box, ChatError, Completion, View

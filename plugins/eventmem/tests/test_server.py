@@ -12,7 +12,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from edgemem_eventmem.react import ReactSettings
+from edgemem_eventmem.settings import ReactSettings
 from edgemem_eventmem.trajectory import trajectory
 from edgemem_openai.chat import OpenAIChat
 from edgemem_openai.settings import OpenAISettings

@@ -110,7 +110,7 @@ def register_tools() -> Components:
 
 @hookimpl
 def register_planners() -> Components:
-    from edgemem_vam.planner import PlannerSettings
+    from edgemem_vam.roles import PlannerSettings
 
     return [Component("vam", _planner, PlannerSettings, "search, inspect, summarize, answer: a language model in a bounded loop")]
 

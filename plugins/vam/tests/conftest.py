@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 import pytest
 from edgemem_vam.look import AdjudicateTool, InspectTool
-from edgemem_vam.planner import PlannerSettings, VamPlanner
+from edgemem_vam.planner import VamPlanner
+from edgemem_vam.roles import PlannerSettings
 from edgemem_vam.search import HybridSearchTool
 from edgemem_vam.summaries import SummaryTool, SurveyTool
 

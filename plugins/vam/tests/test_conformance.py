@@ -24,8 +24,8 @@ from edgemem_vam.actions import HybridSearch, Judgement, ResultRow, WriteSummari
 from edgemem_vam.anchored import Occurrence
 from edgemem_vam.context import RetrievalContext, TurnResult
 from edgemem_vam.events import OtsuEvents
-from edgemem_vam.planner import PlannerSettings
 from edgemem_vam.prompts import prompt
+from edgemem_vam.roles import PlannerSettings
 from edgemem_vam.summaries import SummaryTool
 
 from edgemem.cli.app import CommandContext

@@ -454,7 +454,7 @@ def test_more_than_26_options_have_numbers() -> None:
 
 
 def test_defaults_are_the_papers_and_otherwise_those_that_the_pages_tell() -> None:
-    from edgemem_vam.planner import PlannerSettings
+    from edgemem_vam.roles import PlannerSettings
     from edgemem_vam.search import SearchSettings
     from edgemem_vam.summaries import SummarySettings
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from edgemem_vam import actions
-from edgemem_vam.planner import PlannerSettings
+from edgemem_vam.roles import PlannerSettings
 
 from edgemem.answer.planner import ask as planner_ask
 from edgemem.errors import ChatError
