@@ -365,6 +365,9 @@ class _Reader:
         """Such as "ironing" behind "start", "running" of "leave the tap running"; a finite verb of "everything Dad said"."""
         if run[0] in lexicon.GERUNDS and self._word(self._verb_end) == run[0]:
             return 0
+        kept = next((j for j in range(1, len(run) - 1) if run[j] == "kept" and run[j + 1] in lexicon.GERUNDS), None)
+        if kept:  # "the dog kept barking"
+            return kept
         k = len(run) - 1
         stands = VERBS.get(run[k]) in lexicon.POSTURE | lexicon.GAITS and self._word(end) in lexicon.PLACE_WORDS  # "walking in the street"
         acts = stands or (not self._needs and self._deeds) or self._word(end) in DETERMINERS | PARTICLES
@@ -372,10 +375,17 @@ class _Reader:
             return k
         rare = run[k].endswith("ed") and word_classes(run[k]).keys() == {"VERB"}  # "a penguin waddled into view"
         past = (run[k] in lexicon.PASTS and run[k] != VERBS[run[k]] and run[k] not in STATES) or rare
-        if k and past and not _is_compound(run, k) and not (self._needs or self._prep or self._is_thing(run)):
+        may = self._acts_now(run[k], end) or (past and not self._needs)
+        if k and may and self._needs in {"", "finite"} and not (self._prep or _is_compound(run, k) or self._is_thing(run)):
             self._relative = bool(self._phrases)
             return k
         return None
+
+    def _acts_now(self, word: str, end: int) -> bool:
+        """A finite verb in the present: "a bus goes by", "that the dog barks"."""
+        named = self._needs == "finite" and self._det in {"a", "an", "the", "my"}
+        closes = self._word(end) in PARTICLES | {"by", "past"} or (named and end == len(self._tokens))
+        return closes and word.endswith("s") and VERBS.get(word, word) != word
 
     def _may_act(self, subject: Sequence[str]) -> bool:
         return subject[-1] in lexicon.PERSONS | self._names or (len(subject) == 1 and not lexicon.is_adjective(subject[0]))
