@@ -7,6 +7,7 @@ the kind of question decides only what is done with it.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -37,6 +38,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.asking import mentioned
+from edgemem.answer.understand.forms import fits
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.understand.lexicon import ASKING_VERBS, SAYING, SEEING, VERBS, WRITING
 from edgemem.answer.understand.parse import place_in_row
@@ -155,8 +157,9 @@ def _free(s: Session, pool: Pool) -> Plan:
     if p.relation == "while" and of_scene and p.hint == "seen" and pattern("SPOKEN_OF").search(p.clause):
         return (yield from while_said(s))
     words = ranked(p, pool)
-    means = any(map(word_classes, p.words)) or not p.words  # of what is in no dictionary only the word itself tells
-    stated = bool(words) and is_stated(p, words[0][1]) and (means or words[0][1].held > 0)
+    means = any(map(word_classes, p.words)) if p.words else stated_prior(p) > 0.5
+    held = bool(p.words and words) and words[0][1].held > 0  # of what is in no dictionary only the word itself tells
+    stated = bool(words) and is_stated(p, words[0][1]) and (means or held)
     beside = p.relation and p.anchors and not p.things and (p.kind != "yes_no" or p.verb in SEEING)
     if (not stated or p.hint == "seen") and beside:
         return (yield from neighbours(s))
@@ -178,11 +181,21 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
         if place.missing is not None and not words:
             return not_seen(s, place.missing, pool)
         lead = lead if place.missing is not None else (yield from look_for(lead.phrase, place.window))
-    if words and (words[0][0] >= sureness(p, lead) or not is_shown(p, lead) or not fits_pictures(p)):
+    pictured = is_shown(p, lead) and fits_pictures(p)
+    if words and (words[0][0] >= sureness(p, lead) or not pictured or _says_where(p, words[0][1])):
         return _in_words(s, pool, words)
     if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
         return (yield from _guess(s, pool, other))
     return (yield from from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
+
+
+def _says_where(p: Parsed, one: Candidate) -> bool:
+    """Somebody said where the thing is, not just one of its kind; a picture does not show whose it is."""
+    asked = p.kind == "where" and p.things and p.verb not in SEEING and p.hint != "seen"
+    if not asked or one.channel != "speech" or one.held <= _ALL_HELD or not fits("place", one.text):
+        return False
+    head = re.escape(p.things[0].split()[-1])
+    return re.search(rf"\b(?:the|my|our|your|his|her|their) (?:[\w-]+ )?{head}\b", one.text.lower()) is not None
 
 
 def _mentioned(s: Session, pool: Pool) -> Steps[Lead | None]:

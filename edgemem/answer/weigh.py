@@ -62,6 +62,8 @@ _TO_COME = re.compile(
     r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
 )
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
+_AT_WHAT = re.compile(r"\b(\w+s)(?: off| out| up)? (?:at |on )?(?:when|(?:what|which) (?:time|hour|day|date))\b(?: exactly)?\W*$")
+_ADVICE = re.compile(r"\bwhere(?: else)? (?:should|shall|must) (?:i|we|he|she|they|you|the|my|our)\b")
 _PAST = re.compile(r"\b(?:was|were|did|had|been)\b")
 _STATED = frozenset(("price", "code", "number", "name", "address", "topic", "time", "duration"))
 """Forms of answers that are said or written rather than shown."""
@@ -69,7 +71,7 @@ _STATED = frozenset(("price", "code", "number", "name", "address", "topic", "tim
 
 def stated_prior(p: Parsed) -> float:
     """How much the wording points at words rather than pictures, 0..1. It only weighs."""
-    to_come = None if p.things and not p.person and pattern("TURNS_UP").search(p.question) else _TO_COME.search(p.question)
+    to_come = None if p.things and not p.person and pattern("TURNS_UP").search(p.question) else _TO_COME.search(p.question) or _comes(p)
     seen = p.kind in {"when", "yes_no"} and p.verb in SEEING and not to_come
     if (p.hint in {"said", "read"} or p.quote) and not seen:
         return 1.0
@@ -81,7 +83,13 @@ def stated_prior(p: Parsed) -> float:
         return 0.9
     if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):
         return 0.7
-    return 0.5 if to_come else 0.2
+    return 0.8 if _ADVICE.search(p.question) else 0.5 if to_come else 0.2
+
+
+def _comes(p: Parsed) -> bool:
+    """Such as "it takes off at what time"."""
+    asked = _AT_WHAT.search(p.question)
+    return asked is not None and p.verb == VERBS.get(asked[1]) != asked[1]
 
 
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:

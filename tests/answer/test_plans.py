@@ -448,4 +448,4 @@ def test_of_a_word_that_no_dictionary_has_only_the_word_itself_tells() -> None:
 
     assert (status("xandi", 0.0), status("xandi", 0.1)) == ("abstained", "answered")
     assert status("tent", 0.0) == "answered"
-    assert status("", 0.0) == "answered"
+    assert status("", 0.5) == "abstained", "nothing that a text could hold is asked"

@@ -713,6 +713,30 @@ def test_words_are_told_where_the_thing_was_not_seen_or_no_picture_answers() -> 
     assert (asked.status, asked.unverified[0]) == ("abstained", "mileage")
 
 
+def test_what_was_said_of_where_a_thing_is_outweighs_a_picture_of_one_of_its_kind() -> None:
+    said, car = {"held": 1.0, "cosine": 0.4, "above": 3.0}, lead(episode(10), phrase="car", confidence=0.8)
+    level = heard("The car is parked on level 2.", 5, **said)
+
+    def told(question: str, *words: Candidate) -> str:
+        return put(question, Pool(candidates=words, leads=(car,))).text
+
+    assert told("Where is our car?", level).startswith("On level 2: somebody said")
+    assert told("Where did we leave the car?", level).startswith("On level 2: somebody said")
+    assert told("Where did I last see the car?", level).startswith("I last saw the car")
+    assert told("When was the car there?", level).startswith("I saw the car")
+    assert told("Where is our car?", heard("The car is red.", 5, **said)).startswith("I last saw the car")
+    assert told("Where is our car?", heard("The car is parked on level 2.", 5, **{**said, "held": 0.9})).startswith("I last saw the car")
+    assert told("Where is our car?", heard("A car is parked on level 2.", 5, **said)).startswith("I last saw the car")
+    sign = msgspec.structs.replace(level, channel="text")
+    assert told("Where is our car?", sign).startswith("I last saw the car"), "of any car"
+
+
+def test_a_question_without_a_word_of_its_own_is_about_what_is_seen() -> None:
+    left = heard("Let us turn left here.", 5, held=0.3, cosine=0.4, above=4.0)
+    assert "turn left" not in put("Where are we?", Pool(candidates=(left,))).text
+    assert "turn left" in put("What was said?", Pool(candidates=(left,))).text
+
+
 def test_which_of_two_was_seen_more_often() -> None:
     cats, dogs = lead(episode(10), episode(100), phrase="cats"), lead(episode(50), phrase="dogs", confidence=0.6)
 

@@ -158,6 +158,8 @@ def test_english_is_read_only_when_a_planner_looks(view: View, kit: AnswerKit) -
         ("Where is the meeting?", "place", "at Tesco", "on Monday at 9"),
         ("Where is the meeting?", "place", "in all rooms", "at noon"),
         ("Where is the meeting?", "place", "at 10 Downing Street", "at all, by Friday"),
+        ("Which way did we turn?", "place", "turn left here", "we turned the leaves"),
+        ("Which way should I go?", "place", "you keep going straight", "that is right"),
     ],
 )
 def test_words_must_have_the_form_that_is_asked_for(question: str, form: str, answers: str, does_not: str) -> None:
@@ -194,6 +196,8 @@ def test_forms_are_of_the_question_word_and_not_of_what_stands_behind_a_preposit
         ("place", "I left the spare keys on top of the piano.", "on top of the piano"),
         ("place", "We meet at 8, in the hall.", "in the hall"),
         ("place", "On Saturday at 8.", ""),
+        ("place", "Let us turn left here.", "left"),
+        ("place", "You keep going straight.", "straight"),
         ("colour", "next to the blue pillar", "blue"),
         ("", "anything", ""),
     ],

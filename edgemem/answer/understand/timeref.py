@@ -79,7 +79,8 @@ def take_time(text: str) -> tuple[TimeRef | None, str]:
             continue
         found |= fields
         said.append(match[0].strip(" ,").removesuffix("'s"))
-        text = f"{text[: match.start()]} {text[match.end() :]}"
+        after = text[match.end() :].removeprefix("'s")  # "tonight's film"
+        text = f"{text[: match.start()]} {after}"
     if not found:
         return None, text
     return _same_half(TimeRef(said=" ".join(said), **found)), " ".join(text.split())  # type: ignore[arg-type]
