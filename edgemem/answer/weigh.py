@@ -21,7 +21,7 @@ from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits, names
 from edgemem.answer.understand.lexicon import APPEARING, HAVING, MOVING, PLACING, SEEING, VERBS
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import words
+from edgemem.answer.understand.words import numbered, words
 from edgemem.records import Record
 
 
@@ -98,8 +98,16 @@ def word_features(p: Parsed, one: Candidate) -> dict[str, float]:
     person = p.kind == "who" and names(one.text, words(p.question), persons=True)  # "my brother" may be who it is
     return {
         "held": one.held, "cosine": max(0.0, one.cosine), "above": max(0.0, min(one.above, 8.0)) / 8,
-        "misfits": float(not (person or fits(p.form, one.text))), "told": stated_prior(p), "channel": float(right),
+        "misfits": float(not (person or fits(p.form, one.text, asked_already(p)))), "told": stated_prior(p), "channel": float(right),
     }  # fmt: skip
+
+
+def asked_already(p: Parsed) -> frozenset[str]:
+    """Words of the question that are no answer to it: none of its choices, and not the one who is asked about ("who is Robert")."""
+    if p.kind == "who" and p.person[:1].isupper() and not p.things and p.verb in {"", "be"}:
+        return frozenset()
+    said = {*numbered(p.question), *re.findall(r"[^\W_][\w'-]*", p.question)}
+    return frozenset(said) - set(words(" ".join(p.choices)))
 
 
 def stated(p: Parsed, one: Candidate) -> float:
@@ -131,7 +139,7 @@ def shown(p: Parsed, lead: Lead) -> float:
     """
     if not lead.episodes or not lead.named:
         return 0.0
-    if not fits_pictures(p) and (lead.basis != "text" or not fits(p.form, lead.episodes[0].evidence[0].text)):
+    if not fits_pictures(p) and (lead.basis != "text" or not fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))):
         return 0.0
     return lead.confidence
 

@@ -16,9 +16,10 @@ from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
+from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS
 from edgemem.answer.understand.words import best_word, likeness, line_of, numbered, similar_texts, singular, spaced, squeeze, words
-from edgemem.answer.weigh import happened, heard_right, stated, stated_prior
+from edgemem.answer.weigh import asked_already, happened, heard_right, stated, stated_prior
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
 """The one who asks said it; a person in such a question was told it or is what it is about."""
@@ -48,7 +49,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
-    if (p.form in STRICT and not fits(p.form, one.text)) or (p.kind == "how_many" and not fits("number", one.text)):
+    form: Form = "number" if p.kind == "how_many" else p.form if p.form in STRICT else ""
+    if not fits(form, one.text, asked_already(p)):
         return False
     of_whom = p.person and not p.things and p.verb in {"", "be"}  # "who is Robert" asks for more than a name
     named = p.predicate in _NAMED or (p.kind == "who" and p.verb not in SAYING and not of_whom)

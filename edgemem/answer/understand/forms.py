@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import cast
 
-from edgemem.answer.understand.lexicon import FIRST_NAMES, NO_NAMES, PERSONS, STOP
+from edgemem.answer.understand.lexicon import FIRST_NAMES, NO_NAMES, PERSONS, STOP, TITLES
 from edgemem.answer.understand.record import Form, Kind
 from edgemem.answer.understand.wordings import pattern, patterns
 from edgemem.answer.understand.words import figures, words
@@ -33,13 +33,22 @@ def form_of(kind: Kind, text: str) -> Form:
     return cast("Form", found)
 
 
-def fits(form: Form, text: str) -> bool:
-    """Whether words have the form that is asked for."""
+def fits(form: Form, text: str, asked: Collection[str] = ()) -> bool:
+    """Whether words have the form that is asked for. Figures and names that the question says itself, `asked` in lower case, do not count:
+    "BUS 44" is no price of a ticket on bus 44.
+    """
     if not form:
         return True
+    said = {*asked, *(NO_NAMES if form == "name" else ())} if asked else asked
+    text = re.sub(r"[^\W_][\w'-]*", lambda match: "" if _is_said(match[0], said) else match[0], text)
     if form in {"name", "person"} and pattern("NAMED_PERSON").search(text):
         return True
     return pattern(f"FITS {'name' if form == 'person' else form}", re.IGNORECASE).search(text) is not None
+
+
+def _is_said(word: str, asked: Collection[str]) -> bool:
+    plain = word.lower()
+    return plain in asked and plain not in TITLES and (word[0].isupper() or any(map(str.isdigit, word)))
 
 
 def names(text: str, asked: Collection[str], *, persons: bool = False) -> bool:
