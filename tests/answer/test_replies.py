@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from edgemem.answer import local
+from edgemem.answer import local, weigh
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base, order, people, pictures, statements
@@ -735,6 +735,23 @@ def test_a_question_without_a_word_of_its_own_is_about_what_is_seen() -> None:
     left = heard("Let us turn left here.", 5, held=0.3, cosine=0.4, above=4.0)
     assert "turn left" not in put("Where are we?", Pool(candidates=(left,))).text
     assert "turn left" in put("What was said?", Pool(candidates=(left,))).text
+
+
+def test_a_figure_that_the_question_says_is_not_the_one_it_asks_for() -> None:
+    def tells(question: str, text: str) -> bool:
+        return statements.may_tell(understand(question), msgspec.structs.replace(heard(text, 5), channel="text"))
+
+    assert not tells("How often does the 96 run?", "BUS 96 to London")
+    assert tells("How often does the 96 run?", "BUS 96 to London, 4 an hour")
+    assert not tells("When does bus 96 leave?", "BUS 96 to London")
+    assert tells("Which platform number has the 96?", "BUS 96 to London"), "the form may be guessed wrong: it weighs less, that is all"
+    asked = understand("What is the name of the star of The Last Garden?")
+    film = heard("We watch the film called The Last Garden.", 5, **SURE)
+    assert weigh.word_features(asked, film)["misfits"] == 1.0
+    assert weigh.word_features(asked, heard("The star is called Anna Reid.", 5, **SURE))["misfits"] == 0.0
+    flight = msgspec.structs.replace(lead(episode(10), phrase="kl325"), basis="text")
+    seen = msgspec.structs.replace(flight, episodes=(msgspec.structs.replace(episode(10), evidence=(evidence(10, text="FLIGHT KL325"),)),))
+    assert weigh.shown(understand("What is the booking reference of KL325?"), seen) == 0.0
 
 
 def test_which_of_two_was_seen_more_often() -> None:

@@ -168,6 +168,36 @@ def test_words_must_have_the_form_that_is_asked_for(question: str, form: str, an
     assert not fits(form, does_not)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("form", "text", "question", "new"),
+    [
+        ("price", "BUS 44 to Madrid", "what does a ticket on bus 44 cost", False),
+        ("price", "BUS 44 to Madrid, 3 EUR", "what does a ticket on bus 44 cost", True),
+        ("code", "FLIGHT KL325", "what is the booking of kl325", False),
+        ("number", "Room 264", "which room is dr novak in", True),
+        ("number", "the bus of 9", "which bus comes at nine", False),
+        ("place", "GATE 41", "which gate was written", True),
+        ("name", "Please remember, a meeting with Daniel is on Thursday.", "what is daniel's last name", False),
+        ("name", "Please remember, a meeting with Daniel is on Thursday.", "who do i meet", True),
+        ("name", "We watch the film called The Last Garden.", "who is the star of the last garden", False),
+        ("name", "We watch the film called The Last Garden.", "what is the film called", True),
+        ("name", "Dr. Novak\nRoom 694", "what is the name of the dr in room 694", True),
+        ("", "anything", "what is anything", True),
+    ],
+)
+def test_what_the_question_says_itself_is_no_answer(form: str, text: str, question: str, new: bool) -> None:
+    asked = weigh.asked_already(Parsed(kind="what", text=question))
+    assert fits(form, text)  # type: ignore[arg-type]
+    assert fits(form, text, asked) is new  # type: ignore[arg-type]
+
+
+def test_the_one_who_is_asked_about_and_what_is_to_be_chosen_from_may_be_said() -> None:
+    assert weigh.asked_already(understand("Who is Robert?")) == frozenset()
+    assert "robert" in weigh.asked_already(understand("When do I meet Robert?"))
+    assert "plumber" in weigh.asked_already(understand("Who is the plumber?"))
+    assert "7" not in weigh.asked_already(Parsed(kind="which", text="which came first, 7 or 8", choices=("7", "8")))
+
+
 def test_a_name_is_one_that_the_question_does_not_have() -> None:
     assert names("A little cat is called rosie.", ("cat",))
     assert names("Remember, the meeting with Maria is on Sunday", ("meeting",))

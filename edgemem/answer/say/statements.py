@@ -28,6 +28,8 @@ _NAMED = frozenset(("named", "name", "surname", "called"))
 _SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
 _SHORTEST, _TOLD = 3, 10
 """Shorter readings are hardly signs; so many signs are told at once."""
+_FIGURES = frozenset(("price", "time", "duration"))
+"""What a question asks for in so many words that a figure which it says itself is none."""
 _CLEAR = 0.67
 """Two of three times right, so that it need not be said that words were hardly heard."""
 _AS_LIKELY = 0.85
@@ -50,7 +52,7 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
     form: Form = "number" if p.kind == "how_many" else p.form if p.form in STRICT else ""
-    if not fits(form, one.text, asked_already(p)):
+    if not fits(form, one.text, asked_already(p) if form in _FIGURES or p.kind == "how_many" else ()):
         return False
     of_whom = p.person and not p.things and p.verb in {"", "be"}  # "who is Robert" asks for more than a name
     named = p.predicate in _NAMED or (p.kind == "who" and p.verb not in SAYING and not of_whom)

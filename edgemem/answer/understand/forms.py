@@ -39,16 +39,15 @@ def fits(form: Form, text: str, asked: Collection[str] = ()) -> bool:
     """
     if not form:
         return True
-    said = {*asked, *(NO_NAMES if form == "name" else ())} if asked else asked
-    text = re.sub(r"[^\W_][\w'-]*", lambda match: "" if _is_said(match[0], said) else match[0], text)
+    said = {*asked, *NO_NAMES} - TITLES if asked and form == "name" else asked
+    text = re.sub(r"[^\W_][\w'-]*", lambda match: "" if _is_said(form, match[0], said) else match[0], text)
     if form in {"name", "person"} and pattern("NAMED_PERSON").search(text):
         return True
     return pattern(f"FITS {'name' if form == 'person' else form}", re.IGNORECASE).search(text) is not None
 
 
-def _is_said(word: str, asked: Collection[str]) -> bool:
-    plain = word.lower()
-    return plain in asked and plain not in TITLES and (word[0].isupper() or any(map(str.isdigit, word)))
+def _is_said(form: Form, word: str, said: Collection[str]) -> bool:
+    return word.lower() in said and (word[0].isupper() if form == "name" else any(map(str.isdigit, word)))
 
 
 def names(text: str, asked: Collection[str], *, persons: bool = False) -> bool:
