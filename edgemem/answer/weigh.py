@@ -63,7 +63,16 @@ _TO_COME = re.compile(
 )
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
 _AT_WHAT = re.compile(r"\b(\w+s)(?: off| out| up)? (?:at |on )?(?:when|(?:what|which) (?:time|hour|day|date))\b(?: exactly)?\W*$")
-_ADVICE = re.compile(r"\bwhere(?: else)? (?:should|shall|must) (?:i|we|he|she|they|you|the|my|our)\b")
+_SCHEDULED = re.compile(
+    r"\b(?:when|what time|which (?:day|hour))\b(?! (?:did|was|were|had|i|we)\b)[\w' ]* "
+    r"(?:opens|closes|starts|begins|ends|finishes|leaves|departs|arrives|lands|(?:takes|sets|kicks) off)\b"
+)
+_AWAY = re.compile(
+    r"\bwhere(?: else)? (?:should|shall|must) (?:i|we|he|she|they|you|the|my|our)\b"
+    r"|\bwhere(?:abouts)?\b[^.?!]*\b(?:head(?:ing|ed)?|bound|fly(?:ing)?|on (?:its|his|her|their) way|was it off|were they off)"
+    r"(?: off| out)?(?: to| for)?\W*$"
+)
+"""Where to: no picture shows what lies ahead."""
 _PAST = re.compile(r"\b(?:was|were|did|had|been)\b")
 _STATED = frozenset(("price", "code", "number", "name", "address", "topic", "time", "duration"))
 """Forms of answers that are said or written rather than shown."""
@@ -83,13 +92,13 @@ def stated_prior(p: Parsed) -> float:
         return 0.9
     if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):
         return 0.7
-    return 0.8 if _ADVICE.search(p.question) else 0.5 if to_come else 0.2
+    return 0.8 if _AWAY.search(p.question) else 0.5 if to_come else 0.2
 
 
 def _comes(p: Parsed) -> bool:
-    """Such as "it takes off at what time"."""
+    """Such as "it takes off at what time", "what time the film starts"."""
     asked = _AT_WHAT.search(p.question)
-    return asked is not None and p.verb == VERBS.get(asked[1]) != asked[1]
+    return (asked is not None and p.verb == VERBS.get(asked[1]) != asked[1]) or _SCHEDULED.search(p.question) is not None
 
 
 def word_features(p: Parsed, one: Candidate) -> dict[str, float]:

@@ -160,6 +160,8 @@ def test_english_is_read_only_when_a_planner_looks(view: View, kit: AnswerKit) -
         ("Where is the meeting?", "place", "at 10 Downing Street", "at all, by Friday"),
         ("Which way did we turn?", "place", "turn left here", "we turned the leaves"),
         ("Which way should I go?", "place", "you keep going straight", "that is right"),
+        ("Which cinema is it on at?", "place", "at the Odeon", "we are going to watch the film, come on"),
+        ("What stop does the bus go to?", "place", "it goes to London", "it goes on Monday"),
     ],
 )
 def test_words_must_have_the_form_that_is_asked_for(question: str, form: str, answers: str, does_not: str) -> None:
@@ -177,6 +179,8 @@ def test_words_must_have_the_form_that_is_asked_for(question: str, form: str, an
         ("number", "Room 264", "which room is dr novak in", True),
         ("number", "the bus of 9", "which bus comes at nine", False),
         ("place", "GATE 41", "which gate was written", True),
+        ("place", "to Madrid", "what stop has the bus for madrid", False),
+        ("place", "to Madrid", "where does the bus go", True),
         ("name", "Please remember, a meeting with Daniel is on Thursday.", "what is daniel's last name", False),
         ("name", "Please remember, a meeting with Daniel is on Thursday.", "who do i meet", True),
         ("name", "We watch the film called The Last Garden.", "who is the star of the last garden", False),
@@ -228,6 +232,8 @@ def test_forms_are_of_the_question_word_and_not_of_what_stands_behind_a_preposit
         ("place", "On Saturday at 8.", ""),
         ("place", "Let us turn left here.", "left"),
         ("place", "You keep going straight.", "straight"),
+        ("place", "We are going to watch the film.", ""),
+        ("place", "BUS 14 to Madrid", "to Madrid"),
         ("colour", "next to the blue pillar", "blue"),
         ("", "anything", ""),
     ],

@@ -164,6 +164,12 @@ def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
         ({"kind": "when", "text": "the keys at what time?"}, 0.0), ({"kind": "when", "verb": "shut", "text": "shut it when?"}, 0.0),
         ({"kind": "when", "things": ("dog",), "verb": "turn", "text": "the dog turns up when?"}, 0.0),
         ({"kind": "where", "text": "where should we go"}, 0.8), ({"kind": "where", "text": "where can i find it"}, 0.5),
+        ({"kind": "where", "text": "where was the fire engine heading off to"}, 0.8),
+        ({"kind": "where", "text": "where was it off to?"}, 0.8), ({"kind": "where", "text": "where has it got to?"}, 0.2),
+        ({"kind": "where", "text": "where was the bird flying when i saw it"}, 0.2),
+        ({"kind": "when", "text": "what time the film starts"}, 0.8), ({"kind": "when", "text": "when bus 66 leaves"}, 0.8),
+        ({"kind": "when", "text": "when did it start, and when i left the leaves"}, 0.0),
+        ({"kind": "when", "text": "when the dog barks"}, 0.0),
     ],
 )  # fmt: skip
 def test_more_wordings_that_point_at_words_or_pictures(fields: dict[str, Any], prior: float) -> None:

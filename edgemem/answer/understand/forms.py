@@ -47,7 +47,8 @@ def fits(form: Form, text: str, asked: Collection[str] = ()) -> bool:
 
 
 def _is_said(form: Form, word: str, said: Collection[str]) -> bool:
-    return word.lower() in said and (word[0].isupper() if form == "name" else any(map(str.isdigit, word)))
+    named = word[0].isupper() and (form == "name" or (form == "place" and not word.isupper()))
+    return word.lower() in said and (named or (form != "name" and any(map(str.isdigit, word))))
 
 
 def names(text: str, asked: Collection[str], *, persons: bool = False) -> bool:
