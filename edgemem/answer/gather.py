@@ -97,6 +97,11 @@ class Lead(Record, frozen=True):
     note: str = ""
     """Why pictures were not searched, or in another way."""
 
+    @property
+    def recognised(self) -> bool:
+        """The vocabulary has a word for it, so that not seeing it means something."""
+        return self.basis != "frame" or (self.named and self.firing >= _FIRES)
+
 
 class Pool(ToolResult, frozen=True):
     """Everything that was gathered."""

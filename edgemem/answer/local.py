@@ -26,7 +26,6 @@ from edgemem.answer.say.base import (
     not_seen,
     others,
     qualities,
-    recognised,
     window_of,
 )
 from edgemem.answer.say.choose import choose, with_option
@@ -201,7 +200,7 @@ def _says_where(p: Parsed, one: Candidate) -> bool:
 def _mentioned(s: Session, pool: Pool) -> Steps[Lead | None]:
     """What else the whole text names and was surely seen, where nothing that the question seemed to be about means anything in pictures."""
     p = s.parsed
-    if p.kind not in _OF_ONE or not fits_pictures(p) or any(map(recognised, pool.leads)):
+    if p.kind not in _OF_ONE or not fits_pictures(p) or any(lead.recognised for lead in pool.leads):
         return None
     names = [one for one in mentioned(p.text) if all(one != lead.phrase for lead in pool.leads)]
     leads = (yield from gather(names[:_MENTIONED], window_of(s))).leads if names else ()

@@ -120,7 +120,7 @@ def test_what_was_not_seen_is_said_in_its_words() -> None:
     ],
 )  # fmt: skip
 def test_whether_the_vocabulary_has_a_word_for_it(fields: dict[str, Any], known: bool) -> None:
-    assert base.recognised(Lead(phrase="mug", **fields)) is known
+    assert Lead(phrase="mug", **fields).recognised is known
 
 
 def test_other_times_are_told_by_their_number() -> None:

@@ -160,10 +160,12 @@ def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
     bare = re.search(rf"\b(?:see|saw|seen|of|any|some) {re.escape(lead.phrase)}\b", s.parsed.text)  # "did I see garlic"
     name = (lead.phrase if bare else a(lead.phrase)) if lead.phrase else "that"
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
-    if lead.episodes and recognised(lead) and lead.confidence >= weights().granted:
-        text = f"I am not sure that I saw {name}{when}; it may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
+    if lead.episodes and lead.named and lead.confidence >= weights().granted:
+        unsure = f"I am not sure that I saw {name}{when}; it" if lead.recognised else f"I cannot recognise {name}. It"
+        text = f"{unsure} may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
     else:
-        text = f"{'' if recognised(lead) else f'I cannot recognise {name}. '}I have not seen {name} in this memory{when}."
+        unknown = "" if lead.recognised else f"I cannot recognise {name}. "
+        text = f"{unknown}I have not seen {name} in this memory{when}."
     return abstain(
         text, confidence=min(0.25, lead.confidence), evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool),
         unverified=(lead.phrase,) if lead.phrase else (),
@@ -180,8 +182,3 @@ def qualities(phrase: str) -> list[str]:
 def _names_only(word: str) -> bool:
     """A noun of the dictionary and no adjective: "toy", not "broken", "yamaha" or "sister's"."""
     return "ADJ" not in word_classes(word) and "NOUN" in word_classes(word)
-
-
-def recognised(lead: Lead) -> bool:
-    """The vocabulary has a word for it, so that not seeing it means something."""
-    return lead.basis != "frame" or (lead.named and lead.firing >= 0.1)

@@ -9,8 +9,8 @@ from edgemem.extend.context import PluginContext
 from edgemem.extend.hookspecs import Component, Components, hookimpl
 
 if TYPE_CHECKING:
-    from edgemem_egagent.plan import PlannerSettings
     from edgemem_egagent.planner import EgagentPlanner
+    from edgemem_egagent.settings import PlannerSettings
 
 
 @hookimpl
@@ -59,7 +59,7 @@ def register_tools() -> Components:
 
 @hookimpl
 def register_planners() -> Components:
-    from edgemem_egagent.plan import PlannerSettings
+    from edgemem_egagent.settings import PlannerSettings
 
     def make(settings: PlannerSettings, context: PluginContext) -> EgagentPlanner:
         from edgemem_egagent.planner import EgagentPlanner

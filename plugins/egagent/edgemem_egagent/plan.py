@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
@@ -15,37 +15,16 @@ from edgemem.llm.readable import UnreadableError
 from edgemem.records import Record
 from edgemem_egagent.actions import ANY_TIME, GraphSearch, Span, ToolName, TranscriptSearch, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed, instructions
-from edgemem_egagent.graph import RELATIONS
 from edgemem_egagent.memory import WorkingMemory, on_clock
+from edgemem_egagent.settings import MAX_STEPS, PlannerSettings
 from edgemem_egagent.spans import spans_of
 
 Search = VisualSearch | TranscriptSearch | GraphSearch
-MAX_STEPS = 5
-"""EGAgent, appendix E."""
 MOST_LOOKS = 8
 """Visual searches of one sub-task: EGAgent makes one for each day that may matter, at most the seven of EgoLife; one more for all days."""
 _Text = Annotated[str, msgspec.Meta(max_length=120)]
 _Time = Annotated[str, msgspec.Meta(max_length=40)]
 _LAST = frozenset(("last", "latest", "recent", "recently", "newest"))
-
-
-class PlannerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How EGAgent works through a question."""
-
-    max_steps: Annotated[int, msgspec.Meta(ge=1, le=MAX_STEPS)] = MAX_STEPS
-    route: Literal["one", "all"] = "one"
-    """"one": each sub-task goes to its tool, as the paper says; "all": to all three, as the released code does."""
-    early_exit: bool = True
-    """Stop when the grader says that the findings suffice, as the paper says."""
-    revise: bool = True
-    """Later sub-tasks are worded anew, with new arguments, from what was found: one more call each."""
-    min_rows: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
-    """Rows with which a relaxation step is content: 1 in the paper, 4 in the released code."""
-    retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
-    spare: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.15
-    """Share of the question's tokens and seconds that is kept back for the answer."""
-    relations: tuple[str, ...] = RELATIONS
-    """Types of relations that a sub-task may name: those that the recipe's writer draws."""
 
 
 class _When(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -22,7 +22,8 @@ from edgemem.records import Status
 from edgemem_egagent.actions import Analyse, Analysed, Brought, Days, Edges, GraphSearch, ListDays, Pictures, ToolName, VisualSearch
 from edgemem_egagent.ask import Completes, ask_typed
 from edgemem_egagent.memory import SECTIONS, Finding, WorkingMemory
-from edgemem_egagent.plan import PlannerSettings, Search, SubTask, Work, asked, decompose, revise, searches, typed
+from edgemem_egagent.plan import Search, SubTask, Work, asked, decompose, revise, searches, typed
+from edgemem_egagent.settings import PlannerSettings
 from edgemem_egagent.without_model import answered_locally
 
 _ENOUGH = 0.8

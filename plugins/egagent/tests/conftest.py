@@ -181,9 +181,9 @@ def kit_of() -> Callable[..., AnswerKit]:
     """A kit with the planner `egagent`, around a scripted model or none."""
     from edgemem_egagent.analyzer import Analyzer
     from edgemem_egagent.days import DaysTool
-    from edgemem_egagent.plan import PlannerSettings
     from edgemem_egagent.planner import EgagentPlanner
     from edgemem_egagent.relations import GraphTool
+    from edgemem_egagent.settings import PlannerSettings
     from edgemem_egagent.transcript import TranscriptTool
     from edgemem_egagent.visual import VisualTool
 

@@ -14,9 +14,10 @@ from edgemem_egagent.actions import Day, GraphSearch, Hint, Lines, ListDays, Spa
 from edgemem_egagent.days import DaysTool
 from edgemem_egagent.graph import Line, SameAs
 from edgemem_egagent.memory import Finding, WorkingMemory
-from edgemem_egagent.plan import Listening, Look, PlannerSettings, Relating, SubTask, asked, searches, typed
+from edgemem_egagent.plan import Listening, Look, Relating, SubTask, asked, searches, typed
 from edgemem_egagent.planner import AnswerReply, EgagentPlanner, _refused, _reply
 from edgemem_egagent.relations import EDGES, GraphTool
+from edgemem_egagent.settings import PlannerSettings
 from edgemem_egagent.spans import spans_of
 from edgemem_egagent.without_model import _nearest, _quoted
 from edgemem_egagent.writers import FusedCaption, Triples, TriplesSettings, _digest

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 from edgemem_egagent.actions import GraphSearch, TranscriptSearch, VisualSearch
 from edgemem_egagent.analyzer import Analyzer
-from edgemem_egagent.plan import Listening, Look, PlannerSettings, Relating
+from edgemem_egagent.plan import Listening, Look, Relating
 from edgemem_egagent.planner import EgagentPlanner
+from edgemem_egagent.settings import PlannerSettings
 
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.session import Session

@@ -20,8 +20,9 @@ from edgemem_egagent.actions import (
 )
 from edgemem_egagent.analyzer import AnalyzerSettings, Judgement
 from edgemem_egagent.extract import Drawing
-from edgemem_egagent.plan import Arguments, Listening, Look, Plan, PlannerSettings, Relating, Revision, SubTask
+from edgemem_egagent.plan import Arguments, Listening, Look, Plan, Relating, Revision, SubTask
 from edgemem_egagent.planner import AnswerReply, Grade
+from edgemem_egagent.settings import PlannerSettings
 from edgemem_egagent.summaries import SummarySettings
 from edgemem_egagent.writers import FusedCaptionSettings, TriplesSettings
 
