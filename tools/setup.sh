@@ -13,3 +13,5 @@ if ! "$python" -m venv "$venv" 2>/dev/null; then
 fi
 set -- -e '.[encrypted]' $(for plugin in "$@"; do printf ' -e plugins/%s' "$plugin"; done)
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt --requirement tools/requirements-dev.txt "$@"
+# As pip does for what it copies, so that a first question need not compile: 0.3 s of a processor. Where nothing may be written it works without.
+"$venv/bin/python" -m compileall -q edgemem plugins -x '/(tests|\.venv)/' || true

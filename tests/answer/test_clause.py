@@ -50,6 +50,7 @@ def verbs(text: str, *names: str) -> list[tuple[str, str, str]]:
         ("did i leave the oven on", "leave", "", "on"),
         ("have i come across a trash can", "come", "", "across"),
         ("instead of baking a cake i slept", "bake", "", ""),
+        ("did dad polish grandma's ring", "polish", "", ""),  # what is somebody's is a thing
     ],
 )
 def test_the_verb_of_a_clause(text: str, base: str, then: str, particle: str) -> None:
@@ -70,6 +71,7 @@ def test_the_verb_of_a_clause(text: str, base: str, then: str, particle: str) ->
         ("what was i looking at the clock", ["clock"]),
         ("the back gate and the first aid kit", ["back gate", "first aid kit"]),
         ("did i put it back", []),
+        ("did i give mum roses", ["mum", "roses"]),  # who was given it, and what
         ("is there milk", ["milk"]),
     ],
 )
