@@ -71,6 +71,8 @@ def test_the_verb_of_a_clause(text: str, base: str, then: str, particle: str) ->
         ("what was i looking at the clock", ["clock"]),
         ("the back gate and the first aid kit", ["back gate", "first aid kit"]),
         ("did i put it back", []),
+        ("was my big brother cooking soup", ["big brother", "soup"]),
+        ("was it the left one or the right one", ["left one", "right one"]),
         ("did i give mum roses", ["mum", "roses"]),  # who was given it, and what
         ("is there milk", ["milk"]),
     ],

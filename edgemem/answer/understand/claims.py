@@ -61,9 +61,8 @@ def linked_state(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     """A deed that is more than seeing, saying, being there or putting somewhere."""
     if deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at")):
-        gone = kind == "where" and f"{deed.base} {deed.particle}" in {"get to", "go to", "disappear to", "vanish to"}
         laid = deed.base in lexicon.PLACING and deed.particle == "down"
-        return not (gone or laid or (deed.base, deed.particle) == ("end", "up"))
+        return not (laid or (deed.base, deed.particle) == ("end", "up"))
     if kind == "where" and deed.base in {"find", "disappear", "vanish"}:
         return False
     if deed.base in lexicon.PLACING:
@@ -125,10 +124,10 @@ def _state(clause: Clause, text: str, kind: Kind) -> str:
     if clause.state or kind not in {"yes_no", "which", "how_many", "how_why", "what", "how_long"}:
         return clause.state
     tail = tokens_of(text)
-    if kind == "how_long" and not clause.deeds and tail and tail[-1] in lexicon.PARTICLES:
+    if kind == "how_long" and tail and tail[-1] in lexicon.PARTICLES:
         return tail[-1]
     switched = next((word for word, following in pairwise(tail) if word in {"on", "off"} and following in lexicon.PREPOSITIONS), "")
-    if kind == "yes_no" and switched and not clause.deeds:  # "the light on in the hall"
+    if kind == "yes_no" and switched:  # "the light on in the hall"
         return switched
     states = (word for before, word in pairwise(["", *tail]) if word in STATES and before not in {"the", "my", "our"})
     return next((word for word in reversed(list(states)) if word not in {"same", "still", "own"}), "") or (

@@ -92,7 +92,6 @@ class _Reader:
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)
             or (word == "home" and before in PREPOSITIONS | {"way"})
-            or (self._verb_end == i and word in lexicon.GERUNDS)
         )
 
     # ------------------------------------------------------------------------------------------------ one word after another
