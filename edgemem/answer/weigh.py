@@ -203,8 +203,12 @@ def is_stated(p: Parsed, one: Candidate) -> bool:
 
 def is_shown(p: Parsed, lead: Lead) -> bool:
     """The pictures are likely enough an answer. "When did I see it" takes for granted that it was there, "did I see it" does not."""
-    granted = weights().granted if lead.recognised else weights().guessed
-    return shown(p, lead) >= (granted if takes_for_granted(p) else weights().surely)
+    return shown(p, lead) >= (granted(lead) if takes_for_granted(p) else weights().surely)
+
+
+def granted(lead: Lead) -> float:
+    """Least confidence for a thing that is taken to have been there."""
+    return weights().granted if lead.recognised else weights().guessed
 
 
 def takes_for_granted(p: Parsed) -> bool:
