@@ -212,6 +212,8 @@ CLAUSES = [
     ("number of times the baby woke up", {"kind": "how_many", "things": (), "person": "baby", "predicate": "woken up"}),
     ("How many of those were there?", {"things": ("those",)}),
     ("Share yesterday's walk with Mum", {"things": ("walk",), "person": "Mum"}),
+    ("Was in the drawer a spoon?", {"things": ("spoon",), "place": "in the drawer", "predicate": ""}),
+    ("Was that a play or dance?", {"things": ("play", "dance"), "predicate": ""}),
 ]
 
 
