@@ -45,10 +45,8 @@ class Weights(Record, frozen=True):
     words: Model
     letters: Model
     granted: float
-    guessed: float
     surely: float
-    """Confidence from which on it is said when a thing was there: one that the vocabulary has a word for, one that is found by similar
-    words; and that it was there at all."""
+    """Confidence from which on it is said when a thing was there, and that it was there at all."""
     source: str
 
 
@@ -203,12 +201,7 @@ def is_stated(p: Parsed, one: Candidate) -> bool:
 
 def is_shown(p: Parsed, lead: Lead) -> bool:
     """The pictures are likely enough an answer. "When did I see it" takes for granted that it was there, "did I see it" does not."""
-    return shown(p, lead) >= (granted(lead) if takes_for_granted(p) else weights().surely)
-
-
-def granted(lead: Lead) -> float:
-    """Least confidence for a thing that is taken to have been there."""
-    return weights().granted if lead.recognised else weights().guessed
+    return shown(p, lead) >= (weights().granted if takes_for_granted(p) else weights().surely)
 
 
 def takes_for_granted(p: Parsed) -> bool:

@@ -4,7 +4,6 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
-import msgspec
 import pytest
 
 import edgemem.answer
@@ -309,16 +308,6 @@ def test_whether_it_was_there_at_all_needs_more_than_when() -> None:
             assert weigh.is_shown(understand(question), lead) is granted
         for question in ("Did I see the mug?", "Where is my mug?"):
             assert weigh.is_shown(understand(question), lead) is sure
-
-
-def test_a_thing_without_a_word_in_the_vocabulary_needs_more() -> None:
-    asked, denied = understand("When did I last see the hammock?"), understand("Did I see a hammock?")
-    for confidence, firing, shown in ((0.3, 0.1, True), (0.3, 0.09, False), (0.35, 0.0, False), (0.37, 0.0, True)):
-        lead = Lead(phrase="hammock", confidence=confidence, firing=firing, episodes=(episode(0, confidence),))
-        assert weigh.is_shown(asked, lead) is shown
-        assert not weigh.is_shown(denied, lead)
-        read = msgspec.structs.replace(lead, basis="text")
-        assert weigh.is_shown(asked, read), "what was read needs no word of the vocabulary"
 
 
 @pytest.mark.parametrize(
