@@ -76,6 +76,29 @@ def test_the_weights_of_labels_are_those_of_the_last_layer(engines):
     assert made("label_weights", msgspec.structs.replace(card.models["model"], outputs=bare)).label_weights is None
 
 
+def test_the_classifier_gets_red_first_and_one_picture_at_a_time_where_the_model_takes_one(engines):
+    card, given = engines.cards["efficientnet-lite3"], []
+    files, model = installed(card, engines.home), card.models["model"]
+
+    class Spy:
+        def infer(self, arrays):
+            (pictures,) = arrays.values()
+            given.append(pictures)
+            return {"probabilities": np.zeros((len(pictures), 1000), np.float32), "features": np.ones((len(pictures), 1280), np.float32)}
+
+    red = np.zeros((30, 40, 3), np.uint8)
+    red[..., 2] = 255  # pictures are blue, green, red
+    ((name, shape),) = model.inputs.items()
+    for first, sizes in (("batch", [3]), (1, [1, 1, 1])):
+        inputs = {name: msgspec.structs.replace(shape, shape=(first, *shape.shape[1:]))}
+        taken = msgspec.structs.replace(model, inputs=inputs, ranges=model.ranges if first == "batch" else {})
+        parts = DecoderParts(msgspec.structs.replace(card, models={"model": taken}), files, {"model": Spy()}, {}, files["model"].parent)
+        given.clear()
+        ImageClassifier(ClassifierSettings(), parts).classify([red] * 3)
+        assert [len(pictures) for pictures in given] == sizes
+        assert given[0][0, 0].min() > given[0][0, 1:].max()
+
+
 def test_objects_are_found_where_they_are(engines, photographs):
     detector = engines.role("detect")
     for name, label in OBJECTS.items():
