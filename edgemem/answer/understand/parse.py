@@ -1,4 +1,4 @@
-"""From a question in words to `Parsed`: a dozen kinds by their question words, the parts of its clause by `clause`, time by `timeref`.
+"""From a question in words to `Parsed`: its kind by `kinds`, the parts of its clause by `clause`, its time by `timeref`.
 
 English. Any text ends in a `Parsed`, except one without a single letter or figure, which raises UsageError.
 """
@@ -6,7 +6,6 @@ English. Any text ends in a `Parsed`, except one without a single letter or figu
 from __future__ import annotations
 
 import re
-from typing import cast
 
 import msgspec
 
@@ -14,7 +13,6 @@ from edgemem.answer.understand.asking import (
     asks_itself,
     main_clause,
     mentioned,
-    of_meeting,
     story_of,
     without_greeting,
     without_lead,
@@ -22,6 +20,7 @@ from edgemem.answer.understand.asking import (
 )
 from edgemem.answer.understand.followup import followed, goes_on
 from edgemem.answer.understand.forms import form_of
+from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import (
     ASKING_VERBS,
@@ -30,7 +29,6 @@ from edgemem.answer.understand.lexicon import (
     PLACING,
     PRONOUNS,
     SAYING,
-    STATES,
     VERBS,
     is_comparative,
     is_seeable,
@@ -40,7 +38,8 @@ from edgemem.answer.understand.people import read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
 from edgemem.answer.understand.timeref import TimeRef, take_time
-from edgemem.answer.understand.wordings import ORDINALS, pattern, patterns
+from edgemem.answer.understand.wordings import ORDINALS, pattern
+from edgemem.records import Record
 
 
 def understand(text: str, before: Parsed | None = None) -> Parsed:
@@ -80,7 +79,24 @@ def _command(raw: str, plain: str, body: str) -> Parsed | None:
     )  # fmt: skip
 
 
-def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
+class _Text(Record, frozen=True):
+    """A question in the parts that stand one behind the other."""
+
+    topic: str
+    """What is told in front of it: "the mug"."""
+    story: str
+    """The same where it is a sentence: "I had it here"."""
+    main: str
+    """The clause that asks."""
+    asked: str
+    """The same without its time."""
+    time: TimeRef | None
+    vague: str
+    """A time that has no bounds: "a while ago"."""
+    core: str
+
+
+def _apart(plain: str, body: str) -> _Text:
     topic, body = main_clause(body)
     core = _core(plain, f"{topic}, {body}" if topic else body)
     body, vague = take_vague(without_lead(body))
@@ -88,55 +104,84 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         topic, vague = "", topic
     now, then = _while_spoken(body)
     time, topic, timeless = _times(topic, now)
-    story, timeless = story_of(topic), timeless + then
-    timeless = _as_question(timeless) or ("" if goes_on(plain) else "what did i see")
-    kind, detail, rest = _kind(plain, timeless)
+    asked = _as_question(timeless + then) or ("" if goes_on(plain) else "what did i see")
+    return _Text(topic=topic, story=story_of(topic), main=body, asked=asked, time=time, vague=vague, core=core)
+
+
+def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
+    text = _apart(plain, body)
+    topic, timeless, vague = text.topic, text.asked, text.vague
+    kind, detail, rest = kind_of(plain, timeless)
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     by_topic = not relation and bool(topic) and kind in {"what", "which", "who", "order"}
     if by_topic:
         relation, anchors, clause = _pointed_relation(topic, f"{timeless} {vague}", clause)
         by_topic, vague = bool(relation), "" if relation else vague
-    quoted = pattern("NAMED_TEXT").search(rest)
-    about = read_slots(story or topic, raw, "other")
-    named = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
-    if kind in {"when", "how_many"} and named.verb not in {"", "be"}:  # not "I took my tablets, when was that"
+    about = read_slots(text.story or topic, raw, "other")
+    alone = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
+    if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
-    own = set(named.things) - ORDINALS.keys()
-    named = _with_topic(named, about, kind, told=bool(story))
-    things, place = named.things if own or not by_topic else (), named.place
-    if kind == "what" and place and not (things or anchors or named.attribute) and named.verb in {"", "be"}:
-        relation, anchors, clause, place = "side", (noun_phrase(place),), place, ""
-    if kind == "order" and (order := pattern("BEFORE_OR_AFTER").search(timeless)):
-        clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
-        at = len(read_slots(timeless[: order.start()], raw, kind).things) if clause else 1
-        things, anchors = things[:at], things[at : at + 1]
-    if kind == "which" and " or " in place and named.verb in PLACING and timeless.partition(" ")[0] in AUXILIARIES:
-        kind = "where"  # "did I leave it at work or on the bus"
-    choices = named.choices if not anchors else ()
-    if kind in _OF_TWO and not (anchors or is_comparative(named.claim)) and pattern("RANKED").search(body):
-        choices = choices or (() if own else _seeable(about.things))  # "tomato, pear, who came earlier"
-        kind = "order" if len(choices) == 2 else kind
-    quote = quote or (quoted[1].strip() if quoted else "")
-    things = (quote,) if quote else _apart_from(things, anchors, choices, kind)
-    while_ = read_slots(clause, raw, "other")
-    person = named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else "")
-    asked = timeless.replace(clause or " ", " ") if relation != "side" else timeless
-    hinted = asked if by_topic or pattern("SAID_MYSELF").search(story) else f"{topic} {asked}".strip()
-    hint = _hint(hinted, named, kind)
-    if kind in {"when", "how_many"} and hint == "said" and things and _asks_itself(own, rest, raw, kind):
-        hint = "none"
-    if kind in {"when", "where", "how_many"}:
-        seen = hint in {"none", "seen"} and (kind == "when" or (kind == "where" and bool(about.things)))
-        things = _pointed(things, seen=seen)
-    form = (kind != "when" and form_of(kind, asked)) or form_of(kind, hinted)
-    return Parsed(
-        kind=kind, text=plain, core=core, form=form, things=things, place=place, person=person, hint=hint,
-        predicate=_predicate(kind, detail, named) or _of_bare(kind, timeless, topic), verb=named.verb, negated=_negated(timeless),
-        ordinal=place_in_row(core, kind) or place_in_row(plain, kind), relation=relation, anchors=anchors, choices=choices, quote=quote,
-        counts=detail if detail in {"times", "at_once"} else "",  # type: ignore[arg-type]
-        time=time, clause=" ".join(filter(None, (clause, vague))), words=wanted_words(_whole_text(topic, story, timeless), kind),
-        follows=goes_on(plain), asked=None if quote else read_asked(without_lead(timeless)),
+    own, named = set(alone.things) - ORDINALS.keys(), _with_topic(alone, about, kind, told=bool(text.story))
+    parsed = Parsed(
+        kind=kind, text=plain, core=text.core, things=named.things if own or not by_topic else (), place=named.place, verb=named.verb,
+        predicate=named.claim, relation=relation, anchors=anchors, clause=clause, choices=() if anchors else named.choices, time=text.time,
+        negated=_negated(timeless), follows=goes_on(plain),
     )  # fmt: skip
+    parsed = _of_place(_beside(parsed, named), timeless)
+    parsed = _of_two(_of_order(parsed, timeless, raw), () if own else _seeable(about.things), text.main)
+    quoted = pattern("NAMED_TEXT").search(rest)
+    quote = quote or (quoted[1].strip() if quoted else "")
+    parsed = msgspec.structs.replace(parsed, quote=quote, things=(quote,) if quote else _without_chosen(parsed))
+    kind, clause = parsed.kind, parsed.clause
+    while_ = read_slots(clause, raw, "other")
+    asked = timeless.replace(clause or " ", " ") if parsed.relation != "side" else timeless
+    hinted = asked if by_topic or pattern("SAID_MYSELF").search(text.story) else f"{topic} {asked}".strip()
+    hint = _hint(hinted, named, kind)
+    if kind in {"when", "how_many"} and hint == "said" and parsed.things and _asks_itself(own, rest, raw, kind):
+        hint = "none"
+    return msgspec.structs.replace(
+        _pointed(msgspec.structs.replace(parsed, hint=hint), before=bool(about.things)),
+        person=named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else ""),
+        form=(kind != "when" and form_of(kind, asked)) or form_of(kind, hinted),
+        words=wanted_words(_whole_text(topic, text.story, timeless), kind),
+        predicate=_predicate(kind, detail, named) or _of_bare(kind, timeless, topic),
+        ordinal=place_in_row(text.core, kind) or place_in_row(plain, kind), counts=detail if detail in {"times", "at_once"} else "",
+        clause=" ".join(filter(None, (clause, vague))), asked=None if quote else read_asked(without_lead(timeless)),
+    )  # fmt: skip
+
+
+def _beside(parsed: Parsed, named: Slots) -> Parsed:
+    """What is in a place, where nothing else is named: "what is on the desk"."""
+    bare = not (parsed.things or parsed.anchors or named.attribute) and named.verb in {"", "be"}
+    if parsed.kind != "what" or not parsed.place or not bare:
+        return parsed
+    return msgspec.structs.replace(parsed, relation="side", anchors=(noun_phrase(parsed.place),), clause=parsed.place, place="", choices=())
+
+
+def _of_order(parsed: Parsed, timeless: str, raw: str) -> Parsed:
+    """Two things in the order that is asked about: "did the dog bark before the bell rang"."""
+    order = pattern("BEFORE_OR_AFTER").search(timeless) if parsed.kind == "order" else None
+    if order is None:
+        return parsed
+    clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
+    at = len(read_slots(timeless[: order.start()], raw, "order").things) if clause else 1
+    things, anchors = parsed.things[:at], parsed.things[at : at + 1]
+    return msgspec.structs.replace(parsed, clause=clause, things=things, anchors=anchors, choices=() if anchors else parsed.choices)
+
+
+def _of_place(parsed: Parsed, timeless: str) -> Parsed:
+    """Asks where, with a choice of places: "did I leave it at work or on the bus"."""
+    chosen = parsed.kind == "which" and " or " in parsed.place and parsed.verb in PLACING
+    return msgspec.structs.replace(parsed, kind="where") if chosen and timeless.partition(" ")[0] in AUXILIARIES else parsed
+
+
+def _of_two(parsed: Parsed, before: tuple[str, ...], body: str) -> Parsed:
+    """The order of two things that are named, here or before: "tomato, pear, who came earlier"."""
+    compared = parsed.anchors or is_comparative(parsed.predicate)
+    if parsed.kind not in _OF_TWO or compared or not pattern("RANKED").search(body):
+        return parsed
+    choices = parsed.choices or before
+    return msgspec.structs.replace(parsed, choices=choices, kind="order" if len(choices) == 2 else parsed.kind)
 
 
 def _whole_text(topic: str, story: str, timeless: str) -> str:
@@ -163,24 +208,10 @@ def _as_question(body: str) -> str:
     return " ".join(("what is", *(() if known else ("the",)), *of))
 
 
-def _kind(plain: str, timeless: str) -> tuple[Kind, str, str]:
-    """The kind of question, its detail and the clause."""
-    kind, detail, rest = _head(timeless)
-    if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
-        kind = "other"
-    if kind == "yes_no" and timeless.endswith(" or"):  # "on saturday or on sunday"
-        kind = "which"
-    if kind in {"yes_no", "where", "other"} and _is_statement(timeless):
-        return _asked_by(plain, timeless, kind, detail, rest)
-    if kind == "yes_no" and (more := _asked_too(plain)):
-        return more, "times" if more == "how_many" else "", timeless.partition(", ")[0]
-    return kind, detail, rest
-
-
-def _apart_from(things: tuple[str, ...], anchors: tuple[str, ...], choices: tuple[str, ...], kind: Kind) -> tuple[str, ...]:
-    """Without what is told apart from it or chosen from; of "which car, the red or the blue" without the car."""
-    mine = (one for one in things if one not in anchors and (kind != "order" or one not in choices))
-    return tuple(one for one in mine if not any(choice.endswith(f" {one}") for choice in choices))
+def _without_chosen(parsed: Parsed) -> tuple[str, ...]:
+    """Its things without what it is told apart from or chosen from; of "which car, the red or the blue" without the car."""
+    mine = (one for one in parsed.things if one not in parsed.anchors and (parsed.kind != "order" or one not in parsed.choices))
+    return tuple(one for one in mine if not any(choice.endswith(f" {one}") for choice in parsed.choices))
 
 
 def _asks_itself(own: set[str], rest: str, raw: str, kind: Kind) -> bool:
@@ -217,10 +248,13 @@ def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(filter(is_seeable, things)) or things
 
 
-def _pointed(things: tuple[str, ...], *, seen: bool) -> tuple[str, ...]:
+def _pointed(parsed: Parsed, *, before: bool) -> Parsed:
     """Without words for when it was ("the minute", "my first look"); where it was seen, without what cannot be seen."""
-    named = tuple(without_vague(one) for one in things if not pattern("VAGUE_THING").fullmatch(one)) or things
-    return _seeable(named) if seen and len(named) > 1 else named
+    if parsed.kind not in {"when", "where", "how_many"}:
+        return parsed
+    named = tuple(without_vague(one) for one in parsed.things if not pattern("VAGUE_THING").fullmatch(one)) or parsed.things
+    seen = parsed.hint in {"none", "seen"} and (parsed.kind == "when" or (parsed.kind == "where" and before))
+    return msgspec.structs.replace(parsed, things=_seeable(named) if seen and len(named) > 1 else named)
 
 
 def _predicate(kind: Kind, detail: str, named: Slots) -> str:
@@ -251,76 +285,6 @@ def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
         other, timeless = take_time(timeless)
         time = msgspec.structs.replace(time, said=f"{time.said} {other.said}") if other else time
     return time, topic, re.sub(r"(?<!\S)'s\b", "", timeless).strip(" ,;:-'")
-
-
-_WORD_OF: dict[Kind, str] = {
-    "where": "where", "when": "when", "how_many": "how many", "how_long": "how", "how_why": "how", "who": "who", "what": "what",
-    "which": "which",
-}  # fmt: skip
-"""The question word that a clause begins with when all that is said about the kind is cut."""
-
-
-def _head(body: str) -> tuple[Kind, str, str]:
-    """Kind, detail and the clause: behind its question word, or whole where the begin belongs to it."""
-    body = pattern("JOINT").sub("", body.strip(" ,"))
-    for name, begin in patterns("HEAD"):
-        kind, _, detail = cast("tuple[Kind, str, str]", name.partition(" "))
-        if match := begin.match(body):
-            whole = (
-                kind in {"order", "yes_no"}
-                or (" of " in match[0] and detail != "times")
-                or (kind == "which" and "which" not in match[0].split())
-            )
-            if whole or (kind not in {"summary", "list"} and pattern("SUBJECT").match(match[0])):
-                return kind, detail, body
-            word = "which" if match[0].startswith("whose") else _WORD_OF.get(kind, "") if pattern("ASKING").match(match[0]) else ""
-            return kind, detail or next(filter(None, match.groups()), ""), f"{word} {body[match.end() :]}".strip()
-    inner = pattern("EMBEDDED").search(body)
-    if inner and inner.start():
-        kind, detail, rest = _head(body[inner.start() :])
-        return kind, detail, f"{body[: inner.start()]} , {rest}"
-    return _fragment(body)
-
-
-def _is_statement(body: str) -> bool:
-    """It does not begin like a question."""
-    return not pattern("ASKING").match(re.sub(r"^(\w+)n't\b", r"\1", pattern("JOINT").sub("", body)))
-
-
-def _asked_by(plain: str, body: str, kind: Kind, detail: str, rest: str) -> tuple[Kind, str, str]:
-    """What a statement asks: what it says so of anywhere ("I lost track of how often"), or when that was what it tells of."""
-    cues = _cues(plain)
-    met = pattern("MET_WITH").search(body)
-    if cues:
-        kind = cast("Kind", max(cues)[1])
-        detail = "times" if kind == "how_many" else ""
-    elif kind == "yes_no" and met and not pattern("WHETHER").search(body):
-        kind = "when"
-    return kind, detail, of_meeting(body) if met and kind in {"when", "where", "how_many"} else rest
-
-
-def _asked_too(plain: str) -> Kind | None:
-    """Which of a thing's times or numbers is asked for as well, so that a yes would say too little: "was there a cat? what time?"."""
-    _, _, tail = re.sub(r"[.?!;] ", ", ", plain).partition(", ")
-    often = re.search(r"\b(?:often|times)\b", tail) is not None
-    return cast("Kind | None", next((kind for _, kind in _cues(tail) if kind == "when" or (kind == "how_many" and often)), None))
-
-
-def _cues(text: str) -> list[tuple[int, str]]:
-    """Where a text says what is wanted of what it tells ("give me the time"), and which kind of question that makes."""
-    return [(match.start(), name) for name, cue in patterns("CUE") for match in cue.finditer(text.rstrip(" ?!."))]
-
-
-def _fragment(body: str) -> tuple[Kind, str, str]:
-    """Of a text without a question word: "telly still on", "the bulbs, cupboard or loft", "last sighting", "red mug"."""
-    last = body.rpartition(" ")[2]
-    if last in STATES | {"on", "off"} and last != body:
-        return "yes_no", "", f"is {body}"
-    if apart := re.fullmatch(r"([^,]+), ((?:\w+ )+or (?:\w+ ?)+)", body):
-        return "where", "", f"{apart[1]} at {apart[2]}"
-    if re.search(r"\b(?:sighting|time|first|last)\b", body):
-        return "when", "", body
-    return "where" if content(body) else "other", "", body
 
 
 # ------------------------------------------------------------------------------------------------------- order, relation, time
