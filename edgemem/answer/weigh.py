@@ -45,8 +45,9 @@ class Weights(Record, frozen=True):
     words: Model
     letters: Model
     granted: float
+    ordinal: float
     surely: float
-    """Confidence from which on it is said when a thing was there, and that it was there at all."""
+    """Confidence from which on it is said when a thing was there, when first or last, and that it was there at all."""
     source: str
 
 
@@ -200,8 +201,13 @@ def is_stated(p: Parsed, one: Candidate) -> bool:
 
 
 def is_shown(p: Parsed, lead: Lead) -> bool:
-    """The pictures are likely enough an answer. "When did I see it" takes for granted that it was there, "did I see it" does not."""
-    return shown(p, lead) >= (weights().granted if takes_for_granted(p) else weights().surely)
+    """The pictures are likely enough an answer. "When did I see it" takes for granted that it was there, "did I see it" does not.
+
+    Of a thing that was there the picture of its first or last time is right less often than the best one, so that more is asked.
+    """
+    in_row = p.ordinal and p.kind in {"when", "where"} and not p.anchors
+    granted = weights().ordinal if in_row else weights().granted
+    return shown(p, lead) >= (granted if takes_for_granted(p) else weights().surely)
 
 
 def takes_for_granted(p: Parsed) -> bool:

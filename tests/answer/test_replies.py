@@ -616,7 +616,7 @@ def test_who_was_there() -> None:
     times.clear()
     assert of_people(Asked(wanted="with", about="the party"), brings) is None
     assert of_people(Asked(wanted="with"), brings) is None, "no time and nothing that went on"
-    mug = lead(episode(50), confidence=0.7, phrase="mug")
+    mug = lead(episode(5), episode(50), confidence=0.7, phrase="mug")
     seen = of_people(Asked(wanted="with", about="the mug"), known([deed(40, "Ben")], leads=[mug]))
     assert (seen.text, seen.confidence) == (f"Ben was there at {clock(50)}.", 0.7)
 
@@ -793,6 +793,9 @@ def test_the_signs_themselves_in_their_order() -> None:
     assert told("Which notices did I pass?").evidence == all_of_them, "the same sign again is one, and a number is none"
     assert told("How many signs did I see?").text.startswith('3 signs. "COFFEE 5 EUR", read')
     assert not told("Were there any signs?").evidence
+    words = "GATE COFFEE EXIT HOTEL BAKERY PLUMBING MUSEUM STATION PHARMACY CINEMA SWIMMING".split()
+    many = put("Which notices did I pass?", Pool(candidates=tuple(sign(30 * n, word) for n, word in enumerate(words))))
+    assert [word for word in words if word in many.text] == words[:10], "of eleven ten are told"
     assert told("What did the tenth sign say?").evidence != ("m30000000",)
     assert told("Which signs forbid dogs?").evidence != all_of_them, "more is asked than which signs there were"
     s = session()

@@ -299,13 +299,18 @@ def test_pictures_answer_what_a_picture_can_show() -> None:
 
 
 def test_whether_it_was_there_at_all_needs_more_than_when() -> None:
-    for confidence, granted, sure in ((0.23, False, False), (0.25, True, False), (0.58, True, False), (0.6, True, True)):
+    for confidence, granted, in_row, sure in (
+        (0.23, False, False, False), (0.25, True, False, False), (0.38, True, False, False), (0.4, True, True, False),
+        (0.58, True, True, False), (0.6, True, True, True),
+    ):  # fmt: skip
         lead = Lead(phrase="mug", confidence=confidence, episodes=(episode(0, confidence),))
         for question in (
             "When did I see the mug?", "How many times did I see the mug?", "Where did I see the mug?", "Where was the mug?",
-            "Did I see the mug before the cat?",
+            "Did I see the mug before the cat?", "When did I see the first mug after the cat?", "Which of the mugs came first?",
         ):  # fmt: skip
             assert weigh.is_shown(understand(question), lead) is granted
+        for question in ("When did I last see the mug?", "When did I first see the mug?", "Where did I last see the mug?"):
+            assert weigh.is_shown(understand(question), lead) is in_row
         for question in ("Did I see the mug?", "Where is my mug?"):
             assert weigh.is_shown(understand(question), lead) is sure
 

@@ -217,6 +217,12 @@ def test_of_a_very_long_question_the_last_asked_sentence_is_read() -> None:
     assert any("long" in note for note in parsed.notes)
 
 
+def test_a_question_is_long_from_601_letters_on() -> None:
+    for length, long in ((600, False), (601, True)):
+        asked = "where is the mug ".ljust(length, "x")
+        assert any("long" in note for note in parse(asked).notes) is long
+
+
 def test_ten_thousand_letters_without_a_question_end_too() -> None:
     assert len(parse("mug " * 2500).target) <= LIMIT_CHARS
 

@@ -139,6 +139,9 @@ def test_what_a_question_takes_for_granted(fields: dict[str, Any], granted: bool
         ({"kind": "when", "predicate": "started ironing", "verb": "start", "text": "when did i start ironing"}, False),
         ({"kind": "when", "predicate": "tall", "verb": ""}, True),
         ({"kind": "how_long", "predicate": "tall", "verb": ""}, False),
+        ({"kind": "what", "predicate": "number", "verb": "see"}, True),
+        ({"kind": "which", "predicate": "left", "verb": ""}, True),
+        ({"kind": "which", "predicate": "tall", "verb": ""}, False),
         ({"kind": "yes_no"}, True),
     ],
 )

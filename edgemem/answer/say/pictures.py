@@ -28,7 +28,7 @@ BESIDE_US = 5 * US
 _POINT_US = 2 * US
 """A count at a point in time is made in the pictures this close to it."""
 _FIRST = {1: "first ", -1: "last "}
-_SHARES = {"how_many": 0.5, "how_long": 0.6, "colour": 0.7, "ordinal": 0.77}
+SHARES = {"how_many": 0.5, "how_long": 0.6, "colour": 0.7, "ordinal": 0.77}
 """Which share of the confidence in the thing an answer deserves that says more than when it was there. Of 96 things that came at least
 twice in three composed streams the best picture was right 68 times, that of the first and the last time 53 times."""
 
@@ -73,7 +73,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
         text = f"I think {text}" if text.startswith("I ") else f"Probably {text[:1].lower()}{text[1:]}"
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
-    sure = _SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)
+    sure = SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)
     if p.predicate and not (often or is_seen(msgspec.structs.replace(p, kind="yes_no"))):  # "when did the dog run away"
         elsewhere, text = (*elsewhere, p.predicate), f"{text} About {quote(p.predicate)} I cannot tell."
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities))
@@ -81,7 +81,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
 
 def sureness(p: Parsed, lead: Lead) -> float:
     """Probability that what pictures of the thing tell is what is asked: its colour is less sure than when it was there."""
-    return _SHARES.get("ordinal" if p.ordinal else "colour" if p.form == "colour" else p.kind, 1.0) * shown(p, lead)
+    return SHARES.get("ordinal" if p.ordinal else "colour" if p.form == "colour" else p.kind, 1.0) * shown(p, lead)
 
 
 def _unseen(p: Parsed, lead: Lead, chosen: Episode) -> list[str]:

@@ -225,7 +225,7 @@ def _is_person(phrase: Phrase, names: frozenset[str]) -> bool:
     known = names & FIRST_NAMES if phrase.named and not titled else names
     alone = titled or head[0] in names | PERSONS or len(head) == 1
     named = any(word.strip(".") in known and (alone or not _is_common(word)) for word in head)  # not "stars Winter Forest"
-    brand = len(head) > 1 and head[0] in names and head[-1] not in names and bool(nouns().senses(head[-1]))  # "the Sysco truck"
+    brand = head[0] in names and head[-1] not in names and bool(nouns().senses(head[-1]))  # "the Sysco truck"
     return (named and not head[0].endswith("'s") and (titled or not brand)) or head[-1] in PERSONS
 
 
