@@ -793,7 +793,7 @@ def test_the_signs_themselves_in_their_order() -> None:
     assert told("Which notices did I pass?").evidence == all_of_them, "the same sign again is one, and a number is none"
     assert told("How many signs did I see?").text.startswith('3 signs. "COFFEE 5 EUR", read')
     assert not told("Were there any signs?").evidence
-    words = "GATE COFFEE EXIT HOTEL BAKERY PLUMBING MUSEUM STATION PHARMACY CINEMA SWIMMING".split()
+    words = ["GATE", "COFFEE", "EXIT", "HOTEL", "BAKERY", "PLUMBING", "MUSEUM", "STATION", "PHARMACY", "CINEMA", "SWIMMING"]
     many = put("Which notices did I pass?", Pool(candidates=tuple(sign(30 * n, word) for n, word in enumerate(words))))
     assert [word for word in words if word in many.text] == words[:10], "of eleven ten are told"
     assert told("What did the tenth sign say?").evidence != ("m30000000",)

@@ -13,18 +13,18 @@ class Phrase(Record, frozen=True):
     """A thing, person or place as it is named."""
 
     words: tuple[str, ...]
-    prep: str = ""
+    prep: str
     """The preposition in front of it, with its article."""
-    at: int = 0
+    at: int
     """Its place among the words of the clause."""
-    end: int = 0
-    either: bool = False
+    end: int
+    either: bool
     """It stands behind "or"."""
-    chained: bool = False
+    chained: bool
     """Only a comma, "or" or "and" stands between it and the phrase before."""
-    near: bool = False
+    near: bool
     """Behind "close to", "nearer to"."""
-    named: bool = False
+    named: bool
     """An article or the like stands in front of it."""
     inner: tuple[str, ...] = ()
     """A phrase inside it: "blue gate" of "house with the blue gate"."""
