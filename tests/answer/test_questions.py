@@ -203,6 +203,7 @@ CLAUSES = [
     ("what did I have for breakfast", {"things": (), "clause": "for breakfast"}),
     # commands
     ("Remind me to buy bread", {"kind": "command", "things": ("bread",), "predicate": "remind"}),
+    ("Could you remind me to buy bread?", {"kind": "command", "things": ("bread",), "predicate": "remind"}),
     ("Send this picture to Mum", {"kind": "command", "things": ("picture",), "person": "Mum"}),
     ("Delete the photos of my neighbour", {"things": ("photos of neighbour",), "person": "neighbour"}),
     ("Put milk on the shopping list", {"kind": "command", "things": ("milk",), "predicate": "put"}),

@@ -160,10 +160,12 @@ def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
     bare = re.search(rf"\b(?:see|saw|seen|of|any|some) {re.escape(lead.phrase)}\b", s.parsed.text)  # "did I see garlic"
     name = (lead.phrase if bare else a(lead.phrase)) if lead.phrase else "that"
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
-    if lead.episodes and lead.recognised and lead.confidence >= weights().granted:
-        text = f"I am not sure that I saw {name}{when}; it may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
+    unknown = "" if lead.recognised else f"I cannot recognise {name}. "
+    if lead.episodes and lead.named and lead.confidence >= weights().granted:
+        unsure = f"{unknown}It" if unknown else f"I am not sure that I saw {name}{when}; it"
+        text = f"{unsure} may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
     else:
-        text = f"{'' if lead.recognised else f'I cannot recognise {name}. '}I have not seen {name} in this memory{when}."
+        text = f"{unknown}I have not seen {name} in this memory{when}."
     return abstain(
         text, confidence=min(0.25, lead.confidence), evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool),
         unverified=(lead.phrase,) if lead.phrase else (),
