@@ -1,8 +1,8 @@
 """Contribution of each part of the label bridge: `retrieval.py STREAM_DIR...` prints recall, first answers and abstention per variant.
 
-A stream directory holds `stream.mp4` and `truth.json` (compose.py). One picture every four seconds is analysed once; the probabilities of
-all its crops and its objects are stored in `retrieval.npz` beside the stream, so that another run takes seconds. The queries are all names,
-synonyms and kinds of the things in a stream; names from the catalogue that are true of nothing in it count as never shown.
+A stream directory holds a film and its `truth.json`, of `compose.py` or of a life log. One picture every four seconds is analysed once;
+the probabilities of all its crops and its objects are stored in `retrieval.npz` beside the stream, so that another run takes seconds. The
+queries are all phrases that are true of a thing in the stream; phrases that are true of nothing in it count as never shown.
 
 Columns: evidence within 10 s among the first five, the first within 10 s, area under the curve shown/never shown, and F1 of abstention if
 one question in ten is about something never shown, with the best threshold of the OTHER streams.
@@ -13,11 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
-from media import load_catalog
-from world import Truth
+import shown
 
 from edgemem.answer.retrievers.match import confidence, features, score_moments, spread
 from edgemem.cli.app import CommandContext
@@ -33,28 +31,18 @@ Score = tuple[list[int], float]  # rows of moments, best first, and how sure tha
 
 
 class Stream:
-    """The observations of one stream, and its truth."""
+    """The observations of one stream, and what it shows."""
 
     def __init__(self, folder: Path, session: CommandContext) -> None:
-        self.truth = msgspec.json.decode((folder / "truth.json").read_bytes(), type=Truth)
+        self.shown = shown.read(folder / "truth.json")
         cache = folder / "retrieval.npz"
         if not cache.exists():
-            times, crops, objects = look(folder / self.truth.video, session)
+            times, crops, objects = look(next(folder.glob("*.mp4")), session)
             np.savez_compressed(cache, times=times, crops=crops, objects=objects)
         kept = np.load(cache, allow_pickle=False)
         self.times: Array = kept["times"]
         self.crops: Array = kept["crops"].astype(np.float32)  # [moments, crops, 1000]
         self.objects: Array = kept["objects"].astype(np.float32)  # [moments, 80]
-
-    def spans(self, phrase: str) -> list[tuple[float, float]]:
-        return [(s.t0, s.t1) for s in self.truth.segments if phrase in s.tags]
-
-    def phrases(self) -> set[str]:
-        """Names and kinds of the things, without colours."""
-        return {p.lower() for s in self.truth.segments if s.what != "blurred" for item in s.things for p in (*item.ask, *item.kinds)}
-
-    def tags(self) -> set[str]:
-        return {tag for segment in self.truth.segments for tag in segment.tags}
 
 
 def look(video: Path, session: CommandContext) -> tuple[Array, Array, Array]:
@@ -102,16 +90,13 @@ class Variant:
 def measure(variant: Variant, streams: list[Stream], bridge: Any) -> tuple[float, float, float, float]:
     """The four columns in percent (area under the curve as a fraction)."""
     recall, first, sure = [], [], []
-    asked = set().union({item.name.lower() for item in load_catalog() if item.role == "object"}, *(s.phrases() for s in streams))
+    asked = {phrase for stream in streams for phrase in (*stream.shown.asked(), *stream.shown.never())}
     queries = {phrase: bridge.match_labels(phrase) for phrase in asked}
     vectors = dict(zip(asked, bridge.embed_text(list(asked)), strict=True))
     for number, stream in enumerate(streams):
-        labels, tags, kinds = variant.labels(stream), stream.tags(), asked & set().union(*(s.phrases() for s in streams))
-        kinds -= {item.name.lower() for item in load_catalog() if item.role == "object"}
-        for phrase in sorted(asked):
-            spans = stream.spans(phrase)
-            if not spans and phrase in tags | kinds:
-                continue
+        labels, true = variant.labels(stream), stream.shown.asked()
+        for phrase in sorted({*true, *stream.shown.never()}):
+            spans = stream.shown.spans(phrase) if phrase in true else ()
             order, certain = variant.rank(labels, stream.objects, queries[phrase], vectors[phrase])
             sure.append((number, bool(spans), certain))
             if spans:
