@@ -87,6 +87,26 @@ def test_a_request_of_any_form_is_read(text: str, kind: str, thing: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "thing", "counts"),
+    [
+        ("Number of separate sightings of the heron?", "heron", "times"),
+        ("A tally of all the appearances of the heron, please.", "heron", "times"),
+        ("How many distinct encounters with the heron did I have?", "heron", "times"),
+        ("Give me one figure: the sightings of the heron.", "heron", "times"),
+        ("The appearances of the heron: how many?", "heron", "times"),
+        ("Tally up the herons, each time one was there.", "herons", "times"),
+        ("Nobody sees a heron more than once in a day. How many times did I?", "heron", "times"),
+        ("How many herons were there at once?", "herons", "at_once"),
+        ("How many different herons did I see?", "herons", "at_once"),
+        ("How many herons were there? Different ones.", "herons", "at_once"),
+    ],
+)
+def test_counted_is_how_often_or_how_many_at_once(text: str, thing: str, counts: str) -> None:
+    parsed = understand(text)
+    assert (parsed.kind, parsed.things, parsed.counts, parsed.time) == ("how_many", (thing,), counts, None)
+
+
+@pytest.mark.parametrize(
     ("text", "form"),
     [
         ("I cannot for the life of me remember the name of the vet.", "name"),

@@ -145,7 +145,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         form=(kind != "when" and form_of(kind, asked)) or form_of(kind, hinted),
         words=wanted_words(_whole_text(topic, text.story, timeless), kind),
         predicate=_predicate(kind, detail, named) or _of_bare(kind, timeless, topic),
-        ordinal=place_in_row(text.core, kind) or place_in_row(plain, kind), counts=detail if detail in {"times", "at_once"} else "",
+        ordinal=place_in_row(text.core, kind) or place_in_row(plain, kind), counts=_counted(detail, plain),
         clause=" ".join(filter(None, (clause, vague))), asked=None if quote else read_asked(without_lead(timeless)),
     )  # fmt: skip
 
@@ -262,6 +262,12 @@ def _predicate(kind: Kind, detail: str, named: Slots) -> str:
     if (kind == "who" and named.attribute in {"name", "surname"}) or detail == "named":
         return "named"
     return named.attribute or (detail if detail not in {"times", "at_once", "price"} else "") or named.claim
+
+
+def _counted(detail: str, plain: str) -> str:
+    """What is counted: how often it was there, where a text says so anywhere ("the mug, each time: how many"), or how many at once."""
+    often = detail == "at_once" and pattern("OFTEN").search(plain)
+    return "times" if often else detail if detail in {"times", "at_once"} else ""
 
 
 def _core(plain: str, asked: str) -> str:
