@@ -79,6 +79,9 @@ def test_what_the_question_points_at_and_what_was_so_stays(text: str, topic: str
         ("I saw a heron.", "when", "heron"),
         ("Whether I saw a heron I do not know.", "yes_no", "heron"),
         ("I was crying over that kite tonight, what time was it there?", "when", "kite"),
+        ("I'd like a pear. The last one I saw, when was that?", "when", "pear"),
+        ("I need scissors. Any idea where I came across a pair?", "where", "scissors"),
+        ("When I left I had that kettle. The most recent sighting of it?", "when", "kettle"),
     ],
 )
 def test_a_request_of_any_form_is_read(text: str, kind: str, thing: str) -> None:

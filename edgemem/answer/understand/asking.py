@@ -54,7 +54,7 @@ def without_lead(body: str) -> str:
     asked = pattern("EMBEDDED").search(body)
     before = set(tokens_of(body[: asked.start()])) if asked else set()
     bare = before & MENTAL and before <= STOP | MENTAL | {","} and "when" not in before
-    requested = asked and pattern("REQUEST").fullmatch(body[: asked.start()].strip()) and noun_phrase(body[asked.end() :])
+    requested = asked and pattern("REQUEST").fullmatch(body[: asked.start()].strip()) and _named(body[asked.end() :])
     if asked and (bare or requested):
         body = body[asked.start() :]
     return body or "what did i see"
@@ -68,7 +68,7 @@ def main_clause(body: str) -> tuple[str, str]:
     asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
-        return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[0]}" if later else body
+        return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[0]}" if later else ", ".join(parts)
     bare = [part.strip(" '") if asks[0] else without_lead(pattern("JOINT").sub("", part.strip(" '"))) for part in parts]
     wh = [pattern("WH").match(part) is not None for part in bare]
     joined = [pattern("ASKING").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
@@ -146,6 +146,12 @@ def without_vague(thing: str) -> str:
     return " ".join(seen) or thing
 
 
+def _named(part: str) -> str:
+    """The thing that a part names, "" where its name tells nothing: "the last one"."""
+    phrase = noun_phrase(part)
+    return "" if _is_vague(phrase) else phrase
+
+
 def _is_vague(phrase: str) -> bool:
     """A word for when or how it was seen: "moment"."""
     return pattern("VAGUE_THING").fullmatch(phrase) is not None
@@ -171,7 +177,7 @@ def story_of(topic: str) -> str:
     parts = topic.split(" , ")
     told = [part for part in reversed(parts) if pattern("TOLD").match(part) or pattern("MET_WITH").search(part)]
     timeless = [take_time(part)[1] for part in (*told, *parts) if told]
-    named = [part for part in timeless if noun_phrase(part)]
+    named = list(filter(_named, timeless))
     met = [(part, pattern("MET_WITH").search(part)) for part in named]
     named = [of_meeting(part) for part, found in met if found] + [part for part, found in met if not found]
     return next((part for part in named if noun_phrase(part).rpartition(" ")[2] not in PERSONS), (*named, *told, "")[0])
