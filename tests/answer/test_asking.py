@@ -90,6 +90,25 @@ def test_a_request_of_any_form_is_read(text: str, kind: str, thing: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "things"),
+    [
+        ("When did I see the wasp, no wait, I mean the hornet?", ("hornet",)),
+        ("Where is the wasp, no wait, I mean hornet?", ("hornet",)),
+        ("Where did I leave my keys - scratch that, my wallet?", ("wallet",)),
+        ("How often did I see the bus, or rather the tram?", ("tram",)),
+        ("Was it the lynx, no, the fox that was there?", ("fox",)),
+        ("Did I see an old grey goose, sorry, a swan?", ("swan",)),
+        ("I lost the kite, sorry, the kids were loud. Where is it?", ("kite",)),
+        ("Which number had the tram that left, I mean the one with a lamp?", ("tram",)),
+        ("Did I see the bus or the tram?", ("bus", "tram")),
+        ("Where are the field glasses, the binoculars I mean?", ("field glasses", "binoculars")),
+    ],
+)
+def test_what_somebody_corrects_is_not_asked_for(text: str, things: tuple[str, ...]) -> None:
+    assert understand(text).things == things
+
+
+@pytest.mark.parametrize(
     ("text", "thing", "counts"),
     [
         ("Number of separate sightings of the heron?", "heron", "times"),
