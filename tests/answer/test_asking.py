@@ -101,6 +101,8 @@ def test_a_request_of_any_form_is_read(text: str, kind: str, thing: str) -> None
         ("I lost the kite, sorry, the kids were loud. Where is it?", ("kite",)),
         ("Which number had the tram that left, I mean the one with a lamp?", ("tram",)),
         ("Did I see the bus or the tram?", ("bus", "tram")),
+        ("How many times have I have I seen a bus?", ("bus",)),
+        ("last seen wallet", ("wallet",)),
         ("Where are the field glasses, the binoculars I mean?", ("field glasses", "binoculars")),
     ],
 )
