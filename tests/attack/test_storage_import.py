@@ -428,6 +428,15 @@ def test_a_damaged_backup_is_refused_whole_or_sound(tmp_path_factory, data):
             assert check_memory(Path(root) / "memory") == []
 
 
+def test_a_backup_whose_tables_are_defined_in_no_text_is_damaged(tmp_path):
+    fill(tmp_path / "memory")
+    backup(tmp_path / "memory", tmp_path / "good.db")
+    content = (tmp_path / "good.db").read_bytes()
+    (tmp_path / "bad.db").write_bytes(content.replace(b"CREATE TABLE", b"CREATE T\x80BLE", 1))
+    assert "is damaged" in refusal(restore, tmp_path / "bad.db", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("kind", ["fifo", "device", "directory"])
 def test_a_backup_that_is_no_file_is_refused_and_not_waited_for(tmp_path, kind):
     file = {"fifo": tmp_path / "pipe", "device": Path("/dev/zero"), "directory": tmp_path}[kind]

@@ -32,7 +32,9 @@ _ERRNO = {
 
 def explain(directory: Path, error: Exception) -> MemoryDirError:
     """The error for the user, in one line, for an `error` of SQLite, SQLCipher or the file system in the memory at `directory`."""
-    if isinstance(error, OSError):
+    if isinstance(error, UnicodeDecodeError):  # SQLite quotes a damaged table definition in its message
+        said = f"is damaged: {_AGAIN}"
+    elif isinstance(error, OSError):
         said = _ERRNO.get(error.errno or 0, error.strerror or str(error))
     else:
         text = str(error)
@@ -47,5 +49,5 @@ def translated_errors(directory: Path) -> Iterator[None]:
         yield
     except errors("ProgrammingError", "IntegrityError", "InterfaceError"):
         raise
-    except errors() + (OSError,) as error:  # noqa: RUF005 - mypy knows this form
+    except errors() + (OSError, UnicodeDecodeError) as error:  # noqa: RUF005 - mypy knows this form
         raise explain(directory, error) from error
