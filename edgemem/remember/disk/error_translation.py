@@ -44,7 +44,10 @@ def explain(directory: Path, error: Exception) -> MemoryDirError:
 
 @contextmanager
 def translated_errors(directory: Path) -> Iterator[None]:
-    """Convert errors of SQLite, encrypted or not, and of the file system to `MemoryDirError`. Programming errors are not changed."""
+    """Convert errors of SQLite, encrypted or not, of text that is no UTF-8, and of the file system to `MemoryDirError`.
+
+    Programming errors are not changed.
+    """
     try:
         yield
     except errors("ProgrammingError", "IntegrityError", "InterfaceError"):
