@@ -63,7 +63,7 @@ def _copy(file: Path, part: Path) -> None:
 
 def _require_sound(file: Path, part: Path) -> None:
     """Bring the copy to the present schema and look at all of it. Raises MemoryDirError."""
-    with closing(database.connect(part, keys.configured())) as connection:
+    with translated_errors(file), closing(database.connect(part, keys.configured())) as connection:
         schema.configure(connection)
         found = check_pages(connection)
         if not found:
