@@ -200,7 +200,7 @@ def parsing() -> ModuleType:
                 "things": 87.5,
                 "person": 98.3,
                 "place": 98.3,
-                "time": 100.0,
+                "time": 99.2,
                 "predicate": 85.8,
                 "negated": 100.0,
                 "channel_hint": 98.3,
