@@ -22,12 +22,13 @@ from edgemem.answer.retrievers.frames import Roles
 from edgemem.answer.retrievers.readings import OcrReading, readings
 from edgemem.answer.tool_base import BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import shown_name
-from edgemem.answer.understand.lexicon import CARRIERS, VERBS, pairs_of
+from edgemem.answer.understand.lexicon import CARRIERS, pairs_of
 from edgemem.answer.understand.words import (
     PLURALS,
     best_word,
     content_words,
     line_of,
+    meaning,
     numbered,
     root,
     similar_texts,
@@ -333,7 +334,7 @@ def held_shares(wanted: Sequence[str], texts: Sequence[str], around: Sequence[st
     meant, rows = [(word, synonyms(word)) for word in wanted], []
     for words, beside in zip(map(numbered, texts), around, strict=True):
         roots, line = {root(word) for word in (*words, *beside.split())}, line_of(" ".join(words))
-        means = {root(VERBS.get(word, word)) for word in words}
+        means = set(map(meaning, words))
         near = (max(best_word(word, line) if len(word) > 3 else 0.0, 0.0 if same.isdisjoint(means) else _SAME) for word, same in meant)
         rows.append([1.0 if root(word) in roots else share for (word, _), share in zip(meant, near, strict=True)])
     held = np.array(rows).reshape(len(texts), len(wanted))

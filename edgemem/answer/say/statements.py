@@ -18,7 +18,7 @@ from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
 from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS
-from edgemem.answer.understand.words import best_word, likeness, line_of, numbered, similar_texts, singular, spaced, squeeze, words
+from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import asked_already, happened, heard_right, stated, stated_prior
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -67,7 +67,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
 def _of_another(p: Parsed, one: Candidate) -> bool:
     """The words name somebody, and not the one whom the question names; or "my brother's" where "my sister's" is asked about."""
     owners, others = (PERSONS & set(re.findall(r"\w+(?='s\b)|(?<=of my )\w+", text.lower())) for text in (p.text, one.text))
-    if owners and others and not owners & others:
+    owners |= PERSONS & set(words(p.person))  # "my sister, what size does she take"
+    if owners and others and not set(map(meaning, owners)) & set(map(meaning, others)):
         return True
     asked, line = [word for word in numbered(p.person) if word not in PERSONS | STOP | NO_NAMES], line_of(one.text)
     return bool(asked) and not any(best_word(word, line) for word in asked) and names(one.text, words(p.text))

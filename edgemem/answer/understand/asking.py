@@ -62,16 +62,17 @@ def without_lead(body: str) -> str:
 
 def main_clause(body: str) -> tuple[str, str]:
     """What stands before the question itself ("the mug, where is it"), and the question, both without why it is asked."""
-    parts = _without_reasons(
-        [part.strip(" ?!.;") for part in pattern("APART").split(_without_cut(body)) if re.search(r"\w", part)] or [body]
-    )
-    asks = [pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
+    said = [part.strip() for part in pattern("APART").split(_without_cut(body)) if re.search(r"\w", part)] or [body]
+    parts = _without_reasons([part.strip(" ?!.;") for part in said])
+    cried = {part.strip(" ?!.;") for part in said if part.endswith("!")}
+    cried = cried if any(part not in cried and pattern("ASKING").match(part.strip(" '")) for part in parts) else set[str]()
+    asks = [part not in cried and pattern("ASKING").match(part.strip(" '")) is not None for part in parts]
     if len(parts) > 1 and pattern("WHEN_CLAUSE").match(parts[0]):
         later = asks.index(True, 1) if True in asks[1:] else 0
         return "", f"{pattern('SECOND').split(', '.join(parts[later:]))[0]} {parts[0]}" if later else ", ".join(parts)
     bare = [part.strip(" '") if asks[0] else without_lead(pattern("JOINT").sub("", part.strip(" '"))) for part in parts]
-    wh = [pattern("WH").match(part) is not None for part in bare]
-    joined = [pattern("ASKING").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
+    wh = [pattern("WH").match(one) is not None and part not in cried for one, part in zip(bare, parts, strict=True)]
+    joined = [part not in cried and pattern("ASKING").match(pattern("JOINT").sub("", part.strip(" '"))) is not None for part in parts]
     told_to = [pattern("TOLD_TO").match(part) is not None for part in bare]
     first = next((found.index(True) for found in (wh, joined, told_to) if True in found), 0)
     asked = pattern("SECOND").split(pattern("JOINT").sub("", ", ".join(parts[first:])))[0]
@@ -91,7 +92,9 @@ def _without_reasons(parts: list[str]) -> list[str]:
     kept = [part for part in asking if not _is_reason(part.strip(" '"))]
     points = any(pattern("POINTS").search(part) for part in kept)
     bare = points or any(pattern("OF_SEEN").search(part) for part in kept)
-    said = any(map(_names_thing, kept)) or (not bare and any(set(content(part)) - MENTAL - ASKING_VERBS for part in kept))
+    said = (not any(map(asks_of_it, kept)) and any(map(_names_thing, kept))) or (
+        not bare and any(set(content(part)) - MENTAL - ASKING_VERBS for part in kept)
+    )
     first = 0 if said else asking.index(kept[0]) if kept else 0
     begun = next((i for i, part in enumerate(kept) if pattern("WH").match(part.strip(" '"))), len(kept))
     kept = [part for i, part in enumerate(kept) if i <= begun or _asks(part) or not _says_nothing(part)]
@@ -172,6 +175,11 @@ def _without_cut(body: str) -> str:
     return shorter if content(shorter) else body
 
 
+def asks_of_it(part: str) -> bool:
+    """Asks in which place something is that was named before: "which drawer is it in"."""
+    return pattern("PLACE_OF_IT").search(part) is not None
+
+
 def story_of(topic: str) -> str:
     """Of what is told before a question the last that names something: "I cut my hand, there was a plaster here, where is it?"."""
     parts = topic.split(" , ")
@@ -191,4 +199,4 @@ def of_meeting(part: str) -> str:
 
 def asks_itself(part: str) -> bool:
     """Another question or search behind what looks like a command: "cut my thumb. Find the plaster"."""
-    return not pattern("BARE_ASK").match(part) and any(pattern(name).match(part) for name in ("WH", "SEARCH"))
+    return not pattern("BARE_ASK").match(part) and any(pattern(name).match(part) for name in ("ASKING", "SEARCH"))

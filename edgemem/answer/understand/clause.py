@@ -27,6 +27,7 @@ _Needs = Literal["", "base", "participle", "state", "finite"]
 _AUX = DO | lexicon.HAVE | BE
 _CUTS = _AUX | WH | JOINTS | {"of", "not"}
 _MODALS = frozenset(("could", "would", "should", "might", "may", "must"))
+_DEFINITE = frozenset(("the", "my", "our", "his", "her", "their", "this", "that", "these", "those"))
 _GET = frozenset(("get", "got", "gets", "getting"))
 """Verbs of their own where they lead somewhere ("got back", "get to the station"), else words without weight."""
 
@@ -320,7 +321,9 @@ class _Reader:
             return self._unasked_verb(run, i, end)
         if self._word(i - 1) in lexicon.SUBJECTS and first not in self._names and (self._needs != "state" or self._fits(first)):
             return 0
-        ends = len(run) == 1 and self._leads and end == len(self._tokens) and "ADJ" in word_classes(first)  # "is it still warm"
+        whole = len(run) > 1 and self._det in _DEFINITE and self._tokens[0] in BE and not (self._subject or run[-1] in COLOUR_WORDS)
+        told = whole or (len(run) == 1 and self._leads)  # "were those peppers organic", "is it still warm"
+        ends = told and end == len(self._tokens) and "ADJ" in word_classes(run[-1])
         fitting = [
             k for k, word in enumerate(run) if (k or self._leads) and word not in self._names and self._fits(word, k == len(run) - 1, ends)
         ]

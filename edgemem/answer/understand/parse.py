@@ -11,6 +11,7 @@ import msgspec
 
 from edgemem.answer.understand.asking import (
     asks_itself,
+    asks_of_it,
     main_clause,
     mentioned,
     story_of,
@@ -121,7 +122,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     alone = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
     if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
-    own, named = set(alone.things) - ORDINALS.keys(), _with_topic(alone, about, kind, told=bool(text.story))
+    own, named = set(alone.things) - ORDINALS.keys(), _with_topic(alone, about, kind, told=bool(text.story), of_it=asks_of_it(timeless))
     parsed = Parsed(
         kind=kind, text=plain, core=text.core, things=named.things if own or not by_topic else (), place=named.place, verb=named.verb,
         predicate=named.claim, relation=relation, anchors=anchors, clause=clause, choices=() if anchors else named.choices, time=text.time,
@@ -224,7 +225,7 @@ _OF_TWO = frozenset(("what", "which", "who", "where", "yes_no"))
 """Kinds of a question that names two things and asks for their order."""
 
 
-def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
+def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool, of_it: bool) -> Slots:
     """With what stands before the question: "the mug, where is it"; of a sentence ("I had it here, but where ...") only its things."""
     about = msgspec.structs.replace(about, things=_seeable(about.things))
     if about.things and kind in {"when", "where", "how_many"}:
@@ -233,7 +234,7 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool) -> Slots:
     person = about.person if about.person and named.person in {"he", "she", "him", "her"} else named.person or about.person
     if told:
         met = about.claim if kind == "who" and named.verb in {"", "be"} and not named.things else ""
-        of_story = things or about.things[: 2 if kind in {"which", "order"} else 1]
+        of_story = (*things, *about.things[:of_it]) or about.things[: 2 if kind in {"which", "order"} else 1]
         return msgspec.structs.replace(named, things=of_story, person=person, claim=named.claim or met)
     told_of = about.claim if about.things or about.person else ""
     return msgspec.structs.replace(

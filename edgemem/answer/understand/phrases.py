@@ -54,7 +54,7 @@ def content(text: str) -> list[str]:
 
 def wanted_words(text: str, kind: Kind) -> tuple[str, ...]:
     """What the evidence should hold; "where did I put it" is answered by where it is."""
-    return tuple(word for word in content(text) if kind != "where" or VERBS.get(word, "") not in lexicon.PLACING)
+    return tuple(word for word in content(text) if kind != "where" or VERBS.get(word, "") not in lexicon.PLACING - {"park"})
 
 
 _UNSAID = (lexicon.SEEING - {"film", "record", "show", "watch", "pass", "catch"}) | {"be", "have", "do", "get", "come", "go", "tell"}

@@ -80,9 +80,17 @@ def _synonyms() -> dict[str, frozenset[str]]:
     return found
 
 
+_KIN = pairs_of("KIN")
+
+
+def meaning(word: str) -> str:
+    """The root by which words that mean the same are compared: that of a verb's base, of "mother" for "mum"."""
+    return root(VERBS.get(word) or _KIN.get(word, word))
+
+
 def synonyms(word: str) -> frozenset[str]:
     """Roots of the word and of all words that mean the same in a common sense of both: "movie" and "film", "rang" and "called"."""
-    own = frozenset((root(word), root(VERBS.get(word, word))))
+    own = frozenset((root(word), meaning(word)))
     return own.union(*(_synonyms().get(one, ()) for one in own))
 
 
