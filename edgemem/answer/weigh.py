@@ -63,6 +63,8 @@ _TO_COME = re.compile(
     r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
 )
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
+_OF_THAT = re.compile(r"\bwhen(?:'s| is| are) (?:it|that|this|they|those|these)\W*$")
+"""May mean when that was: "a moth or a butterfly, when is that"."""
 _AT_WHAT = re.compile(r"\b(\w+s)(?: off| out| up)? (?:at |on )?(?:when|(?:what|which) (?:time|hour|day|date))\b(?: exactly)?\W*$")
 _SCHEDULED = re.compile(
     r"\b(?:when|what time|which (?:day|hour))\b(?! (?:did|was|were|had|i|we)\b)[\w' ]* "
@@ -71,6 +73,8 @@ _SCHEDULED = re.compile(
 _AWAY = re.compile(
     r"\bwhere(?: else)? (?:should|shall|must) (?:i|we|he|she|they|you|the|my|our)\b"
     r"|\bwhere(?:abouts)? (?:am|are|is) (?:i|we|he|she|they) (?:\w+ )?going\b"
+    r"|\bwhere(?:abouts)? (?:do|does|would) [\w' ]+ (?:go|end up|lead|run)\W*$"
+    r"|\bwhere(?:abouts)?\b[^.?!]* \w+ing (?:off |out )?(?:to|for|towards)\W*$"
     r"|\bwhere(?:abouts)?\b[^.?!]*\b(?:head(?:ing|ed)?|bound|fly(?:ing)?|on (?:its|his|her|their) way|was it off|were they off)"
     r"(?: off| out)?(?: to| for)?\W*$"
 )
@@ -89,7 +93,7 @@ def stated_prior(p: Parsed) -> float:
     if seen or (p.kind in {"order", "how_many", "how_long"} and happened(p)):
         return 0.0
     if p.kind == "when":
-        return 0.8 if to_come else 0.0
+        return 0.0 if not to_come else 0.5 if p.things and _OF_THAT.search(p.question) else 0.8
     if p.kind == "who" or p.form in _STATED:
         return 0.9
     if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):

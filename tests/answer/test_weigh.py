@@ -173,6 +173,14 @@ def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
         ({"kind": "when", "text": "what time the film starts"}, 0.8), ({"kind": "when", "text": "when bus 66 leaves"}, 0.8),
         ({"kind": "when", "text": "when did it start, and when i left the leaves"}, 0.0),
         ({"kind": "when", "text": "when the dog barks"}, 0.0),
+        ({"kind": "where", "text": "where am i going"}, 0.8), ({"kind": "where", "text": "where are they not going"}, 0.8),
+        ({"kind": "where", "text": "where was i going"}, 0.2), ({"kind": "which", "text": "which things were we supposed to get"}, 0.8),
+        ({"kind": "list", "text": "stuff we have to buy"}, 0.8), ({"kind": "which", "text": "which bits was i told to bring"}, 0.8),
+        ({"kind": "which", "text": "which one was i meant to see"}, 0.2), ({"kind": "which", "text": "i meant to go, which cat was it"}, 0.2),
+        ({"kind": "where", "text": "where was the van rushing off to"}, 0.8), ({"kind": "where", "text": "where does bus 44 go"}, 0.8),
+        ({"kind": "where", "text": "where did bus 44 go"}, 0.2), ({"kind": "where", "text": "where was the dog sleeping"}, 0.2),
+        ({"kind": "when", "things": ("moth",), "text": "the moth, when is that"}, 0.5), ({"kind": "when", "text": "when is that"}, 0.8),
+        ({"kind": "when", "things": ("film",), "text": "when is that film"}, 0.8),
     ],
 )  # fmt: skip
 def test_more_wordings_that_point_at_words_or_pictures(fields: dict[str, Any], prior: float) -> None:

@@ -90,7 +90,7 @@ def _seen(s: Session) -> Plan:
     placed = p.kind == "where" and not p.anchors and not any(p.target in phrase for phrase in phrases)
     if p.things and (p.form == "colour" or placed):
         thing = yield from base.look_for(p.target, window)
-        shown = base.picked(thing, p.ordinal) if thing.episodes else None
+        shown = base.picked(thing, p.ordinal) if is_shown(p, thing) else None
         window = (shown.t0_us - BESIDE_US, shown.t1_us + BESIDE_US) if shown else window
     leads = (yield from base.gather(phrases, window)).leads
     return _best_option(s, leads, [_score(lead) for lead in leads])

@@ -60,6 +60,8 @@ def linked_state(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
 
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     """A deed that is more than seeing, saying, being there or putting somewhere."""
+    if deed.base in {"start", "begin", "keep"} and VERBS.get(deed.then) in lexicon.SEEING:
+        return False
     if deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at")):
         laid = deed.base in lexicon.PLACING and deed.particle == "down"
         return not (laid or (deed.base, deed.particle) == ("end", "up"))

@@ -127,6 +127,10 @@ class _Reader:
             return i + 2
         if word in {"more", "most"} and lexicon.is_adverb(self._word(i + 1)):
             return i + 2  # "when did I most recently see it"
+        following = self._word(i + 1)
+        if word in {"any", "some", "many"} and self._needs == "base" and VERBS.get(following) == following and not self._is_open(i + 2):
+            self._subject = True  # "did any come near me"
+            return i + 1
         self._det = word
         return i + 1
 
