@@ -60,12 +60,12 @@ def linked_state(clause: Clause, deed: VerbPhrase | None) -> Phrase | None:
 
 def _says_more(deed: VerbPhrase, kind: Kind, placed: bool, state: bool) -> bool:
     """A deed that is more than seeing, saying, being there or putting somewhere."""
-    if deed.base in {"start", "begin", "keep"} and VERBS.get(deed.then) in lexicon.SEEING:
-        return False
-    if deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at")):
+    sees = deed.base in {"start", "begin", "keep"} and VERBS.get(deed.then) in lexicon.SEEING  # "started seeing"
+    more = deed.then or (deed.particle and deed.base not in lexicon.SAYING and (deed.base, deed.particle) != ("look", "at"))
+    if more and not sees:
         laid = deed.base in lexicon.PLACING and deed.particle == "down"
         return not (laid or (deed.base, deed.particle) == ("end", "up"))
-    if kind == "where" and deed.base in {"find", "disappear", "vanish"}:
+    if sees or (kind == "where" and deed.base in {"find", "disappear", "vanish"}):
         return False
     if deed.base in lexicon.PLACING:
         return not (kind in {"where", "which"} or placed or state or (deed.pronoun in {"i", "we"} and deed.base != "leave"))
