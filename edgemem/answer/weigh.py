@@ -73,7 +73,7 @@ _SCHEDULED = re.compile(
 _AWAY = re.compile(
     r"\bwhere(?: else)? (?:should|shall|must) (?:i|we|he|she|they|you|the|my|our)\b"
     r"|\bwhere(?:abouts)? (?:am|are|is) (?:i|we|he|she|they) (?:\w+ )?going\b"
-    r"|\bwhere(?:abouts)? (?:do|does|would) [\w' ]+ (?:go|end up|lead|run)\W*$"
+    r"|\bwhere(?:abouts)? (?:do|does|would) [\w' ]+ (?:go|end up|lead|run)(?=\W*$|,| (?:if|when|once)\b)"
     r"|\bwhere(?:abouts)?\b[^.?!]* \w+ing (?:off |out )?(?:to|for|towards)\W*$"
     r"|\bwhere(?:abouts)?\b[^.?!]*\b(?:head(?:ing|ed)?|bound|fly(?:ing)?|on (?:its|his|her|their) way|was it off|were they off)"
     r"(?: off| out)?(?: to| for)?\W*$"

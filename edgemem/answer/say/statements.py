@@ -17,7 +17,7 @@ from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
 from edgemem.answer.understand.record import Form
-from edgemem.answer.understand.wordings import ORDINALS
+from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import asked_already, happened, heard_right, stated, stated_prior
 
@@ -51,7 +51,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
-    form: Form = "number" if p.kind == "how_many" else p.form if p.form in STRICT else ""
+    counted: Form = "frequency" if pattern("FREQUENCY").search(p.question) else "number"
+    form: Form = counted if p.kind == "how_many" else p.form if p.form in STRICT else ""
     if not fits(form, one.text, asked_already(p) if form in _FIGURES or p.kind == "how_many" else ()):
         return False
     of_whom = p.person and not p.things and p.verb in {"", "be"}  # "who is Robert" asks for more than a name

@@ -88,7 +88,7 @@ class _Reader:
             or (word == "other" and before in {"the", "my", "our"} and following != "way" and self._is_plain(i + 1))
             or (word == "till" and before in DETERMINERS)
             or (word in lexicon.COMPOUNDED and self._is_plain(i + 1) and (_is_compound((word, following), 1) or self._begins_name(i)))
-            or (word == "bit" and inside and _is_compound((before, word), 1))
+            or (word in {"bit", "bits"} and inside and _is_compound((before, word), 1))
             or (word in lexicon.MEDIA and self._tokens[0] == "you")
             or (word in {"first", "last"} and following in {"aid", "name", "class", "floor", "page", "one", "ones"})
             or (word in {"like", "sort", "type", "view", "stream"} and self._needs == "base" and self._subject)

@@ -25,8 +25,7 @@ def form_of(kind: Kind, text: str) -> Form:
     if kind in _FORM_OF_KIND:
         return "topic" if kind == "how_why" and text.startswith("why") else _FORM_OF_KIND[kind]
     if kind == "when":
-        said = re.search(r"\b(?:did|was|were)\b.*\b(?:say|said|tell|told|mention\w*|reckon\w*|talk\w*|ask\w*|hear|heard)\b", text)
-        return "" if said else "time" if pattern("OF_WHEN time").search(text) else "date"
+        return "" if pattern("WHEN_SAID").search(text) else "time" if pattern("OF_WHEN time").search(text) else "date"
     head = pattern("WHAT_NOT_WHERE").match(text)
     asked = head[0] if head else text
     found = next((form for form, asks in patterns("ASKS") if asks.search(text if form in _ANYWHERE else asked)), "")

@@ -31,7 +31,7 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     made, slips = _respelt(text)
     made = lexicon.rewritten(made, "SHORT", "SOUND", "BY_THE_WAY")
     made = pattern("DEED").sub(lambda match: match[1] + base_meant(match[2]), made)
-    return _without_tail(made.strip()) or text.lower(), (*notes, *slips)
+    return " ".join(_without_tail(made.strip()).split()) or text.lower(), (*notes, *slips)
 
 
 def _without_tail(text: str) -> str:

@@ -15,7 +15,7 @@ from edgemem.answer.understand.lexicon import CARRIERS, FIRST_NAMES, PERSONS, ST
 from edgemem.answer.understand.parts import Clause, Phrase, VerbPhrase, tokens_of
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.wordings import ORDINALS
-from edgemem.answer.understand.words import NUMBERS
+from edgemem.answer.understand.words import NUMBERS, PLURALS
 from edgemem.infer.labels import nouns
 from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
@@ -58,7 +58,7 @@ def wanted_words(text: str, kind: Kind) -> tuple[str, ...]:
 
 
 _UNSAID = (lexicon.SEEING - {"film", "record", "show", "watch", "pass", "catch"}) | {"be", "have", "do", "get", "come", "go", "tell"}
-_SILENT = frozenset(form for form, base in VERBS.items() if base in _UNSAID) - {"meeting"} | {"number"}
+_SILENT = frozenset(form for form, base in VERBS.items() if base in _UNSAID) - {"meeting"} | {"number", "supposed", "meant"}
 """Forms of verbs that evidence need not hold; a "meeting" is a thing."""
 
 
@@ -159,6 +159,7 @@ def _take(phrase: Phrase, found: _Found, names: frozenset[str], kind: Kind, verb
         things += [" ".join(phrase.inner)] if phrase.inner and "from" not in words else []
     elif _makes_place(phrase, verb, been=been):
         places.append(f"{phrase.prep} {phrase.text}")
+        things += [" ".join(phrase.inner)] if _is_people(phrase.inner) else []  # "on a street with people"
     else:
         of = [words[-1]] if kind == "command" and "of" in words and words[-1] in PERSONS | names else []
         carrier, *owner = _apart(bare, kind)
@@ -256,12 +257,17 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
     words = list(phrase)
     while len(words) > 1 and words[1] not in {"with", "of", "for"} and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
         words.pop(0)
-    while len(words) > 1 and words[-1].endswith("ing") and words[-1] not in VERBS and not _is_noun(words[-1]):
+    while len(words) > 1 and words[-1].endswith("ing") and (_is_people(words[:-1]) or words[-1] not in VERBS) and not _is_noun(words[-1]):
         words.pop()
     coloured = len(words) == 2 and words[-1] in COLOUR_WORDS and words[0].strip(".") not in {"dr", "mr", "mrs", "ms", "miss"}
     if coloured and words[-1] != "orange" and not nouns().senses(" ".join(words)):  # "door red", not "blood orange"
         words.reverse()
     return " ".join(words).removesuffix("'s") if not inside else " ".join(words)
+
+
+def _is_people(words: Sequence[str]) -> bool:
+    """People as such: "folk", "pedestrians"."""
+    return bool(words) and PLURALS.get(words[-1]) == "person"
 
 
 def _is_noun(word: str) -> bool:
