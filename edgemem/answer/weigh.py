@@ -19,7 +19,7 @@ import msgspec
 from edgemem.answer.gather import Candidate, Lead
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits, names
-from edgemem.answer.understand.lexicon import APPEARING, HAVING, MOVING, PLACING, SEEING, VERBS
+from edgemem.answer.understand.lexicon import APPEARING, ATTRIBUTES, HAVING, MOVING, PLACING, SEEING, VERBS
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import numbered, words
 from edgemem.records import Record
@@ -152,7 +152,7 @@ def shown(p: Parsed, lead: Lead) -> float:
 
     A word that means nothing names no thing, whatever the labels make of it.
     """
-    if not lead.episodes or not lead.named:
+    if not lead.episodes or not lead.named or (lead.basis == "frame" and lead.phrase in ATTRIBUTES):
         return 0.0
     if not fits_pictures(p) and (lead.basis != "text" or not fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))):
         return 0.0

@@ -316,7 +316,8 @@ def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
     asked = Parsed(kind="how_many", counts="times", text="how often did the tape measure appear?")
     assert not statements.may_tell(asked, sign)
     assert statements.may_tell(asked, told), "somebody may have counted"
-    assert statements.may_tell(msgspec.structs.replace(asked, text="how often does the bus go?"), sign), "a timetable tells it"
+    assert statements.may_tell(msgspec.structs.replace(asked, text="how often does the bus go?"), words("BUS 7 every hour"))
+    assert not statements.may_tell(msgspec.structs.replace(asked, text="how often does bus 7 go?"), words("BUS 7 to Paris, room 8"))
     assert statements.may_tell(msgspec.structs.replace(asked, hint="read"), sign)
     assert statements.may_tell(msgspec.structs.replace(asked, counts=""), sign)
 

@@ -52,7 +52,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
     counted: Form = "frequency" if pattern("FREQUENCY").search(p.question) else "number"
-    form: Form = counted if p.kind == "how_many" else p.form if p.form in STRICT else ""
+    placed = p.form == "place" and one.channel == "speech" and p.kind == "where" and "where" in p.question
+    form: Form = counted if p.kind == "how_many" else p.form if p.form in STRICT or placed else ""
     if not fits(form, one.text, asked_already(p) if form in _FIGURES or p.kind == "how_many" else ()):
         return False
     of_whom = p.person and not p.things and p.verb in {"", "be"}  # "who is Robert" asks for more than a name

@@ -43,7 +43,7 @@ def _still_or_other(clause: Clause, text: str, placed: bool) -> str:
     """That a thing is still where it was, or what it is said to be: "a bird" of "was the beaver a bird"."""
     if placed and "still" in text.split():
         return "still there"
-    is_ = text.partition(" ")[0] in lexicon.BE and not any(not deed.relative for deed in clause.deeds)
+    is_ = text.partition(" ")[0] in lexicon.BE and text.split()[1:2] != ["there"] and not any(not deed.relative for deed in clause.deeds)
     two = clause.phrases[:2] if is_ and len(clause.phrases) > 1 else ()
     return two[1].text if two and not (two[0].prep or two[1].prep or two[1].chained) else ""
 

@@ -73,9 +73,11 @@ def _asked_by(plain: str, body: str, kind: Kind, detail: str, rest: str) -> tupl
 
 
 def _asked_too(plain: str) -> Kind | None:
-    """Which of a thing's times or numbers is asked for as well, so that a yes would say too little: "was there a cat? what time?"."""
+    """Which of a thing's times, places or numbers is asked for as well, so that a yes says too little: "was there a cat? what time?"."""
     _, _, tail = re.sub(r"[.?!;] ", ", ", plain).partition(", ")
     often = re.search(r"\b(?:often|times)\b", tail) is not None
+    if re.fullmatch(r"(?:and |but |so )?where(?:abouts)?(?: (?:was|were|is) (?:it|that|they))?\W*", tail):
+        return "where"
     return cast("Kind | None", next((kind for _, kind in _cues(tail) if kind == "when" or (kind == "how_many" and often)), None))
 
 

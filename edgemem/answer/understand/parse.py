@@ -285,6 +285,8 @@ def _of_bare(kind: Kind, timeless: str, topic: str) -> str:
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     """The time of the question or of what stands before it, and both without it. Compared are two: "this week than last week"."""
     time, timeless = take_time(body)
+    if time is not None and pattern("TO_COME").search(time.said) and f"for {time.said}" in body:  # "which film is it for tonight"
+        time = None
     if topic and time is None and not story_of(topic):
         told, topic = take_time(topic)
         time = None if told and pattern("TO_COME").search(told.said) and re.search(r"\b(?:was|were|did)\b", body) else told
@@ -299,7 +301,8 @@ def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
 
 def place_in_row(text: str, kind: Kind) -> int:
     """What a text says about it: 1 = first, -1 = last, 0 = nothing. Of two the second and the later one is the last."""
-    match = pattern("ORDINAL").search(text)
+    found = pattern("ORDINAL").finditer(text)
+    match = next((m for m in found if kind == "order" or m[1] not in _COMPARED or re.match(r" one\b", text[m.end() :])), None)
     if match and match[1] == "second" and kind == "order":
         return -1
     if (
@@ -309,7 +312,11 @@ def place_in_row(text: str, kind: Kind) -> int:
         or (match[1] == "second" and kind not in {"when", "where", "which"})
     ):
         return 0
-    return 0 if match[1] in {"earlier", "later", "sooner"} and kind != "order" else ORDINALS[match[1]]
+    return ORDINALS[match[1]]
+
+
+_COMPARED = frozenset(("earlier", "later", "sooner"))
+"""They tell the place in a row of two that are compared, or as "the later one"."""
 
 
 def take_ordinal(text: str) -> tuple[int, str]:
