@@ -153,7 +153,7 @@ def _free(s: Session, pool: Pool) -> Plan:
         names = (p.target, *p.anchors) if p.anchors else p.choices
         return in_order(s, (yield from gather(names, window_of(s))).leads, names, pool)[0]
     of_scene = not p.things or p.kind == "which" or p.verb in SEEING  # "what creature was I staring at", not "what did the dog eat"
-    if p.relation == "while" and of_scene and p.hint == "seen" and pattern("SPOKEN_OF").search(p.clause):
+    if p.relation == "while" and of_scene and p.hint in {"seen", "none"} and pattern("SPOKEN_OF").search(p.clause):
         return (yield from while_said(s))
     words = ranked(p, pool)
     means = any(map(word_classes, p.words)) if p.words else stated_prior(p) > 0.5

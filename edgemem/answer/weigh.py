@@ -76,7 +76,7 @@ _AWAY = re.compile(
     r"|\bwhere(?:abouts)? (?:do|does|would) [\w' ]+ (?:go|end up|lead|run)(?=\W*$|,| (?:if|when|once)\b)"
     r"|\bwhere(?:abouts)?\b[^.?!]* \w+ing (?:off |out )?(?:to|for|towards)\W*$"
     r"|\bwhere(?:abouts)?\b[^.?!]*\b(?:head(?:ing|ed)?|bound|fly(?:ing)?|on (?:its|his|her|their) way|was it off|were they off)"
-    r"(?: off| out)?(?: to| for)?\W*$"
+    r"(?: off| out)?(?: to| for)?(?=\W*$|,)"
 )
 """Where to: no picture shows what lies ahead."""
 _PAST = re.compile(r"\b(?:was|were|did|had|been)\b")
@@ -152,11 +152,16 @@ def shown(p: Parsed, lead: Lead) -> float:
 
     A word that means nothing names no thing, whatever the labels make of it.
     """
-    if not lead.episodes or not lead.named or (lead.basis == "frame" and lead.phrase in ATTRIBUTES):
+    if not lead.episodes or not lead.named or (lead.basis == "frame" and _names_nothing(lead.phrase)):
         return 0.0
     if not fits_pictures(p) and (lead.basis != "text" or not fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))):
         return 0.0
     return lead.confidence
+
+
+def _names_nothing(phrase: str) -> bool:
+    """What is asked of a thing or a word for where it is: "address", "place"."""
+    return phrase in ATTRIBUTES or pattern("VAGUE_THING").fullmatch(phrase) is not None
 
 
 _PICTURED = frozenset(("", "time", "date", "place", "colour", "duration", "person"))

@@ -387,7 +387,8 @@ def test_only_a_clause_of_saying_leads_to_what_was_said() -> None:
         return made.text
 
     assert text(clause="while the tent was mentioned").startswith("cup, at 00:00:51")
-    assert not text(clause="while the tent was mentioned", hint="none").startswith("cup")
+    assert text(clause="while the tent was mentioned", hint="none").startswith("cup")
+    assert not text(clause="while the tent was mentioned", hint="said").startswith("cup")
     assert not text(clause="while the tent was mentioned", things=("dog",)).startswith("cup")
     assert text(clause="while the tent was mentioned", things=("animal",), verb="stare").startswith("cup")
     assert not text(clause="while the tent fell").startswith("cup")

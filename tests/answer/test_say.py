@@ -152,7 +152,7 @@ def test_english_is_read_only_when_a_planner_looks(view: View, kit: AnswerKit) -
         ("How long does the film last?", "duration", "for two hours", "the film is old"),
         ("When is the meeting?", "date", "on Thursday at 12", "the meeting is long"),
         ("What time does the train leave?", "time", "at half past six", "from platform 6"),
-        ("What is the phone number of the garage?", "code", "call 5551234", "on Monday at 10"),
+        ("What is the phone number of the garage?", "phone", "call 5551234", "on Monday at 10"),
         ("What was the maximum speed on the sign?", "number", "MAX 50", "NO PARKING"),
         ("What does Sarah want to discuss?", "topic", "it is about the roof", "the meeting is on Monday"),
         ("Where is the meeting?", "place", "at Tesco", "on Monday at 9"),

@@ -52,7 +52,9 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
     counted: Form = "frequency" if pattern("FREQUENCY").search(p.question) else "number"
-    placed = p.form == "place" and one.channel == "speech" and p.kind == "where" and "where" in p.question
+    placed = p.form == "place" and (
+        pattern("DESTINATION").search(p.question) or (one.channel == "speech" and pattern("WHICH_PLACE").search(p.question))
+    )
     form: Form = counted if p.kind == "how_many" else p.form if p.form in STRICT or placed else ""
     if not fits(form, one.text, asked_already(p) if form in _FIGURES or p.kind == "how_many" else ()):
         return False
@@ -79,8 +81,11 @@ def _of_another(p: Parsed, one: Candidate) -> bool:
 def _of_other_things(p: Parsed, one: Candidate) -> bool:
     """A sign with the price of something else, or, where it is asked what somebody wore or held, words that do not say it."""
     line, things = line_of(one.text), [word for thing in p.things for word in words(thing) if word not in ATTRIBUTES | CARRIERS]
-    if p.form == "price" and one.channel == "text" and things:
-        return not any(best_word(word, line) for word in things)
+    if p.form == "price" and one.channel == "text":
+        return not (any(best_word(word, line) for word in things) if things else pattern("MONEY").search(one.text))
+    if p.kind == "what" and p.person[:1].isupper() and not p.form and one.channel == "text":  # "what is Dr Patel a specialist in"
+        asked = set(p.words) - set(words(p.person.split("; ")[0]))
+        return bool(asked) and not any(best_word(word, line) for word in asked)
     return p.kind == "what" and not p.form and p.verb in WORN and all(VERBS.get(word) != p.verb for word in line.words)
 
 

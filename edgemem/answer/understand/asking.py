@@ -199,4 +199,5 @@ def of_meeting(part: str) -> str:
 
 def asks_itself(part: str) -> bool:
     """Another question or search behind what looks like a command: "cut my thumb. Find the plaster"."""
-    return not pattern("BARE_ASK").match(part) and any(pattern(name).match(part) for name in ("ASKING", "SEARCH"))
+    plain = re.sub(r"^(\w+)n't\b", r"\1", part)  # "didn't I"
+    return not pattern("BARE_ASK").match(part) and any(pattern(name).match(plain) for name in ("ASKING", "SEARCH"))

@@ -159,7 +159,7 @@ class _Reader:
             verb = self._word(i + 1) in lexicon.PASTS and self._word(i + 2) not in _AUX
             self._needs, self._subject = "finite", word in {"who", "what"} or verb or self._word(i + 1) in BE
             self._det = word if word in {"which", "whose"} and not verb else ""
-        elif word == "that" and self._needs and self._word(i + 1) in lexicon.PASTS:
+        elif word == "that" and self._needs and self._word(i + 1) in lexicon.PASTS - {"saw"}:
             self._subject = True
         else:
             return False
@@ -247,7 +247,8 @@ class _Reader:
         run = run[:-1] if run[-1] in NUMBERS and self._word(end) == "times" else run  # "the cat three times"
         if not run:
             return end
-        if self._word(i - 1) == "of" and self._end != i - 1 and run[0] in lexicon.GERUNDS:
+        done = self._word(i - 1) == "of" or (self._word(i - 1) == "with" and len(run) == 1 and self._word(end) in DETERMINERS)
+        if done and self._end != i - 1 and run[0] in lexicon.GERUNDS:
             self._add_verb(i, VERBS[run[0]])  # "I had thought of stopping"
             return i + 1
         led = len(run) > 1 and self._det and self._word(i - 2) in _GET | lexicon.HAVE
@@ -363,7 +364,7 @@ class _Reader:
             told = run[0] not in lexicon.AMBIGUOUS and self._word(i + 1) in DETERMINERS | PRONOUNS
             if helps or told:
                 return 0
-        if len(run) == 1 and run[0] in lexicon.GERUNDS and self._word(end) in DETERMINERS:  # "good at finding the keys"
+        if len(run) == 1 and run[0] in lexicon.GERUNDS and self._word(end) in DETERMINERS | {"at"}:  # "good at finding the keys"
             return 0
         return None if self._prep else self._second_verb(run, end)
 

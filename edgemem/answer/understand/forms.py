@@ -11,7 +11,7 @@ from edgemem.answer.understand.record import Form, Kind
 from edgemem.answer.understand.wordings import pattern, patterns
 from edgemem.answer.understand.words import figures, words
 
-STRICT = frozenset(("time", "date", "number", "price", "duration", "topic", "code", "colour", "address"))
+STRICT = frozenset(("time", "date", "number", "price", "duration", "topic", "code", "colour", "address", "phone"))
 """Forms without which words are no answer."""
 _FORM_OF_KIND: dict[Kind, Form] = {
     **dict.fromkeys(("yes_no", "how_many", "order", "summary", "list", "command", "how_why"), ""), "who": "name", "how_long": "duration",

@@ -79,6 +79,8 @@ def rewritten(text: str, *classes: str) -> str:
     """The text with what is written as it is spoken as it is meant, by classes of `spoken.txt`."""
     for written, plain in _rewritings(*classes):
         text = written.sub(plain, text)
+        if "  " in text:
+            text = " ".join(text.split())
     return text
 
 

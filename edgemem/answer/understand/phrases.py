@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -48,8 +49,10 @@ def noun_phrase(text: str) -> str:
 
 def content(text: str) -> list[str]:
     """Words that a piece of evidence should hold: everything but the closed classes."""
-    words = (word.removesuffix("'s") for word in dict.fromkeys(tokens_of(text)))
-    return [word for word in words if word not in STOP and word != "," and "&" not in word and word not in _SILENT]
+    tokens = tokens_of(text)
+    tools = {"saw"} if any(word == "saw" and before in lexicon.DETERMINERS for before, word in pairwise(tokens)) else set[str]()
+    words = (word.removesuffix("'s") for word in dict.fromkeys(tokens))
+    return [word for word in words if word not in STOP and word != "," and "&" not in word and word not in _SILENT - tools]
 
 
 def wanted_words(text: str, kind: Kind) -> tuple[str, ...]:
@@ -257,12 +260,20 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
     words = list(phrase)
     while len(words) > 1 and words[1] not in {"with", "of", "for"} and (words[0] in _CARDINALS or words[0] in {"different", "same"}):
         words.pop(0)
-    while len(words) > 1 and words[-1].endswith("ing") and (_is_people(words[:-1]) or words[-1] not in VERBS) and not _is_noun(words[-1]):
+    while len(words) > 1 and _acts(words[-2:]):
         words.pop()
     coloured = len(words) == 2 and words[-1] in COLOUR_WORDS and words[0].strip(".") not in {"dr", "mr", "mrs", "ms", "miss"}
     if coloured and words[-1] != "orange" and not nouns().senses(" ".join(words)):  # "door red", not "blood orange"
         words.reverse()
     return " ".join(words).removesuffix("'s") if not inside else " ".join(words)
+
+
+def _acts(words: Sequence[str]) -> bool:
+    """The second word says what the first does: "wasp buzzing", "folk wander"."""
+    if _is_noun(words[1]) or words[0].endswith("'s"):
+        return False
+    known = words[1] not in VERBS or "ADJ" not in word_classes(words[0])  # not "dry cleaning"
+    return (words[1].endswith("ing") and known) or (_is_people(words[:1]) and words[1] in VERBS)
 
 
 def _is_people(words: Sequence[str]) -> bool:

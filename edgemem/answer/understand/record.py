@@ -20,7 +20,7 @@ Kind = Literal[
     "where", "when", "what", "who", "which", "order", "how_many", "how_long", "how_why", "yes_no", "list", "summary", "command", "other"
 ]
 Form = Literal[
-    "", "time", "date", "number", "code", "name", "place", "colour", "price", "topic", "duration", "address", "person", "frequency"
+    "", "time", "date", "number", "code", "name", "place", "colour", "price", "topic", "duration", "address", "person", "frequency", "phone"
 ]  # fmt: skip
 """What kind of words answer it; "" where the question does not say."""
 Hint = Literal["none", "seen", "read", "said"]
