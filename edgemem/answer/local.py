@@ -175,6 +175,8 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     """What pictures show of the thing, where the question's relation puts it, or what words that answer the question say."""
     p = s.parsed
     lead = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person))
+    if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs
+        lead = next((one for one in pool.leads if f"how many {one.phrase}" in p.text), lead)
     if p.anchors and p.things and p.kind != "yes_no":
         place = yield from relate(s)
         if place.missing is not None and not words:

@@ -524,6 +524,9 @@ def test_when_something_was_done() -> None:
     assert of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5, quote="I drank it")])).notes == ()
     other = of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5)]))
     assert other.notes == ('nothing was said of "drink"; this is when it was used or handled',)
+    did = msgspec.structs.replace(asked, wanted="did", verb="drink")
+    assert of_people(did, known([deed(5)])) is None, "that it was used says nothing of whether it was drunk"
+    assert of_people(did, known([deed(5, quote="I drank it")])).text.startswith("Yes: you used the drill")
     both = of_people(msgspec.structs.replace(asked, verb="drink"), known([deed(5, quote="I drank it"), deed(1800)]))
     assert both.text.startswith(f"You used the drill at {clock(5)}")
     assert of_people(asked, known([deed(5, confidence=0.24)])) is None
@@ -877,6 +880,9 @@ def test_words_are_ranked_and_of_two_alike_the_newer_first() -> None:
         ("What size does my bro take?", "My brother's shoe size is 44", "Ben", True),
         ("And my sister, what does she take in shoes?", "My brother's shoe size is 44", "Ben", False),
         ("What is my mum's shoe size?", "My mother's shoe size is 44", "Ben", True),
+        ("What is my brother's name?", "I should call my mother Anna more often", "Ben", False),
+        ("Who should I call?", "I should call my mother more often", "Ben", True),
+        ("What size does my sister take?", "Tell my brother to come", "Ben", False),
         ("What was David wearing?", "The meeting with David is on Sunday", "Ben", False),
         ("What was David wearing?", "David wears a red hat", "Ben", True),
         ("Which size of shoes does my brother wear?", "My brother's shoe size is 44", "Ben", True),

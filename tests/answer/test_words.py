@@ -171,6 +171,8 @@ USE, DO = "USES INTERACTS_WITH", "INTERACTS_WITH USES"
         ("what did it say", None),
         ("what was the last thing that was said", asked("said", ordinal=-1)),
         ("did they wash it", None),
+        ("did i eat it in the end", None),
+        ("did i eat that", None),
         ("when did she wash it", None),
         ("who washed it", asked("who", DO, verb="wash")),
         ("what number does he wear", None),

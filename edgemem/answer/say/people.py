@@ -50,7 +50,8 @@ def relation(s: Session) -> Maybe:
         if not rows and TALKS_TO in asked.types:
             who = _other(asked).title()
             return abstain(f"I know of no talk{f' with {who}' if who else ''}{_then(s)}.")
-        return _summary(s, asked, rows, note) if rows else None
+        unsure = asked.wanted == "did" and asked.verb and note  # that it was used says nothing of whether it was fixed
+        return _summary(s, asked, rows, note) if rows and not unsure else None
     rows = yield from _heard(window_of(s), asked.about, asked.source)
     return _summary(s, asked, rows) if rows else (yield from _not_said(s, asked))
 

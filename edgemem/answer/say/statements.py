@@ -72,6 +72,8 @@ def _of_another(p: Parsed, one: Candidate) -> bool:
     """The words name somebody, and not the one whom the question names; or "my brother's" where "my sister's" is asked about."""
     owners, others = (PERSONS & set(re.findall(r"\w+(?='s\b)|(?<=of my )\w+", text.lower())) for text in (p.text, one.text))
     owners |= PERSONS & set(words(p.person))  # "my sister, what size does she take"
+    if p.kind != "who" or p.predicate in _NAMED:  # not "who should be called", said of "my mother"
+        others |= PERSONS & set(re.findall(r"(?<=\bmy )\w+", one.text.lower()))
     if owners and others and not set(map(meaning, owners)) & set(map(meaning, others)):
         return True
     asked, line = [word for word in numbered(p.person) if word not in PERSONS | STOP | NO_NAMES], line_of(one.text)

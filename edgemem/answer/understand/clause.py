@@ -205,7 +205,8 @@ class _Reader:
             self._deeds[-1] = msgspec.structs.replace(deed, particle=word.replace("&", " "))
             self._verb_end, self._prep = i + 1, ""
         else:
-            looks = word in {"at", "for"} and VERBS.get(self._word(i - 1)) == "look"
+            before = self._word(i - 2) if self._word(i - 1) in {"up", "over", "down"} else self._word(i - 1)
+            looks = word in {"at", "for"} and VERBS.get(before) == "look"
             self._prep, self._near = "of" if looks else word, self._word(i - 1) in lexicon.NEAR
         self._det = ""
 

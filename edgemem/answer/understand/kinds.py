@@ -22,7 +22,7 @@ def kind_of(plain: str, timeless: str) -> tuple[Kind, str, str]:
     if kind in {"yes_no", "where", "other"} and _is_statement(timeless):
         return _asked_by(plain, timeless, kind, detail, rest)
     if kind == "yes_no" and (more := _asked_too(plain)):
-        return more, "times" if more == "how_many" else "", re.split(r", | and where\b", timeless)[0]
+        return more, "times" if more == "how_many" else "", re.split(r", | and whe(?:re|n)\b", timeless)[0]
     return kind, detail, rest
 
 
@@ -74,12 +74,10 @@ def _asked_by(plain: str, body: str, kind: Kind, detail: str, rest: str) -> tupl
 
 def _asked_too(plain: str) -> Kind | None:
     """Which of a thing's times, places or numbers is asked for as well, so that a yes says too little: "was there a cat? what time?"."""
-    _, _, tail = re.sub(r"[.?!;] |,? (?=and where\b)", ", ", plain).partition(", ")
+    _, _, tail = re.sub(r"[.?!;] |,? (?=and whe(?:re|n)\b)", ", ", plain).partition(", ")
     often = re.search(r"\b(?:often|times)\b", tail) is not None
-    if re.fullmatch(
-        r"(?:and |but |so )?where(?:abouts)?(?: (?:(?:was|were|is) (?:it|that|they)|(?:would|might|could) (?:it|that|they) be))?\W*", tail
-    ):
-        return "where"
+    if bare := pattern("BARE_TOO").fullmatch(tail):
+        return cast("Kind", bare[1])
     return cast("Kind | None", next((kind for _, kind in _cues(tail) if kind == "when" or (kind == "how_many" and often)), None))
 
 

@@ -78,8 +78,8 @@ def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Ask
         base = VERBS[groups["v"].partition(" ")[0]]
         stem, types = _STEMS.get(base, base), (USES, INTERACTS_WITH) if base in USING else (INTERACTS_WITH, USES)
         target = "" if wanted == "what" else _name(groups.get("of"))
-        if not (first or target or wanted in {"who", "what"}):
-            return None  # "did they wash it" names nobody and nothing
+        if not (target or wanted in {"who", "what"} or (first and wanted != "did")):
+            return None  # "did they wash it" names nobody and nothing, "did I eat it" not what
         return Asked(wanted=wanted, types=types, source=first, target=target, verb="" if stem in _NO_STEM else stem, ordinal=ordinal)
     return Asked(wanted=wanted, source=first, about=about, ordinal=ordinal)
 
@@ -93,7 +93,8 @@ def _name(phrase: str | None) -> str:
     plain = _bare(phrase or "")
     if plain in {"i", "me", "we", "us", "myself"}:
         return ME
-    return "" if plain in ANYONE or plain.startswith("thing") else plain  # "what was the last thing that was said"
+    said_before = plain in ANYONE | {"that", "this"} or plain.startswith(("it ", "them "))  # "did I eat it in the end"
+    return "" if said_before or plain.startswith("thing") else plain  # "what was the last thing that was said"
 
 
 def _bare(phrase: str) -> str:

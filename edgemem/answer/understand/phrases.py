@@ -272,7 +272,7 @@ def _acts(words: Sequence[str]) -> bool:
     """The second word says what the first does: "wasp buzzing", "folk wander"."""
     if _is_noun(words[1]) or words[0].endswith("'s"):
         return False
-    known = words[1] not in VERBS or "ADJ" not in word_classes(words[0])  # not "dry cleaning"
+    known = words[1] not in VERBS or not lexicon.is_adjective(words[0])  # not "dry cleaning"
     return (words[1].endswith("ing") and known) or (_is_people(words[:1]) and words[1] in VERBS)
 
 
