@@ -156,7 +156,7 @@ def main() -> None:
             for names in (ABSENT.split(), OTHER.split(","), FRESH.split(","))
         ]
         kinds = (("ours", "natural"), ("unusual", "unusual"))
-        ours = ((f"{name}{more}", OURS / f"{kind}-{seed}{more}.json") for name, kind in kinds for more in ("", "-2"))
+        ours = ((f"{name}{more}", OURS / f"{kind}-{seed}{more}.json") for name, kind in kinds for more in ("", "-2", "-3", "-4"))
         for name, qa in (("template", stream / "qa.json"), ("natural", args.lifelogs / f"natural-{seed}.json"), *ours):
             if qa.exists():
                 line = scored(scorer, kit, memory, qa, args.work / f"{name}{seed}.jsonl")
