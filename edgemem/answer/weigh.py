@@ -73,6 +73,7 @@ _SCHEDULED = re.compile(
 _AWAY = re.compile(
     r"\bwhere(?: else)? (?:should|shall|must) (?:i|we|he|she|they|you|the|my|our)\b"
     r"|\bwhere(?:abouts)? (?:am|are|is) (?:i|we|he|she|they) (?:\w+ )?going\b"
+    r"|\bwhere(?:abouts)? (?:is|are|was|were) [\w' ]+ off(?: to)?(?=\W*$|,)"
     r"|\bwhere(?:abouts)? (?:do|does|would) [\w' ]+ (?:go|end up|lead|run)(?=\W*$|,| (?:if|when|once)\b)"
     r"|\bwhere(?:abouts)?\b[^.?!]* \w+ing (?:off |out )?(?:to|for|towards)\W*$"
     r"|\bwhere(?:abouts)?\b[^.?!]*\b(?:head(?:ing|ed)?|bound|fly(?:ing)?|on (?:its|his|her|their) way|was it off|were they off)"
@@ -98,7 +99,8 @@ def stated_prior(p: Parsed) -> float:
         return 0.9
     if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):
         return 0.7
-    return 0.8 if _AWAY.search(p.question) or pattern("OBLIGED").search(p.question) else 0.5 if to_come else 0.2
+    told = _AWAY.search(p.question) or pattern("OBLIGED").search(p.question) or pattern("FOR_LATER").search(p.question)
+    return 0.8 if told else 0.5 if to_come else 0.2
 
 
 def _comes(p: Parsed) -> bool:

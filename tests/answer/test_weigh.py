@@ -179,6 +179,8 @@ def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
         ({"kind": "which", "text": "which one was i meant to see"}, 0.2),
         ({"kind": "which", "text": "i meant to go, which cat was it"}, 0.2),
         ({"kind": "where", "text": "where was the van rushing off to"}, 0.8), ({"kind": "where", "text": "where does bus 44 go"}, 0.8),
+        ({"kind": "where", "text": "where was the van off to"}, 0.8), ({"kind": "what", "text": "what was it for tonight"}, 0.8),
+        ({"kind": "what", "text": "what was it for"}, 0.2), ({"kind": "what", "text": "what had i got to fetch"}, 0.8),
         ({"kind": "where", "text": "where did bus 44 go"}, 0.2), ({"kind": "where", "text": "where was the dog sleeping"}, 0.2),
         ({"kind": "when", "things": ("moth",), "text": "the moth, when is that"}, 0.5), ({"kind": "when", "text": "when is that"}, 0.8),
         ({"kind": "when", "things": ("film",), "text": "when is that film"}, 0.8),

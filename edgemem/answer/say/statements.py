@@ -19,7 +19,7 @@ from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, FIRST_NAMES,
 from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
-from edgemem.answer.weigh import asked_already, happened, heard_right, stated, stated_prior
+from edgemem.answer.weigh import asked_already, heard_right, stated, stated_prior
 from edgemem.words import word_classes
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -67,7 +67,7 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if named and one.channel == "speech" and not names(one.text, words(p.text), persons=p.kind == "who"):
         return False
     unsaid = p.kind == "yes_no" and p.hint == "said"  # nor that it was said
-    if one.channel == "text" and (unsaid or (p.counts == "times" and p.hint == "none" and happened(p))):
+    if one.channel == "text" and (unsaid or (p.counts == "times" and p.hint == "none" and counted == "number")):
         return False
     return p.hint != "seen" or p.kind in {"what", "which", "who"} or stated_prior(p) >= 0.5
 

@@ -16,6 +16,7 @@ from edgemem.answer.understand.lexicon import (
     FACTS,
     FILLER,
     FIRST_NAMES,
+    GERUNDS,
     KNOWN,
     MENTAL,
     NOW,
@@ -89,7 +90,7 @@ def _without_reasons(parts: list[str]) -> list[str]:
     if len(parts) == 1:
         return parts
     asking = [part for part in parts if not pattern("BARE_ASK").match(part.strip(" '"))]
-    kept = [part for part in asking if not _is_reason(part.strip(" '"))]
+    kept = [part for i, part in enumerate(asking) if not (_is_reason(part.strip(" '")) or (not i and _is_begun(part)))]
     points = any(pattern("POINTS").search(part) for part in kept)
     bare = points or any(pattern("OF_SEEN").search(part) for part in kept)
     said = (not any(map(asks_of_it, kept)) and any(map(_names_thing, kept))) or (
@@ -123,6 +124,15 @@ def _is_reason(part: str) -> bool:
     if doing and doing["thing"] and verb in {"is", "are"}:  # "my heel is bleeding", not "our car is beside the pillar"
         return any(word.endswith("ing") for word in after)
     return pattern("REASON").match(part) is not None or (verb not in FACTS and any(map(_is_now, (verb, *after))))
+
+
+def _is_begun(part: str) -> bool:
+    """What somebody does, in front of a question: "heading home now"."""
+    begun = part.strip(" '").split()[:2]
+    return begun[0] in _BEGUN and not nouns().senses(" ".join(begun)) and not _asks(part)  # not "frying pan"
+
+
+_BEGUN = GERUNDS - {"boarding", "going", "looking", "measuring", "meeting", "shopping"}
 
 
 def mentioned(text: str) -> tuple[str, ...]:

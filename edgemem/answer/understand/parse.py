@@ -164,6 +164,9 @@ def _of_order(parsed: Parsed, timeless: str, raw: str) -> Parsed:
     order = pattern("BEFORE_OR_AFTER").search(timeless) if parsed.kind == "order" else None
     if order is None:
         return parsed
+    own = () if timeless[order.end() :].strip() else read_slots(timeless[: order.start()], raw, "order").things
+    if own:  # "the dog and the cat, did the cat come before or after"
+        return msgspec.structs.replace(parsed, things=own[:1], anchors=tuple(one for one in parsed.things if one != own[0])[:1], choices=())
     clause = timeless[order.start() :] if pattern("TOLD").match(timeless[order.end() :].strip()) else ""
     at = len(read_slots(timeless[: order.start()], raw, "order").things) if clause else 1
     things, anchors = parsed.things[:at], parsed.things[at : at + 1]
