@@ -187,6 +187,12 @@ def test_questions_about_people_and_deeds(body: str, meant: Asked | None) -> Non
     assert read_asked(body) == meant
 
 
+def test_a_thing_in_front_is_what_was_spoken_of() -> None:
+    assert understand("The wifi password, what did they say?").asked is None
+    assert understand("What did they say?").asked is not None
+    assert understand("So, what did Anna say about the rent?").asked == asked("said", "", "anna", about="rent")
+
+
 def test_statements_about_deeds() -> None:
     assert read_statement("i used the saw") == asked("when", USE, "me", "saw")
     assert read_statement("it rained") is None

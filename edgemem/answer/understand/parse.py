@@ -35,7 +35,7 @@ from edgemem.answer.understand.lexicon import (
     is_seeable,
 )
 from edgemem.answer.understand.normal import normalise, take_quote, take_vague
-from edgemem.answer.understand.people import read_asked
+from edgemem.answer.understand.people import Asked, read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
 from edgemem.answer.understand.timeref import TimeRef, take_time
@@ -147,8 +147,15 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         words=wanted_words(_whole_text(topic, text.story, timeless), kind),
         predicate=_predicate(kind, detail, named) or _of_bare(kind, timeless, topic),
         ordinal=place_in_row(text.core, kind) or place_in_row(plain, kind), counts=_counted(detail, plain),
-        clause=" ".join(filter(None, (clause, vague))), asked=None if quote else read_asked(without_lead(timeless)),
+        clause=" ".join(filter(None, (clause, vague))), asked=None if quote else _asked_of(timeless, about),
     )  # fmt: skip
+
+
+def _asked_of(timeless: str, about: Slots) -> Asked | None:
+    """What is asked of people; nothing where it names no thing and one stands in front: "wifi password, what was it they told me"."""
+    asked = read_asked(without_lead(timeless))
+    bare = asked is not None and not (asked.about or asked.target)
+    return None if bare and about.things else asked
 
 
 def _beside(parsed: Parsed, named: Slots) -> Parsed:
