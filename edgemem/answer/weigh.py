@@ -156,6 +156,8 @@ def shown(p: Parsed, lead: Lead) -> float:
     """
     if not lead.episodes or not lead.named or (lead.basis == "frame" and _names_nothing(lead.phrase)):
         return 0.0
+    if lead.basis == "text" and p.kind == "what" and not (p.things or p.quote or p.form):
+        return 0.0  # that a name was read is no answer to "what is Dr Patel a specialist in"
     if not fits_pictures(p) and (lead.basis != "text" or not fits(p.form, lead.episodes[0].evidence[0].text, asked_already(p))):
         return 0.0
     return lead.confidence

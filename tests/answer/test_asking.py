@@ -261,7 +261,8 @@ def test_nothing_else_is_looked_for_where_pictures_cannot_answer() -> None:
 @pytest.mark.parametrize(
     ("thing", "seen"),
     [("dolphin bit", "dolphin"), ("bit", "bit"),
-     ("part moment seen", "part moment seen"), ("drill bit", "drill bit"), ("goat moments", "goat")],
+     ("part moment seen", "part moment seen"), ("drill bit", "drill bit"), ("goat moments", "goat"),
+     ("the big drill bit", "big drill bit")],
 )  # fmt: skip
 def test_of_a_sighting_the_thing_is_asked_for(thing: str, seen: str) -> None:
     assert without_vague(thing) == seen

@@ -314,6 +314,7 @@ def test_words_that_were_hardly_heard_are_told_as_such() -> None:
         assert told.confidence == pytest.approx(sure, abs=1e-3), "a name that nobody has was misheard"
         assert told.text.endswith(" I did not hear it clearly.") is (sure < 0.5)
     assert statements.tell(session(kind="what", form="name"), [(0.8, words("ASCO BAKERY"))]).confidence == 0.8, "a sign is read"
+    assert statements.tell(session(kind="what", predicate="called"), [(0.8, one)]).confidence == pytest.approx(0.4, abs=1e-3)
 
 
 def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:

@@ -294,6 +294,9 @@ def test_pictures_answer_what_a_picture_can_show() -> None:
     assert weigh.shown(understand("When did I see the mug?"), lead) > 0.3
     for question in ("Whose mug is it?", "What is the code of the mug?", "When does the mug arrive?", "Why is the mug there?"):
         assert weigh.shown(understand(question), lead) == 0.0
+    read = Lead(phrase="dr patel", confidence=0.9, episodes=(episode(0, 0.9),), basis="text")
+    assert weigh.shown(understand("What is Dr Patel a specialist in?"), read) == 0.0, "that the name was read is no answer"
+    assert weigh.shown(understand("When did I see Dr Patel?"), read) == 0.9
     unknown = Lead(phrase="blicket", confidence=0.9, episodes=(episode(0, 0.9),), named=False)
     assert weigh.shown(understand("When did I see the blicket?"), unknown) == 0.0
 

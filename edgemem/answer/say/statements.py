@@ -129,7 +129,8 @@ def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str,
 
 def _is_unheard(p: Parsed, one: Candidate) -> bool:
     """A name was said that is no word and no first name: "Asco", where it was "Oscar"."""
-    named = words(short_answer("name", one.text, p.words)) if p.form == "name" and one.channel == "speech" else []
+    asked = (p.form == "name" or p.predicate in _NAMED) and one.channel == "speech"
+    named = words(short_answer("name", one.text, p.words)) if asked else []
     return bool(named) and not any(word in FIRST_NAMES | PERSONS or word_classes(word) for word in named)
 
 
