@@ -67,7 +67,7 @@ def read_statement(clause: str) -> Asked | None:
 
 def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Asked | None:
     groups = match.groupdict()
-    first, second = _name(groups.get("p")), _name(groups.get("q"))
+    first, second = _name(re.sub(r"^it (.+) (?:who|that)$", r"\1", groups.get("p") or "")), _name(groups.get("q"))
     if CARRIERS.union({"it"}).intersection(words(groups.get("p") or "")[-1:]):
         return None  # "what did the sign say", "there was a sign, what did it say"
     about = _bare(groups.get("about") or "")
@@ -77,7 +77,8 @@ def _asked(match: re.Match[str], wanted: Wanted, kind: str, ordinal: int) -> Ask
     if kind == "do":
         base = VERBS[groups["v"].partition(" ")[0]]
         stem, types = _STEMS.get(base, base), (USES, INTERACTS_WITH) if base in USING else (INTERACTS_WITH, USES)
-        target = "" if wanted == "what" else _name(groups.get("of"))
+        of = groups.get("of") or ""
+        target = "" if wanted == "what" or of.startswith(("it ", "them ")) else _name(of)  # "did I eat it in the end"
         if not (target or wanted in {"who", "what"} or (first and wanted != "did")):
             return None  # "did they wash it" names nobody and nothing, "did I eat it" not what
         return Asked(wanted=wanted, types=types, source=first, target=target, verb="" if stem in _NO_STEM else stem, ordinal=ordinal)
@@ -93,8 +94,7 @@ def _name(phrase: str | None) -> str:
     plain = _bare(phrase or "")
     if plain in {"i", "me", "we", "us", "myself"}:
         return ME
-    said_before = plain in ANYONE | {"that", "this"} or plain.startswith(("it ", "them "))  # "did I eat it in the end"
-    return "" if said_before or plain.startswith("thing") else plain  # "what was the last thing that was said"
+    return "" if plain in ANYONE | {"that", "this"} or plain.startswith("thing") else plain  # "what was the last thing that was said"
 
 
 def _bare(phrase: str) -> str:
