@@ -76,7 +76,7 @@ _AWAY = re.compile(
     r"|\bwhere(?:abouts)? (?:is|are|was|were) [\w' ]+ off(?: to)?(?=\W*$|,)"
     r"|\bwhere(?:abouts)? (?:do|does|would) [\w' ]+ (?:go|end up|lead|run)(?=\W*$|,| (?:if|when|once)\b)"
     r"|\bwhere(?:abouts)?\b[^.?!]* \w+ing (?:off |out )?(?:to|for|towards)\W*$"
-    r"|\bwhere(?:abouts)?\b[^.?!]*\b(?:head(?:ing|ed)?|bound|fly(?:ing)?|on (?:its|his|her|their) way|was it off|were they off)"
+    r"|\bwhere(?:abouts)?\b[^.?!]*\b(?:head(?:ing|ed)?|bound|fly(?:ing)?|on (?:its|his|her|their) way)"
     r"(?: off| out)?(?: to| for)?(?=\W*$|,)"
 )
 """Where to: no picture shows what lies ahead."""
