@@ -33,7 +33,10 @@ from edgemem.remember.view import View
 BOUNDS = (0.0, 0.6, 0.75, 0.85, 1.0)
 SHORT = ("The size is {}.", "Take bus number {}.", "It costs {} euros.")
 CALLED = ("Her dog is called {}.", "My neighbour is called {}.", "The teacher's name is {}.")
-RARE = ["Saoirse", "Lorcan", "Bronwyn", "Idris", "Keiko", "Anouk", "Ximena", "Thandi", "Rufus", "Ziggy", "Pippin", "Tadeo", "Ingrid", "Mateus", "Kofi", "Priya", "Eluned", "Torsten", "Femke", "Odile"]  # fmt: skip
+RARE = (
+    "Saoirse", "Lorcan", "Bronwyn", "Idris", "Keiko", "Anouk", "Ximena", "Thandi", "Rufus", "Ziggy", "Pippin", "Tadeo", "Ingrid", "Mateus",
+    "Kofi", "Eluned", "Torsten", "Femke", "Odile", "Priya",
+)  # fmt: skip
 VOICES = ("en-us+f3", "en-gb+m3", "high", "low")
 TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 Heard = list[tuple[float, bool]]
