@@ -126,7 +126,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     parsed = Parsed(
         kind=kind, text=plain, core=text.core, things=named.things if own or not by_topic else (), place=named.place, verb=named.verb,
         predicate=named.claim, relation=relation, anchors=anchors, clause=clause, choices=() if anchors else named.choices, time=text.time,
-        negated=_negated(timeless), follows=goes_on(plain),
+        negated=_negated(timeless), follows=goes_on(plain) and not by_topic,
     )  # fmt: skip
     parsed = _of_place(_beside(parsed, named), timeless)
     parsed = _of_two(_of_order(parsed, timeless, raw), () if own else _seeable(about.things), text.main)
@@ -295,7 +295,8 @@ def _of_bare(kind: Kind, timeless: str, topic: str) -> str:
 def _times(topic: str, body: str) -> tuple[TimeRef | None, str, str]:
     """The time of the question or of what stands before it, and both without it. Compared are two: "this week than last week"."""
     time, timeless = take_time(body)
-    if time is not None and pattern("TO_COME").search(time.said) and f"for {time.said}" in body:  # "which film is it for tonight"
+    kept = time is not None and (f"for {time.said}" in body or f"{time.said}'s " in body)  # "which film is it for tonight"
+    if time is not None and kept and pattern("TO_COME").search(time.said):
         time = None
     if topic and time is None and not story_of(topic):
         told, topic = take_time(topic)
@@ -360,7 +361,9 @@ def _take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...
 def _pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tuple[str, ...], str]:
     """When it was by what is told in front: "the bus went by, what came right after it"."""
     pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
-    return ("before" if pointed[1] == "before" else "after", named, pointed[0]) if pointed and named else ("", (), clause)
+    if not pointed or not named:
+        return "", (), clause
+    return "before" if (pointed[1] or pointed[0]).startswith(("before", "previous")) else "after", named, pointed[0]
 
 
 def _anchor(text: str) -> str:

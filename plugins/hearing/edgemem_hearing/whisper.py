@@ -23,8 +23,10 @@ _TOKENS_PER_S, _TOKENS = 10, 12
 loop."""
 
 
-_FLAPPED = re.compile(r"\b([2-9])[dv]([1-9])\b")
-"""How "fordy-one" is sometimes written, where the "t" of "forty" was said as a "d": two of 230 utterances of life logs."""
+_FLAPPED = re.compile(r"\b([2-9])[cdv]([1-9])\b", re.IGNORECASE)
+_LETTERED = re.compile(r"\b(?:code|pass\w*|pin|room|flat|plate|locker|serial|post ?code|model|key|licen[cs]e|combination)s?\b", re.IGNORECASE)
+"""How "fordy-one" or "six-ty one" is sometimes written: two of 576 numbers by six voices of eSpeak, three of about 270 utterances of life
+logs. "Four D one" is written the same way (25 of 150), so a sentence about what may have letters in a number keeps them."""
 
 
 _POINTED = re.compile(r"\b([2-9])\.([1-9])\b(?!\.?\d)")
@@ -79,10 +81,11 @@ def _phrase(segments: list[Any]) -> Phrase:
     """The segments of one piece as one phrase; the worst values of the segments are compared with the limits."""
     if not segments:
         return Phrase(text="", confidence=0.0, no_speech=1.0)
+    text = " ".join(segment.text.strip() for segment in segments).strip()
     tokens = [max(1, len(segment.tokens)) for segment in segments]
     mean = sum(segment.avg_logprob * count for segment, count in zip(segments, tokens, strict=True)) / sum(tokens)
     return Phrase(
-        text=_FLAPPED.sub(r"\1\2", " ".join(segment.text.strip() for segment in segments).strip()),
+        text=text if _LETTERED.search(text) else _FLAPPED.sub(r"\1\2", text),
         confidence=min(1.0, math.exp(mean)),
         no_speech=max(segment.no_speech_prob for segment in segments),
         compression=max(segment.compression_ratio for segment in segments),

@@ -157,9 +157,11 @@ def test_invented_text_is_not_believed(text, confidence, no_speech, compression,
     [
         ("My shoe size is 4d1.", "My shoe size is 41."),
         ("Size 4v1, please.", "Size 41, please."),
-        ("8d5 and 2d9", "85 and 29"),
-        ("seat 4D, room 4d", "seat 4D, room 4d"),
-        ("1d1, 4d0, 24d1, 4d12 and 4x1", "1d1, 4d0, 24d1, 4d12 and 4x1"),
+        ("8d5 and 2D9", "85 and 29"),
+        ("The size is 4V1, or 6C1.", "The size is 41, or 61."),
+        ("The Code is 5d2.", "The Code is 5d2."),
+        ("seat 4D, row 4d", "seat 4D, row 4d"),
+        ("1d1, 4d0, 24d1, 4d12 and 4b1", "1d1, 4d0, 24d1, 4d12 and 4b1"),
     ],
 )
 def test_a_flapped_t_is_no_letter_of_a_number(heard, meant):
