@@ -24,8 +24,10 @@ loop."""
 
 
 _FLAPPED = re.compile(r"\b([2-9])[cdv]([1-9])\b", re.IGNORECASE)
-_LETTERED = re.compile(r"\b(?:code|pass\w*|pin|room|flat|plate|locker|serial|post ?code|model|key|licen[cs]e|combination)s?\b", re.IGNORECASE)
-"""How "fordy-one" or "six-ty one" is sometimes written: two of 576 numbers by six voices of eSpeak, three of about 270 utterances of life
+_LETTERED = re.compile(
+    r"\b(?:code|pass\w*|pin|room|flat|plate|locker|serial|post ?code|model|key|licen[cs]e|combination)s?\b", re.IGNORECASE
+)
+"""How "fordy-one" or "six-ty one" is sometimes written: two of 576 numbers by five voices of eSpeak, three of about 270 utterances of life
 logs. "Four D one" is written the same way (25 of 150), so a sentence about what may have letters in a number keeps them."""
 
 
