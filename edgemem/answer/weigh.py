@@ -21,7 +21,7 @@ from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import fits, names
 from edgemem.answer.understand.lexicon import APPEARING, ATTRIBUTES, HAVING, MOVING, PLACING, SEEING, VERBS
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import numbered, words
+from edgemem.answer.understand.words import numbered, singular, words
 from edgemem.records import Record
 
 
@@ -100,7 +100,12 @@ def stated_prior(p: Parsed) -> float:
     if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):
         return 0.7
     told = _AWAY.search(p.question) or pattern("OBLIGED").search(p.question) or pattern("FOR_LATER").search(p.question)
-    return 0.8 if told else 0.5 if to_come else 0.2
+    return 0.8 if told or any(map(_is_numbered, p.things)) else 0.5 if to_come else 0.2
+
+
+def _is_numbered(thing: str) -> bool:
+    """Has a figure in its name, so that only a text tells it apart: "the number 82", not "3 mugs"."""
+    return any(map(str.isdigit, thing)) and singular(thing) == thing
 
 
 def _comes(p: Parsed) -> bool:

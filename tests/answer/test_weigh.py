@@ -184,6 +184,8 @@ def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
         ({"kind": "where", "text": "where did bus 44 go"}, 0.2), ({"kind": "where", "text": "where was the dog sleeping"}, 0.2),
         ({"kind": "when", "things": ("moth",), "text": "the moth, when is that"}, 0.5), ({"kind": "when", "text": "when is that"}, 0.8),
         ({"kind": "when", "things": ("film",), "text": "when is that film"}, 0.8),
+        ({"kind": "where", "things": ("number 60 bus",), "text": "where was it"}, 0.8),
+        ({"kind": "where", "things": ("3 mugs",), "text": "where was it"}, 0.2),
     ],
 )  # fmt: skip
 def test_more_wordings_that_point_at_words_or_pictures(fields: dict[str, Any], prior: float) -> None:

@@ -84,13 +84,18 @@ def _of_another(p: Parsed, one: Candidate) -> bool:
 
 
 def _of_other_things(p: Parsed, one: Candidate) -> bool:
-    """A sign with the price of something else, or, where it is asked what somebody wore or held, words that do not say it."""
+    """A sign with the price of something else, the name of what the question names and asks more of, or, where it is asked what somebody
+    wore or held, words that do not say it.
+    """
     line, things = line_of(one.text), [word for thing in p.things for word in words(thing) if word not in ATTRIBUTES | CARRIERS]
     if p.form == "price" and one.channel == "text":
         return not (any(best_word(word, line) for word in things) if things else pattern("MONEY").search(one.text))
     if p.kind == "what" and p.person[:1].isupper() and not p.form and one.channel == "text":  # "what is Dr Patel a specialist in"
         asked = set(p.words) - set(words(p.person.split("; ")[0]))
         return bool(asked) and not any(best_word(word, line) for word in asked)
+    told = re.search(r"\b(?:called|named|name is) ([\w-]+)\W*$", one.text.lower())
+    if told and p.predicate in ATTRIBUTES - _NAMED and told[1] in words(p.text):  # the name alone, where the breed of Rocky is asked for
+        return True
     return p.kind == "what" and not p.form and p.verb in WORN and all(VERBS.get(word) != p.verb for word in line.words)
 
 

@@ -167,7 +167,7 @@ class _Reader:
 
     def _auxiliary(self, i: int) -> None:
         word = self._word(i)
-        done = word == "have" and self._word(i + 1) in lexicon.PASTS and self._tokens[0] in _MODALS  # "could I have left it"
+        done = word == "have" and self._word(i + 1) in lexicon.PASTS and not _MODALS.isdisjoint(self._tokens[:i])  # "could I have left it"
         if self._needs in {"base", "participle"} and self._subject and word in {"have", "had", "do", "does"} and not done:
             self._add_verb(i, VERBS.get(word, "do"))
         elif word == "been" and self._word(i + 1) in PARTICLES:
@@ -254,7 +254,8 @@ class _Reader:
             return i + 1
         led = len(run) > 1 and self._det and self._word(i - 2) in _GET | lexicon.HAVE
         had = led and run[-1] in lexicon.PASTS and run[-1] != "saw"  # "get my nails done"
-        at = len(run) - 1 if had else self._verb_in(run, i, end)
+        asked = len(run) == 1 and self._word(i - 1) in {"what", "which"} and VERBS.get(run[0]) == run[0] and self._word(end) in _AUX
+        at = None if asked else len(run) - 1 if had else self._verb_in(run, i, end)  # "what breed is the dog"
         if at is None or at:
             self._phrase(run[:at], i, end if at is None else i + at)
         if at is None:
