@@ -100,7 +100,8 @@ def stated_prior(p: Parsed) -> float:
     if p.kind in {"what", "which"} and p.form != "colour" and (p.verb not in SEEING | HAVING | {""} or p.person or _NOW.search(p.question)):
         return 0.7
     told = _AWAY.search(p.question) or pattern("OBLIGED").search(p.question) or pattern("FOR_LATER").search(p.question)
-    return 0.8 if told or any(map(_is_numbered, p.things)) else 0.5 if to_come else 0.2
+    read = p.kind != "yes_no" and any(map(_is_numbered, p.things))
+    return 0.8 if told or read else 0.5 if to_come else 0.2
 
 
 def _is_numbered(thing: str) -> bool:

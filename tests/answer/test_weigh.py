@@ -186,6 +186,7 @@ def test_claims_that_pictures_show(fields: dict[str, Any], seen: bool) -> None:
         ({"kind": "when", "things": ("film",), "text": "when is that film"}, 0.8),
         ({"kind": "where", "things": ("number 60 bus",), "text": "where was it"}, 0.8),
         ({"kind": "where", "things": ("3 mugs",), "text": "where was it"}, 0.2),
+        ({"kind": "yes_no", "things": ("flight lh1",), "text": "was it delayed"}, 0.2),
     ],
 )  # fmt: skip
 def test_more_wordings_that_point_at_words_or_pictures(fields: dict[str, Any], prior: float) -> None:
