@@ -41,7 +41,7 @@ from edgemem.answer.understand.forms import fits
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.understand.lexicon import ASKING_VERBS, SAYING, SEEING, VERBS, WRITING
 from edgemem.answer.understand.parse import place_in_row
-from edgemem.answer.understand.phrases import noun_phrase, wanted_words
+from edgemem.answer.understand.phrases import content, noun_phrase, wanted_words
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
@@ -81,7 +81,7 @@ def reply(s: Session) -> Plan:
         return known if known.option is not None else with_option(s, known)
     words = ranked(p, pool)
     over = happened(p) and p.hint != "said"
-    if s.span.problem and (over or not words or not is_stated(p, words[0][1]) or stated_prior(p) < 0.5):
+    if s.span.problem and (over or not words or not is_stated(p, words[0][1])):
         return abstain(s.span.problem)
     if not s.question.options and (plain := _unweighed(s, pool)) is not None:
         return plain
@@ -114,6 +114,8 @@ def everything(s: Session) -> Steps[Pool]:
     words = tuple(word for word in p.words if not p.form or word not in _FORMS) or p.words
     words = tuple(word for word in words if p.hint != "read" or VERBS.get(word) not in WRITING) or words
     timeless = stated_prior(p) >= 0.5
+    if problem and p.time and not happened(p):  # "who have I got to see on Saturday": the day is a word of it
+        words = (*words, *content(p.time.said))
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
     things = things or (noun_phrase(p.place),) * (p.kind in {"yes_no", "when"})  # "have I been near a ferret"
     window, seen = (None, s.question.as_of_us), window_of(s)

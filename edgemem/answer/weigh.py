@@ -65,7 +65,7 @@ _TO_COME = re.compile(
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
 _OF_THAT = re.compile(r"\bwhen(?:'s| is| are) (?:it|that|this|they|those|these)\W*$")
 """May mean when that was: "a moth or a butterfly, when is that"."""
-_AT_WHAT = re.compile(r"\b(\w+s)(?: off| out| up)? (?:at |on )?(?:when|(?:what|which) (?:time|hour|day|date))\b(?: exactly)?\W*$")
+_AT_WHAT = re.compile(r"\b(?!was\b)(\w+s)(?: off| out| up)? (?:at |on )?(?:when|(?:what|which) (?:time|hour|day|date))\b(?: exactly)?\W*$")
 _SCHEDULED = re.compile(
     r"\b(?:when|what time|which (?:day|hour))\b(?! (?:did|was|were|had|i|we)\b)[\w' ]* "
     r"(?:opens|closes|starts|begins|ends|finishes|leaves|departs|arrives|lands|(?:takes|sets|kicks) off)\b"

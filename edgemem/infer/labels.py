@@ -146,12 +146,18 @@ def nouns() -> Nouns:
 
 
 @lru_cache(maxsize=1)
+def label_names() -> frozenset[str]:
+    """The first names of all labels, in lower case."""
+    return frozenset(label.plain.lower() for label in read_table())
+
+
+@lru_cache(maxsize=1)
 def other_names() -> dict[str, tuple[str, ...]]:
     """The labels of a name that no label has as its first: their synonyms in WordNet, and everyday names (`names.txt`)."""
     lines = files("edgemem.infer").joinpath("names.txt").read_text(encoding="utf-8").splitlines()[1:]
     everyday = ((label, name) for label, _, names in (line.partition("=") for line in lines) for name in names.split("|"))
     synonyms = ((label.plain, name.lower()) for label in read_table() for name in label.synonyms)
-    own = {label.plain.lower() for label in read_table()}
+    own = label_names()
     named: dict[str, dict[str, None]] = {}
     for called, name in (*synonyms, *everyday):
         if name not in own:

@@ -15,7 +15,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
-from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, VERBS, WORN
+from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, TITLES, VERBS, WORN
 from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
@@ -29,6 +29,8 @@ _NAMED = frozenset(("named", "name", "surname", "called"))
 _SIGNS = frozenset(("sign", "signboard", "notice", "poster", "plaque", "billboard", "banner", "nameplate"))
 _SHORTEST, _TOLD = 3, 10
 """Shorter readings are hardly signs; so many signs are told at once."""
+_ON_DOORS = TITLES | {"room", "floor", "level", "door", "suite", "office"}
+"""What stands on a sign beside a name and tells nothing more of who has it."""
 _FIGURES = frozenset(("price", "time", "duration"))
 """What a question asks for in so many words that a figure which it says itself is none."""
 _CLEAR = 0.67
@@ -90,9 +92,10 @@ def _of_other_things(p: Parsed, one: Candidate) -> bool:
     line, things = line_of(one.text), [word for thing in p.things for word in words(thing) if word not in ATTRIBUTES | CARRIERS]
     if p.form == "price" and one.channel == "text":
         return not (any(best_word(word, line) for word in things) if things else pattern("MONEY").search(one.text))
-    if p.kind == "what" and p.person[:1].isupper() and not p.form and one.channel == "text":  # "what is Dr Patel a specialist in"
-        asked = set(p.words) - set(words(p.person.split("; ")[0]))
-        return bool(asked) and not any(best_word(word, line) for word in asked)
+    if p.kind in {"what", "which"} and not p.form and p.person != p.person.lower() and one.channel == "text":
+        return all(
+            word in words(p.text) or word in _ON_DOORS or word.isdigit() for word in line.words
+        )  # "what is Dr Patel a specialist in"
     told = re.search(r"\b(?:called|named|name is) ([\w-]+)\W*$", one.text.lower())
     if told and p.predicate in ATTRIBUTES - _NAMED and told[1] in words(p.text):  # the name alone, where the breed of Rocky is asked for
         return True

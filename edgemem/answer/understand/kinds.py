@@ -76,7 +76,7 @@ def _asked_too(plain: str) -> Kind | None:
     """Which of a thing's times, places or numbers is asked for as well, so that a yes says too little: "was there a cat? what time?"."""
     _, _, tail = re.sub(r"[.?!;] |,? (?=and whe(?:re|n)\b)", ", ", plain).partition(", ")
     often = re.search(r"\b(?:often|times)\b", tail) is not None
-    if bare := pattern("BARE_TOO").fullmatch(tail):
+    if bare := pattern("BARE_TOO").fullmatch(tail.rpartition(", ")[2]):
         return cast("Kind", bare[1])
     return cast("Kind | None", next((kind for _, kind in _cues(tail) if kind == "when" or (kind == "how_many" and often)), None))
 

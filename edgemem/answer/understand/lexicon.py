@@ -6,8 +6,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from edgemem.infer.labels import nouns
-from edgemem.words import word_classes
+from edgemem.infer.labels import label_names, labels_called, nouns
+from edgemem.words import singulars, word_classes
 
 
 def read_table(file: str) -> list[tuple[str, list[str]]]:
@@ -87,7 +87,8 @@ def rewritten(text: str, *classes: str) -> str:
 def is_seeable(phrase: str) -> bool:
     """May be seen: a "mouse" and what no dictionary knows, not a "clue" or a "morning"."""
     last = phrase.rpartition(" ")[2]
-    return bool(nouns().find(phrase)[1]) or last in _CLASSES["PERSONS"] or last in pairs_of("PLURALS") or not word_classes(last)
+    named = not label_names().isdisjoint(singulars(phrase)) or bool(labels_called(phrase))  # "band aids"
+    return named or bool(nouns().find(phrase)[1]) or last in _CLASSES["PERSONS"] or last in pairs_of("PLURALS") or not word_classes(last)
 
 
 def base_of(form: str) -> str:

@@ -363,7 +363,7 @@ def _pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tu
     pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
     if not pointed or not named:
         return "", (), clause
-    return "before" if (pointed[1] or pointed[0]).startswith(("before", "previous")) else "after", named, pointed[0]
+    return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "previous")) else "after", named, pointed[0]
 
 
 def _anchor(text: str) -> str:
