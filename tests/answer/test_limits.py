@@ -328,6 +328,16 @@ def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
     assert statements.may_tell(msgspec.structs.replace(asked, counts=""), sign)
 
 
+def test_a_name_on_a_door_tells_nothing_more_of_who_has_it() -> None:
+    for person, kind, form, may in (("doctor; Patel", "which", "", False), ("Dr Patel", "what", "", False), ("Dr Patel", "who", "", True),
+                                    ("Dr Patel", "what", "name", True), ("doctor", "what", "", True)):  # fmt: skip
+        asked = Parsed(kind=kind, person=person, form=form, text="what is dr patel a specialist in?")
+        assert statements.may_tell(asked, words("Dr. Patel\nRoom 12")) is may, (person, kind, form)
+    asked = Parsed(kind="what", person="Dr Patel", text="what is dr patel a specialist in?")
+    assert statements.may_tell(asked, words("Dr. Patel Cardiology"))
+    assert statements.may_tell(asked, msgspec.structs.replace(words("Dr. Patel Room 12"), channel="speech"))
+
+
 def test_who_asks_for_a_name_or_an_amount_is_told_one() -> None:
     def said(text: str) -> Candidate:
         return msgspec.structs.replace(words(text), channel="speech")

@@ -699,6 +699,9 @@ def test_why_nothing_is_said() -> None:
     soon = put("When does the plumber come tomorrow?", Pool(candidates=(heard("He comes at nine.", 5, **SURE),)), problem="Not yet.")
     assert soon.status == "answered"
     assert put("When does the plumber come tomorrow?", Pool(), problem="Not yet.").text == "Not yet."
+    met = heard("The meeting with Laura is on Saturday at ten.", 5, **SURE)
+    for asked, answered in (("Laura and me, what time on Saturday?", True), ("What time was Laura there on Saturday?", False)):
+        assert (put(asked, Pool(candidates=(met,)), problem="Not yet.").status == "answered") is answered
 
 
 def test_words_are_told_where_the_thing_was_not_seen_or_no_picture_answers() -> None:
@@ -988,9 +991,9 @@ def test_which_kind_of_nothing_it_is() -> None:
 
 
 def test_the_name_of_a_form_is_no_word_to_be_held() -> None:
-    def words(question: str) -> tuple[str, ...]:
+    def words(question: str, problem: str = "") -> tuple[str, ...]:
         s = session()
-        s.__dict__["_read"] = (understand(question), s.span)
+        s.__dict__["_read"] = (understand(question), msgspec.structs.replace(s.span, problem=problem))
         found: tuple[str, ...] = run(local.everything(s), lambda _: Pool())[1][0].words
         return found
 
@@ -998,6 +1001,8 @@ def test_the_name_of_a_form_is_no_word_to_be_held() -> None:
     assert words("What is the name?") == ("name",), "nothing else is asked"
     assert words("What is the plan on Friday?") == ("plan",)
     assert words("What did I see on Friday?") == ()
+    assert words("What is the plan on Friday?", "none") == ("plan", "friday"), "a day without records may have been spoken of"
+    assert words("What did I see on Friday?", "none") == ()
     assert words("Have I read that the shop shows the tea?") == ("shop", "tea"), "what is done with words is none of them"
     assert "stamp" in words("When did I stamp the ticket?"), "nothing is read"
 
