@@ -990,6 +990,13 @@ def test_which_kind_of_nothing_it_is() -> None:
     assert (asked.status, len(asked.alternatives)) == ("abstained", 3)
 
 
+def test_in_which_place_a_thing_was_is_no_sight_of_it() -> None:
+    pool = Pool(leads=(lead(phrase="drawer", confidence=0.1), lead(episode(10), phrase="pliers", confidence=0.9)))
+    which = put("Which drawer did I see the pliers in?", pool)
+    assert (which.status, which.unverified, which.evidence) == ("abstained", ("which drawer",), ("m10000000",))
+    assert put("Where did I see the pliers?", Pool(leads=pool.leads[1:])).status == "answered"
+
+
 def test_the_name_of_a_form_is_no_word_to_be_held() -> None:
     def words(question: str, problem: str = "") -> tuple[str, ...]:
         s = session()

@@ -46,6 +46,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     claims += [*qualities, *(one[0] for one in pattern("UNSEEN").finditer(p.question)), *_manners(p)] if p.kind == "yes_no" else []
     claims += [p.place] if p.kind == "yes_no" and not there else []
     claims += [p.person] if p.kind == "yes_no" and p.things else []
+    if p.form == "place":  # "which drawer are the pliers in"
+        claims += [f"which {one}" for one in p.things if re.search(rf"\b(?:which|what) {re.escape(one)}\b", p.question)]
     if lead.basis == "text":
         claims = [one for one in claims if one and held(words(one), chosen.evidence[0].text) < 1]
     often = _at_least(p, len(tracks))
