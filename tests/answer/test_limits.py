@@ -329,10 +329,14 @@ def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
 
 
 def test_a_name_on_a_door_tells_nothing_more_of_who_has_it() -> None:
-    for person, kind, form, may in (("doctor; Patel", "which", "", False), ("Dr Patel", "what", "", False), ("Dr Patel", "who", "", True),
-                                    ("Dr Patel", "what", "name", True), ("doctor", "what", "", True)):  # fmt: skip
-        asked = Parsed(kind=kind, person=person, form=form, text="what is dr patel a specialist in?")
-        assert statements.may_tell(asked, words("Dr. Patel\nRoom 12")) is may, (person, kind, form)
+    for person, kind, form, things, may in (
+        ("Dr Patel", "what", "", (), False), ("Dr Patel", "who", "", (), True), ("Dr Patel", "what", "name", (), True),
+        ("doctor", "what", "", (), True), ("Dr Patel", "what", "", ("room",), True), ("Dr Patel", "which", "", (), True),
+    ):  # fmt: skip
+        asked = Parsed(kind=kind, person=person, form=form, things=things, text="what is dr patel a specialist in?")
+        assert statements.may_tell(asked, words("Dr. Patel\nRoom 12 C8")) is may, (person, kind, form)
+    kind_of = Parsed(kind="which", person="doctor; Patel", text="what kind of doctor is patel?")
+    assert not statements.may_tell(kind_of, words("Dr. Patel\nRoom 12"))
     asked = Parsed(kind="what", person="Dr Patel", text="what is dr patel a specialist in?")
     assert statements.may_tell(asked, words("Dr. Patel Cardiology"))
     assert statements.may_tell(asked, msgspec.structs.replace(words("Dr. Patel Room 12"), channel="speech"))
