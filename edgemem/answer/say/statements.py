@@ -94,7 +94,7 @@ def _of_other_things(p: Parsed, one: Candidate) -> bool:
         return not (any(best_word(word, line) for word in things) if things else pattern("MONEY").search(one.text))
     more = p.kind == "what" or re.search(r"\bwhat (?:kind|sort|type) of\b", p.question)  # "what is Dr Patel a specialist in"
     if more and not (p.form or p.things) and p.person != p.person.lower() and one.channel == "text":
-        return all(word in words(p.text) or word in _ON_DOORS or any(map(str.isdigit, word)) for word in line.words)
+        return all(word in words(p.text) or word in _ON_DOORS or word.isdigit() or len(word) < 2 for word in line.words)
     told = re.search(r"\b(?:called|named|name is) ([\w-]+)\W*$", one.text.lower())
     if told and p.predicate in ATTRIBUTES - _NAMED and told[1] in words(p.text):  # the name alone, where the breed of Rocky is asked for
         return True
