@@ -63,7 +63,7 @@ _TO_COME = re.compile(
     r"|^(?:is|are|will|does|do|can|should|must)\b(?! (?:i|we|you|there)\b)"
 )
 _NOW = re.compile(r"\b(?:is|are|does|do|will|should|must|can|need|take|takes|'s)\b")
-_OF_THAT = re.compile(r"\bwhen(?:'s| is| are) (?:it|that|this|they|those|these)\W*$")
+_OF_THAT = re.compile(r"\bwhen(?:'s| is| are) (?:it|that|this|they|those|these)(?: from)?\W*$")
 """May mean when that was: "a moth or a butterfly, when is that"."""
 _AT_WHAT = re.compile(r"\b(?!was\b)(\w+s)(?: off| out| up)? (?:at |on )?(?:when|(?:what|which) (?:time|hour|day|date))\b(?: exactly)?\W*$")
 _SCHEDULED = re.compile(

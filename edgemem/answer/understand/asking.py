@@ -90,7 +90,7 @@ def _without_reasons(parts: list[str]) -> list[str]:
     if len(parts) == 1:
         return parts
     asking = [part for part in parts if not pattern("BARE_ASK").match(part.strip(" '"))]
-    kept = [part for i, part in enumerate(asking) if not (_is_reason(part.strip(" '")) or (not i and _is_begun(part)))]
+    kept = [part for i, part in enumerate(asking) if not (_is_reason(part.strip(" '")) or (i in {0, len(asking) - 1} and _is_begun(part)))]
     points = any(pattern("POINTS").search(part) for part in kept)
     bare = points or any(pattern("OF_SEEN").search(part) for part in kept)
     said = (not any(map(asks_of_it, kept)) and any(map(_names_thing, kept))) or (
@@ -127,7 +127,7 @@ def _is_reason(part: str) -> bool:
 
 
 def _is_begun(part: str) -> bool:
-    """What somebody does, in front of a question: "heading home now"."""
+    """What somebody does, in front of a question or behind it: "heading home now"."""
     begun = part.strip(" '").split()[:2]
     return begun[0] in _BEGUN and not nouns().senses(" ".join(begun)) and not _asks(part)  # not "frying pan"
 

@@ -26,7 +26,9 @@ from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import (
     ASKING_VERBS,
     AUXILIARIES,
+    BODY,
     DETERMINERS,
+    PAIRS,
     PLACING,
     PRONOUNS,
     SAYING,
@@ -40,6 +42,7 @@ from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
 from edgemem.answer.understand.timeref import TimeRef, take_time
 from edgemem.answer.understand.wordings import ORDINALS, pattern
+from edgemem.answer.understand.words import singular
 from edgemem.records import Record
 
 
@@ -119,6 +122,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         relation, anchors, clause = _pointed_relation(topic, f"{timeless} {vague}", clause)
         by_topic, vague = bool(relation), "" if relation else vague
     about = read_slots(text.story or topic, raw, "other")
+    about = msgspec.structs.replace(about, things=_meant(about.things, timeless))
     alone = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
     if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
@@ -254,9 +258,16 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool, of_it: bo
     )  # fmt: skip
 
 
+def _meant(things: tuple[str, ...], asked: str) -> tuple[str, ...]:
+    """What "they" may stand for comes first: "a nail to pull out, so I need those pliers, where are they"."""
+    if not re.search(r"\b(?:they|them|those|these)\b", asked):
+        return things
+    return tuple(sorted(things, key=lambda one: singular(one) == one and one.split()[-1] not in PAIRS))
+
+
 def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
-    """Without what cannot be seen, where another is named: "I could have sworn there was a mouse"."""
-    return tuple(filter(is_seeable, things)) or things
+    """Without what cannot be seen and parts of the body, where another is named: "I could have sworn there was a mouse"."""
+    return tuple(one for one in things if is_seeable(one) and one.partition(" with ")[0].rpartition(" ")[2] not in BODY) or things
 
 
 def _pointed(parsed: Parsed, *, before: bool) -> Parsed:
@@ -363,7 +374,7 @@ def _pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tu
     pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
     if not pointed or not named:
         return "", (), clause
-    return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "previous")) else "after", named, pointed[0]
+    return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "leading", "previous")) else "after", named, pointed[0]
 
 
 def _anchor(text: str) -> str:
