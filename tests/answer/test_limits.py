@@ -22,6 +22,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Inspect, Scene, SeenName
 from edgemem.answer.tools_graph import Row
 from edgemem.answer.understand import Parsed
+from edgemem.answer.understand.forms import names
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US, Entity, Evidence, Question
@@ -326,6 +327,16 @@ def test_a_sign_with_its_name_does_not_count_how_often_a_thing_came() -> None:
     assert not statements.may_tell(msgspec.structs.replace(asked, text="how often does bus 7 go?"), words("BUS 7 to Paris, room 8"))
     assert statements.may_tell(msgspec.structs.replace(asked, hint="read"), sign)
     assert statements.may_tell(msgspec.structs.replace(asked, counts=""), sign)
+
+
+def test_the_title_of_a_film_is_nobody() -> None:
+    told = {
+        "The film called The Edge of Night": False, "A song is called Lost in Rome.": False, "The film is called Gone, Anna": True,
+        "We play the game with Anna": True, "The cat is called Tom": True,
+    }  # fmt: skip
+    for text, somebody in told.items():
+        assert names(text, (), persons=True) is somebody, text
+    assert names("The film called The Edge of Night", ())
 
 
 def test_a_name_on_a_door_tells_nothing_more_of_who_has_it() -> None:

@@ -51,7 +51,8 @@ def _is_said(form: Form, word: str, said: Collection[str]) -> bool:
 
 
 def names(text: str, asked: Collection[str], *, persons: bool = False) -> bool:
-    """Whether words hold a name that the question does not have, or a person ("my brother")."""
+    """Whether words hold a name that the question does not have, or a person ("my brother"); of `persons` the title of a film is none."""
+    text = pattern("TITLED").sub(" ", text) if persons else text
     called = re.findall(r"\b(?:called|named|name is|name's) (\w+)", text.lower())
     named = (name for match in pattern("NAMED_PERSON").finditer(text) for name in re.findall(r"[^\W\d_]{2,}", match[0].lower()))
     some = (PERSONS | FIRST_NAMES) & set(words(text)) if persons else ()
