@@ -998,6 +998,8 @@ def test_in_which_place_a_thing_was_is_no_sight_of_it() -> None:
     which = put("Which drawer did I see the pliers in?", pool)
     assert (which.status, which.unverified, which.evidence) == ("abstained", ("which drawer",), ("m10000000",))
     assert put("Where did I see the pliers?", Pool(leads=pool.leads[1:])).status == "answered"
+    doubted = Pool(leads=(lead(episode(10), phrase="pliers", confidence=0.3),))
+    assert put("Which drawer did I see the pliers in?", doubted).text.startswith("I may have seen the pliers at")
 
 
 def test_the_name_of_a_form_is_no_word_to_be_held() -> None:

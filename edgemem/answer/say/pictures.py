@@ -72,16 +72,21 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     text = yield from {"where": _where, "colour": _colour}.get(kind, _plain)(s, lead, tracks, at_time)
     if not text:
         return _unchecked(s, pool, lead, at_time, "colour")
-    if lead.basis == "frame" and shown(p, lead) < weights().surely:  # not sure enough to say that it was there at all
-        unsure = shown(p, lead) < weights().ordinal
-        text = _SAW.sub(r"I may \1have seen" if unsure else r"I think I \1saw", text)
-        text = text if text.startswith("I ") else f"Probably {text[:1].lower()}{text[1:]}"
+    text = _as_sure(p, lead, text)
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     sure = SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)
     if p.predicate and not (often or is_seen(msgspec.structs.replace(p, kind="yes_no"))):  # "when did the dog run away"
         elsewhere, text = (*elsewhere, p.predicate), f"{text} About {quote(p.predicate)} I cannot tell."
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities))
+
+
+def _as_sure(p: Parsed, lead: Lead, text: str) -> str:
+    """Not "I saw it" where it is not sure enough to say that it was there at all."""
+    if lead.basis != "frame" or shown(p, lead) >= weights().surely:
+        return text
+    text = _SAW.sub(r"I may \1have seen" if shown(p, lead) < weights().ordinal else r"I think I \1saw", text)
+    return text if text.startswith("I ") else f"Probably {text[:1].lower()}{text[1:]}"
 
 
 def sureness(p: Parsed, lead: Lead) -> float:
@@ -133,7 +138,7 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
         return base.answered(f"{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed)
     text = f"I saw {the(_without(lead.phrase, claimed))} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."
     proof = base.cite([chosen], base.by_score(base.strong(lead)))
-    return base.abstain(text, confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed)
+    return base.abstain(_as_sure(s.parsed, lead, text), confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed)
 
 
 def _seen(s: Session, lead: Lead, chosen: Episode) -> str:
