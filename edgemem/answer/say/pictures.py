@@ -138,7 +138,9 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
         return base.answered(f"{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed)
     text = f"I saw {the(_without(lead.phrase, claimed))} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."
     proof = base.cite([chosen], base.by_score(base.strong(lead)))
-    return base.abstain(_as_sure(s.parsed, lead, text), confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed)
+    return base.abstain(
+        _as_sure(s.parsed, lead, text), confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed
+    )
 
 
 def _seen(s: Session, lead: Lead, chosen: Episode) -> str:
