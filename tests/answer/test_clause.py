@@ -278,3 +278,8 @@ def test_everyday_wordings(text: str, fields: dict[str, object]) -> None:
 def test_more_everyday_wordings(text: str, fields: dict[str, object]) -> None:
     parsed = understand(text)
     assert {name: getattr(parsed, name) for name in fields} == fields
+
+
+def test_a_state_alone_is_no_thing_with_a_state() -> None:
+    found = understand("Did we find it open?")
+    assert (found.kind, found.verb, found.things) == ("yes_no", "find", ())
