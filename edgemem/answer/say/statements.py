@@ -58,8 +58,7 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
         return set(words(p.person)) <= set(words(one.text))
     counted: Form = "frequency" if pattern("FREQUENCY").search(p.question) else "number"
-    where = pattern("DESTINATION" if one.channel == "text" else "WH").search(p.question)
-    placed = p.form == "place" and where
+    placed = p.form == "place" and pattern("DESTINATION" if one.channel == "text" else "WH").search(p.question)
     form: Form = counted if p.kind == "how_many" else p.form if p.form in STRICT or placed else ""
     if not fits(form, one.text, asked_already(p) if form in _FIGURES or p.kind == "how_many" else ()):
         return False

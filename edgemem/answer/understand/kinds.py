@@ -6,7 +6,7 @@ import re
 from typing import cast
 
 from edgemem.answer.understand.asking import of_meeting
-from edgemem.answer.understand.lexicon import PERSONS, STATES
+from edgemem.answer.understand.lexicon import STATES
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.record import Kind
 from edgemem.answer.understand.wordings import pattern, patterns
@@ -76,11 +76,8 @@ def _asked_too(plain: str) -> Kind | None:
     """Which of a thing's times, places or numbers is asked for as well, so that a yes says too little: "was there a cat? what time?"."""
     _, _, tail = re.sub(r"[.?!;] |,? (?=and whe(?:re|n)\b)", ", ", plain).partition(", ")
     often = re.search(r"\b(?:often|times)\b", tail) is not None
-    last = tail.rpartition(", ")[2].strip(" ?.!")
-    if bare := pattern("BARE_TOO").fullmatch(last):
+    if bare := pattern("BARE_TOO").fullmatch(tail.rpartition(", ")[2]):
         return cast("Kind", bare[1])
-    if pattern("FIND_IT").fullmatch(last):
-        return "where"
     return cast("Kind | None", next((kind for _, kind in _cues(tail) if kind == "when" or (kind == "how_many" and often)), None))
 
 
@@ -94,8 +91,6 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
     last = body.rpartition(" ")[2]
     if last in STATES | {"on", "off"} and last != body:
         return "yes_no", "", f"is {body}"
-    if last in PERSONS and re.search(r"\w or ", body):  # "that pup, boy or girl"
-        return "which", "", body
     if apart := re.fullmatch(r"([^,]+), ((?:\w+ )+or (?:\w+ ?)+)", body):
         return "where", "", f"{apart[1]} at {apart[2]}"
     if re.search(r"\b(?:sighting|(?<!\bon )(?<!\bin )time|first|last)\b", body):

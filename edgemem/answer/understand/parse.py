@@ -121,8 +121,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     if by_topic:
         relation, anchors, clause = _pointed_relation(topic, f"{timeless} {vague}", clause)
         by_topic, vague = bool(relation), "" if relation else vague
-    about = read_slots(text.story or topic, raw, "other")
-    about = msgspec.structs.replace(about, things=_meant(about.things, timeless))
+    about = _meant(read_slots(text.story or topic, raw, "other"), timeless)
     alone = read_slots(pattern("PICTURED").sub(" ", pattern("MEDIUM").sub(" ", rest)), raw, kind)
     if kind in {"when", "how_many"} and alone.verb not in {"", "be"}:  # not "I took my tablets, when was that"
         about = msgspec.structs.replace(about, claim="")
@@ -258,11 +257,12 @@ def _with_topic(named: Slots, about: Slots, kind: Kind, *, told: bool, of_it: bo
     )  # fmt: skip
 
 
-def _meant(things: tuple[str, ...], asked: str) -> tuple[str, ...]:
-    """What "they" may stand for comes first: "a nail to pull out, so I need those pliers, where are they"."""
+def _meant(about: Slots, asked: str) -> Slots:
+    """With what "they" may stand for as the first thing: "I had a pan and some scissors here, where are they"."""
     if not re.search(r"\b(?:they|them|those|these)\b", asked):
-        return things
-    return tuple(sorted(things, key=lambda one: singular(one) == one and one.split()[-1] not in PAIRS))
+        return about
+    things = sorted(about.things, key=lambda one: singular(one) == one and one.split()[-1] not in PAIRS)
+    return msgspec.structs.replace(about, things=tuple(things))
 
 
 def _seeable(things: tuple[str, ...]) -> tuple[str, ...]:
@@ -374,7 +374,7 @@ def _pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tu
     pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
     if not pointed or not named:
         return "", (), clause
-    return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "leading", "previous")) else "after", named, pointed[0]
+    return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "previous")) else "after", named, pointed[0]
 
 
 def _anchor(text: str) -> str:
