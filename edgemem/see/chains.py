@@ -220,7 +220,7 @@ class Chains:
         """Write one segment whose sound was heard to its end, or the operations of one slow writer. True if there is more to write.
 
         One per call: under the smallest budget a transaction holds about 40 relations between new entities, and the writers of one segment
-        may fill it. `heard_us` and `seen_us`: offsets until which everything was heard and every frame was handled.
+        may fill it. `heard_us` and `seen_us`: offsets before which every utterance was heard and every frame was handled.
         """
         due = self._due(heard_us, seen_us, ending=ending)
         if self.calls.take_slow(tx):
@@ -233,7 +233,8 @@ class Chains:
     def _due(self, heard_us: int, seen_us: int, *, ending: bool) -> Iterator[Callable[[Transaction], None]]:
         """Functions that write a segment, one for each chain that has one ready."""
         for chain in self._chains:
-            if chain.waiting and (ending or chain.waiting[0].end_offset_us <= heard_us):
+            # an utterance may still begin at `heard_us` itself, and one that begins as the segment ends belongs to it
+            if chain.waiting and (ending or chain.waiting[0].end_offset_us < heard_us):
                 yield partial(self._close, chain)
             alone_us = min(heard_us, seen_us) - SPOKEN_ALONE_US
             if chain.unused[0] and (ending or chain.seen_us < chain.unused[0][0].document.offset_us < alone_us):

@@ -12,14 +12,16 @@ import pytest
 from edgemem.extend.testing import T0_US, SyntheticCamera
 from edgemem.hear.listen import Heard
 from edgemem.hear.utterances import by_recogniser
-from edgemem.records import SOUND_RATE_HZ, US, Quote, Sound
-from edgemem.remember.entries import NewDocument
+from edgemem.isolation import FaultIsolation
+from edgemem.records import SOUND_RATE_HZ, US, Document, Moment, Quote, Sound
+from edgemem.remember.entries import NewDocument, NewMoment
+from edgemem.remember.results import Spoken
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
-from edgemem.see.chains import Chain
+from edgemem.see.chains import Chain, Chains
 from edgemem.see.operations import BaseWriter, Node, Postpone, Triple
 from edgemem.see.pipeline import Pipeline, PipelineParts
-from edgemem.see.segment import FixedWindow, FixedWindowSettings
+from edgemem.see.segment import FixedWindow, FixedWindowSettings, Mark
 from edgemem.see.select import KeepAll
 
 
@@ -128,6 +130,42 @@ def test_every_word_is_told_once_to_each_track_however_slow_the_ear(tmp_path, de
     assert len(relations) == 8
     assert {r.quotes[0].document_id is not None for r in relations} == {True}
     assert report.documents == 4 + 6
+
+
+def test_a_segment_waits_for_the_words_that_begin_as_it_ends(tmp_path):
+    chain = Chain(windows(), [Minutes()])
+    with Store.open(tmp_path) as store:
+        chains = Chains([chain], store, "camera", FaultIsolation(), None)
+        with store.transaction() as tx:
+            for second in (15, 19, 20):
+                shown = {"stream": "camera", "seq": second, "t_us": T0_US + second * US, "offset_us": second * US}
+                new = NewMoment(**shown, width_px=8, height_px=8, sharpness=1.0, jpeg=b"", vectors={}, observations=())
+                moment = Moment(id=tx.add_moment(new), **shown, width_px=8, height_px=8, sharpness=1.0, tier="recent")
+                mark = Mark(moment_id=moment.id, t_us=moment.t_us, offset_us=moment.offset_us, vector=np.zeros(2, np.float32))
+                chains.see(moment, (), mark)
+            # heard up to the end of the segment, but not what begins there
+            assert not chains.write(tx, 19 * US, 20 * US)
+            assert chain.waiting
+            chains.hear(said_at(tx, 19))
+            chains.write(tx, 19 * US + 1, 20 * US)
+    written, _, _ = minutes(tmp_path)
+    assert written == ["said: number 19"]
+
+
+def said_at(tx, second):
+    t_us = T0_US + second * US
+    new = NewDocument(
+        kind="utterance",
+        text=f"number {second}",
+        stream="camera",
+        t0_us=t_us,
+        t1_us=t_us,
+        offset_us=second * US,
+        known_us=t_us,
+        origin="asr",
+    )
+    shared = {f: getattr(new, f) for f in ("kind", "text", "stream", "t0_us", "t1_us", "offset_us", "known_us", "origin")}
+    return Spoken(document=Document(id=tx.add_document(new), **shared), speaker=None, confidence=1.0)
 
 
 def test_words_without_pictures_have_segments_too(tmp_path):
