@@ -303,7 +303,7 @@ def test_pictures_answer_what_a_picture_can_show() -> None:
 
 def test_whether_it_was_there_at_all_needs_more_than_when() -> None:
     for confidence, granted, in_row, sure in (
-        (0.19, False, False, False), (0.21, True, False, False), (0.38, True, False, False), (0.4, True, True, False),
+        (0.19, False, False, False), (0.21, True, False, False), (0.43, True, False, False), (0.44, True, True, False),
         (0.58, True, True, False), (0.6, True, True, True),
     ):  # fmt: skip
         lead = Lead(phrase="mug", confidence=confidence, episodes=(episode(0, confidence),))

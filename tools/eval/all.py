@@ -39,7 +39,7 @@ OTHER = (
     "squirrel,grasshopper,tortoise,harmonica,xylophone,bagpipes,canoe,sledge,wheelbarrow,bucket,vacuum cleaner,"
     "toilet brush"
 )
-"""More of them. The least confidence was chosen with `ABSENT` in view; that of first and last times was taken with these in view."""
+"""More of them. The least confidence was chosen with `ABSENT` in view; that of first and last times by these."""
 FRESH = (
     "lawnmower,doormat,hairbrush,comb,thermos flask,bicycle pump,clothes hanger,watering can,birdcage,doorbell,radiator,sewing machine,"
     "steam iron,teaspoon,spatula,wine glass,bottle opener,cushion,bunk bed,bookcase,picture frame,alarm clock,remote control,keyboard,"
@@ -47,7 +47,18 @@ FRESH = (
     "caravan,scooter,snail,spider,lizard,crocodile,shark,dolphin,octopus,jellyfish,lobster,swan,ostrich,badger,giraffe,rhinoceros,pineapple,"
     "cauliflower,aubergine,broccoli,sandwich,birthday cake,hamburger"
 )
-"""Asked for once, when both stood: by these nothing was chosen."""
+"""By these nothing was chosen."""
+FURTHER = (
+    "car keys,wallet,reading glasses,umbrella,phone charger,passport,tv remote,headphones,laptop,water bottle,coffee mug,frying pan,"
+    "can opener,rolling pin,measuring cups,cheese grater,corkscrew,oven gloves,toaster,kettle,lunch box,toothbrush,hair dryer,"
+    "nail clippers,razor,bath towel,tweezers,shower cap,stapler,scissors,sticky notes,calculator,fountain pen,hole punch,"
+    "tape measure,hammer,screwdriver,cordless drill,spirit level,ladder,jump leads,paint brush,watering can,garden hose,rake,"
+    "wheelbarrow,flower pots,pruning shears,backpack,pencil case,ruler,library book,globe,wheelchair,crutches,thermometer,"
+    "stethoscope,pill box,mailbox,fire hydrant,traffic cone,park bench,bicycle,bus ticket,motorcycle helmet,shopping trolley,"
+    "winter coat,scarf,leather belt,running shoes,baseball cap,teddy bear,jigsaw puzzle,toy train,electricity bill,birth certificate,"
+    "peanut butter,tennis racket,dog leash,neighbour's cat"
+)
+"""By another hand; asked for once, when the limits stood."""
 WORDINGS = ("When did I last see the {}?", "Did I see a {}?", "Where is my {}?")
 OURS = Path(__file__).parent / "natural_set"
 CLAIMS = Path(__file__).parent / "claims_set"
@@ -153,7 +164,7 @@ def main() -> None:
         shown = " ".join(name for one in truth["appearances"] for name in (*one["names"], *one["hypernyms"]))
         absent = [
             affirmed(kit, memory, [name for name in names if name not in shown])
-            for names in (ABSENT.split(), OTHER.split(","), FRESH.split(","))
+            for names in (ABSENT.split(), OTHER.split(","), FRESH.split(","), FURTHER.split(","))
         ]
         kinds = (("ours", "natural"), ("unusual", "unusual"))
         ours = ((f"{name}{more}", OURS / f"{kind}-{seed}{more}.json") for name, kind in kinds for more in ("", "-2", "-3", "-4"))
