@@ -76,7 +76,7 @@ class _Reader:
 
     def _is_open(self, i: int, *, inside: bool = False) -> bool:
         """A word that names, or a stop word in the place of one: "the tin can", "the first aid kit", "the back gate"."""
-        word, before, following = self._word(i), self._word(i - 1) if i else "", self._word(i + 1)
+        word, before, following = self._word(i), self._word(i - 1), self._word(i + 1)
         if word in {"right", "back"}:
             return before in DETERMINERS and (word == "back" or following == "one" or self._is_plain(i + 1))
         named = inside or before in {"the", "other", "which", "this", "that"}
@@ -127,10 +127,6 @@ class _Reader:
             return i + 2
         if word in {"more", "most"} and lexicon.is_adverb(self._word(i + 1)):
             return i + 2  # "when did I most recently see it"
-        following = self._word(i + 1)
-        if word in {"any", "some", "many"} and self._needs == "base" and VERBS.get(following) == following and not self._is_open(i + 2):
-            self._subject = True  # "did any come near me"
-            return i + 1
         self._det = word
         return i + 1
 
@@ -182,7 +178,7 @@ class _Reader:
     def _pronoun(self, i: int) -> None:
         word = self._pronoun_before = self._word(i)
         if not self._needs and word in lexicon.SUBJECTS and self._verb_end != i:
-            self._needs, self._relative = "finite", bool(self._phrases) or self._relative
+            self._needs, self._relative = "finite", bool(self._phrases)
         if self._verb_end == i:
             self._verb_end = i + 1
         self._subject, self._prep, self._det = True, "", ""
@@ -222,7 +218,7 @@ class _Reader:
             return True
         if word in PARTICLES and not (word in {"over", "round"} and base in lexicon.POSTURE and not ends):
             return ends or base not in lexicon.MOTION - lexicon.TRANSITIVE
-        asked = not following and (self._tokens[0] in WH or self._relative)
+        asked = not following and self._tokens[0] in WH
         stranded = asked and (word == "on" or (word == "in" and base not in lexicon.GETS_IN))
         return (ends and not stranded and word in {"on", "in", "by", "past", "through"}) or (word == "on" and base in {"turn", "switch"})
 
@@ -261,7 +257,7 @@ class _Reader:
         if at is None:
             return end
         word = run[at]
-        known = word in lexicon.PASTS or VERBS.get(word, word) != word or word.endswith(("ed", "ing"))
+        known = word in lexicon.PASTS or word.endswith(("ed", "ing"))
         if self._needs == "state" and (run[-1] in STATES | {"left"} or not known):
             self._state, self._needs = " ".join(run[at:]), ""
             return end
