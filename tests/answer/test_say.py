@@ -400,8 +400,8 @@ def test_a_weak_sighting_makes_no_track_longer() -> None:
     assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, 0.5)))) == [(0, 20)]
 
 
-def test_a_track_counts_from_six_tenths_of_the_best_score_on() -> None:
-    for score, counted in ((0.55, True), (0.53, False)):  # 0.6 * 0.9 = 0.54
+def test_a_track_counts_from_half_of_the_best_score_on() -> None:
+    for score, counted in ((0.46, True), (0.44, False)):  # 0.5 * 0.9 = 0.45
         assert len(times(Lead(phrase="cat", episodes=(episode(0, 0.9), episode(100, score))))) == 1 + counted
     assert times(Lead(phrase="cat")) == []
 
