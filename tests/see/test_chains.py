@@ -13,7 +13,7 @@ from edgemem.extend.testing import T0_US, SyntheticCamera
 from edgemem.hear.listen import Heard
 from edgemem.hear.utterances import by_recogniser
 from edgemem.isolation import FaultIsolation
-from edgemem.records import SOUND_RATE_HZ, US, Document, Moment, Quote, Sound
+from edgemem.records import SOUND_RATE_HZ, US, Document, Moment, Quote, Segment, Sound
 from edgemem.remember.entries import NewDocument, NewMoment
 from edgemem.remember.results import Spoken
 from edgemem.remember.store import Store
@@ -146,26 +146,50 @@ def test_a_segment_waits_for_the_words_that_begin_as_it_ends(tmp_path):
             # heard up to the end of the segment, but not what begins there
             assert not chains.write(tx, 19 * US, 20 * US)
             assert chain.waiting
-            chains.hear(said_at(tx, 19))
+            chains.hear(said_at(tx, 19 * US))
             chains.write(tx, 19 * US + 1, 20 * US)
     written, _, _ = minutes(tmp_path)
     assert written == ["said: number 19"]
 
 
-def said_at(tx, second):
-    t_us = T0_US + second * US
-    new = NewDocument(
-        kind="utterance",
-        text=f"number {second}",
-        stream="camera",
-        t0_us=t_us,
-        t1_us=t_us,
-        offset_us=second * US,
-        known_us=t_us,
-        origin="asr",
-    )
-    shared = {f: getattr(new, f) for f in ("kind", "text", "stream", "t0_us", "t1_us", "offset_us", "known_us", "origin")}
-    return Spoken(document=Document(id=tx.add_document(new), **shared), speaker=None, confidence=1.0)
+def said_at(tx, offset_us, long_us=0):
+    t0_us = T0_US + offset_us
+    shared = {
+        "kind": "utterance", "text": f"number {offset_us // US}", "stream": "camera", "t0_us": t0_us, "t1_us": t0_us + long_us,
+        "offset_us": offset_us, "known_us": t0_us, "origin": "asr",
+    }  # fmt: skip
+    return Spoken(document=Document(id=tx.add_document(NewDocument(**shared)), **shared), speaker=None, confidence=1.0)
+
+
+def test_words_alone_wait_a_minute_and_become_paragraphs_of_half_a_minute(tmp_path):
+    with Store.open(tmp_path) as store:
+        chains = Chains([Chain(windows(), [Minutes()])], store, "camera", FaultIsolation(), None)
+        with store.transaction() as tx:
+            for offset_us, long_us in ((0, 40 * US), (30 * US - 1, 0), (30 * US, 0)):
+                chains.hear(said_at(tx, offset_us, long_us))
+            assert not chains.write(tx, 60 * US, 100 * US)
+            assert not chains.write(tx, 100 * US, 60 * US)
+            assert chains.segments == 0
+            chains.write(tx, 100 * US, 60 * US + 1)
+        (segment,) = chains.take_closed()
+        assert (segment.t0_us, segment.t1_us) == (T0_US, T0_US + 40 * US), "to the end of the longest"
+    assert minutes(tmp_path)[0] == ["said: number 0 number 29"]
+
+
+def test_a_segment_contains_those_of_the_level_below_that_lie_in_it():
+    chain = Chain(windows())
+    part = Segment(id=1, stream="camera", segmenter="clips", t0_us=10, t1_us=20, offset_us=0)
+    early, late, above = (msgspec.structs.replace(part, id=i, **of) for i, of in ((2, {"t0_us": 9}), (3, {"t1_us": 21}), (4, {"level": 1})))
+    chain.orphans = [part, early, late, above]
+    assert chain.children_of(msgspec.structs.replace(part, id=5, level=1)) == [1]
+    assert chain.orphans == [early, late, above], "each has one parent"
+
+
+def test_two_chains_with_one_kind_of_segmenter_have_names_of_their_own(tmp_path):
+    some = [Chain(windows()) for _ in range(3)]
+    with Store.open(tmp_path) as store:
+        Chains(some, store, "camera", FaultIsolation(), None)
+    assert [chain.name for chain in some] == ["segmenter/fixed_window", "segmenter/fixed_window#2", "segmenter/fixed_window#3"]
 
 
 def test_words_without_pictures_have_segments_too(tmp_path):
