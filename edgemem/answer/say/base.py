@@ -69,13 +69,15 @@ def window_of(s: Session) -> Window:
     return s.span.from_us, to_us if to_us is None else min(to_us, s.question.as_of_us)
 
 
-def strong(lead: Lead) -> list[Episode]:
-    """Its appearances as tracks, oldest first: what is close together as one, of these only those with a clear sighting."""
+def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
+    """Its appearances as tracks, oldest first: what is close together as one, of these only those with a clear sighting, which has at least
+    this share of the best score.
+    """
     best = best_score(lead)
     likely = (e for e in lead.episodes if e.score >= WEAK * best)
     near = runs(likely, lambda track, e: track[-1].stream == e.stream and e.t0_us - max(one.t1_us for one in track) < SAME_TRACK_US)
     tracks = (episode_of(sighting for episode in track for sighting in episode.evidence) for track in near)
-    return [track for track in tracks if track.score >= STRONG * best]
+    return [track for track in tracks if track.score >= share * best]
 
 
 def best_score(lead: Lead) -> float:
