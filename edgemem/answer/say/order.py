@@ -31,7 +31,7 @@ _SCENE_US = 5 * US
 
 _IN_ORDER = 0.6
 """Share of the best score from which on a track may say what came first: one accident among several things turns their order round. With
-`base.STRONG` one of 47 choices and one of eight orders in composed streams were wrong, and one of the demo; of 405 on life logs three more
+`base.STRONG` one of 47 choices and one of eight orders in composed streams were wrong, and one of the demo; of 405 on life logs four more
 were right."""
 
 
