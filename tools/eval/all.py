@@ -47,18 +47,15 @@ FRESH = (
     "caravan,scooter,snail,spider,lizard,crocodile,shark,dolphin,octopus,jellyfish,lobster,swan,ostrich,badger,giraffe,rhinoceros,pineapple,"
     "cauliflower,aubergine,broccoli,sandwich,birthday cake,hamburger"
 )
-"""By these nothing was chosen."""
+"""By these nothing was chosen, but how many are affirmed was known."""
 FURTHER = (
-    "car keys,wallet,reading glasses,umbrella,phone charger,passport,tv remote,headphones,laptop,water bottle,coffee mug,frying pan,"
-    "can opener,rolling pin,measuring cups,cheese grater,corkscrew,oven gloves,toaster,kettle,lunch box,toothbrush,hair dryer,"
-    "nail clippers,razor,bath towel,tweezers,shower cap,stapler,scissors,sticky notes,calculator,fountain pen,hole punch,"
-    "tape measure,hammer,screwdriver,cordless drill,spirit level,ladder,jump leads,paint brush,watering can,garden hose,rake,"
-    "wheelbarrow,flower pots,pruning shears,backpack,pencil case,ruler,library book,globe,wheelchair,crutches,thermometer,"
-    "stethoscope,pill box,mailbox,fire hydrant,traffic cone,park bench,bicycle,bus ticket,motorcycle helmet,shopping trolley,"
-    "winter coat,scarf,leather belt,running shoes,baseball cap,teddy bear,jigsaw puzzle,toy train,electricity bill,birth certificate,"
-    "peanut butter,tennis racket,dog leash,neighbour's cat"
+    "car keys,reading glasses,phone charger,water bottle,coffee mug,frying pan,can opener,measuring cups,kettle,nail clippers,razor,"
+    "bath towel,tweezers,shower cap,scissors,sticky notes,calculator,hole punch,tape measure,hammer,screwdriver,spirit level,"
+    "jump leads,garden hose,flower pots,pruning shears,pencil case,ruler,library book,thermometer,stethoscope,pill box,park bench,"
+    "bicycle,bus ticket,shopping trolley,winter coat,leather belt,running shoes,baseball cap,teddy bear,toy train,electricity bill,"
+    "birth certificate,peanut butter,tennis racket,dog leash,neighbour's cat"
 )
-"""By another hand; asked for once, when the limits stood."""
+"""By another hand, without what the other lists have; asked for once, when the limits stood."""
 WORDINGS = ("When did I last see the {}?", "Did I see a {}?", "Where is my {}?")
 OURS = Path(__file__).parent / "natural_set"
 CLAIMS = Path(__file__).parent / "claims_set"

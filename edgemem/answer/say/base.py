@@ -30,8 +30,8 @@ Window = tuple[int | None, int | None]
 
 WEAK, STRONG = 0.3, 0.5
 """Sightings below the first share of the best score are accidents; a track counts from the second share on: of seven shares from .35 to .7
-half had most counts right of the 31 things that came at least twice in three composed streams (12, with .6 11); of 66 on fifteen life logs
-40, with .6 38."""
+half had most counts right of 97 things that came at least twice, 31 in three composed streams and 66 on fifteen life logs (52; 50 with .7,
+49 with .6)."""
 SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
