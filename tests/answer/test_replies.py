@@ -773,6 +773,8 @@ def test_which_of_two_was_seen_more_often() -> None:
     counted = "I saw the cats 2 times and the dogs 1 time."
     assert told("Did I see more cats than dogs?", cats, dogs) == ("answered", f"Yes: {counted}")
     assert told("Did I see fewer cats than dogs?", cats, dogs) == ("answered", f"No: {counted}")
+    fewer = "Yes: I saw the dogs 1 time and the cats 2 times."
+    assert told("Did I see fewer dogs than cats?", dogs, cats) == ("answered", fewer)
     assert told("Did I see more cats or more dogs?", cats, dogs) == ("answered", f"The cats: {counted}")
     assert told("Did I see fewer cats or fewer dogs?", cats, dogs) == ("answered", f"The dogs: {counted}")
     same = lead(episode(10), episode(100), phrase="dogs")
