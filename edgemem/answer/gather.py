@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -97,6 +97,8 @@ class Lead(Record, frozen=True):
     """Its noun is a word that means something."""
     note: str = ""
     """Why pictures were not searched, or in another way."""
+    same: Mapping[str, float] = msgspec.field(default_factory=dict)
+    """How surely each picture shows the same thing as the best one, by its id, where looks were compared."""
 
     @property
     def recognised(self) -> bool:
@@ -233,6 +235,7 @@ class GatherTool(BaseTool):
         return Lead(
             phrase=frame.taught or query.text, confidence=_WEIGHTS[basis] * hits.confidence, episodes=tuple(episodes(view, hits.evidence)),
             basis=basis, firing=hits.firing, named=named, note=frame.silent or frame.note,
+            same=hits.same,
         )  # fmt: skip
 
     def _hits(self, channel: str, query: Query, view: View) -> Hits:

@@ -6,7 +6,7 @@ Scores of different channels are never compared: `frame` scores are probabilitie
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar, get_args
 
@@ -54,6 +54,8 @@ class Hits(Record, frozen=True):
     """Why the channel could not look at all, such as a missing engine."""
     note: str = ""
     """Why it looked in another way than it should have, such as a server that is away."""
+    same: Mapping[str, float] = msgspec.field(default_factory=dict)
+    """How surely each picture shows the same thing as the first, 0..1, by its id, where looks were compared."""
 
 
 class Episode(Record, frozen=True):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 import statistics
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
+import numpy as np
 
 from edgemem.answer.retrieve import Hits, Query, distinct, pictures
 from edgemem.answer.retrievers import match
@@ -92,6 +94,8 @@ _NEAREST = 4
 _UNMAPPED = 1500
 """An encrypted memory has no vector files: a process reads the crops of up to so many moments once, in 0.2 s (`tools/bench/encryption.py`).
 """
+_COMPARED = 100
+"""Moments whose looks are compared with the best one's: those that labels rank first."""
 _SAMPLED = 32
 """Moments whose crops tell what is usual in a memory."""
 
@@ -115,7 +119,8 @@ class LabelMatcher:
             (r.moment_id, sure * r.score / inside[0].score, f"{r.colour} {r.why}".strip() if wanted.colours else r.why)
             for r in match.spread(inside, k)
         )
-        return Hits(evidence=pictures(view, scored), confidence=sure, firing=firing)
+        same = match.same_thing(inside, self._looks(wanted, inside[:_COMPARED], view))
+        return Hits(evidence=pictures(view, scored), confidence=sure, firing=firing, same={f"m{id_}": share for id_, share in same.items()})
 
     def judge(self, query: Query, view: View) -> tuple[Features, int | None]:
         """What the confidence is made of, and when the best moment was; None without one."""
@@ -138,6 +143,21 @@ class LabelMatcher:
         near = view.moments(from_us=best_us - match.APPEARANCE_US, to_us=best_us + match.APPEARANCE_US, limit=2)
         found = match.features(wanted, postings, inside, beside=len(near) > 1)
         return wanted, msgspec.structs.replace(found, alike=self._alike(wanted, query, view)), inside
+
+    def _looks(self, wanted: LabelQuery, ranked: Sequence[Ranked], view: View) -> dict[int, float]:
+        """Cosine of the nearest crop of each moment with that crop of the best moment which is most like the thing's prototype.
+
+        Moments without crops are left out, all of them where there is nothing to compare with.
+        """
+        if wanted.prototype is None or not self._crops:
+            return {}
+        parts, rows = view.part_vectors(self._crops, CROP, [one.moment_id for one in ranked])
+        owners = np.array([part.moment_id for part in parts])
+        own = rows[owners == ranked[0].moment_id]
+        if not len(own):
+            return {}
+        cosines = rows @ own[(own @ wanted.prototype).argmax()]
+        return {int(owner): float(cosines[owners == owner].max()) for owner in np.unique(owners)}
 
     def _alike(self, wanted: LabelQuery, query: Query, view: View) -> float | None:
         """How much nearer the nearest crops are to the thing's prototype than crops usually are, and than so many are by chance."""

@@ -74,10 +74,14 @@ def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
     this share of the best score.
     """
     best = best_score(lead)
-    likely = (e for e in lead.episodes if e.score >= WEAK * best)
+
+    def sure(sightings: Episode) -> float:
+        return max(lead.same.get(one.id, one.score / best) for one in sightings.evidence) if best else 1.0
+
+    likely = (e for e in lead.episodes if sure(e) >= WEAK)
     near = runs(likely, lambda track, e: track[-1].stream == e.stream and e.t0_us - max(one.t1_us for one in track) < SAME_TRACK_US)
     tracks = (episode_of(sighting for episode in track for sighting in episode.evidence) for track in near)
-    return [track for track in tracks if track.score >= share * best]
+    return [track for track in tracks if sure(track) >= share]
 
 
 def best_score(lead: Lead) -> float:
@@ -123,7 +127,9 @@ def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence]
 
 def others(pool: Pool, *shown_first: Episode | Evidence) -> tuple[str, ...]:
     """Ids of what else it might be: the next appearances of the first thing, and the words that are nearest to the question."""
-    leads = [e.evidence[0].id for lead in pool.leads[:1] for e in by_score(lead.episodes)]
+    beside = [(item.t0_us - APPEARANCE_US, item.t1_us + APPEARANCE_US) for item in shown_first]
+    seen = [e.evidence[0] for lead in pool.leads[:1] for e in by_score(lead.episodes)]
+    leads = [one.id for one in seen if not any(low <= one.t0_us <= high for low, high in beside)]
     told = [one.evidence[0].id for one in pool.candidates[:CITED] if one.held > 0 or one.cosine > 0.3]
     taken = {item.evidence[0].id if isinstance(item, Episode) else item.id for item in shown_first}
     mixed = dict.fromkeys(name for pair in zip_longest(leads, told) for name in pair)
