@@ -148,6 +148,39 @@ def test_crops_that_are_like_the_prototype_speak_for_the_thing(table: Path) -> N
         assert matcher.judge(Query(text="cup"), view)[0].alike == pytest.approx(1 - 1 / 23 - 0.0782, abs=1e-3), "the memory has grown"
 
 
+def test_pictures_that_look_like_the_best_one_show_the_same_thing(table: Path) -> None:
+    """The best is m3, and of its crops that at 10 degrees is the thing: it is most like the prototype."""
+    with Store.open(table) as store:
+        store.ensure_space(CROPS, holds="part")
+        crops_of(store, 3, 80, 10)
+        crops_of(store, 4, 200, 70)
+        crops_of(store, 2, 100)
+    words = Words(CROPS, prototype=np.array([1.0, 0.0], np.float32))
+    with View.open(table) as view:
+        hits = LabelMatcher(words).match(Query(text="cup"), view, 4)
+        shares = {one.id: one.score / hits.confidence for one in hits.evidence}
+        assert set(hits.same) == {"m2", "m3", "m4"}, "of m5 no crops were kept"
+        assert hits.same["m3"] == pytest.approx(1.0, abs=1e-3)
+        assert hits.same["m4"] == pytest.approx(0.3 * shares["m4"] + 0.7 * (0.5 - 0.35) / 0.65, abs=1e-3), "60 degrees away"
+        assert hits.same["m2"] == pytest.approx(0.3 * shares["m2"], abs=1e-3), "90 degrees away"
+        assert LabelMatcher(Words(CROPS)).match(Query(text="cup"), view, 4).same == {}
+        assert LabelMatcher(Words(prototype=np.array([1.0, 0.0], np.float32))).match(Query(text="cup"), view, 4).same == {}
+        late = LabelMatcher(words).match(Query(text="cup", from_us=START_US + 500 * US), view, 4)
+        assert (late.same, len(late.evidence)) == ({}, 1), "the best of that time has no crops"
+
+
+def test_only_what_labels_rank_first_is_compared_by_its_looks(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_COMPARED", 2)
+    with Store.open(table) as store:
+        store.ensure_space(CROPS, holds="part")
+        for moment_id in (2, 3, 4, 5):
+            crops_of(store, moment_id, 0)
+    with View.open(table) as view:
+        hits = LabelMatcher(Words(CROPS, prototype=np.array([1.0, 0.0], np.float32))).match(Query(text="cup"), view, 4)
+        best = sorted(hits.evidence, key=lambda one: -one.score)
+        assert set(hits.same) == {one.id for one in best[:2]}
+
+
 def test_crops_of_a_large_encrypted_memory_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = Words(CROPS, prototype=np.array([1.0, 0.0], np.float32))
     for name, key in (("open", None), ("closed", keys.Key("ab" * 32, "the test's key"))):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemem.answer.retrievers.match import Features, chance, confidence, features, score_moments, spread, usual
+from edgemem.answer.retrievers.match import Features, Ranked, chance, confidence, features, same_thing, score_moments, spread, usual
 from edgemem.infer.phrase import LabelQuery
 from edgemem.records import US
 from edgemem.remember.results import Posting
@@ -101,6 +101,15 @@ def test_confidence_is_the_logistic_model_that_its_weights_describe():
     assert confidence(Features(firing=0.5, support=0.4, again=0.3, likeness=1.0)) == pytest.approx(0.6618, abs=1e-4)
     assert confidence(Features(firing=0.5, support=0.4, again=0.0, likeness=1.0)) == pytest.approx(0.2407, abs=1e-4)
     assert confidence(Features(firing=0.5)) == confidence(Features(support=0.5)) == 0.0
+
+
+def test_the_same_thing_is_told_by_labels_and_by_looks():
+    """.3 of the share of the best score, .7 of how far the cosine stands above .35; four fifths of the best score are enough."""
+    ranked = [Ranked(moment_id=n, t_us=n, score=score, why="cup") for n, score in ((1, 2.0), (2, 1.0), (3, 0.5))]
+    assert same_thing(ranked, {1: 1.0, 2: 0.61, 3: 0.2}) == pytest.approx({1: 1.0, 2: 0.43, 3: 0.075})
+    assert same_thing(ranked, {}) == {}
+    near = [msgspec.structs.replace(ranked[0], moment_id=n, score=score) for n, score in ((1, 1.0), (2, 0.8), (3, 0.79))]
+    assert same_thing(near, {1: 1.0, 2: 0.2, 3: 0.2}) == pytest.approx({1: 1.0, 2: 0.8, 3: 0.237})
 
 
 def test_crops_have_a_weight_of_their_own():

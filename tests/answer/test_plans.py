@@ -82,12 +82,13 @@ def test_sightings_at_another_time_prove_it_too() -> None:
 
 def test_what_else_it_might_be() -> None:
     """Appearances of the first thing, best first, and words that hold something of the question or are near it, in turns; five at most."""
-    mug = lead(episode(10, score=0.5), episode(20, score=0.9), episode(30, score=0.7))
+    mug = lead(episode(10, score=0.5), episode(20.5, 20.6, score=0.9), episode(31, score=0.7), episode(30, score=0.6))
     told = (read("a", held=0.01, at_s=1), read("b", cosine=0.31, at_s=2), read("c", cosine=0.3, at_s=3), read("d", held=1.0, at_s=4))
     pool = Pool(leads=(mug, lead(episode(40))), candidates=told)
     seconds = [int(name[1:]) // US for name in base.others(pool)]
-    assert seconds == [20, 1, 30, 2, 10], "only the three words that are nearest"
-    assert [int(name[1:]) // US for name in base.others(pool, mug.episodes[1], told[0].evidence[0])] == [30, 2, 10]
+    assert seconds == [20, 1, 31, 2, 30], "only the three words that are nearest"
+    names = base.others(pool, mug.episodes[1], told[0].evidence[0])
+    assert [int(name[1:]) // US for name in names] == [31, 10, 2], "neither what was shown nor what is seen within 10 s of it"
     many = Pool(leads=(lead(*(episode(n) for n in range(9))),))
     assert len(base.others(many)) == 5
 

@@ -406,6 +406,14 @@ def test_a_track_counts_from_half_of_the_best_score_on() -> None:
     assert times(Lead(phrase="cat")) == []
 
 
+def test_where_looks_were_compared_they_say_what_is_the_same_thing() -> None:
+    """By scores 0 and 100 s are tracks and 50 s is none; by looks 50 s is one, 100 s is none, and 20 s joins nothing."""
+    some = (episode(0, 0.9), episode(20, 0.9), episode(50, 0.1), episode(100, 0.8))
+    same = {"m0s": 1.0, "m20000000s": 0.29, "m50000000s": 0.5, "m100000000s": 0.49}
+    assert times(Lead(phrase="cat", episodes=some, same=same)) == [(0, 0), (50, 50)]
+    assert times(Lead(phrase="cat", episodes=some, same={"m0s": 1.0, "m100000000s": 0.49})) == [(0, 20)], "others by their scores"
+
+
 def test_what_has_an_article_gets_no_second_one() -> None:
     assert [the(x) for x in ("mug", "the mug", "a mug", "The mug", "my mug", "theatre", "")] == [
         "the mug", "the mug", "the mug", "the mug", "my mug", "the theatre", "that",

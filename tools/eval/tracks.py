@@ -12,11 +12,10 @@ from pathlib import Path
 
 import shown
 
-from edgemem.answer.gather import GatherTool
+from edgemem.answer.gather import Gather, GatherTool
 from edgemem.answer.retrievers import match
 from edgemem.answer.retrievers.frames import FrameRetriever
 from edgemem.answer.say import base
-from edgemem.answer.tools import Gather
 from edgemem.cli.app import CommandContext
 from edgemem.records import US
 from edgemem.remember.view import View
@@ -25,7 +24,7 @@ WITHIN_S = 10.0
 COLUMNS = ("once", "several", "class", "first", "last")
 
 
-def measure(pairs: list[tuple[Path, Path]], retriever: FrameRetriever, share: float) -> Counter[tuple[str, bool]]:
+def measure(pairs: list[tuple[Path, Path]], retriever: FrameRetriever) -> Counter[tuple[str, bool]]:
     """Right and wrong phrases by column."""
     told: Counter[tuple[str, bool]] = Counter()
     for truth, memory in pairs:
@@ -38,7 +37,7 @@ def measure(pairs: list[tuple[Path, Path]], retriever: FrameRetriever, share: fl
                 best = max((e for e in lead.episodes), key=lambda e: e.score, default=None)
                 if best is None or not any(low <= best.evidence[0].t0_us <= high for low, high in spans):
                     continue
-                tracks = base.strong(lead, share)
+                tracks = base.strong(lead)
                 column = "class" if difficulty == "kind" else "several" if len(spans) > 1 else "once"
                 told[column, len(tracks) == len(spans)] += 1
                 if column == "several":
@@ -59,8 +58,8 @@ def main() -> None:
     print(f"looks share  {'  '.join(f'{name:>9}' for name in COLUMNS)}")
     for looks in args.looks:
         for share in args.share:
-            match.LOOK = looks
-            told = measure(pairs, retriever, share)
+            match.LOOK, base.STRONG = looks, share
+            told = measure(pairs, retriever)
             cells = (f"{told[name, True]:4}/{told[name, True] + told[name, False]:4}" for name in COLUMNS)
             print(f"{looks:5.2f} {share:5.2f}  {'  '.join(cells)}", flush=True)
 

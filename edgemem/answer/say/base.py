@@ -29,9 +29,7 @@ Plan = Steps[Reply]
 Window = tuple[int | None, int | None]
 
 WEAK, STRONG = 0.3, 0.5
-"""Sightings below the first share of the best score are accidents; a track counts from the second share on: of seven shares from .35 to .7
-half had most counts right of 97 things that came at least twice, 31 in three composed streams and 66 on fifteen life logs (52; 50 with .7,
-49 with .6)."""
+"""What is less surely the same thing as the best sighting is an accident; a track counts from the second share on."""
 SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
@@ -69,9 +67,10 @@ def window_of(s: Session) -> Window:
     return s.span.from_us, to_us if to_us is None else min(to_us, s.question.as_of_us)
 
 
-def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
-    """Its appearances as tracks, oldest first: what is close together as one, of these only those with a clear sighting, which has at least
-    this share of the best score.
+def strong(lead: Lead) -> list[Episode]:
+    """Its appearances as tracks, oldest first: what is close together as one, of these only those with a clear sighting.
+
+    How surely a sighting is of the same thing as the best one is its share of the best score where looks were not compared.
     """
     best = best_score(lead)
 
@@ -81,7 +80,7 @@ def strong(lead: Lead, share: float = STRONG) -> list[Episode]:
     likely = (e for e in lead.episodes if sure(e) >= WEAK)
     near = runs(likely, lambda track, e: track[-1].stream == e.stream and e.t0_us - max(one.t1_us for one in track) < SAME_TRACK_US)
     tracks = (episode_of(sighting for episode in track for sighting in episode.evidence) for track in near)
-    return [track for track in tracks if sure(track) >= share]
+    return [track for track in tracks if sure(track) >= STRONG]
 
 
 def best_score(lead: Lead) -> float:
@@ -127,7 +126,7 @@ def cite(first: Iterable[Episode | Evidence], then: Iterable[Episode | Evidence]
 
 def others(pool: Pool, *shown_first: Episode | Evidence) -> tuple[str, ...]:
     """Ids of what else it might be: the next appearances of the first thing, and the words that are nearest to the question."""
-    beside = [(item.t0_us - APPEARANCE_US, item.t1_us + APPEARANCE_US) for item in shown_first]
+    beside = [(item.t0_us - APPEARANCE_US, item.t1_us + APPEARANCE_US) for item in shown_first if isinstance(item, Episode)]
     seen = [e.evidence[0] for lead in pool.leads[:1] for e in by_score(lead.episodes)]
     leads = [one.id for one in seen if not any(low <= one.t0_us <= high for low, high in beside)]
     told = [one.evidence[0].id for one in pool.candidates[:CITED] if one.held > 0 or one.cosine > 0.3]

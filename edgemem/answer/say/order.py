@@ -29,12 +29,6 @@ _SCENE_US = 5 * US
 """What is this close to the first picture counts as the same scene."""
 
 
-_IN_ORDER = 0.6
-"""Share of the best score from which on a track may say what came first: one accident among several things turns their order round. With
-`base.STRONG` one of 47 choices and one of eight orders in composed streams were wrong, and one of the demo; of 405 on life logs four more
-were right."""
-
-
 class Place(Record, frozen=True):
     """The window in which a relation ("after the coffee") puts the thing, and what it refers to."""
 
@@ -89,7 +83,7 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     if len(seen) < 2:
         return base.not_seen(s, next((lead for i, lead in enumerate(leads) if i not in seen), Lead(phrase="")), pool), None
     late = {i for i in seen if last or (i == 0 and p.relation == "after")}  # one of its tracks after the anchor is enough
-    tracks = {i: base.strong(leads[i], _IN_ORDER)[-1 if i in late else 0] for i in seen}
+    tracks = {i: base.strong(leads[i])[-1 if i in late else 0] for i in seen}
     best = (max if last else min)(tracks, key=lambda i: (tracks[i].t0_us, -i))
     if p.anchors and len(leads) == 2:
         word = "before" if best == 0 else "after"

@@ -30,8 +30,9 @@ _POINT_US = 2 * US
 _FIRST = {1: "first ", -1: "last "}
 _SAW = re.compile(r"^I (first |last )?saw")
 SHARES = {"how_many": 0.5, "how_long": 0.6, "colour": 0.7, "ordinal": 0.77}
-"""Which share of the confidence in the thing an answer deserves that says more than when it was there. Of 96 things that came at least
-twice in three composed streams the best picture was right 68 times, that of the first and the last time 53 times."""
+"""Which share of the confidence in the thing an answer deserves that says more than when it was there. Where a thing came several times in
+three composed streams and its best picture was right, its first or last time was so in 134 of 174 cases and their number in 48 of 87
+(`tools/eval/tracks.py`)."""
 
 
 def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
