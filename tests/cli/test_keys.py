@@ -56,6 +56,7 @@ def test_a_memory_is_made_encrypted_and_opens_with_its_key_only(run, recipe, pic
         code, out, err = run(*command, "--memory", memory)
         assert (code, out, err.count("\n")) == (2, "", 1), err
         assert "is encrypted: name its key with store.key_file" in err
+        assert "it is damaged if it never had one" in err
     run("memory", "keygen", other)
     code, _, err = run("memory", "stats", "--memory", memory, "--set", f"store.key_file={other}")
     assert (code, err.count("\n"), "does not open it" in err) == (2, 1, True)

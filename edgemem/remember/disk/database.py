@@ -58,7 +58,8 @@ def connect(file: Path, key: Key | None, *, mode: Mode = "rwc") -> sqlite3.Conne
     except sqlite3.DatabaseError as error:
         connection.close()
         if _NO_DATABASE in str(error) and is_noise(file):
-            raise MemoryKeyError(f"{_name(file)} is encrypted: name its key with store.key_file, EDGEMEM_KEY_FILE or EDGEMEM_KEY") from None
+            why = "is encrypted: name its key with store.key_file, EDGEMEM_KEY_FILE or EDGEMEM_KEY (it is damaged if it never had one)"
+            raise MemoryKeyError(f"{_name(file)} {why}") from None
         raise
     return connection
 
