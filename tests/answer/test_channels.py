@@ -161,7 +161,7 @@ def test_pictures_that_look_like_the_best_one_show_the_same_thing(table: Path) -
         shares = {one.id: one.score / hits.confidence for one in hits.evidence}
         assert set(hits.same) == {"m2", "m3", "m4"}, "of m5 no crops were kept"
         assert hits.same["m3"] == pytest.approx(1.0, abs=1e-3)
-        assert hits.same["m4"] == pytest.approx(0.3 * shares["m4"] + 0.7 * (0.5 - 0.35) / 0.65, abs=1e-3), "60 degrees away"
+        assert hits.same["m4"] == pytest.approx(0.2 * shares["m4"] + 0.8 * (0.5 - 0.15) / 0.85, abs=1e-3), "60 degrees away"
         assert hits.same["m2"] == pytest.approx(shares["m2"]), "90 degrees away, but as sure by its labels as the best"
         assert LabelMatcher(Words(CROPS)).match(Query(text="cup"), view, 4).same == {}
         assert LabelMatcher(Words(prototype=np.array([1.0, 0.0], np.float32))).match(Query(text="cup"), view, 4).same == {}

@@ -53,7 +53,8 @@ def test_tracks_join_what_is_beside_the_last_one() -> None:
         return [(one.t0_us // US, one.t1_us // US) for one in base.strong(lead(*episodes))]
 
     assert spans(episode(0), episode(100), episode(110), episode(145)) == [(0, 0), (100, 110), (145, 145)]
-    assert spans(episode(0, score=1.0), episode(20, score=0.3), episode(40, score=1.0)) == [(0, 40)], "three tenths of the best are enough"
+    assert spans(episode(0, score=1.0), episode(20, score=0.5), episode(40, score=1.0)) == [(0, 40)], "half of the best is enough"
+    assert spans(episode(0, score=0.0), episode(50, score=0.0)) == [(0, 0), (50, 50)], "nothing is better than the rest"
 
 
 def test_the_best_and_the_n_th_appearance() -> None:

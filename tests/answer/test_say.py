@@ -390,8 +390,8 @@ def test_sightings_less_than_30_s_apart_are_one_track_of_their_stream() -> None:
     assert (joined.score, [e.score for e in joined.evidence]) == (0.9, [0.9, 0.5])
 
 
-def test_what_is_below_three_tenths_of_the_best_score_joins_no_track() -> None:
-    for weak, tracks in ((0.31, [(0, 40)]), (0.29, [(0, 0), (40, 40)])):
+def test_what_is_below_half_of_the_best_score_joins_no_track() -> None:
+    for weak, tracks in ((0.51, [(0, 40)]), (0.49, [(0, 0), (40, 40)])):
         assert times(Lead(phrase="cat", episodes=(episode(0, 1.0), episode(20, weak), episode(40, 1.0)))) == tracks
 
 

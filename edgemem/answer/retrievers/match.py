@@ -51,11 +51,10 @@ so what phrases reach that are true of nothing has its median at `chance`, for s
 SAME_LOOK, PRIOR_LOOKS = 0.7, 20
 """Cosine from which on two crops are one look: a memory of twelve minutes has about 120 in a sample of 32 moments. And the number of looks
 of nothing that a memory is thought to begin with."""
-UNLIKE, LOOK, BY_LABELS = 0.35, 0.7, 0.8
-"""What the nearest of a moment's crops reaches with the crop of another thing (the median in 18 memories, half of them .33 to .39); the
-weight of looks beside labels; and the share of the best score from which on labels alone are enough, because two things of a kind may look
-different. Of things that came once in three composed streams labels count 114 of 161 rightly and with looks 147, of those that came several
-times 29 and 48 of 87; on fifteen life logs 459 and 547 of 590, 78 and 88 of 117 (`tools/eval/tracks.py`)."""
+UNLIKE, LOOK, BY_LABELS = 0.15, 0.8, 0.8
+"""The cosine up to which a moment's nearest crop is nothing like the thing (crops of other things reach .33 to .39, the thing itself turned
+and in other light hardly more); the weight of looks beside labels; and the share of the best score from which on labels alone are enough,
+because two things of a kind may look different. All three were chosen with three kinds of streams in view (`tools/eval/tracks.py`)."""
 LEAST_SUPPORT = 0.01
 """Added to a support before its logarithm."""
 EXPECTED_AGAIN = 0.7

@@ -28,8 +28,8 @@ Steps = Generator[Action, Result, T]
 Plan = Steps[Reply]
 Window = tuple[int | None, int | None]
 
-WEAK, STRONG = 0.3, 0.5
-"""What is less surely the same thing as the best sighting is an accident; a track counts from the second share on."""
+STRONG = 0.5
+"""What is less surely the same thing as the best sighting is an accident."""
 SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
@@ -68,19 +68,17 @@ def window_of(s: Session) -> Window:
 
 
 def strong(lead: Lead) -> list[Episode]:
-    """Its appearances as tracks, oldest first: what is close together as one, of these only those with a clear sighting.
-
-    How surely a sighting is of the same thing as the best one is its share of the best score where looks were not compared.
+    """Its appearances as tracks, oldest first: those that surely show the same thing as the best sighting, and of these what is close
+    together as one. Where looks were not compared, the share of the best score tells how sure it is.
     """
     best = best_score(lead)
 
     def sure(sightings: Episode) -> float:
         return max(lead.same.get(one.id, one.score / best) for one in sightings.evidence) if best else 1.0
 
-    likely = (e for e in lead.episodes if sure(e) >= WEAK)
+    likely = (e for e in lead.episodes if sure(e) >= STRONG)
     near = runs(likely, lambda track, e: track[-1].stream == e.stream and e.t0_us - max(one.t1_us for one in track) < SAME_TRACK_US)
-    tracks = (episode_of(sighting for episode in track for sighting in episode.evidence) for track in near)
-    return [track for track in tracks if sure(track) >= STRONG]
+    return [episode_of(sighting for episode in track for sighting in episode.evidence) for track in near]
 
 
 def best_score(lead: Lead) -> float:
