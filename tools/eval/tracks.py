@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("pairs", nargs="*", metavar="TRUTH.json=MEMORY")
     parser.add_argument("--turned", type=Path, help="folder for streams and memories with things that are turned, made once")
     parser.add_argument("--share", type=float, nargs="+", default=[base.STRONG], help="share from which on a track counts")
-    parser.add_argument("--looks", type=float, nargs="+", default=[0.0, match.LOOK], help="weights of looks beside labels")
+    parser.add_argument("--looks", type=float, nargs="+", default=[0.0, match.BY_LOOKS], help="weights of looks beside labels")
     args = parser.parse_args()
     pairs = [(Path(truth), Path(memory)) for truth, _, memory in (pair.partition("=") for pair in args.pairs)]
     memories = [(memory, of_stream(truth, memory)) for truth, memory in pairs]
@@ -109,7 +109,7 @@ def main() -> None:
     print(f"looks share  {'  '.join(f'{name:>9}' for name in COLUMNS)}")
     for looks in args.looks:
         for share in args.share:
-            match.LOOK, base.STRONG = looks, share
+            match.BY_LOOKS, base.STRONG = looks, share
             told = measure(memories, retriever)
             cells = (f"{told[name, True]:4}/{told[name, True] + told[name, False]:4}" for name in COLUMNS)
             print(f"{looks:5.2f} {share:5.2f}  {'  '.join(cells)}", flush=True)

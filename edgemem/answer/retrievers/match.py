@@ -51,7 +51,7 @@ so what phrases reach that are true of nothing has its median at `chance`, for s
 SAME_LOOK, PRIOR_LOOKS = 0.7, 20
 """Cosine from which on two crops are one look: a memory of twelve minutes has about 120 in a sample of 32 moments. And the number of looks
 of nothing that a memory is thought to begin with."""
-UNLIKE, LOOK, BY_LABELS = 0.15, 0.8, 0.8
+UNLIKE, BY_LOOKS, BY_LABELS = 0.15, 0.8, 0.8
 """The cosine up to which a moment's nearest crop is nothing like the thing (crops of other things reach .33 to .39, the thing itself turned
 and in other light hardly more); the weight of looks beside labels; and the share of the best score from which on labels alone are enough,
 because two things of a kind may look different. All three were chosen with three kinds of streams in view (`tools/eval/tracks.py`)."""
@@ -111,7 +111,7 @@ def same_thing(ranked: Sequence[Ranked], looks: Mapping[int, float]) -> dict[int
     """
     shares = {one.moment_id: one.score / ranked[0].score for one in ranked if one.moment_id in looks}
     like = {id_: max(0.0, (cosine - UNLIKE) / (1 - UNLIKE)) for id_, cosine in looks.items()}
-    return {id_: share if share >= BY_LABELS else (1 - LOOK) * share + LOOK * like[id_] for id_, share in shares.items()}
+    return {id_: share if share >= BY_LABELS else (1 - BY_LOOKS) * share + BY_LOOKS * like[id_] for id_, share in shares.items()}
 
 
 def spread(ranked: Sequence[Ranked], count: int) -> list[Ranked]:
