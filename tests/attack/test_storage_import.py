@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -426,6 +427,20 @@ def test_a_damaged_backup_is_refused_whole_or_sound(tmp_path_factory, data):
             assert not (Path(root) / "memory").exists()
         else:
             assert check_memory(Path(root) / "memory") == []
+
+
+@pytest.mark.parametrize("version", [b"\x80\0\0\x04", b"\0\0\0\x01", b"\0\0\0\0"])
+def test_a_memory_with_a_damaged_version_is_damaged(tmp_path, version):
+    """The header of an SQLite file has PRAGMA user_version at byte 60."""
+    fill(tmp_path / "memory")
+    backup(tmp_path / "memory", tmp_path / "good.db")
+    content = (tmp_path / "good.db").read_bytes()
+    (tmp_path / "bad.db").write_bytes(content[:60] + version + content[64:])
+    assert re.search("is damaged|is not a backup", refusal(restore, tmp_path / "bad.db", tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "memory" / "memory.db").write_bytes(content[:60] + version + content[64:])
+    with pytest.raises(MemoryDirError, match="is damaged"):
+        Store.open(tmp_path / "memory")
 
 
 def test_a_backup_whose_tables_are_defined_in_no_text_is_damaged(tmp_path):

@@ -86,7 +86,10 @@ def require_current(connection: sqlite3.Connection, directory: Path) -> None:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Migrate an open, locked memory.db from `version` to `VERSION`. Each migration is one transaction."""
+    """Migrate an open, locked memory.db from `version` to `VERSION`. Each migration is one transaction.
+
+    Raises DatabaseError where no migration leads from the version to that: the number in the file's header is damaged.
+    """
     if version == VERSION:
         return
     from sqlite_utils import Database  # only if there is something to migrate, so that reading stays fast
@@ -96,6 +99,8 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
         connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         connection.execute("PRAGMA journal_mode=WAL")
     _migrations().apply(Database(connection))
+    if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+        raise sqlite3.DatabaseError("malformed: the version of the schema is none that its migrations lead to")
 
 
 def _migrations() -> Migrations:
