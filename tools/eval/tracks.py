@@ -1,4 +1,4 @@
-"""How often a thing came: `tracks.py [TRUTH.json=MEMORY...] [--turned DIR] [--looks 0 .7]` prints a line for every weight of looks.
+"""How often a thing came: `tracks.py [TRUTH.json=MEMORY...] [--turned DIR] [--looks 0 .8]` prints a line for every weight of looks.
 
 A sighting is of the same thing as the best one by its labels (weight 0 of looks) and by how like the best one it looks
 (`answer.retrievers.match.same_thing`). Asked are all phrases that are true of a thing in the streams and whose best picture is right. The
