@@ -72,6 +72,10 @@ def listed(parts: Iterable[str]) -> str:
     return f"{', '.join(some[:-1])} and {some[-1]}" if len(some) > 1 else "".join(some)
 
 
+AT_LEAST, SURE = 2, 0.5
+"""So many things are named in any case, further ones from this score on."""
+
+
 def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = ()) -> list[str]:
     """Names of what was seen, best first, with counts and colours; nothing that shares a word with `without`."""
     avoid = {singular(word) for phrase in without for word in words(phrase)}
@@ -79,7 +83,8 @@ def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = 
     taken: set[str] = set()
     for sight in sights:
         own = set(words(sight.name))
-        if sight.kind not in {"label", "object"} or own & taken or {singular(w) for w in own} & avoid:
+        unsure = sight.score < SURE and len(names) >= AT_LEAST
+        if sight.kind not in {"label", "object"} or unsure or own & taken or {singular(w) for w in own} & avoid:
             continue
         taken |= own
         number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
@@ -99,8 +104,12 @@ def distinct_readings(readings: Sequence[OcrReading], limit: int = 3) -> list[Oc
     return sorted(kept[:limit], key=lambda r: r.evidence.t0_us)
 
 
+NAMED = 6
+"""So many things of a scene are named."""
+
+
 def scene_text(scene: Scene, without: Iterable[str] = ()) -> str:
     """What a scene shows: "coffee mug, desk; the text "ROOM 214" "."""
-    seen = listed(things(scene.sights, 6, without))
+    seen = listed(things(scene.sights, NAMED, without))
     read = listed(quote(r.text, 120) for r in distinct_readings(scene.readings))
     return "; ".join(part for part in (seen, f"the text {read}" if read else "") if part)

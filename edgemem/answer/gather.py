@@ -282,7 +282,12 @@ def _said(view: View, query: Query, meaning: Meaning) -> list[Candidate]:
     ]  # fmt: skip
 
 
-_ASKS = re.compile(r"^(?:when|where|what|who|whose|which|why|how|did|do|does|is|are|was|were|can|could|would|should|have|has|had)\b")
+_ASKS = re.compile(
+    r"^(?:when|where|what|who|whose|which|why|how)\b"
+    r"|^(?:did|do|does|is|are|was|were|can|could|would|should|have|has|had)(?:n't)? "
+    r"(?:i|you|we|he|she|it|they|the|an?|my|your|our|his|her|their|this|that|there|any\w+|some\w+)\b"
+)
+"""What lost its first word asks nothing: "should call my mother"."""
 _GOES_ON = re.compile(r"^(?:and |but |so |then )?(?:he|she|it|they|that|this|those)\b")
 
 

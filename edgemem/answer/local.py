@@ -14,7 +14,7 @@ import msgspec
 
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
-from edgemem.answer.retrieve import distinct
+from edgemem.answer.retrieve import Query, distinct
 from edgemem.answer.say.base import (
     NOTHING,
     Plan,
@@ -29,7 +29,7 @@ from edgemem.answer.say.base import (
     window_of,
 )
 from edgemem.answer.say.choose import choose, with_option
-from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, relate, while_said
+from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, next_words, relate, while_said
 from edgemem.answer.say.people import relation
 from edgemem.answer.say.pictures import describe, from_pictures, read_near, sureness
 from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, with_refusal
@@ -37,9 +37,10 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.asking import mentioned
+from edgemem.answer.understand.followup import names_nothing
 from edgemem.answer.understand.forms import fits
 from edgemem.answer.understand.languages import NAMES
-from edgemem.answer.understand.lexicon import ASKING_VERBS, SAYING, SEEING, VERBS, WRITING
+from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING
 from edgemem.answer.understand.parse import place_in_row
 from edgemem.answer.understand.phrases import content, noun_phrase, wanted_words
 from edgemem.answer.understand.record import Kind
@@ -62,7 +63,7 @@ class LocalPlanner(Thinking):
         if p.language != "en":
             told = f"I understand English questions only; this one seems to be {NAMES[p.language]}."
             return abstain(told, "a language model that is configured puts it into English (models.read_questions)", unverified=(p.text,))
-        if p.follows and not p.words:
+        if p.follows and names_nothing(p, p.words) and not session.question.options:
             return abstain("I do not know what this goes on about; name it, or ask with --session last.", unverified=(p.text,))
         return None
 
@@ -83,12 +84,10 @@ def reply(s: Session) -> Plan:
     over = happened(p) and p.hint != "said"
     if s.span.problem and (over or not words or not is_stated(p, words[0][1])):
         return abstain(s.span.problem)
-    if not s.question.options and (plain := _unweighed(s, pool)) is not None:
-        return plain
-    free = _free(s, pool)
     if s.question.options:
-        return (yield from choose(s, pool, words, free))
-    told = yield from free
+        return (yield from choose(s, pool, words, _free(s, pool)))
+    plain, pool = yield from _unweighed(s, pool)
+    told = plain or (yield from _free(s, pool))
     again = (yield from _again(s)) if told.status == "abstained" else None
     return again or told
 
@@ -113,7 +112,7 @@ def everything(s: Session) -> Steps[Pool]:
     p, problem = s.parsed, bool(s.span.problem)
     words = tuple(word for word in p.words if not p.form or word not in _FORMS) or p.words
     words = tuple(word for word in words if p.hint != "read" or VERBS.get(word) not in WRITING) or words
-    timeless = stated_prior(p) >= 0.5
+    timeless = stated_prior(p) >= 0.5 and not (happened(p) and p.time and p.time.within_day)  # "what did the sign at 8:09 say"
     if problem and p.time and not happened(p):  # "who have I got to see on Saturday": the day is a word of it
         words = (*words, *content(p.time.said))
     things = (f'"{p.quote}"',) if p.quote else p.things or tuple(filter(None, p.person.lower().split("; ")))
@@ -143,9 +142,19 @@ def _either(p: Parsed, core: Pool, whole: Pool) -> Pool:
     return msgspec.structs.replace(core, candidates=tuple(likely), evidence=distinct((*core.evidence, *whole.evidence)))
 
 
-def _unweighed(s: Session, pool: Pool) -> Reply | None:
-    """What is told without weighing words against pictures: which of two was seen more often, and the signs themselves."""
-    return more_often(s, pool.leads) if s.parsed.predicate in MORE and len(pool.leads) == 2 else signs(s, pool)
+def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
+    """What is told without weighing words against pictures: which of two was seen more often, the signs themselves, the words next to what
+    the question refers to. And what is left to weigh: of words those that lie where the question's relation puts them.
+    """
+    p = s.parsed
+    told = more_often(s, pool.leads) if p.predicate in MORE and len(pool.leads) == 2 else signs(s, pool)
+    placed = p.anchors and happened(p) and p.kind != "yes_no" and (p.relation in {"before", "after", "between"} or p.hint == "said")
+    place = (yield from relate(s)) if placed and told is None else None
+    if place is None or place.missing is not None:
+        return told, pool
+    there = Query(text="", from_us=place.window[0], to_us=place.window[1])
+    left = tuple(one for one in pool.candidates if there.holds(one.t0_us))
+    return (yield from next_words(s, place)), msgspec.structs.replace(pool, candidates=left)
 
 
 def _free(s: Session, pool: Pool) -> Plan:
@@ -168,9 +177,14 @@ def _free(s: Session, pool: Pool) -> Plan:
         return near
     named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
-    if not (stated or named or unread) and fits_pictures(p) and p.kind != "how_why" and (p.time or p.kind != "yes_no"):
-        return (yield from describe(s))
+    done = p.predicate and p.verb not in SEEING | (HAVING - MOVING)  # "what did I drink" asks for more than what was there
+    if not (stated or named or unread or done) and fits_pictures(p) and p.kind != "how_why" and (p.time or p.kind != "yes_no"):
+        dark = p.time is None and pattern("UNREAD_TIME").search(p.question)
+        return _UNREAD_TIME if dark else (yield from describe(s))
     return (yield from _of_thing(s, pool, words if stated else []))
+
+
+_UNREAD_TIME = abstain("I do not understand which time this means; give it like 2026-03-01 or 10:02.")
 
 
 def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Plan:

@@ -179,6 +179,7 @@ def relation_text(source: str, type_: str, target: str, target_kind: str) -> str
     """A relation as a sentence without its full stop: "Ben used the wrench", "you talked to Anna"."""
     verb = _VERBS.get(type_, type_.lower().replace("_", " "))
     verb = _HANDLED.get(target_kind, verb) if type_ == "INTERACTS_WITH" else verb
+    verb = verb.replace("was ", "were ") if source.casefold() == ME else verb
     return f"{_named(source)} {verb} {_named(target)}"
 
 

@@ -230,6 +230,11 @@ def is_shown(p: Parsed, lead: Lead) -> bool:
     return shown(p, lead) >= (granted if takes_for_granted(p) else weights().surely)
 
 
+def is_there(lead: Lead) -> bool:
+    """What a question only refers to ("after the gate sign") was likely enough seen or read, whatever it asks."""
+    return bool(lead.episodes) and lead.named and not _names_nothing(lead.phrase) and lead.confidence >= weights().granted
+
+
 def takes_for_granted(p: Parsed) -> bool:
     """The question says that the thing was there. "Where is it" does not say that it was ever seen, "show me that" does."""
     if p.kind == "yes_no":  # "did I see it before the rocket" asks for the order only

@@ -219,7 +219,7 @@ def test_before_everything_and_in_an_empty_memory_it_abstains(walk: Path, kit: A
 
 def test_times_are_told_on_the_clock_of_the_one_who_asks(view: View, kit: AnswerKit) -> None:
     assert "12:01:40" in put(view, kit, "When did I see the motorbike?", tz="Europe/Berlin").answer
-    assert "motorbike" in put(view, kit, "What did I see at 12:01:40?", tz="Europe/Berlin").answer
+    assert put(view, kit, "What did I see at 12:01:40?", tz="Europe/Berlin").answer.startswith("Motorbike")
 
 
 def test_the_same_question_takes_the_same_steps(view: View, kit: AnswerKit) -> None:

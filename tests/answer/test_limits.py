@@ -145,7 +145,7 @@ def test_what_came_next_is_looked_for_within_120_s_and_is_one_scene_of_5_s() -> 
     reply, actions = run(order.neighbours(session(kind="what", relation="after", anchors=("mug",))), near)
     spans = [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)]
     assert spans == [(60 * US + 1, 180 * US + 1), (100 * US, 105 * US)]
-    assert reply.text.startswith("cat")
+    assert reply.text.startswith("Cat")
     reply, actions = run(order.neighbours(session(kind="what", relation="before", anchors=("mug",))), near)
     assert [(one.from_us, one.to_us) for one in actions if isinstance(one, Inspect)] == [(0, 50 * US - 1)]
     assert reply.status == "abstained"
@@ -384,7 +384,7 @@ def test_a_sign_may_say_the_state_of_what_it_names_but_not_what_i_did() -> None:
 
     reply = said("is kl383 delayed")
     assert (reply.status, reply.unverified, reply.evidence) == ("answered", ("delayed",), ("m10000000",))
-    assert reply.text == '"KL383 ON TIME", read at 00:00:10 on 1970-01-01 (10 s into "s").'
+    assert reply.text == 'I read "KL383 ON TIME" at 00:00:10 on 1970-01-01 (10 s into "s").'
     assert reply.confidence == 0.4, "half of .8"
     for other in ("did i delay kl383", "have we delayed kl383"):
         assert said(other).status == "abstained"

@@ -344,10 +344,10 @@ def test_what_was_seen_while_something_was_said_is_what_pictures_of_that_time_sh
     reply, (look, near) = run(order.while_said(session(**asked)), while_told(told, 51, 53))
     assert (look.question, look.words, look.things) == ("while the tent was mentioned", ("tent",), ())
     assert (near.from_us, near.to_us, near.stream) == (50 * US, 54 * US, "s")
-    assert reply.text == 'cup, at 00:00:51 on 1970-01-01 (51 s into "s").'
+    assert reply.text == 'Cup, at 00:00:51 on 1970-01-01 (51 s into "s").'
     assert reply.evidence == ("m51000000", "m53000000", "m50000000"), "the pictures, then what was said"
     # 2.692 x 1 + 3.504 x .5 + 3.778 x 4 / 8 + .58 x .2 - 6.596 = -.147; six tenths of 1 / (1 + e^.147)
-    assert reply.confidence == pytest.approx(0.6 * 0.4633, abs=2e-4)
+    assert reply.confidence == pytest.approx(0.6 * 0.4633 * 0.8, abs=2e-4)
     dark = run(order.while_said(session(**asked)), while_told(told))[0]
     assert (dark.status, dark.text, dark.evidence) == ("abstained", "I saw nothing while that was said.", ("m50000000",))
     for other in (None, heard("It rains."), Candidate(channel="text", text="tent", evidence=(evidence(50),), held=1.0, cosine=0.9)):
@@ -388,11 +388,11 @@ def test_only_a_clause_of_saying_leads_to_what_was_said() -> None:
         made: Reply = run(local.reply(session(**{**asked, **more})), brings)[0]
         return made.text
 
-    assert text(clause="while the tent was mentioned").startswith("cup, at 00:00:51")
-    assert text(clause="while the tent was mentioned", hint="none").startswith("cup")
+    assert text(clause="while the tent was mentioned").startswith("Cup, at 00:00:51")
+    assert text(clause="while the tent was mentioned", hint="none").startswith("Cup")
     assert not text(clause="while the tent was mentioned", hint="said").startswith("cup")
     assert not text(clause="while the tent was mentioned", things=("dog",)).startswith("cup")
-    assert text(clause="while the tent was mentioned", things=("animal",), verb="stare").startswith("cup")
+    assert text(clause="while the tent was mentioned", things=("animal",), verb="stare").startswith("Cup")
     assert not text(clause="while the tent fell").startswith("cup")
     assert not text(clause="after the tent was mentioned", relation="after").startswith("cup")
 

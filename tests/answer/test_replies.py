@@ -64,13 +64,14 @@ def test_when_it_was_seen() -> None:
         msgspec.structs.replace(episode(50), evidence=(evidence(50, 0.9, text="owl"),)),
     ]
     birds = lead(*named, phrase="birds")
-    assert shown(birds, kind="list").text.endswith("It looked like an owl and a hen."), "the best first"
+    listed = f"I saw the birds: what looked like an owl {at(50)} and a hen {at(10)}."
+    assert shown(birds, kind="list").text == listed, "the best first, each where it was seen best"
     assert shown(birds, kind="which", ordinal=1).text.endswith("It looked like a hen.")
     assert "looked like" not in shown(birds, kind="when").text
     assert shown(lead(*named[:1], phrase="hens"), kind="list").text.endswith('into "s").'), "the same name says nothing"
     read = msgspec.structs.replace(lead(episode(10)), basis="text")
     assert "looked like" not in shown(msgspec.structs.replace(birds, basis="text"), kind="list").text
-    assert shown(read, kind="when").text == f'I saw the mug {at(10)}, where I read "".'
+    assert shown(read, kind="when").text == f'I read "" {at(10)}.'
 
 
 def test_where_it_was_is_what_was_there() -> None:
@@ -116,7 +117,7 @@ def test_what_is_not_sure_is_said_so() -> None:
     sure = msgspec.structs.replace(unsure, confidence=weights().surely)
     assert shown(sure, kind="how_many").text.startswith("2 times: ")
     read = msgspec.structs.replace(unsure, basis="text")
-    assert shown(read, kind="when", ordinal=1).text.startswith("I first saw the mug"), "what was read is quoted"
+    assert shown(read, kind="when", ordinal=1).text.startswith('I first read ""'), "what was read is quoted"
 
 
 def test_things_in_one_picture_are_counted_near_the_point() -> None:
@@ -187,7 +188,7 @@ def test_what_pictures_do_not_show_is_left_open() -> None:
         ("polar bear", []), ("hot air balloon", []), ("electric guitar", []), ("coffee mug", []), ("tractor wheel", []), ("mug", []),
         ("yamaha trumpet", ["yamaha"]), ("sister's bike", ["sister's"]), ("oldest animal", ["oldest"]),
         ("black and white cow", ["black", "white"]),
-        ("xandi", []), ("house with the red door", []), ("mug with the broken handle", []),
+        ("xandi", []), ("house with the red door", ["with the red door"]), ("old mug with two handles", ["old", "with two handles"]),
     ],
 )  # fmt: skip
 def test_what_tells_how_a_thing_is(phrase: str, words: list[str]) -> None:
@@ -255,7 +256,7 @@ def test_yes_is_said_only_where_the_words_before_the_thing_were_seen() -> None:
     assert asked("mug", kind="when", predicate="turned up", verb="turn").unverified == ()
     read = run(
         pictures.from_pictures(
-            session(kind="yes_no", things=("broken mug",), text="is the broken mug there"), Pool(),
+            session(kind="yes_no", things=("broken mug",), text="is the broken mug there", hint="read"), Pool(),
             msgspec.structs.replace(lead(episode(10), phrase="broken mug"), basis="text"),
         ), by_name(),
     )[0]  # fmt: skip
@@ -301,11 +302,11 @@ def test_what_was_read_proves_what_stands_in_it() -> None:
     seen = msgspec.structs.replace(episode(10), evidence=(evidence(10, 0.9, text="BUS 60 to Madrid"),))
     bus = msgspec.structs.replace(lead(seen, phrase="bus 60", confidence=0.9), basis="text")
     yes = shown(bus, kind="yes_no", things=("bus 60",), person="Madrid", text="did i see bus 60 to madrid")
-    assert (yes.status, yes.text, yes.unverified) == ("answered", f'Yes: "BUS 60 to Madrid", read {at(10)}.', ())
+    assert (yes.status, yes.text, yes.unverified) == ("answered", f'Yes: I read "BUS 60 to Madrid" {at(10)}.', ())
     other = shown(bus, kind="yes_no", things=("bus 60",), person="Vienna", text="did i see bus 60 to vienna")
     assert (other.status, other.unverified) == ("abstained", ("Vienna",))
     quoted = shown(bus, kind="yes_no", things=("bus 60",), place="to vienna", predicate="gone", text="does bus 60 go to vienna")
-    assert (quoted.text, quoted.confidence, quoted.unverified) == (f'"BUS 60 to Madrid", read {at(10)}.', 0.45, ("to vienna",))
+    assert (quoted.text, quoted.confidence, quoted.unverified) == (f'I read "BUS 60 to Madrid" {at(10)}.', 0.45, ("to vienna",))
 
 
 def test_no_picture_tells_how_or_why() -> None:
@@ -373,10 +374,10 @@ def test_all_that_was_there_at_a_time_first_or_last() -> None:
         return found, [(a.from_us // US, a.to_us // US, a.max_moments) for a in actions]
 
     found, looks = told()
-    assert (found.text, found.confidence, looks) == (f"cat and sofa, {at(10)}.", 0.9, [(0, 1000, 32)])
-    assert told([label("cat", 0.7)])[0].confidence == 0.7
+    assert (found.text, found.confidence, looks) == (f"Cat and sofa, {at(10)}.", 0.7425, [(0, 1000, 32)])
+    assert told([label("cat", 0.7)])[0].confidence == 0.63
     nameless = told([])[0]
-    assert (nameless.text, nameless.confidence) == (f"Something that I cannot name, {at(10)}.", 0.2)
+    assert (nameless.text, nameless.confidence) == (f"Something that I cannot name, {at(10)}.", 0.18)
     assert told(ordinal=1)[1] == [(0, 1000, 2), (10, 10, 32)]
     assert told(ordinal=-1)[1] == [(0, 1000, 2), (20, 20, 32)]
     empty = run(pictures.describe(session(kind="what", ordinal=1)), lambda _: Scene())[0]
@@ -427,7 +428,7 @@ def test_what_was_beside_an_anchor() -> None:
         return made, [a for a in actions if isinstance(a, Inspect)]
 
     found, looks = told("after", "mug")
-    assert (found.text, found.confidence) == (f"sofa, {at(70, '1 min 10 s')}.", pytest.approx(0.3))
+    assert (found.text, found.confidence) == (f"Sofa, {at(70, '1 min 10 s')}.", pytest.approx(0.24))
     assert [(a.from_us, a.to_us, a.stream, a.max_moments) for a in looks] == [
         (60 * US + 1, 180 * US + 1, "", 64), (70 * US, 75 * US, "s", 16),
     ]  # fmt: skip
@@ -437,7 +438,7 @@ def test_what_was_beside_an_anchor() -> None:
     late = Scene(evidence=(evidence(1),), sights=(label("sofa"),))
     assert [(a.from_us, a.to_us) for a in told("before", "cat", one=late)[1]][1] == (0, 1 * US)
     found, looks = told("between", "cat", "mug")
-    assert found.confidence == pytest.approx(0.3)
+    assert found.confidence == pytest.approx(0.24)
     assert [(a.from_us, a.to_us, a.stream) for a in looks] == [(60 * US + 1, 100 * US - 1, "")]
     assert [(a.from_us, a.to_us, a.stream) for a in told("side", "mug")[1]] == [(50 * US, 60 * US, "s")]
     alone = told("side", "mug", one=Scene(evidence=(evidence(55),), sights=(label("mug"),)))[0]
@@ -906,7 +907,7 @@ def test_whose_words_may_tell_it(question: str, words: str, speaker: str, tells:
 
 def test_a_sign_does_not_tell_what_was_said() -> None:
     sign = Candidate(channel="text", text="29", evidence=(evidence(1),), held=1.0)
-    for question, tells in (("Did anyone say my name?", False), ("Did the sign say my name?", True), ("What did anyone say?", True)):
+    for question, tells in (("Did anyone say my name?", False), ("Did the sign say my name?", True), ("What did anyone say?", False)):
         assert statements.may_tell(understand(question), sign) is tells
 
 
@@ -972,8 +973,8 @@ def test_where_a_relation_puts_the_thing() -> None:
     assert answer("When did I see the mug after the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
     assert answer("Did I see the mug before the cat?", within(mug, cat)).text.startswith("Yes, the mug came before the cat")
     assert answer("Did I see the mug before the fox?", within(mug, cat)).text == "I have not seen a fox in this memory."
-    assert answer("What did I see after the cat?", within(mug, cat)).text.startswith("sofa, at")
-    assert answer("Did I see anything after the cat?", within(mug, cat)).text.startswith("sofa, at")
+    assert answer("What did I see after the cat?", within(mug, cat)).text.startswith("Sofa, at")
+    assert answer("Did I see anything after the cat?", within(mug, cat)).text.startswith("Sofa, at")
     assert answer("When I saw the cat, was it hungry?", within(mug, cat)).status == "abstained"
     assert answer("Which came first, the mug or the cat?", within(mug, cat)).text.startswith("The mug came first")
     assert answer("Did I see the cat and the mug?", within(mug, cat)).text.startswith("Yes: I saw the cat")
@@ -981,7 +982,7 @@ def test_where_a_relation_puts_the_thing() -> None:
 
 def test_all_that_was_there_where_no_thing_is_named() -> None:
     for question in ("Did I see it yesterday?", "What did I see?"):
-        assert answer(question, within()).text.startswith("sofa, at"), question
+        assert answer(question, within()).text.startswith("Sofa, at"), question
     for question in ("What did I promise yesterday?", "When was it?", "How long was it?", "Who was it?", "Did I see it?"):
         assert answer(question, within()).status == "abstained", question
 

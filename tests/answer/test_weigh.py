@@ -214,6 +214,7 @@ def test_meaning_is_measured_against_unrelated_questions() -> None:
     [
         ("You said nine?", []),
         ("is it late. It is nine.", ["It is nine."]),
+        ("should call my mother.", ["should call my mother."]),
         ("Yes", []),
         ("Fine", ["Fine"]),
         ("Ben called! And he is late. Anna is here.", ["Ben called!", "And he is late.", "Anna is here.", "Ben called! And he is late."]),

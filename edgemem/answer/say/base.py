@@ -15,6 +15,7 @@ from edgemem.answer.retrieve import CLEAR, Episode, episode_of, runs
 from edgemem.answer.retrievers.match import APPEARANCE_US
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
+from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS
 from edgemem.answer.weigh import weights
 from edgemem.infer.labels import nouns
@@ -79,6 +80,11 @@ def strong(lead: Lead) -> list[Episode]:
     likely = (e for e in lead.episodes if sure(e) >= STRONG)
     near = runs(likely, lambda track, e: track[-1].stream == e.stream and e.t0_us - max(one.t1_us for one in track) < SAME_TRACK_US)
     return [episode_of(sighting for episode in track for sighting in episode.evidence) for track in near]
+
+
+def tracks_of(p: Parsed, lead: Lead) -> list[Episode]:
+    """Its appearances as tracks, oldest first; where it is asked what there was of a kind ("which animals"), those of all clear ones."""
+    return strong(msgspec.structs.replace(lead, same={}) if p.kind in {"what", "which", "list"} else lead)
 
 
 def best_score(lead: Lead) -> float:
@@ -165,14 +171,14 @@ def abstain(
 def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
     """Abstain: nothing better than background, or not sure enough. The weak evidence is cited, so that one can look for oneself."""
     bare = re.search(rf"\b(?:see|saw|seen|of|any|some) {re.escape(lead.phrase)}\b", s.parsed.text)  # "did I see garlic"
-    name = (lead.phrase if bare else a(lead.phrase)) if lead.phrase else "that"
+    name = f"anything {lead.phrase}" if lead.phrase in COLOUR_WORDS else lead.phrase if bare else a(lead.phrase) if lead.phrase else "that"
     when = f" ({s.parsed.time.said})" if s.parsed.time else ""
     unknown = "" if lead.recognised else f"I cannot recognise {name}. "
     if lead.episodes and lead.named and lead.confidence >= weights().granted:
         unsure = f"{unknown}It" if unknown else f"I am not sure that I saw {name}{when}; it"
         text = f"{unsure} may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
     else:
-        text = f"{unknown}I have not seen {name} in this memory{when}."
+        text = f"{unknown}I have not seen {name}{f' {s.parsed.time.said}' if s.parsed.time else ' in this memory'}."
     return abstain(
         text, confidence=min(0.25, lead.confidence), evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool),
         unverified=(lead.phrase,) if lead.phrase else (),
@@ -180,10 +186,14 @@ def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
 
 
 def qualities(phrase: str) -> list[str]:
-    """Words that say how a thing is, of what or by whom it is made, whose it is, its colour; none of its name ("polar bear")."""
-    head = nouns().find(phrase)[0]
-    before = phrase.partition(head)[0].split() if head else []
-    return [word for word in before if word not in FUNCTION and (word in COLOUR_WORDS or word in MATERIALS or not _names_only(word))]
+    """What says how a thing is, of what or by whom it is made, whose it is, its colour, what it has ("with a rider"); none of its name
+    ("polar bear").
+    """
+    name, with_, had = phrase.partition(" with ")
+    head = nouns().find(name)[0]
+    before = name.partition(head)[0].split() if head else []
+    how = [word for word in before if word not in FUNCTION and (word in COLOUR_WORDS or word in MATERIALS or not _names_only(word))]
+    return [*how, f"with {had}"] if with_ else how
 
 
 def _names_only(word: str) -> bool:

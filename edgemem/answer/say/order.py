@@ -9,18 +9,21 @@ import msgspec
 
 from edgemem.answer.compose import at, listed, the, times
 from edgemem.answer.gather import Candidate, Lead, Pool
-from edgemem.answer.retrieve import Episode
+from edgemem.answer.retrieve import Episode, episode_of
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.say.pictures import scene_reply
+from edgemem.answer.say.statements import tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
-from edgemem.answer.understand.lexicon import SAYING, VERBS
+from edgemem.answer.understand.followup import names_nothing
+from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS, WRITING
 from edgemem.answer.understand.parse import place_in_row, take_ordinal
 from edgemem.answer.understand.timeref import duration_s
 from edgemem.answer.understand.timespan import slack_us
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.weigh import is_shown, is_stated, shown, stated
+from edgemem.answer.understand.words import singular, words
+from edgemem.answer.weigh import is_shown, is_stated, is_there, stated
 from edgemem.records import AFTER_END_US, US, Record
 
 _NEXT_US = 120 * US
@@ -42,12 +45,15 @@ def relate(s: Session) -> Steps[Place]:
     """Find the anchors of the question's relation and turn them into a window inside the question's own."""
     p, (from_us, to_us) = s.parsed, base.window_of(s)
     anchors: list[tuple[Lead, Episode]] = []
-    if s.question.options and (said := (yield from _said_then(s))) is not None:
+    if s.question.options and p.relation == "while" and (said := (yield from _said_then(s))) is not None:
         return Place(window=(said.evidence[0].t0_us - _SCENE_US, said.evidence[0].t1_us + _SCENE_US))
-    for anchor in p.anchors:
+    spoken = (yield from _said_then(s)) if p.relation in {"before", "after"} else None
+    if spoken is not None:
+        anchors.append((Lead(phrase=p.anchors[0] if p.anchors else "", confidence=stated(p, spoken)), episode_of(spoken.evidence[:1])))
+    for anchor in () if spoken is not None else p.anchors:
         ordinal, phrase = take_ordinal(anchor)
         lead = yield from base.look_for(phrase, (from_us, to_us))
-        if not is_shown(p, lead):
+        if not is_there(lead):
             return Place(window=(from_us, to_us), missing=lead)
         anchors.append((lead, base.picked(lead, ordinal)))
     ends = sorted((episode for _, episode in anchors), key=lambda e: e.t0_us)
@@ -127,7 +133,7 @@ def neighbours(s: Session) -> Plan:
     if all(sight.name in names for sight in scene.sights):
         where = p.relation if p.relation in {"before", "after", "between"} else "beside"
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")
-    sure = 0.6 * min(shown(p, lead) for lead, _ in place.anchors)
+    sure = 0.6 * min(lead.confidence for lead, _ in place.anchors)
     return scene_reply(s, scene, scene.evidence[-1 if p.relation == "before" else 0], sure, names)
 
 
@@ -146,11 +152,28 @@ def while_said(s: Session) -> Plan:
 def _said_then(s: Session) -> Steps[Candidate | None]:
     """What was said at the time that the question refers to; None where it refers to no such time or nothing was said of it."""
     p = s.parsed
-    if p.relation != "while" or not pattern("SPOKEN_OF").search(p.clause):
+    if not p.relation or not pattern("SPOKEN_OF").search(p.clause):
         return None
     wanted = [word for word in p.words if VERBS.get(word) not in SAYING]
     pool = yield from base.gather((), base.window_of(s), p.clause, wanted)
     return next((one for one in pool.candidates if one.channel == "speech" and is_stated(p, one)), None)
+
+
+def next_words(s: Session, place: Place) -> Steps[Reply | None]:
+    """What was said or read next to what the question refers to, where it asks for no more: "what did she say after the toolbox"."""
+    p = s.parsed
+    carriers = {word for word in (*p.words, *words(p.target)) if singular(word) in CARRIERS}
+    asked = [word for word in p.words if word not in {*words(p.clause), *carriers} and VERBS.get(word) not in WRITING]
+    bare = msgspec.structs.replace(p, anchors=(), things=() if carriers else p.things)
+    said = p.hint == "said" or p.verb in SAYING
+    if not (said or p.hint == "read") or not names_nothing(bare, asked):
+        return None
+    pool = yield from base.gather((), place.window, p.question, p.words)
+    mine = [one for one in pool.candidates if (one.channel == "speech") == said]
+    best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)
+    if best is None:
+        return None
+    return tell(s, [(0.6 * min(lead.confidence for lead, _ in place.anchors), best)])
 
 
 def _scene_of(s: Session, place: Place) -> Steps[Scene]:

@@ -50,7 +50,7 @@ def relation(s: Session) -> Maybe:
         if not rows and TALKS_TO in asked.types:
             who = _other(asked).title()
             return abstain(f"I know of no talk{f' with {who}' if who else ''}{_then(s)}.")
-        unsure = asked.wanted == "did" and asked.verb and note  # that it was used says nothing of whether it was fixed
+        unsure = asked.wanted in {"did", "who", "what"} and asked.verb and note  # that it was used is not who fixed it
         return _summary(s, asked, rows, note) if rows and not unsure else None
     rows = yield from _heard(window_of(s), asked.about, asked.source)
     return _summary(s, asked, rows) if rows else (yield from _not_said(s, asked))
@@ -91,10 +91,11 @@ def _summary(s: Session, asked: Asked, rows: Sequence[Row], note: str = "") -> R
     if asked.wanted == "how_often":
         text = f"{times(len(occasions))}{_then(s)}: {listed(time_text(o[0].t0_us, s.question.tz) for o in occasions[:6])}."
         return _reply(s, text, rows, [o[0] for o in occasions], note)
-    told = occasions[:1] if asked.ordinal == 1 else occasions[-4 if asked.wanted == "said" and not asked.ordinal else -1 :]
-    chosen = [o[0 if asked.ordinal == 1 else -1] for o in told]
-    text = " ".join(_sentence(s, row) for row in chosen)
-    more = len(occasions) - len(told)
+    some = occasions[:1] if asked.ordinal == 1 else occasions[-4 if asked.wanted == "said" and not asked.ordinal else -1 :]
+    chosen = [o[0 if asked.ordinal == 1 else -1] for o in some]
+    first, *then = (_sentence(s, row) for row in chosen)
+    text = " ".join((first, *(f"{told[:1].upper()}{told[1:]}" for told in then)))
+    more = len(occasions) - len(some)
     text += f" {more} other time{'s' if more != 1 else ''}{_then(s)}." if more and not asked.ordinal else ""
     text = f"Yes: {text}" if asked.wanted == "did" else text
     return _reply(s, text, rows, [*chosen, *reversed(rows)], note)

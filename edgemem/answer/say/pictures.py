@@ -7,13 +7,14 @@ from collections.abc import Collection
 
 import msgspec
 
-from edgemem.answer.compose import a, at, distinct_readings, listed, quote, scene_text, span_text, the, things, times
+from edgemem.answer.compose import NAMED, a, at, distinct_readings, listed, quote, scene_text, span_text, the, things, time_text, times
 from edgemem.answer.gather import Lead, Pool
 from edgemem.answer.retrieve import Episode, held
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
+from edgemem.answer.tools_graph import Hear, Related
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.lexicon import CARRIERS, FILLER, VERBS, is_adverb
 from edgemem.answer.understand.phrases import noun_phrase
@@ -37,27 +38,22 @@ three composed streams and its best picture was right, its first or last time wa
 
 def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
-    p, tracks = s.parsed, base.strong(lead)
+    p, tracks = s.parsed, base.tracks_of(s.parsed, lead)
+    next_ = {"after": 1, "before": -1}.get(p.relation, 0) if p.anchors and p.kind in _OF_A_KIND else 0  # "what animal came after the dog"
     there = yield from _placed(s, tracks)
-    claims = [] if is_seen(p) and p.kind != "how_why" else [p.predicate or p.verb or "how"]
     named = list(pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"])  # "a cat and a dog", "what mileage has the car"
-    claims += [one.phrase for one in named if not is_shown(p, one)]
-    chosen = base.pick(tracks, p.ordinal) or base.picked(lead)
+    named = [one for one in named if p.kind != "yes_no" or not re.search(r"\bor\b", p.question) or is_shown(p, one)]
+    chosen = base.pick(tracks, p.ordinal or next_) or base.picked(lead)
     qualities = _unseen(p, lead, chosen)
     qualities += [word for one in named if one is not lead and is_shown(p, one) for word in _unseen(p, one, base.picked(one))]
-    claims += [*qualities, *(one[0] for one in pattern("UNSEEN").finditer(p.question)), *_manners(p)] if p.kind == "yes_no" else []
-    claims += [p.place] if p.kind == "yes_no" and not there else []
-    claims += [p.person] if p.kind == "yes_no" and p.things else []
-    if p.form == "place":  # "which drawer are the pliers in"
-        claims += [f"which {one}" for one in p.things if re.search(rf"\b(?:which|what) {re.escape(one)}\b", p.question)]
-    if lead.basis == "text":
-        claims = [one for one in claims if one and held(words(one), chosen.evidence[0].text) < 1]
     often = _at_least(p, len(tracks))
+    claims = _claims(p, lead, chosen, [one.phrase for one in named if not is_shown(p, one)], [*qualities, p.place * (not there)])
     if unsaid := [one for one in claims if one and not set(one.split()) <= often]:
-        return _unchecked(s, pool, lead, chosen, *unsaid)
+        counted = lead.basis == "frame" and all(map(pattern("COUNTED").fullmatch, unsaid))  # "only once"
+        return _counted(s, lead, tracks, *unsaid) if counted else _unchecked(s, pool, lead, chosen, *unsaid)
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
     tracks, elsewhere = there or tracks, () if there or not p.place or often else (p.place,)
-    at_time = base.pick(tracks, p.ordinal or -(p.kind == "where"))  # where it was last seen is where it still is
+    at_time = base.pick(tracks, p.ordinal or next_ or -(p.kind == "where"))  # where it was last seen is where it still is
     if at_time is None:
         text = f"I saw {the(lead.phrase)} only {times(len(tracks))}."
         return base.abstain(text, confidence=min(0.25, shown(p, lead)), evidence=base.cite(tracks))
@@ -70,16 +66,42 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
         text = listed(_seen(s, one, track) for one, track in zip(named, each, strict=True))
         return base.answered(f"Yes: {text}.", min(shown(p, one) for one in named), base.cite(each))
     kind = "colour" if p.form == "colour" else p.kind
-    text = yield from {"where": _where, "colour": _colour}.get(kind, _plain)(s, lead, tracks, at_time)
+    text = yield from {"where": _where, "colour": _colour}.get(kind, _plain)(s, lead, [at_time] if next_ else tracks, at_time)
     if not text:
         return _unchecked(s, pool, lead, at_time, "colour")
+    done = [p.predicate] if p.predicate and not (often or is_seen(msgspec.structs.replace(p, kind="yes_no"))) else []
+    by = [p.person] if p.person and p.things and p.kind != "yes_no" and lead.basis == "frame" else []  # "when did Laura see the dog"
     text = _as_sure(p, lead, text)
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
+    text += f" About {listed(map(quote, (*done, *by)))} I cannot tell." if done or by else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
-    sure = SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)
-    if p.predicate and not (often or is_seen(msgspec.structs.replace(p, kind="yes_no"))):  # "when did the dog run away"
-        elsewhere, text = (*elsewhere, p.predicate), f"{text} About {quote(p.predicate)} I cannot tell."
-    return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *qualities))
+    sure = (SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)) / (1 + len(by))
+    sure *= at_time.score / base.best_score(lead) if p.kind in _OF_A_KIND else 1.0  # another of its kind than the best one
+    return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
+
+
+_OF_A_KIND = frozenset(("what", "which"))
+"""Kinds of a question that asks which of several there was."""
+
+
+def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved: list[str]) -> list[str]:
+    """What the question says or asks beyond that things were there: deeds, things that were not seen, and what it says of those seen."""
+    claims = [] if is_seen(p) and p.kind != "how_why" else [p.predicate or p.verb or "how"]
+    claims += unseen
+    if p.kind == "yes_no":
+        claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question)), *_manners(p), p.person if p.things else ""]
+    if p.form == "place":  # "which drawer are the pliers in"
+        claims += [f"which {one}" for one in p.things if re.search(rf"\b(?:which|what) {re.escape(one)}\b", p.question)]
+    if lead.basis == "text":
+        claims += ["seen"] if p.kind == "yes_no" and not (any(claims) or _is_text(p, lead)) else []
+        claims = [one for one in claims if one and held(words(one), chosen.evidence[0].text) < 1]
+    return claims
+
+
+def _is_text(p: Parsed, lead: Lead) -> bool:
+    """What was read is itself what is asked about: a sign, words, a number; "Dr. Lindberg, room 409" is not the doctor."""
+    named = {singular(word) for word in words(lead.phrase)}
+    return bool(p.quote) or p.hint == "read" or not named.isdisjoint(CARRIERS) or any(map(str.isdigit, lead.phrase))
 
 
 def _as_sure(p: Parsed, lead: Lead, text: str) -> str:
@@ -124,9 +146,10 @@ def _at_least(p: Parsed, tracks: int) -> set[str]:
 def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
     """The appearances that were in the place that the question names; without a place all."""
     place, there = noun_phrase(s.parsed.place), []
+    place = "" if place in s.parsed.things else place  # "how often did I come up to it"
     for track in tracks[:8] if place else ():
         lead = yield from base.look_for(place, (track.t0_us - BESIDE_US, track.t1_us + BESIDE_US))
-        there += [track] if is_shown(s.parsed, lead) else []
+        there += [track] if is_shown(s.parsed, lead) and lead.confidence >= weights().surely else []
     return there if place else tracks
 
 
@@ -137,22 +160,35 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
     if lead.basis == "text" and not mine:  # "is flight KL383 delayed" the sign may say, not what I did
         sure, more = 0.5 * shown(s.parsed, lead), base.others(pool, chosen)
         return base.answered(f"{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed)
-    text = f"I saw {the(_without(lead.phrase, claimed))} {at(chosen, s.question.tz)}; about {listed(map(quote, claimed))} I cannot tell."
+    seen = msgspec.structs.replace(lead, phrase=_without(lead.phrase, claimed))
+    text = f"{_seen(s, seen, chosen)}; about {listed(map(quote, claimed))} I cannot tell."
     proof = base.cite([chosen], base.by_score(base.strong(lead)))
     return base.abstain(
         _as_sure(s.parsed, lead, text), confidence=0.2, evidence=proof, alternatives=base.others(pool, chosen), unverified=claimed
     )
 
 
+def _counted(s: Session, lead: Lead, tracks: list[Episode], *claims: str) -> Reply:
+    """How often it was seen, where it is asked whether that was so often."""
+    sure = SHARES["how_many"] * shown(s.parsed, lead)
+    return base.answered(_how_many(s, lead, tracks), sure, base.cite(tracks), unverified=claims)
+
+
 def _seen(s: Session, lead: Lead, chosen: Episode) -> str:
     """What was seen or read, and when."""
-    what = f"{quote(chosen.evidence[0].text)}, read" if lead.basis == "text" else f"I saw {the(lead.phrase)}"
-    return f"{what} {at(chosen, s.question.tz)}"
+    return f"I {_what(lead, chosen)} {at(chosen, s.question.tz)}"
+
+
+def _what(lead: Lead, chosen: Episode) -> str:
+    """Such as "saw the mug", 'read "GATE 18"'."""
+    return f"read {quote(chosen.evidence[0].text)}" if lead.basis == "text" else f"saw {the(lead.phrase)}"
 
 
 def _without(phrase: str, unseen: Collection[str]) -> str:
     """What was seen of it: "broken guitar" is a guitar."""
-    return " ".join(word for word in phrase.split() if word not in unseen) or phrase
+    for one in unseen:
+        phrase = " ".join(re.sub(rf"\b{re.escape(one)}\b", "", phrase).split()) or phrase
+    return phrase
 
 
 def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> Steps[str]:
@@ -163,20 +199,27 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> St
     if p.kind == "yes_no":
         return f"{'No, you have' if p.negated else 'Yes'}: {_seen(s, lead, chosen)}.{also}"
     if p.kind == "how_many":
-        shown_at = listed(at(e, tz) for e in tracks[:6])
-        return f"{times(len(tracks))}: I saw {the(lead.phrase)} {shown_at}{' and later' if len(tracks) > 6 else ''}."
+        return _how_many(s, lead, tracks)
     if p.kind == "how_long":
         total = sum(e.t1_us - e.t0_us for e in tracks) / US
         more = f"; {span_text(total)} in all {len(tracks)} appearances" if len(tracks) > 1 else ""
         return f"At least {span_text(max(1.0, seconds))}: {a(lead.phrase)} {at(chosen, tz)}{more}."
-    lasted = f" for {round(seconds)} s" if seconds >= 2 else ""
-    read = f", where I read {quote(chosen.evidence[0].text)}" if lead.basis == "text" else lasted
+    lasted = f" for {round(seconds)} s" if seconds >= 2 and lead.basis != "text" else ""
     since = span_text((s.question.asked_us - chosen.t1_us) / US)
     ago = f" That is {since} before the question." if "how long ago" in p.text else ""
     names = dict.fromkeys(e.evidence[0].text for e in (chosen, *tracks)[: 1 if p.ordinal else None] if lead.basis == "frame")
     kinds = [a(name) for name in names if name and name != singular(lead.phrase)] if p.kind in {"which", "what", "list"} else []
+    if len(kinds) > 1 and not p.anchors:  # each kind at its best appearance
+        best = {e.evidence[0].text: e for e in sorted(tracks, key=lambda e: e.score)}
+        some = [f"{a(name)} {at(e, tz)}" for name, e in reversed(best.items()) if name][:NAMED]
+        return f"I {_what(lead, chosen)}: what looked like {listed(some)}."
     looked = f" It looked like {listed(kinds)}." if kinds else ""
-    return f"I {_FIRST.get(p.ordinal, '')}saw {the(lead.phrase)} {at(chosen, tz)}{read}.{ago}{also}{looked}"
+    return f"I {_FIRST.get(p.ordinal, '')}{_what(lead, chosen)} {at(chosen, tz)}{lasted}.{ago}{also}{looked}"
+
+
+def _how_many(s: Session, lead: Lead, tracks: list[Episode]) -> str:
+    shown_at = listed(at(e, s.question.tz) for e in tracks[:6])
+    return f"{times(len(tracks))}: I {_what(lead, tracks[0])} {shown_at}{' and later' if len(tracks) > 6 else ''}."
 
 
 def _where(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> Steps[str]:
@@ -186,7 +229,7 @@ def _where(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> S
     read = listed(dict.fromkeys(quote(r.text, 80) for r in distinct_readings(near.readings, 2)))
     there = "; ".join(part for part in (f"with {seen}" if seen else "", f"near the text {read}" if read else "") if part)
     first = "first" if s.parsed.ordinal == 1 else "last"
-    return f"I {first} saw {the(lead.phrase)} {at(chosen, s.question.tz)}{', ' + there if there else ''}."
+    return f"I {first} {_what(lead, chosen)} {at(chosen, s.question.tz)}{', ' + there if there else ''}."
 
 
 def read_near(s: Session) -> Steps[Reply | None]:
@@ -232,11 +275,36 @@ def describe(s: Session) -> Plan:
     scene = yield from base.inspect(s, window if at_us is None else (at_us, at_us), limit=32)
     if not scene.evidence:
         return base.abstain("Nothing was recorded then.")
-    return scene_reply(s, scene, scene.evidence[0], min(0.9, max((sight.score for sight in scene.sights), default=0.2)))
+    reply = scene_reply(s, scene, scene.evidence[0], 0.9)
+    if at_us is not None or s.parsed.kind != "summary":
+        return reply
+    heard = yield Hear(from_us=window[0], to_us=window[1], limit=_HEARD)
+    said = heard.rows if isinstance(heard, Related) else ()
+    text = f"{reply.text} I heard {listed(quote(row.quote, 120) for row in said)}." if said else reply.text
+    evidence = (*reply.evidence[: 10 - len(said)], *(row.evidence.id for row in said))
+    return msgspec.structs.replace(reply, text=text, evidence=evidence)
+
+
+_HEARD = 4
+"""So many utterances are told of a stretch of time, the newest."""
+_AT_ONCE_US = 60 * US
+"""A scene that lasts longer is told with its end."""
 
 
 def scene_reply(s: Session, scene: Scene, first: Evidence, sure: float, without: tuple[str, ...] = ()) -> Reply:
-    """What a scene shows, and when."""
-    seen = scene_text(scene, without) or "Something that I cannot name"
+    """What a scene shows, and when. It is as sure as its names are on average."""
+    seen = scene_text(scene, without) or "something that I cannot name"
     ordered = scene.evidence if first is scene.evidence[0] else scene.evidence[::-1]
-    return base.answered(f"{seen}, {at(first, s.question.tz)}.", sure, base.cite(ordered))
+    begun, ended = scene.evidence[0], scene.evidence[-1]
+    long = ended.t0_us - begun.t0_us > _AT_ONCE_US
+    when = (
+        f"from {at(begun, s.question.tz).removeprefix('at ')} to {time_text(ended.t0_us, s.question.tz)}"
+        if long
+        else at(first, s.question.tz)
+    )
+    scores = [sight.score for sight in scene.sights][:NAMED] or [_UNNAMED]
+    return base.answered(f"{seen[:1].upper()}{seen[1:]}, {when}.", sure * sum(scores) / len(scores), base.cite(ordered))
+
+
+_UNNAMED = 0.2
+"""Confidence in a scene of which nothing can be named."""

@@ -52,7 +52,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     """Not what another than the one asked about said, nor what is of another ("Dr. Keller" for "Dr. Patel"), nor what has no number or name
     where one is asked; talk about a thing is no sight of it, and a sign with its name does not tell how often it came.
     """
-    if (p.verb not in SAYING and _of_another(p, one)) or _of_other_things(p, one):
+    on_sign = one.channel == "text" and p.hint == "said" and p.verb in SAYING - {"ask"} and CARRIERS.isdisjoint(map(singular, p.words))
+    if on_sign or (p.verb not in SAYING and _of_another(p, one)) or _of_other_things(p, one):
         return False
     by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
     if p.hint == "said" and by_another and p.verb in SAYING and not _MINE.search(p.text):
@@ -115,6 +116,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
         return None
     told = " ".join(_statement(s, one) for one in some[:_TOLD])
     more = f"{len(some)} signs. " if p.kind == "how_many" else ""
+    told += f" And {len(some) - _TOLD} more." if len(some) > _TOLD else ""
     return answered(more + told, 0.5, tuple(one.evidence[0].id for one in some))
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import cast
 
 import msgspec
 
-from edgemem.answer.understand.record import Parsed
+from edgemem.answer.understand.lexicon import ATTRIBUTES, PRONOUNS, SAYING, VERBS
+from edgemem.answer.understand.phrases import content
+from edgemem.answer.understand.record import Parsed, Relation
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.infer.phrase import COLOUR_WORDS
 
@@ -16,6 +20,18 @@ def goes_on(plain: str) -> bool:
     return pattern("FOLLOWS").search(plain.rstrip(" ?!.")) is not None
 
 
+def points_back(parsed: Parsed) -> bool:
+    """It names nothing itself: "how often?", "what colour was it?"."""
+    return pattern("POINTS_BACK").search(parsed.text.rstrip(" ?!.")) is not None and names_nothing(parsed, content(parsed.text))
+
+
+def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
+    """No thing, place, time or person, and none of these words tells what it is about."""
+    said = (*parsed.things, *parsed.choices, *parsed.anchors, parsed.place, parsed.person, parsed.quote)
+    named = any(one not in PRONOUNS | {"", "there"} for one in said) or parsed.time or parsed.relation == "while"
+    return not named and all(word in ATTRIBUTES or VERBS.get(word) in SAYING for word in words)
+
+
 def followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
@@ -23,10 +39,15 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one"})
     place = next((ORDINALS[word] for thing in parsed.things for word in thing.split() if word in ORDINALS and thing not in things), 0)
     attribute = " ".join(word for thing in parsed.things for word in thing.split() if word in COLOUR_WORDS)
+    beside = None if things or bare else pattern("BESIDE_IT").search(parsed.text)
+    if beside:  # "what did I see after it"
+        relation = cast("Relation", beside[1] if beside[1] in {"before", "after"} else "side")
+        return msgspec.structs.replace(parsed, relation=relation, anchors=before.things[:1], place="", clause=beside[0], follows=False)
     kept = things or tuple(f"{attribute} {thing}".strip() for thing in before.things)
+    replaced = {word for thing in before.things for word in thing.split()}
     ordinal = parsed.ordinal or place or (({"before": -2, "earlier": -2, "after": 2, "later": 2}[step[1] or step[2]]) if step else 0)
     return msgspec.structs.replace(
         parsed, kind=before.kind if bare else parsed.kind, things=kept, ordinal=ordinal, place=parsed.place or before.place,
         time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
-        words=tuple(dict.fromkeys((*parsed.words, *before.words))), follows=False,
+        words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if not things or word not in replaced)))), follows=False,
     )  # fmt: skip

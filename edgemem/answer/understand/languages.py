@@ -6,9 +6,12 @@ import re
 
 from edgemem.answer.understand import lexicon
 
-_SETS = {"de": lexicon.LANGUAGE_de, "es": lexicon.LANGUAGE_es, "fr": lexicon.LANGUAGE_fr}
-_MARKS = {"de": frozenset("ßäöü"), "es": frozenset("¿¡ñ"), "fr": frozenset("çèêœ")}
-NAMES = {"de": "German", "es": "Spanish", "fr": "French", "zh": "Chinese", "?": "a language that I do not know"}
+_SETS = {name: getattr(lexicon, f"LANGUAGE_{name}") for name in ("de", "es", "fr", "it", "nl", "pt")}
+_MARKS = {"de": frozenset("ßäöü"), "es": frozenset("¿¡ñ"), "fr": frozenset("çèêœ"), "pt": frozenset("ãõ")}
+NAMES = {
+    "de": "German", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch", "pt": "Portuguese", "zh": "Chinese",
+    "?": "a language that I do not know",
+}  # fmt: skip
 
 
 def language_of(text: str) -> str:
@@ -20,6 +23,8 @@ def language_of(text: str) -> str:
         return "?"
     tokens = re.findall(r"[\w'-]+", text.lower())
     english = sum(token in lexicon.LANGUAGE_en for token in tokens)
-    score = {name: sum(token in own for token in tokens) + 2 * bool(_MARKS[name] & set(text.lower())) for name, own in _SETS.items()}
+    score = {
+        name: sum(token in own for token in tokens) + 2 * bool(_MARKS.get(name, set()) & set(text.lower())) for name, own in _SETS.items()
+    }
     best = max(score, key=lambda name: score[name])
     return best if score[best] > english and score[best] >= 2 else "en"

@@ -19,7 +19,7 @@ from edgemem.answer.understand.asking import (
     without_lead,
     without_vague,
 )
-from edgemem.answer.understand.followup import followed, goes_on
+from edgemem.answer.understand.followup import followed, goes_on, points_back
 from edgemem.answer.understand.forms import form_of
 from edgemem.answer.understand.kinds import kind_of
 from edgemem.answer.understand.languages import language_of
@@ -36,7 +36,7 @@ from edgemem.answer.understand.lexicon import (
     is_comparative,
     is_seeable,
 )
-from edgemem.answer.understand.normal import normalise, take_quote, take_vague
+from edgemem.answer.understand.normal import LIMIT_CHARS, normalise, take_quote, take_vague
 from edgemem.answer.understand.people import Asked, read_asked
 from edgemem.answer.understand.phrases import Slots, content, noun_phrase, read_slots, wanted_words
 from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
@@ -51,12 +51,21 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     plain, notes = normalise(text)
     language = language_of(text)
     if language != "en":
+        plain = " ".join(text.lower().split())[:LIMIT_CHARS]
         return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)))
     plain, quote = take_quote(plain)
     body = without_greeting(plain.rstrip(" ?!."))
     parsed = _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
+    parsed = msgspec.structs.replace(parsed, follows=parsed.follows or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
-    return msgspec.structs.replace(parsed, notes=notes)
+    return msgspec.structs.replace(parsed, notes=(*notes, *_left_out(parsed)))
+
+
+def _left_out(parsed: Parsed) -> tuple[str, ...]:
+    """A second question, which is not answered: "what film is on, and where is the car"."""
+    _, *others = pattern("SECOND").split(parsed.text) if parsed.core else ("",)
+    left = (one for one in others if set(content(one)) - set(content(parsed.core)))
+    return tuple(f'one question is answered at a time; ask for this one by itself: "{one.strip(" ?")}"' for one in left)[:1]
 
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:

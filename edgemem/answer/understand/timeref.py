@@ -66,6 +66,11 @@ class TimeRef(Record, frozen=True):
     """The first, middle or last part of a stream."""
     future: bool = False
 
+    @property
+    def within_day(self) -> bool:
+        """It names a part of a day or of a stream, by the clock or by a length."""
+        return bool(self.first or self.offsets_s or self.edge) or self.ago_s is not None or self.last_s is not None
+
 
 def take_time(text: str) -> tuple[TimeRef | None, str]:
     """Cut every phrase of time out of lower-case `text`: what they say together, and the rest of the text."""
@@ -154,8 +159,8 @@ def _bare_hour(word: str, exact_s: float) -> Clock | None:
 
 
 def _date(text: str) -> str | None:
-    """Such as "2025-06-03"; "0000-06-03" without a year."""
-    figures = [int(f) for f in re.findall(r"\d+", text)]
+    """Such as "2025-06-03"; "0000-06-03" without a year. With full stops the day comes first: "03.06.2025"."""
+    figures = [int(f) for f in re.findall(r"\d+", text)][:: -1 if text.count(".") == 2 else 1]
     if named := next((word for word in re.findall(r"[a-z]+", text) if word in _MONTHS), ""):
         day, year = figures[0], figures[1] if len(figures) > 1 else 0
         figures = [year, _MONTHS[named], day]

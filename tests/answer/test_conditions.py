@@ -1,0 +1,248 @@
+"""What a question says beyond the name of a thing is checked, or it is said that it was not; and what it leaves out is not made up."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from edgemem.answer import local
+from edgemem.answer.compose import things
+from edgemem.answer.gather import Candidate, Gather, Lead, Pool
+from edgemem.answer.retrieve import Episode
+from edgemem.answer.say import base, order, pictures
+from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
+from edgemem.answer.understand import understand
+from edgemem.answer.understand.languages import language_of
+from edgemem.answer.weigh import is_there
+from edgemem.records import US
+from tests.answer.test_limits import episode, evidence, lead, run
+from tests.answer.test_plans import heard
+from tests.answer.test_replies import answer, at, label, session, shown, within
+
+
+def named(at_s: int, name: str, score: float) -> Episode:
+    return msgspec.structs.replace(episode(at_s, score=score), evidence=(evidence(at_s, score, text=name),))
+
+
+def sign(at_s: int, text: str, phrase: str) -> Lead:
+    return msgspec.structs.replace(lead(named(at_s, text, 0.9), phrase=phrase, confidence=0.9), basis="text")
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "things", "kind"),
+    [
+        ("how often?", "where did I see the mug?", ("mug",), "how_many"),
+        ("when?", "did I see a mug?", ("mug",), "when"),
+        ("what colour was it?", "when did I see the mug?", ("mug",), "what"),
+        ("did I see it more than once?", "did I see a mug?", ("mug",), "yes_no"),
+        ("and the cat?", "where did I see the mug?", ("cat",), "where"),
+    ],
+)
+def test_a_question_that_names_nothing_goes_on_about_the_one_before(question: str, before: str, things: tuple[str, ...], kind: str) -> None:
+    parsed = understand(question, understand(before))
+    assert (parsed.things, parsed.kind, parsed.follows) == (things, kind, False)
+
+
+def test_a_question_that_names_nothing_is_not_guessed() -> None:
+    for question in ("how often?", "what was it?", "what colour was it?", "where did I see it?", "what did it say?", "at what time?"):
+        assert understand(question).follows, question
+        told = local.LocalPlanner().refuse(_read(question))
+        assert told is not None, question
+        assert told.text == "I do not know what this goes on about; name it, or ask with --session last."
+    for question in ("what did I see?", "the mug, where is it?", "what did I see at 10:02?", "what did he say?", "was it raining?"):
+        assert not understand(question).follows, question
+    assert local.LocalPlanner().refuse(_read("which one is it", ("mug", "cat"))) is None, "the options say it"
+
+
+def _read(question: str, options: tuple[str, ...] = ()) -> Any:
+    s = session(options)
+    s.__dict__["_read"] = (understand(question), s.span)
+    return s
+
+
+def test_a_follow_up_drops_the_words_of_what_it_replaces() -> None:
+    parsed = understand("and the cat?", understand("did I see the red toolbox in the kitchen?"))
+    assert "toolbox" not in parsed.words
+    assert {"cat", "kitchen"} <= set(parsed.words)
+
+
+@pytest.mark.parametrize(("question", "relation"), [("what did I see after it?", "after"), ("what was next to it?", "side")])
+def test_a_follow_up_asks_what_was_beside_the_thing(question: str, relation: str) -> None:
+    parsed = understand(question, understand("when did I see the mug?"))
+    assert (parsed.relation, parsed.anchors, parsed.things) == (relation, ("mug",), ())
+
+
+def test_what_a_thing_has_and_who_saw_it_is_not_affirmed() -> None:
+    camel = lead(episode(10), phrase="camel with two humps")
+    yes_no = shown(camel, kind="yes_no", things=(camel.phrase,), text="did i see a camel with two humps")
+    assert (yes_no.status, yes_no.text) == ("abstained", f'I saw the camel {at(10)}; about "with two humps" I cannot tell.')
+    when = shown(camel, kind="when", things=(camel.phrase,))
+    assert (when.text, when.unverified) == (f"I saw the camel {at(10)}.", ("with two humps",))
+    by = shown(lead(episode(10), confidence=0.9), kind="when", person="Laura")
+    assert (by.text, by.confidence, by.unverified) == (f'I saw the mug {at(10)}. About "Laura" I cannot tell.', 0.45, ("Laura",))
+
+
+def test_what_stands_on_a_sign_is_read_and_not_seen() -> None:
+    doctor = sign(10, "Dr. Lindberg Room 409", "dr. lindberg")
+    met = shown(doctor, kind="yes_no", things=("dr. lindberg",), text="did i see dr. lindberg")
+    assert (met.status, met.text) == ("abstained", f'I read "Dr. Lindberg Room 409" {at(10)}; about "seen" I cannot tell.')
+    often = shown(doctor, kind="how_many", things=("dr. lindberg",))
+    assert often.text == f'1 time: I read "Dr. Lindberg Room 409" {at(10)}.'
+    gate = sign(10, "GATE 18", "gate 18")
+    assert shown(gate, kind="yes_no", things=("gate 18",)).text == f'Yes: I read "GATE 18" {at(10)}.'
+    where = shown(gate, kind="where", things=("gate 18",))
+    assert where.text.startswith('I last read "GATE 18" at')
+
+
+@pytest.mark.parametrize("claim", ["twice", "three times", "only once", "more than one", "exactly three times", "less than twice"])
+def test_how_often_it_was_is_told_where_that_is_doubted(claim: str) -> None:
+    two = lead(episode(10), episode(50), confidence=0.8)
+    told = shown(two, kind="yes_no", predicate=claim, text=f"did i see the mug {claim}")
+    assert (told.status, told.text, told.unverified) == ("answered", f"2 times: I saw the mug {at(10)} and {at(50)}.", (claim,))
+    assert told.confidence == pytest.approx(0.5 * 0.8)
+
+
+def test_one_of_two_is_enough_for_or() -> None:
+    engine, other = lead(episode(10), phrase="fire engine"), Lead(phrase="ambulance")
+
+    def asked(text: str) -> Reply:
+        s = session(kind="yes_no", things=("fire engine", "ambulance"), text=text)
+        return run(pictures.from_pictures(s, Pool(leads=(engine, other)), engine), lambda _: Scene())[0]
+
+    assert asked("have i seen a fire engine or an ambulance").text == f"Yes: I saw the fire engine {at(10)}."
+    assert asked("have i seen a fire engine and an ambulance").status == "abstained"
+
+
+def test_things_of_a_kind_need_not_look_alike() -> None:
+    """The first animal is another one than the best; of the best alone the looks tell what shows it again."""
+    three = (named(10, "hen", 0.6), named(40, "cow", 0.9), named(90, "duck", 0.5), named(200, "pig", 0.2))
+    same = {one.evidence[0].id: float(one.t0_us == 40 * US) for one in three}
+    animals = msgspec.structs.replace(lead(*three, phrase="animals", confidence=0.9), same=same)
+    told = shown(animals, kind="which", things=("animals",))
+    assert told.text == f"I saw the animals: what looked like a cow {at(40)}, a hen {at(10)} and a duck {at(90, '1 min 30 s')}."
+    first = shown(animals, kind="what", things=("animals",), ordinal=1)
+    assert first.text == f"I first saw the animals {at(10)}. It looked like a hen."
+    assert first.confidence == pytest.approx(0.77 * 0.9 * 0.6 / 0.9), "as sure as the first one is beside the best"
+    assert shown(animals, kind="how_many", things=("animals",)).text.startswith("1 time: ")
+    assert base.tracks_of(session(kind="when").parsed, animals) == base.strong(animals)
+
+
+def test_what_came_next_is_the_nearest_of_its_kind() -> None:
+    animals = lead(named(20, "hen", 0.5), named(60, "duck", 0.5), named(90, "cow", 0.9), phrase="animal", confidence=0.8)
+    dog = lead(episode(40), phrase="dog", confidence=0.9)
+    after = answer("What animal came after the dog?", within(animals, dog))
+    assert (after.text, after.evidence[0]) == (f"I saw the animal {at(60, '1 min 0 s')}. It looked like a duck.", "m60000000")
+    assert after.confidence == pytest.approx(0.8 * 0.5 / 0.9, abs=1e-4)
+    assert answer("What animal came before the dog?", within(animals, dog)).evidence[0] == "m20000000"
+
+
+def test_an_anchor_is_judged_by_itself() -> None:
+    gate = sign(10, "GATE 18", "gate sign")
+    assert is_there(gate)
+    assert not is_there(lead(episode(10), confidence=0.19, phrase="cup"))
+    assert not is_there(lead(confidence=0.9, phrase="cup"))
+    assert answer("What did I see after the gate sign?", within(gate)).text.startswith("Sofa, at")
+    assert answer("How long was it from the elephant to the mug?", within()).status == "abstained"
+
+
+def test_words_next_to_what_the_question_refers_to() -> None:
+    """Of what was said or read the nearest in time, not what fits the words of the question best."""
+    mug = lead(episode(50), confidence=0.9)
+    every = (
+        heard("The mug is old.", 20), heard("It may rain.", 60),
+        msgspec.structs.replace(heard("Buy rice.", 80), held=1.0),
+        Candidate(channel="text", text="GATE 18", evidence=(evidence(70, text="GATE 18"),)),
+    )  # fmt: skip
+
+    def brings(action: Any) -> Any:
+        if not isinstance(action, Gather):
+            return Scene()
+        low, high = action.from_us or 0, 10**12 if action.to_us is None else action.to_us
+        found = tuple(one for one in every if low <= one.t0_us <= high) if action.question else ()
+        return Pool(candidates=found, leads=tuple(mug if one == "mug" else Lead(phrase=one) for one in action.things))
+
+    told = answer("What did she say after the mug?", brings)
+    assert ("It may rain." in told.text, told.confidence) == (True, pytest.approx(0.6 * 0.9, abs=0.01))
+    assert "The mug is old." in answer("What did somebody say before the mug?", brings).text
+    assert "GATE 18" in answer("What sign did I read after the mug?", brings).text
+    assert "rain" in answer("What was said right before they mentioned the rice?", brings).text
+    assert answer("What did she say about the mug after the mug?", brings).status == "abstained", "it was said before"
+
+
+def test_a_clock_time_is_kept_for_words_too() -> None:
+    for question, within_day in (
+        ("what did the sign at 8:09 say", True), ("what did I read in the last two minutes", True), ("what did he say 5 minutes ago", True),
+        ("what did he say on Monday", False), ("what did he say this morning", False),
+    ):  # fmt: skip
+        time = understand(question).time
+        assert time is not None, question
+        assert time.within_day is within_day, question
+    looks: list[Any] = []
+
+    def brings(action: Any) -> Any:
+        looks.append(action)
+        return Pool() if isinstance(action, Gather) else Scene()
+
+    answer("What did the sign at 8:09 say?", brings, from_us=5 * US, to_us=9 * US)
+    assert {(one.from_us, one.to_us) for one in looks if isinstance(one, Gather) and one.question} == {(5 * US, 9 * US)}
+    looks.clear()
+    answer("What does the sign at 8:09 say?", brings, from_us=5 * US, to_us=9 * US)
+    assert (None, 1000 * US) in {(one.from_us, one.to_us) for one in looks if isinstance(one, Gather)}, "what is so is so at any time"
+
+
+def test_a_time_that_is_not_understood_is_not_left_out() -> None:
+    for question in ("What did I see on 3/1/2020?", "What did I see on February 30?", "What did I see in 2020?"):
+        assert answer(question, within()).text.startswith("I do not understand which time this means"), question
+    day = understand("what did I see on 01.03.2020?").time
+    assert day is not None
+    assert day.day == "2020-03-01", "with full stops the day comes first"
+
+
+def test_no_deed_is_told_from_a_scene_or_from_another_deed() -> None:
+    assert answer("What did I drink?", within()).status == "abstained"
+    assert answer("What did I see?", within()).text.startswith("Sofa, at")
+    assert relation_text("me", "INTERACTS_WITH", "church", "location") == "you were in the church"
+    assert relation_text("Anna", "INTERACTS_WITH", "church", "location") == "Anna was in the church"
+
+
+def test_a_summary_tells_what_was_heard_and_until_when_it_lasts() -> None:
+    scene = Scene(evidence=(evidence(10), evidence(90)), sights=(label("sofa", 0.8),))
+    row = Row(source="Anna", t0_us=30 * US, t1_us=31 * US, confidence=1.0, quote="Buy rice.", evidence=evidence(30))
+
+    def told(kind: str, *rows: Row) -> Reply:
+        plan = pictures.describe(session(kind=kind))
+        return run(plan, lambda action: Related(rows=rows) if isinstance(action, Hear) else scene)[0]
+
+    found = told("summary", row)
+    when = at(10).removeprefix("at ")
+    assert found.text == f'Sofa, from {when} to 00:01:30 on 1970-01-01. I heard "Buy rice.".'
+    assert (found.evidence, found.confidence) == (("m10000000", "m90000000", "m30000000"), pytest.approx(0.9 * 0.8))
+    assert told("summary").text == f"Sofa, from {when} to 00:01:30 on 1970-01-01."
+    assert "heard" not in told("what", row).text
+
+
+def test_unsure_names_are_left_out_of_a_scene() -> None:
+    sights = [label("dome", 0.45), label("cup", 0.9), label("vase", 0.49), label("bowl", 0.5)]
+    assert things(sights) == ["dome", "cup", "bowl"], "two are named in any case"
+
+
+def test_a_second_question_is_said_to_be_left_out() -> None:
+    two = understand("what film are we watching tonight and where is the car")
+    assert two.notes == ('one question is answered at a time; ask for this one by itself: "where is the car"',)
+    assert understand("did I see the mug, and when was it?").notes == ()
+    assert understand("when did I see the mug?").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "language"), [("dove sono le chiavi?", "it"), ("waar zijn de sleutels?", "nl"), ("onde estão as chaves", "pt")]
+)
+def test_more_languages_are_recognised_and_not_respelt(text: str, language: str) -> None:
+    assert language_of(text) == language
+    assert understand(text).text == text
+
+
+def test_nothing_next_to_an_anchor_is_told_of_a_question_that_asks_more() -> None:
+    s = session(kind="what", relation="after", anchors=("mug",), things=("size",), hint="said", verb="say", words=("size", "say"))
+    place = order.Place(window=(0, 10), anchors=((lead(episode(1)), episode(1)),))
+    assert run(order.next_words(s, place), lambda _: Pool(candidates=(heard("Size 44.", 5),)))[0] is None
