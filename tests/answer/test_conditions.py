@@ -167,7 +167,7 @@ def test_words_next_to_what_the_question_refers_to() -> None:
     assert "The mug is old." in answer("What did somebody say before the mug?", brings).text
     assert "GATE 18" in answer("What sign did I read after the mug?", brings).text
     assert "rain" in answer("What was said right before they mentioned the rice?", brings).text
-    assert answer("What did she say about the mug after the mug?", brings).status == "abstained", "it was said before"
+    assert answer("What did she say about buying rice before the mug?", brings).status == "abstained", "it was said after"
 
 
 def test_a_clock_time_is_kept_for_words_too() -> None:

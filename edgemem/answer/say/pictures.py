@@ -48,7 +48,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     qualities += [word for one in named if one is not lead and is_shown(p, one) for word in _unseen(p, one, base.picked(one))]
     often = _at_least(p, len(tracks))
     claims = _claims(p, lead, chosen, [one.phrase for one in named if not is_shown(p, one)], [*qualities, p.place * (not there)])
-    if unsaid := [one for one in claims if one and not set(one.split()) <= often]:
+    unsaid = [one for one in claims if one and not set(one.split()) <= often]
+    if unsaid := [one for one in unsaid if not any(one in other for other in unsaid if other != one)]:
         counted = lead.basis == "frame" and all(map(pattern("COUNTED").fullmatch, unsaid))  # "only once"
         return _counted(s, lead, tracks, *unsaid) if counted else _unchecked(s, pool, lead, chosen, *unsaid)
     lead = msgspec.structs.replace(lead, phrase=_without(lead.phrase, qualities))
