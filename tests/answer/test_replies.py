@@ -289,7 +289,7 @@ def test_more_than_once_is_proved_by_two_appearances() -> None:
     twice = asked("did i see the mug more than once", 10, 100, predicate="more")
     assert (twice.status, twice.confidence, twice.unverified) == ("answered", 0.4, ())
     assert twice.text == f"Yes: I saw the mug {at(10)}. Also {at(100, '1 min 40 s')}."
-    assert asked("did i see the mug more than once", 10, predicate="more").unverified == ("more", "more than once")
+    assert asked("did i see the mug more than once", 10, predicate="more").unverified == ("more than once",)
     assert asked("did i see the mug at least twice", 10, 100, place="at least").unverified == ()
     assert asked("was the mug there several times", 10, 100).status == "answered"
     assert asked("did i see the mug at least three times", 10, 100).unverified == ("three times",)
