@@ -40,7 +40,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
     p, tracks = s.parsed, base.tracks_of(s.parsed, lead)
     next_ = {"after": 1, "before": -1}.get(p.relation, 0) if p.anchors and p.kind in _OF_A_KIND else 0  # "what animal came after the dog"
-    there = yield from _placed(s, tracks)
+    there = yield from _placed(s, lead, tracks)
     named = list(pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"])  # "a cat and a dog", "what mileage has the car"
     named = [one for one in named if p.kind != "yes_no" or not re.search(r"\bor\b", p.question) or is_shown(p, one)]
     chosen = base.pick(tracks, p.ordinal or next_) or base.picked(lead)
@@ -144,13 +144,13 @@ def _at_least(p: Parsed, tracks: int) -> set[str]:
     return set(said[0].split()) if said and tracks >= least else set()
 
 
-def _placed(s: Session, tracks: list[Episode]) -> Steps[list[Episode]]:
+def _placed(s: Session, lead: Lead, tracks: list[Episode]) -> Steps[list[Episode]]:
     """The appearances that were in the place that the question names; without a place all."""
     place, there = noun_phrase(s.parsed.place), []
-    place = "" if place in s.parsed.things else place  # "how often did I come up to it"
+    place = "" if place == lead.phrase else place  # "how often did I come up to the tyre"
     for track in tracks[:8] if place else ():
-        lead = yield from base.look_for(place, (track.t0_us - BESIDE_US, track.t1_us + BESIDE_US))
-        there += [track] if is_shown(s.parsed, lead) and lead.confidence >= weights().surely else []
+        found = yield from base.look_for(place, (track.t0_us - BESIDE_US, track.t1_us + BESIDE_US))
+        there += [track] if is_shown(s.parsed, found) and found.confidence >= weights().surely else []
     return there if place else tracks
 
 

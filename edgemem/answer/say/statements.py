@@ -52,7 +52,8 @@ def may_tell(p: Parsed, one: Candidate) -> bool:
     """Not what another than the one asked about said, nor what is of another ("Dr. Keller" for "Dr. Patel"), nor what has no number or name
     where one is asked; talk about a thing is no sight of it, and a sign with its name does not tell how often it came.
     """
-    on_sign = one.channel == "text" and p.hint == "said" and p.verb in SAYING - {"ask"} and CARRIERS.isdisjoint(map(singular, p.words))
+    carried = not CARRIERS.isdisjoint(map(singular, (*p.words, *words(p.target))))
+    on_sign = one.channel == "text" and p.hint == "said" and p.verb in SAYING - {"ask"} and not carried  # what somebody said
     if on_sign or (p.verb not in SAYING and _of_another(p, one)) or _of_other_things(p, one):
         return False
     by_another = p.person and one.speaker and not set(words(p.person)) & set(words(one.speaker))
