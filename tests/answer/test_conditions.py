@@ -78,7 +78,7 @@ def test_what_a_thing_has_and_who_saw_it_is_not_affirmed() -> None:
     yes_no = shown(camel, kind="yes_no", things=(camel.phrase,), text="did i see a camel with two humps")
     assert (yes_no.status, yes_no.text) == ("abstained", f'I saw the camel {at(10)}; about "with two humps" I cannot tell.')
     when = shown(camel, kind="when", things=(camel.phrase,))
-    assert (when.text, when.unverified) == (f"I saw the camel {at(10)}.", ("with two humps",))
+    assert (when.text, when.unverified) == (f'I saw the camel {at(10)}. About "with two humps" I cannot tell.', ("with two humps",))
     by = shown(lead(episode(10), confidence=0.9), kind="when", person="Laura")
     assert (by.text, by.confidence, by.unverified) == (f'I saw the mug {at(10)}. About "Laura" I cannot tell.', 0.45, ("Laura",))
 

@@ -74,7 +74,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     by = [p.person] if p.person and p.things and p.kind != "yes_no" and lead.basis == "frame" else []  # "when did Laura see the dog"
     text = _as_sure(p, lead, text)
     text += f" Whether {listed(elsewhere)}, I cannot tell." if elsewhere else ""
-    text += f" About {listed(map(quote, (*done, *by)))} I cannot tell." if done or by else ""
+    beside = [*done, *by, *(one for one in qualities if one.startswith("with "))]
+    text += f" About {listed(map(quote, beside))} I cannot tell." if beside else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     sure = (SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)) / (1 + len(by))
     sure *= at_time.score / base.best_score(lead) if p.kind in _OF_A_KIND else 1.0  # another of its kind than the best one
