@@ -203,7 +203,8 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
         return _in_words(s, pool, words)
     if not is_shown(p, lead) and (other := (yield from _mentioned(s, pool))) is not None:
         return (yield from _guess(s, pool, other))
-    return (yield from from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
+    told = (yield from from_pictures(s, pool, lead)) if is_shown(p, lead) else _unknown(s, pool, lead)
+    return told if told.status == "answered" or not words else _in_words(s, pool, words)  # "is the car on level five"
 
 
 def _says_where(p: Parsed, one: Candidate) -> bool:

@@ -13,6 +13,7 @@ from edgemem.answer.say import base, order, pictures
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
 from edgemem.answer.understand import understand
+from edgemem.answer.understand.forms import short_answer
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.weigh import is_there
 from edgemem.records import US
@@ -246,3 +247,21 @@ def test_nothing_next_to_an_anchor_is_told_of_a_question_that_asks_more() -> Non
     s = session(kind="what", relation="after", anchors=("mug",), things=("size",), hint="said", verb="say", words=("size", "say"))
     place = order.Place(window=(0, 10), anchors=((lead(episode(1)), episode(1)),))
     assert run(order.next_words(s, place), lambda _: Pool(candidates=(heard("Size 44.", 5),)))[0] is None
+
+
+def test_the_short_answer_stands_behind_a_word_of_the_question() -> None:
+    assert short_answer("number", "C68 C70 FLIGHT LH939 ON TIME", ("flight", "number")) == "LH939"
+    assert short_answer("number", "C68 C70 ON TIME", ("flight", "number")) == "C68"
+    assert short_answer("number", "LH939 FLIGHT", ("flight",)) == "LH939", "there is no other"
+
+
+def test_words_tell_what_a_picture_leaves_open() -> None:
+    car = lead(episode(10), phrase="car", confidence=0.9)
+    told = msgspec.structs.replace(heard("The car is parked on level 6.", 60), held=0.8)
+    pool = Pool(leads=(car,), candidates=(told,))
+    reply = answer("Is the car on level five?", lambda action: pool if isinstance(action, Gather) and "car" in action.things else Pool())
+    assert reply.status == "abstained"
+    assert reply.text.startswith('I cannot tell. The nearest that I know: Somebody said "The car is parked on level 6."')
+    alone = Pool(leads=(car,))
+    reply = answer("Is the car on level five?", lambda action: alone if isinstance(action, Gather) and "car" in action.things else Pool())
+    assert reply.text == f'I saw the car {at(10)}; about "on level five" I cannot tell.'

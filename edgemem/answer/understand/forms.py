@@ -60,11 +60,15 @@ def names(text: str, asked: Collection[str], *, persons: bool = False) -> bool:
 
 
 def short_answer(form: Form, text: str, asked: tuple[str, ...] = ()) -> str:
-    """The part of the words that has the form asked for; "" where none stands out. What the question itself says is no answer."""
+    """The part of the words that has the form asked for; "" where none stands out. What the question itself says is no answer; what stands
+    behind a word of it is one first: "FLIGHT LH939" in "C68 C70 FLIGHT LH939" for "flight number".
+    """
     short = dict(patterns("SHORT")).get(form)
     if short is None:
         return ""
     plain = text if form in {"place", "name", "address"} else figures(text)
-    found = [(match[match.lastindex] if match.lastindex else match[0]).strip(" ,") or "" for match in short.finditer(plain)]
+    said = max((match.end() for word in asked for match in re.finditer(rf"\b{re.escape(word)}\b", plain.lower())), default=0)
+    matches = list(short.finditer(plain)) if form == "place" else sorted(short.finditer(plain), key=lambda match: match.end() <= said)
+    found = [(match[match.lastindex] if match.lastindex else match[0]).strip(" ,") or "" for match in matches]
     new = [one for one in found if one and one.lower() not in asked]
     return ", ".join(dict.fromkeys(new[:2])) if form == "place" else (new[0] if new else "")
