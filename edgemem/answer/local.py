@@ -148,7 +148,8 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     """
     p = s.parsed
     told = more_often(s, pool.leads) if p.predicate in MORE and len(pool.leads) == 2 else signs(s, pool)
-    placed = p.anchors and happened(p) and p.kind != "yes_no" and (p.relation in {"before", "after", "between"} or p.hint == "said")
+    over = happened(p) or pattern("CAME").search(p.question)
+    placed = p.anchors and over and p.kind != "yes_no" and (p.relation in {"before", "after", "between"} or p.hint == "said")
     place = (yield from relate(s)) if placed and told is None else None
     if place is None or place.missing is not None:
         return told, pool

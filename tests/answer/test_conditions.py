@@ -257,11 +257,58 @@ def test_the_short_answer_stands_behind_a_word_of_the_question() -> None:
 
 def test_words_tell_what_a_picture_leaves_open() -> None:
     car = lead(episode(10), phrase="car", confidence=0.9)
-    told = msgspec.structs.replace(heard("The car is parked on level 6.", 60), held=0.8)
+    told = msgspec.structs.replace(heard("The car is parked on level 6.", 60), held=0.8, cosine=0.8, above=6.0)
     pool = Pool(leads=(car,), candidates=(told,))
-    reply = answer("Is the car on level five?", lambda action: pool if isinstance(action, Gather) and "car" in action.things else Pool())
+
+    def brings(action: Any) -> Any:
+        asked = isinstance(action, Gather) and (action.question or "car" in action.things)
+        return msgspec.structs.replace(pool, leads=pool.leads if action.things else ()) if asked else Pool()
+
+    reply = answer("Is the car on level five?", brings)
     assert reply.status == "abstained"
     assert reply.text.startswith('I cannot tell. The nearest that I know: Somebody said "The car is parked on level 6."')
     alone = Pool(leads=(car,))
     reply = answer("Is the car on level five?", lambda action: alone if isinstance(action, Gather) and "car" in action.things else Pool())
     assert reply.text == f'I saw the car {at(10)}; about "on level five" I cannot tell.'
+
+
+def test_what_a_thing_has_is_looked_for_beside_it() -> None:
+    duck, camel = lead(episode(10), phrase="duck with a camel"), lead(episode(12), phrase="camel", confidence=0.9)
+
+    def asked(other: Lead) -> Reply:
+        s = session(kind="yes_no", things=(duck.phrase,), text="was there a duck with a camel")
+        return run(pictures.from_pictures(s, Pool(leads=(duck,)), duck), within(other))[0]
+
+    assert asked(camel).text == f"Yes: I saw the duck with a camel {at(10)}."
+    assert asked(msgspec.structs.replace(camel, episodes=(episode(16),))).status == "abstained", "six seconds later is another scene"
+    assert asked(msgspec.structs.replace(camel, confidence=0.3)).status == "abstained", "not surely"
+
+
+def test_a_plain_thing_is_no_kind() -> None:
+    violin = lead(named(10, "violin", 0.9), named(50, "violin", 0.6), phrase="violins", confidence=0.9)
+    same = {one.evidence[0].id: float(one.t0_us == 10 * US) for one in violin.episodes}
+    looked = msgspec.structs.replace(violin, same=same)
+    assert len(base.tracks_of(session(kind="which").parsed, looked)) == 1
+
+
+def test_the_second_of_an_anchor_is_not_the_last_of_the_row() -> None:
+    car, gorilla = lead(episode(50), phrase="blue car"), lead(episode(10), episode(90), phrase="gorilla")
+    s = session(kind="order", things=("blue car",), anchors=("second gorilla",), text="did the car come before or after the second gorilla")
+    told, best = order.in_order(s, (car, gorilla), ("blue car", "second gorilla"), Pool())
+    assert (told.text.startswith("After: the blue car came after"), best) == (True, 1)
+
+
+def test_what_was_not_seen_is_not_told_from_what_was() -> None:
+    saw = lead(episode(10), phrase="saw")
+    told = shown(saw, kind="which", things=("saw",), negated=True, text="which tools did i not see")
+    assert (told.status, told.unverified) == ("abstained", ("not",))
+
+
+def test_small_words_of_time_and_order() -> None:
+    first = understand("give me a summary of the first three minutes").time
+    assert first is not None
+    assert first.offsets_s == (0.0, 180.0)
+    assert understand("did I see the teddy bear red").things == ("red teddy bear",)
+    before = understand("and the time before that?", understand("when did I last see the mug?"))
+    assert (before.things, before.ordinal, before.relation) == (("mug",), -2, "")
+    assert understand("how much was it at the gate, and when did I see the price?").notes == ()

@@ -17,6 +17,7 @@ from edgemem.answer.session import Session
 from edgemem.answer.tools import Action, Inspect, Reply, Result, Scene
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.lexicon import FUNCTION, MATERIALS
+from edgemem.answer.understand.words import singular
 from edgemem.answer.weigh import weights
 from edgemem.infer.labels import nouns
 from edgemem.infer.phrase import COLOUR_WORDS
@@ -84,7 +85,9 @@ def strong(lead: Lead) -> list[Episode]:
 
 def tracks_of(p: Parsed, lead: Lead) -> list[Episode]:
     """Its appearances as tracks, oldest first; where it is asked what there was of a kind ("which animals"), those of all clear ones."""
-    return strong(msgspec.structs.replace(lead, same={}) if p.kind in {"what", "which", "list"} else lead)
+    best = max(lead.episodes, key=lambda e: e.score, default=None)
+    of_a_kind = p.kind in {"what", "which", "list"} and best is not None and best.evidence[0].text != singular(lead.phrase)
+    return strong(msgspec.structs.replace(lead, same={}) if of_a_kind else lead)
 
 
 def best_score(lead: Lead) -> float:
@@ -178,7 +181,7 @@ def not_seen(s: Session, lead: Lead, pool: Pool = NOTHING) -> Reply:
         unsure = f"{unknown}It" if unknown else f"I am not sure that I saw {name}{when}; it"
         text = f"{unsure} may have been {at(by_score(lead.episodes)[0], s.question.tz)}."
     else:
-        text = f"{unknown}I have not seen {name}{f' {s.parsed.time.said}' if s.parsed.time else ' in this memory'}."
+        text = f"{unknown}I have not seen {name}{when or ' in this memory'}."
     return abstain(
         text, confidence=min(0.25, lead.confidence), evidence=cite(by_score(lead.episodes)[:CITED]), alternatives=others(pool),
         unverified=(lead.phrase,) if lead.phrase else (),

@@ -84,7 +84,8 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     Each was there at the first of its tracks, or the last. Where there are options, they say that it was there.
     """
     p, tz = s.parsed, s.question.tz
-    last = (p.ordinal or place_in_row(p.question, "order")) in {-1, len(leads)}  # the second of two is the last
+    row = 0 if p.anchors else p.ordinal or place_in_row(p.question, "order")  # "after the second cat" counts the cats
+    last = row in {-1, len(leads)}  # the second of two is the last
     seen = [i for i, lead in enumerate(leads) if lead.episodes and (s.question.options or is_shown(p, lead))]
     if len(seen) < 2:
         return base.not_seen(s, next((lead for i, lead in enumerate(leads) if i not in seen), Lead(phrase="")), pool), None
@@ -163,9 +164,9 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     """What was said or read next to what the question refers to, where it asks for no more: "what did she say after the toolbox"."""
     p = s.parsed
     carriers = {word for word in (*p.words, *words(p.target)) if singular(word) in CARRIERS}
-    asked = [word for word in p.words if word not in {*words(p.clause), *carriers} and VERBS.get(word) not in WRITING]
+    asked = [word for word in p.words if word not in {*words(p.clause), *carriers} and VERBS.get(word) not in WRITING | {"hear"}]
     bare = msgspec.structs.replace(p, anchors=(), things=() if carriers else p.things)
-    said = p.hint == "said" or p.verb in SAYING
+    said = p.hint == "said" or p.verb in SAYING | {"hear"}
     if not (said or p.hint == "read") or not names_nothing(bare, asked):
         return None
     pool = yield from base.gather((), place.window, p.question, p.words)

@@ -46,6 +46,9 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     chosen = base.pick(tracks, p.ordinal or next_) or base.picked(lead)
     qualities = _unseen(p, lead, chosen)
     qualities += [word for one in named if one is not lead and is_shown(p, one) for word in _unseen(p, one, base.picked(one))]
+    for had in [one for one in qualities if one.startswith("with ")]:  # "the duck with a camel"
+        if (yield from _is_beside(s, had.removeprefix("with "), chosen)):
+            qualities.remove(had)
     often = _at_least(p, len(tracks))
     claims = _claims(p, lead, chosen, [one.phrase for one in named if not is_shown(p, one)], [*qualities, p.place * (not there)])
     unsaid = [one for one in claims if one and not set(one.split()) <= often]
@@ -89,7 +92,7 @@ _OF_A_KIND = frozenset(("what", "which"))
 def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved: list[str]) -> list[str]:
     """What the question says or asks beyond that things were there: deeds, things that were not seen, and what it says of those seen."""
     claims = [] if is_seen(p) and p.kind != "how_why" else [p.predicate or p.verb or "how"]
-    claims += unseen
+    claims += [*unseen, *(["not"] if p.negated and p.kind in _OF_A_KIND | {"list"} else [])]
     if p.kind == "yes_no":
         claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question)), *_manners(p), p.person if p.things else ""]
     if p.form == "place":  # "which drawer are the pliers in"
@@ -150,9 +153,14 @@ def _placed(s: Session, lead: Lead, tracks: list[Episode]) -> Steps[list[Episode
     place, there = noun_phrase(s.parsed.place), []
     place = "" if place == lead.phrase else place  # "how often did I come up to the tyre"
     for track in tracks[:8] if place else ():
-        found = yield from base.look_for(place, (track.t0_us - BESIDE_US, track.t1_us + BESIDE_US))
-        there += [track] if is_shown(s.parsed, found) and found.confidence >= weights().surely else []
+        there += [track] if (yield from _is_beside(s, place, track)) else []
     return there if place else tracks
+
+
+def _is_beside(s: Session, thing: str, track: Episode) -> Steps[bool]:
+    """Surely seen where the appearance is."""
+    found = yield from base.look_for(noun_phrase(thing) or thing, (track.t0_us - BESIDE_US, track.t1_us + BESIDE_US))
+    return is_shown(s.parsed, found) and found.confidence >= weights().surely
 
 
 def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str) -> Reply:

@@ -35,11 +35,11 @@ def names_nothing(parsed: Parsed, words: Sequence[str]) -> bool:
 def followed(parsed: Parsed, before: Parsed) -> Parsed:
     """What a follow-up leaves out is as it was in the question before: kind, things, place and time."""
     bare = parsed.kind in {"other", "where"} and not re.search(r"\bwhere\b", parsed.text)
-    step = re.search(r"\bone (before|after)\b|\b(?:any )?(earlier|later)\b", parsed.text)
+    step = re.search(r"\b(?:one|time) (before|after)\b|\b(?:any )?(earlier|later)\b", parsed.text)
     things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one"})
     place = next((ORDINALS[word] for thing in parsed.things for word in thing.split() if word in ORDINALS and thing not in things), 0)
     attribute = " ".join(word for thing in parsed.things for word in thing.split() if word in COLOUR_WORDS)
-    beside = None if things or bare else pattern("BESIDE_IT").search(parsed.text)
+    beside = None if things or bare or parsed.kind == "when" else pattern("BESIDE_IT").search(parsed.text)
     if beside:  # "what did I see after it"
         relation = cast("Relation", beside[1] if beside[1] in {"before", "after"} else "side")
         return msgspec.structs.replace(parsed, relation=relation, anchors=before.things[:1], place="", clause=beside[0], follows=False)

@@ -64,7 +64,8 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
 def _left_out(parsed: Parsed) -> tuple[str, ...]:
     """A second question, which is not answered: "what film is on, and where is the car"."""
     _, *others = pattern("SECOND").split(parsed.text) if parsed.core else ("",)
-    left = (one for one in others if set(content(one)) - set(content(parsed.core)))
+    told = re.compile(r"\b(?:when|hour|(?:what|which) (?:time|day|date))\b")  # every answer says when
+    left = (one for one in others if set(content(one)) - set(content(parsed.core)) and not told.search(one))
     return tuple(f'one question is answered at a time; ask for this one by itself: "{one.strip(" ?")}"' for one in left)[:1]
 
 

@@ -262,9 +262,9 @@ def _bare(phrase: Sequence[str], *, inside: bool = False) -> str:
         words.pop(0)
     while len(words) > 1 and _acts(words[-2:]):
         words.pop()
-    coloured = len(words) == 2 and words[-1] in COLOUR_WORDS and words[0].strip(".") not in {"dr", "mr", "mrs", "ms", "miss"}
+    coloured = len(words) > 1 and words[-1] in COLOUR_WORDS and words[0].strip(".") not in {"dr", "mr", "mrs", "ms", "miss"}
     if coloured and words[-1] != "orange" and not nouns().senses(" ".join(words)):  # "door red", not "blood orange"
-        words.reverse()
+        words.insert(0, words.pop())
     return " ".join(words).removesuffix("'s") if not inside else " ".join(words)
 
 
