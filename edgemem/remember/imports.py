@@ -37,6 +37,7 @@ from edgemem.remember.import_lines import (
     SessionLine,
     StreamLine,
 )
+from edgemem.remember.names import last_number, number_of
 from edgemem.remember.rows.sessions import renumbered
 from edgemem.remember.store import Store, Transaction
 
@@ -46,6 +47,8 @@ _SMALLER_PX, _SMALLER_QUALITY = (1920, 1280, 960, 640), 90
 """Longest sides to which a picture is made smaller that is too large for the budget, as ingest
 takes none above 1920 px (VAM: quality 90)."""
 _MOST_SPACES = 255
+_NUMBERS = "numbers"
+"""In the saved state beside the names of the tables."""
 
 
 def import_into(
@@ -110,6 +113,8 @@ class _Importing:
         self._documents: dict[int, int] = {}
         self._entities: dict[int, int] = {}
         self._relations: dict[int, int] = {}
+        self._highest: dict[str, int] = {}
+        """The highest number of "speaker", "face" ... that the memory had before this import."""
         self._given = {
             "moments": self.moments,
             "segments": self._segments,
@@ -125,10 +130,27 @@ class _Importing:
             found = tx.connection.execute("SELECT key, value FROM state WHERE key GLOB ? || '/*'", (mark,)).fetchall()
         for key, value in found:
             table = key.split("/")[2]
+            if table == _NUMBERS:
+                self._highest = msgspec.msgpack.decode(value, type=dict[str, int])
+                continue
             rows, given = msgspec.msgpack.decode(value, type=tuple[int, dict[int, int]])
             written[table] += rows
             self._given.get(table, {}).update(given)
+        if not found:
+            self._note_numbers(f"{mark}/{_NUMBERS}")
         return written
+
+    def _note_numbers(self, key: str) -> None:
+        """Note the highest numbers before anything is written: an import that is interrupted goes on with the same ones."""
+        words = {numbered[0] for _, row in read_lines(self._source, "entities") if (numbered := number_of(row.name))}
+        self._highest = {word: last_number(self._store, word) for word in sorted(words)}
+        with self._store.transaction() as tx:
+            tx.set_state(key, msgspec.msgpack.encode(self._highest))
+
+    def _named(self, name: str) -> str:
+        """The name here. "speaker 1" of one memory is somebody else than "speaker 1" of another: what comes in is numbered after those."""
+        numbered = number_of(name)
+        return f"{numbered[0]} {numbered[1] + self._highest.get(numbered[0], 0)}" if numbered else name
 
     def write(self, table: str, rows: Iterator[Any], key: str) -> int:
         """The next rows of a table in one transaction, with the ids they got: what is interrupted is found again by these. 0 at the end."""
@@ -194,7 +216,7 @@ class _Importing:
 
     def add_entities(self, tx: Transaction, row: EntityLine) -> None:
         segment_id = self._there(tx, "segment", self._segments, row.segment_id)
-        new = NewEntity(kind=row.kind, name=row.name, known_us=row.known_us, segment_id=segment_id)
+        new = NewEntity(kind=row.kind, name=self._named(row.name), known_us=row.known_us, segment_id=segment_id)
         self._entities[row.id] = tx.add_entity(new)
         for space, found in _vectors(row.vectors).items():
             tx.set_entity_vector(self._entities[row.id], space, found)
@@ -223,7 +245,7 @@ class _Importing:
     def add_aliases(self, tx: Transaction, row: AliasLine) -> None:
         entity_id = self._there(tx, "entity", self._entities, row.entity_id)
         if entity_id is not None:
-            alias_id = tx.add_alias(entity_id, row.name, row.known_us)
+            alias_id = tx.add_alias(entity_id, self._named(row.name), row.known_us)
             if row.until_us is not None:
                 tx.retract_alias(alias_id, row.until_us)
 

@@ -208,6 +208,15 @@ class GraphReading(RowReader):
         number: int = self._all("SELECT count(*) FROM entity WHERE known_us <= :as_of")[0][0]
         return number - len(self._survivors())
 
+    def highest_number(self, word: str) -> int:
+        """The highest N of all entities that are called "<word> N", as in "speaker 3", also of those that are known later; 0 for none."""
+        sql = (
+            "SELECT ifnull(max(CAST(substr(folded, :digits) AS INTEGER)), 0) FROM entity WHERE folded GLOB :word || ' [1-9]*'"
+            " AND length(folded) < :digits + 9 AND substr(folded, :digits) NOT GLOB '*[^0-9]*'"
+        )
+        number: int = self._all(sql, word=word, digits=len(word) + 2)[0][0]
+        return number
+
     def _survivors(self) -> dict[int, int]:
         """Per merged entity that is known: the entity that represents it. Read again after every write."""
         version: int = self._all("PRAGMA data_version")[0][0]
