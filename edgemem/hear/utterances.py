@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from edgemem.errors import BudgetError
 from edgemem.hear.listen import Heard, Listener, SpeechRecogniser, UtteranceStream
 from edgemem.hear.subtitles import Subtitles
+from edgemem.hear.voices import numbered_after
 from edgemem.records import AFTER_END_US, Document, Entity, Sound
 from edgemem.remember.entries import NewDocument, NewEntity, NewPassage, embedded
+from edgemem.remember.names import VOICE, last_number
 from edgemem.remember.results import Spoken
 
 if TYPE_CHECKING:
@@ -95,7 +97,8 @@ class StreamHearing:
 
     def start(self, position_us: int) -> None:
         """Begin where an earlier run stopped."""
-        self._source.restore(position_us, self._store.state(self._state_key) or b"")
+        voices = numbered_after(self._store.state(self._state_key) or b"", last_number(self._store, VOICE))
+        self._source.restore(position_us, voices)
         self._source.start()
 
     def seen(self, offset_us: int) -> None:

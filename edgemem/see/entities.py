@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from edgemem.remember.entries import NewEntity, NewMention, NewPart
+from edgemem.remember.names import last_number, number_key
 from edgemem.see.perceive import HeldSpace, Part
 from edgemem.see.perceivers import SAME_ENTITY
 
@@ -27,6 +28,8 @@ class PartWriter:
         """Least cosine by the name of the space."""
         self._uncommitted: defaultdict[str, list[tuple[int, Vector]]] = defaultdict(list)
         """By space: vectors of entities that no view shows yet."""
+        self._before: dict[str, int] = {}
+        """By kind: the last number when this writer gave its first one; an import may have brought more than were given here."""
 
     def write(self, tx: Transaction, moment_id: int, t_us: int, parts: Iterable[Part]) -> None:
         """Store the parts of a moment that is already stored."""
@@ -66,7 +69,9 @@ class PartWriter:
 
     def _new_name(self, tx: Transaction, kind: str) -> str:
         """A name with a number that no entity of this kind ever had, not even a forgotten one."""
-        key = f"entities/{kind}"
-        number = int(self._store.state(key) or b"0") + 1
+        key = number_key(kind)
+        if kind not in self._before:
+            self._before[kind] = last_number(self._store, kind)
+        number = max(self._before[kind], int(self._store.state(key) or b"0")) + 1
         tx.set_state(key, str(number).encode())
         return f"{kind} {number}"

@@ -14,6 +14,8 @@ from edgemem.remember.export import export
 from edgemem.remember.imports import import_into
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from edgemem.see.entities import PartWriter
+from edgemem.see.perceive import HeldSpace, Part
 
 PICTURE = simplejpeg.encode_jpeg(np.zeros((8, 8, 3), np.uint8), 60, "BGR")
 KNOWN = Space(name="known/8", dim=8, calibration={"same_entity": 0.9})
@@ -100,6 +102,19 @@ def test_an_interrupted_import_goes_on_with_the_same_numbers(tmp_path, making, m
     said, _, seen = told(here)
     assert [names[1:] for names in said] == [("Anna", "speaker 1"), ("Bob", "speaker 2"), ("Carla", "speaker 3"), ("Dora", "speaker 4")]
     assert [name for _, name in seen] == ["face 1", "face 6", "face 7", "face 8"]
+
+
+def test_a_new_face_after_an_import_has_a_new_number(tmp_path, making):
+    import_into(tmp_path / "new", exported(remembered(tmp_path / "there", making, "Bob", "Anna")))
+    held = HeldSpace(space=KNOWN, holds="entity")
+    with Store.open(tmp_path / "new") as store:
+        writer = PartWriter([held], store)
+        with store.transaction() as tx:
+            for seed in (50, 51):
+                part = Part(kind="face", score=1.0, vectors={KNOWN.name: making.unit(seed, 8)}, entity="face")
+                writer.write(tx, 1, US, [part])
+        with store.view() as view:
+            assert [entity.name for entity in view.entities(kind="face")] == ["face 1", "face 2", "face 3", "face 4"]
 
 
 @pytest.mark.parametrize(

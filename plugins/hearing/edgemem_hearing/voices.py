@@ -100,12 +100,17 @@ class Voices:
             return msgspec.msgpack.encode(VoicesState(self._space, self._count, self._last, self._voices))
 
     def restore(self, state: bytes) -> None:
-        """Restore a state. Raises ValueError for a state of another embedder: voices of two spaces cannot be compared."""
+        """Restore a state. Raises ValueError for a state of another embedder: voices of two spaces cannot be compared.
+
+        Its numbers are not given again in either case.
+        """
         found = msgspec.msgpack.decode(state, type=VoicesState)
-        if found.space != self._space:
+        with self._lock:
+            self._last = max(self._last, found.last)
+        if found.space not in {"", self._space}:
             raise ValueError(f"the voices are in the space {found.space}, the embedder has {self._space}")
         with self._lock:
-            self._count, self._last, self._voices = found.count, found.last, found.voices
+            self._count, self._voices = found.count, found.voices
 
 
 def _packed(vector: Vector) -> bytes:

@@ -12,6 +12,7 @@ from edgemem_hearing.voices import Voices
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgemem.hear.voices import numbered_after
 from edgemem.records import SOUND_RATE_HZ, US, Sound
 
 WINDOW = 512
@@ -108,6 +109,21 @@ def test_voices_of_another_embedder_are_refused():
     voices = Voices(RecogniserSettings(), "s")
     with pytest.raises(ValueError, match="in the space s"):
         Voices(RecogniserSettings(), "t").restore(voices.state())
+
+
+def test_no_number_is_given_again_by_another_embedder_or_after_an_import():
+    voices = Voices(RecogniserSettings(), "s")
+    voices.name(person(1), 3)
+    other = Voices(RecogniserSettings(), "t")
+    with pytest.raises(ValueError, match="in the space s"):
+        other.restore(voices.state())
+    assert other.name(person(1), 3) == "speaker 2"
+    first = Voices(RecogniserSettings(), "s")
+    first.restore(numbered_after(b"", 4))
+    assert first.name(person(1), 3) == "speaker 5"
+    more = Voices(RecogniserSettings(), "s")
+    more.restore(numbered_after(voices.state(), 4))
+    assert [more.name(person(k), 3) for k in (1, 2)] == ["speaker 1", "speaker 5"]
 
 
 @given(st.lists(st.integers(0, 200), max_size=120))
