@@ -1,9 +1,12 @@
-"""Names of entities: which of them the memory numbers itself."""
+"""Names of entities: which of them the memory numbers itself, and when two names are the same."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING
+
+from edgemem.remember.rows.text import words
 
 if TYPE_CHECKING:
     from edgemem.remember.store import Store
@@ -12,6 +15,32 @@ VOICE = "speaker"
 """Voices are "speaker 1", "speaker 2"; entities that parts of pictures show have their kind before the number, such as "face 1"."""
 _NUMBERED = re.compile(rf"({VOICE}|person|object|location|face|voice|concept) ([1-9]\d{{0,8}})", re.ASCII)
 """Nine digits: as many as `edgemem name` takes."""
+
+OWNER = r"my|our|his|her|their|mum's|dad's|the"
+"""Words before the name of a thing that say whose it is."""
+_OWNED = re.compile(rf"^(?:{OWNER}|an?|your)(?:\s+|$)", re.IGNORECASE)
+
+
+def bare_name(name: str) -> str:
+    """A thing is called the same whoever's it is: "my keys" are the "keys"."""
+    return _OWNED.sub("", " ".join(name.split()))
+
+
+def spelling(text: str) -> str:
+    """The text in lower case, with one code for letters and apostrophes that have several (Unicode form NFKC)."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).replace("\u2019", "'")
+
+
+def spoken_words(text: str) -> list[str]:
+    """The words of a name or a text, without blanks and marks: "Street-Sign" is "street", "sign"."""
+    return words(spelling(text))
+
+
+def plain_name(name: str) -> str:
+    """The form in which names are compared: "The  Street-sign" and "street sign" are the same; "" for a name without a letter or digit."""
+    return " ".join(words(bare_name(spelling(name))) or spoken_words(name))
 
 
 def number_of(name: str) -> tuple[str, int] | None:

@@ -13,6 +13,7 @@ from edgemem.errors import BudgetError, EngineError, MemoryDirError, UsageError
 from edgemem.infer.boxes import overlap
 from edgemem.records import US, Box, Entity, Image, Matrix, Moment, Record
 from edgemem.remember.entries import NewEntity, NewMoment, NewPart
+from edgemem.remember.names import OWNER, bare_name
 from edgemem.see import pixels
 from edgemem.see.likeness import PLACES, PROTOTYPES, centred, novel, spread
 from edgemem.see.perceive import CROP
@@ -31,10 +32,8 @@ _MIDDLE = Box(0.15, 0.15, 0.85, 0.85)
 _SHOWN_JPEG = 90
 _SPOKEN_SLACK_US = (1 * US, 3 * US)
 """A picture of what "this is my ..." is said of is kept from so long before the words to so long after them."""
-_OWNER = r"my|our|his|her|their|mum's|dad's|the"
-_OWNED = re.compile(rf"^(?:{_OWNER}|an?|your)(?:\s+|$)", re.IGNORECASE)
 _SAID = re.compile(
-    rf"\b(?:this is|these are|here is|here are|here's)\s+(?:{_OWNER})\s+(?P<name>[\w' -]{{2,40}}?)"
+    rf"\b(?:this is|these are|here is|here are|here's)\s+(?:{OWNER})\s+(?P<name>[\w' -]{{2,40}}?)"
     r"(?=$|[.,;:!?]|\s+(?:and|but|or|so|because|that|which|who|where|when|from|for|with|in|on|at|to|of|now|here|again|please|is|are|was)\b)",
     re.IGNORECASE,
 )
@@ -64,11 +63,6 @@ class SpokenLesson(Record, frozen=True):
     stream: str
     t0_us: int
     t1_us: int
-
-
-def bare_name(name: str) -> str:
-    """A thing is called the same whoever's it is: "my keys" are the "keys"."""
-    return _OWNED.sub("", " ".join(name.split()))
 
 
 def wanted_name(name: str) -> str:

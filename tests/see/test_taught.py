@@ -16,13 +16,14 @@ from edgemem.remember.entries import NewDocument, NewMention, NewMoment, NewPart
 from edgemem.remember.export import export
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.imports import import_into
+from edgemem.remember.names import bare_name
 from edgemem.remember.store import Store
 from edgemem.see import likeness, pixels
 from edgemem.see.keypoints import inliers, points_of, unlike
 from edgemem.see.likeness import Background, Model, novel, probability, spread
 from edgemem.see.perceive import CROP, Part
 from edgemem.see.taught import FEW, LESSON, NEAR_US, SIGHTING, TaughtThings
-from edgemem.see.teaching import SHOWN, SpokenLessons, bare_name, keep_picture, look_again, spoken_name, teach, unteach, wanted_name
+from edgemem.see.teaching import SHOWN, SpokenLessons, keep_picture, look_again, spoken_name, teach, unteach, wanted_name
 
 T0_US = 1_777_881_600 * US
 DIM = 256

@@ -15,8 +15,8 @@ from typing import Any
 
 from edgemem.errors import UsageError, nearest
 from edgemem.records import Record, Segment
+from edgemem.remember.names import plain_name, spelling, spoken_words
 from edgemem.remember.rows.sessions import strings
-from edgemem.remember.rows.text import words
 
 _VECTORS = (
     "SELECT sum(length(v.data)) FROM ({owner}) o JOIN vec v ON v.id BETWEEN o.id * 256 AND o.id * 256 + 255"
@@ -161,14 +161,19 @@ class _Selecting:
         """Entities with this name, by all their names: where they are mentioned, pictures in which they were seen or their name was read,
         documents that contain a name.
         """
-        if not words(name):
+        wanted = plain_name(name)
+        if not wanted:
             raise UsageError("--entity: give a name that has a letter or a digit")
         found = self._found
         called = self._rows("SELECT id, name FROM entity UNION ALL SELECT entity_id, name FROM alias")
-        found.entities |= {key for key, other in called if other.casefold() == name.casefold()}
+        found.entities |= {key for key, other in called if plain_name(other) == wanted}
         while more := self._ids(_SAME, e=found.entities) - found.entities:
             found.entities |= more
-        names = {name.casefold()} | {other.casefold() for key, other in called if key in found.entities}
+        names = {name} | {other for key, other in called if key in found.entities}
+        plain = {plain_name(other) for other in names}
+        labels = self._rows("SELECT id, name FROM term WHERE kind IN ('label', 'object')")
+        labels = [(key, label) for key, label in labels if plain_name(label) in plain]
+        names |= {label for _, label in labels}
         mentions = self._rows("SELECT document_id, moment_id FROM mention WHERE entity_id @e", e=found.entities)
         found.documents |= {row[0] for row in mentions if row[0] is not None}
         found.moments |= {row[1] for row in mentions if row[1] is not None}
@@ -179,8 +184,7 @@ class _Selecting:
         found.documents |= {key for key, text in self._connection.execute("SELECT id, text FROM document") if says(text)}
         found.documents |= self._ids("SELECT document_id FROM utterance WHERE speaker_id @e", e=found.entities)
         terms = {key for key, text in self._connection.execute("SELECT id, name FROM term WHERE kind = 'text'") if says(text)}
-        seen = self._rows("SELECT id, name FROM term WHERE kind IN ('label', 'object')")
-        terms |= {key for key, label in seen if label.casefold() in names}
+        terms |= {key for key, _ in labels}
         found.moments |= self._ids("SELECT moment_id FROM posting WHERE term_id @t", t=terms)
         found.moments |= self._ids(
             "SELECT moment_id FROM document WHERE kind = 'text' AND moment_id IS NOT NULL AND id @d",
@@ -361,15 +365,15 @@ class _Selecting:
 
 def _saying(names: Iterable[str]) -> Callable[[str], bool]:
     """Whether a text contains one of these names, as whole words, with anything between the words."""
-    spelt = ("[\\W_]+".join(map(re.escape, spoken)) for name in names if (spoken := words(name)))
+    spelt = {"[\\W_]+".join(map(re.escape, spoken)) for name in names if (spoken := spoken_words(name))}
     pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(spelt, key=len, reverse=True))})(?![^\W_])")
-    return lambda text: pattern.search(text.casefold()) is not None
+    return lambda text: pattern.search(spelling(text)) is not None
 
 
 def _holds(texts: Iterable[bytes | str], names: Iterable[str]) -> bool:
     """Whether one of these names is anywhere in one of the texts, or in bytes of an unknown format."""
-    plain = [(text.decode(errors="replace") if isinstance(text, bytes) else text).casefold() for text in texts]
-    return any(name in text for text in plain for name in names)
+    plain = [" ".join(spoken_words(text.decode(errors="replace") if isinstance(text, bytes) else text)) for text in texts]
+    return any(name in text for text in plain for name in filter(None, (" ".join(spoken_words(name)) for name in names)))
 
 
 def runs(ids: Iterable[int]) -> list[tuple[int, int]]:
