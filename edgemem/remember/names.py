@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from edgemem.remember.rows.text import words
@@ -41,6 +42,19 @@ def spoken_words(text: str) -> list[str]:
 def plain_name(name: str) -> str:
     """The form in which names are compared: "The  Street-sign" and "street sign" are the same; "" for a name without a letter or digit."""
     return " ".join(words(bare_name(spelling(name))) or spoken_words(name))
+
+
+def saying(names: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a text contains one of these names, as whole words, with anything between the words."""
+    spelt = {"[\\W_]+".join(map(re.escape, spoken)) for name in names if (spoken := spoken_words(name))}
+    pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(spelt, key=len, reverse=True))})(?![^\W_])")
+    return lambda text: pattern.search(spelling(text)) is not None
+
+
+def holds(texts: Iterable[bytes | str], names: Iterable[str]) -> bool:
+    """Whether one of these names is anywhere in one of the texts, or in bytes of an unknown format."""
+    plain = [" ".join(spoken_words(text.decode(errors="replace") if isinstance(text, bytes) else text)) for text in texts]
+    return any(name in text for text in plain for name in filter(None, (" ".join(spoken_words(name)) for name in names)))
 
 
 def number_of(name: str) -> tuple[str, int] | None:

@@ -14,6 +14,7 @@ from edgemem.infer.boxes import overlap
 from edgemem.records import US, Box, Entity, Image, Matrix, Moment, Record
 from edgemem.remember.entries import NewEntity, NewMoment, NewPart
 from edgemem.remember.names import OWNER, bare_name
+from edgemem.remember.rows.graph import USES
 from edgemem.see import pixels
 from edgemem.see.likeness import PLACES, PROTOTYPES, centred, novel, spread
 from edgemem.see.perceive import CROP
@@ -249,17 +250,11 @@ def _drop_sightings(store: Store, entity_id: int) -> None:
     for start in range(0, len(seen), 50):
         with store.transaction() as tx:
             tx.drop_parts(seen[start : start + 50])
-    used = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE :id IN ({columns})" for table, columns in _USES)  # noqa: S608 - our own names
+    uses = (*USES, ("entity_merge", "from_id"), ("entity_merge", "into_id"))
+    used = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE {column} = :id" for table, column in uses)  # noqa: S608 - our own names
     with store.transaction() as tx:
         if not tx.connection.execute(f"{used} LIMIT 1", {"id": entity_id}).fetchone():
             tx.drop_entity(entity_id)
-
-
-_USES = (
-    ("part", "entity_id"), ("mention", "entity_id"), ("relation", "source_id, target_id"), ("utterance", "speaker_id"),
-    ("entity_merge", "from_id, into_id"),
-)  # fmt: skip
-"""Where an entity is referred to."""
 
 
 # ------------------------------------------------------------------------------------------------- moments without vectors of crops

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from edgemem.errors import UsageError, nearest
 from edgemem.records import Record, Segment
-from edgemem.remember.names import plain_name, spelling, spoken_words
+from edgemem.remember.names import holds, plain_name, saying
 from edgemem.remember.rows.sessions import strings
 
 _VECTORS = (
@@ -100,6 +100,8 @@ class _Selecting:
         self._found = Selection()
         self._touched: set[int] = set()
         """Segments that lose a moment or a document."""
+        self._unused: set[int] = set()
+        """Entities that are forgotten if nothing refers to them: of what they were known from, all may have faded."""
         self._all_texts = False
         """Whether the documents about the whole time were found already."""
 
@@ -139,6 +141,7 @@ class _Selecting:
             ids.update(self._ids(f"SELECT id FROM {kind} WHERE t0_us <= :t1 AND t1_us >= :t0", **span))  # noqa: S608
         asked = "SELECT id FROM session WHERE asked_us BETWEEN :t0 AND :t1 UNION SELECT session_id FROM session_evidence"
         found.sessions |= self._ids(f"{asked} WHERE t0_us <= :t1 AND t1_us >= :t0", **span)
+        self._unused = self._ids("SELECT id FROM entity WHERE known_us BETWEEN :t0 AND :t1", **span)
         # A selector may hold a picture of that time from a stream that has no moment yet.
         found.streams = [row[0] for row in self._rows(f"SELECT name FROM ({_STREAMS}) ORDER BY name")]  # noqa: S608
 
@@ -147,6 +150,8 @@ class _Selecting:
         if name not in names:
             raise UsageError(f'this memory has no stream "{name}"{nearest(name, names)}')
         self._found.gone_stream = name
+        if names == {name}:
+            self._unused = self._ids("SELECT id FROM entity")
         stream_id = next(iter(self._ids("SELECT id FROM stream WHERE name = :name", name=name)), 0)
         for kind, ids in (
             ("moment", self._found.moments),
@@ -180,7 +185,7 @@ class _Selecting:
         parts = self._rows("SELECT document_id, moment_id FROM part WHERE entity_id @e", e=found.entities)
         found.documents |= {row[0] for row in parts if row[0] is not None}
         found.moments |= {row[1] for row in parts if row[1] is not None}
-        says = _saying(names)
+        says = saying(names)
         found.documents |= {key for key, text in self._connection.execute("SELECT id, text FROM document") if says(text)}
         found.documents |= self._ids("SELECT document_id FROM utterance WHERE speaker_id @e", e=found.entities)
         terms = {key for key, text in self._connection.execute("SELECT id, name FROM term WHERE kind = 'text'") if says(text)}
@@ -195,7 +200,7 @@ class _Selecting:
         requests = self._connection.execute("SELECT session_id, request, logprobs FROM call")
         found.sessions |= {key for key, *asked in requests if any(says(text) for packed in asked for text in strings(packed))}
         put_off = self._connection.execute("SELECT id, payload, error FROM job")
-        found.jobs |= {key for key, *texts in put_off if _holds(texts, names)}
+        found.jobs |= {key for key, *texts in put_off if holds(texts, names)}
         if not (found.entities or found.documents or found.moments or found.sessions or found.jobs):
             known = {
                 row[0] for row in self._rows("SELECT name FROM entity UNION SELECT name FROM term WHERE moments > 0 AND kind <> 'text'")
@@ -296,10 +301,10 @@ class _Selecting:
         )
 
     def _orphans(self) -> None:
-        """Find entities that are known only from deleted data: their names are part of it."""
+        """Find entities that are known only from deleted data: their names are part of it. So is the name that a deleted voice had."""
         found = self._found
         gone = {"m": found.moments, "d": found.documents, "r": found.relations, "g": found.segments}
-        candidates = self._ids(
+        candidates = self._unused | self._ids(
             "SELECT entity_id FROM mention WHERE document_id @d OR moment_id @m"
             " UNION SELECT source_id FROM relation WHERE id @r UNION SELECT target_id FROM relation WHERE id @r"
             " UNION SELECT id FROM entity WHERE segment_id @g"
@@ -307,7 +312,9 @@ class _Selecting:
             " UNION SELECT entity_id FROM part WHERE entity_id IS NOT NULL AND (document_id @d OR moment_id @m)",
             **gone,
         )
-        found.entities |= self._ids(
+        while more := self._ids("SELECT into_id FROM entity_merge WHERE from_id @e", e=candidates | found.entities) - candidates:
+            candidates |= more
+        orphans = self._ids(
             "SELECT e.id FROM entity e WHERE e.id @e"
             " AND NOT EXISTS (SELECT 1 FROM relation r WHERE e.id IN (r.source_id, r.target_id)"
             " AND r.id NOT @r)"
@@ -319,6 +326,11 @@ class _Selecting:
             e=candidates,
             **gone,
         )
+        # Somebody who is known by a voice or another name that stays is kept, also if that is known only of the past.
+        known = "SELECT into_id FROM entity_merge WHERE into_id @o AND from_id NOT @e"
+        while kept := self._ids(known, o=orphans, e=orphans | found.entities):
+            orphans -= kept
+        found.entities |= orphans
         if not found.streams and not found.gone_stream:
             found.streams = [
                 row[0]
@@ -361,19 +373,6 @@ class _Selecting:
         found.bytes = sum(
             self._rows(sql, m=found.moments, d=found.documents, q=found.sessions, e=found.entities)[0][0] or 0 for sql in parts
         )
-
-
-def _saying(names: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a text contains one of these names, as whole words, with anything between the words."""
-    spelt = {"[\\W_]+".join(map(re.escape, spoken)) for name in names if (spoken := spoken_words(name))}
-    pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(spelt, key=len, reverse=True))})(?![^\W_])")
-    return lambda text: pattern.search(spelling(text)) is not None
-
-
-def _holds(texts: Iterable[bytes | str], names: Iterable[str]) -> bool:
-    """Whether one of these names is anywhere in one of the texts, or in bytes of an unknown format."""
-    plain = [" ".join(spoken_words(text.decode(errors="replace") if isinstance(text, bytes) else text)) for text in texts]
-    return any(name in text for text in plain for name in filter(None, (" ".join(spoken_words(name)) for name in names)))
 
 
 def runs(ids: Iterable[int]) -> list[tuple[int, int]]:

@@ -25,6 +25,18 @@ RELATION_KNOWN = (
 )
 
 
+USES = (
+    ("part", "entity_id"), ("mention", "entity_id"), ("relation", "source_id"), ("relation", "target_id"), ("utterance", "speaker_id"),
+)  # fmt: skip
+"""Where an entity is referred to, beside merges."""
+_UNUSED = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} u WHERE u.{column} = e.id)" for table, column in USES)  # noqa: S608
+# A name that a voice or a face had once, and that nothing tells of any more: it was corrected or removed. Earlier views show it.
+_NAMES_NOBODY = (
+    "SELECT e.id FROM entity e WHERE e.kind = 'person' AND e.id IN (SELECT g.into_id FROM entity_merge g"  # noqa: S608 - our own names
+    " JOIN entity f ON f.id = g.from_id AND f.kind IN ('voice', 'face') WHERE g.until_us <= :as_of)"
+    " AND NOT EXISTS (SELECT 1 FROM entity_merge g WHERE e.id IN (g.from_id, g.into_id) AND g.known_us <= :as_of"
+    f" AND (g.until_us IS NULL OR g.until_us > :as_of)) AND {_UNUSED}"
+)
 _ALIAS_KNOWN = "a.known_us <= :as_of AND (a.until_us IS NULL OR a.until_us > :as_of)"
 
 
@@ -153,12 +165,15 @@ class GraphReading(RowReader):
     def entities(self, *, kind: str | None = None, name: str | None = None, limit: int | None = None) -> list[Entity]:
         """Entities known at the cut-off in the order of their id; `name` also finds an alias, in upper or lower case.
 
-        Merged entities are returned as the one that represents them.
+        Merged entities are returned as the one that represents them. A name that no voice has any more is only found by `name`.
         """
         if name is None:
             of_kind = "" if kind is None else "AND kind = :kind"
             gone = ids_list(list(self._survivors()))
-            sql = f"SELECT id FROM entity WHERE known_us <= :as_of AND id NOT IN {gone} {of_kind} ORDER BY id LIMIT :limit"  # noqa: S608
+            sql = (
+                f"SELECT id FROM entity WHERE known_us <= :as_of AND id NOT IN {gone} AND id NOT IN ({_NAMES_NOBODY})"  # noqa: S608
+                f" {of_kind} ORDER BY id LIMIT :limit"
+            )
             ids = [row[0] for row in self._all(sql, kind=kind, limit=-1 if limit is None else limit)]
             return list(self._entities(ids).values())
         found = {entity.id: entity for entity in self._entities(self._called(name)).values() if kind in (None, entity.kind)}
@@ -205,7 +220,7 @@ class GraphReading(RowReader):
 
     def count_entities(self) -> int:
         """How many entities are known at the cut-off; merged ones count as one."""
-        number: int = self._all("SELECT count(*) FROM entity WHERE known_us <= :as_of")[0][0]
+        number: int = self._all(f"SELECT count(*) FROM entity WHERE known_us <= :as_of AND id NOT IN ({_NAMES_NOBODY})")[0][0]  # noqa: S608
         return number - len(self._survivors())
 
     def highest_number(self, word: str) -> int:
