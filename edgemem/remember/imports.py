@@ -37,7 +37,7 @@ from edgemem.remember.import_lines import (
     SessionLine,
     StreamLine,
 )
-from edgemem.remember.names import last_number, number_of
+from edgemem.remember.names import last_number, number_of, renumbered_names
 from edgemem.remember.rows.sessions import renumbered
 from edgemem.remember.store import Store, Transaction
 
@@ -47,6 +47,8 @@ _SMALLER_PX, _SMALLER_QUALITY = (1920, 1280, 960, 640), 90
 """Longest sides to which a picture is made smaller that is too large for the budget, as ingest
 takes none above 1920 px (VAM: quality 90)."""
 _MOST_SPACES = 255
+_AS_IT_WAS = frozenset({"utterance", "text"})
+"""Kinds of documents whose words were heard or read; others were written, and may name a voice by its number."""
 _NUMBERS = "numbers"
 """In the saved state beside the names of the tables."""
 
@@ -149,8 +151,7 @@ class _Importing:
 
     def _named(self, name: str) -> str:
         """The name here. "speaker 1" of one memory is somebody else than "speaker 1" of another: what comes in is numbered after those."""
-        numbered = number_of(name)
-        return f"{numbered[0]} {numbered[1] + self._highest.get(numbered[0], 0)}" if numbered else name
+        return renumbered_names(name, self._highest) if number_of(name) else name
 
     def write(self, table: str, rows: Iterator[Any], key: str) -> int:
         """The next rows of a table in one transaction, with the ids they got: what is interrupted is found again by these. 0 at the end."""
@@ -222,12 +223,21 @@ class _Importing:
             tx.set_entity_vector(self._entities[row.id], space, found)
 
     def add_documents(self, tx: Transaction, row: DocumentLine) -> None:
+        written = row.kind not in _AS_IT_WAS
         new = replace(
             row,
+            text=renumbered_names(row.text, self._highest) if written else row.text,
             segment_id=self._there(tx, "segment", self._segments, row.segment_id),
             moment_id=self._there(tx, "moment", self.moments, row.moment_id),
             speaker_id=self._there(tx, "entity", self._entities, row.speaker_id),
-            passages=tuple(replace(passage, vectors=_vectors(passage.vectors)) for passage in row.passages),
+            passages=tuple(
+                replace(
+                    passage,
+                    text=renumbered_names(passage.text, self._highest) if written else passage.text,
+                    vectors=_vectors(passage.vectors),
+                )
+                for passage in row.passages
+            ),
         )
         self._documents[row.id] = tx.add_document(new)
         if row.until_us is not None:

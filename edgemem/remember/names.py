@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from edgemem.remember.rows.text import words
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 VOICE = "speaker"
 """Voices are "speaker 1", "speaker 2"; entities that parts of pictures show have their kind before the number, such as "face 1"."""
-_NUMBERED = re.compile(rf"({VOICE}|person|object|location|face|voice|concept) ([1-9]\d{{0,8}})", re.ASCII)
+_NUMBERED = re.compile(rf"\b({VOICE}|person|object|location|face|voice|concept) ([1-9]\d{{0,8}})\b", re.ASCII)
 """Nine digits: as many as `edgemem name` takes."""
 
 OWNER = r"my|our|his|her|their|mum's|dad's|the"
@@ -61,6 +61,11 @@ def number_of(name: str) -> tuple[str, int] | None:
     """("speaker", 3) for "speaker 3"; None for a name that a person or a writer gave."""
     match = _NUMBERED.fullmatch(name)
     return (match[1], int(match[2])) if match else None
+
+
+def renumbered_names(text: str, highest: Mapping[str, int]) -> str:
+    """The text with each number after one of these words raised by the highest of that word here: "speaker 1 says" is of another voice."""
+    return _NUMBERED.sub(lambda match: f"{match[1]} {int(match[2]) + highest[match[1]]}" if match[1] in highest else match[0], text)
 
 
 def number_key(word: str) -> str:

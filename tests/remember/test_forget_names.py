@@ -37,8 +37,7 @@ def memory(directory, making):
             tx.add_mention(NewMention(entity_id=things["keys"], known_us=0, moment_id=4))
             tx.add_mention(NewMention(entity_id=things["keyboard"], known_us=0, moment_id=1))
             tx.add_mention(NewMention(entity_id=things[ZOE], known_us=0, moment_id=5))
-            for name in ("speaker 1", "speaker 12"):
-                text = f"it is {name} who talks"
+            for name, text in (("speaker 1", "good morning"), ("speaker 12", "good night")):
                 tx.add_document(making.document(text, 0, US, US, kind="utterance", origin="asr", speaker_id=things[name], stream="other"))
             tx.add_document(making.document(f"{OTHER_ZOE} came in", 0, US, US, stream="other"))
             asked = NewSession(
@@ -59,7 +58,7 @@ def left(directory):
 @pytest.mark.parametrize(
     ("names", "entity", "moment", "text"),
     [
-        (("speaker 1", "speaker:1", "Speaker  1", "speaker-1"), "speaker 1", 0, "it is speaker 1 who talks"),
+        (("speaker 1", "speaker:1", "Speaker  1", "speaker-1"), "speaker 1", 0, "good morning"),
         (("keys", "my keys", "the keys", "Your\tKEYS", "their  keys"), "keys", 4, ""),
         (("street sign", "street-sign", "the Street  Sign"), "", 2, ""),
         ((ZOE, OTHER_ZOE, "ZO\u00cb O'NEIL", "zo\u00eb  o neil"), ZOE, 5, f"{OTHER_ZOE} came in"),

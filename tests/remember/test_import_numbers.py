@@ -9,7 +9,7 @@ import simplejpeg
 from edgemem.infer.roles import Space
 from edgemem.records import US, Box
 from edgemem.remember.check import check_memory
-from edgemem.remember.entries import NewEntity, NewMention, NewPart, NewRelation
+from edgemem.remember.entries import NewEntity, NewMention, NewPart, NewPassage, NewRelation
 from edgemem.remember.export import export
 from edgemem.remember.imports import import_into
 from edgemem.remember.store import Store
@@ -76,6 +76,21 @@ def test_voices_and_faces_of_another_memory_stay_others(tmp_path, making):
     with View.open(here) as view:
         assert [view.nearest_entities(KNOWN.name, making.unit(3, 8), 9)[0].entity.name] == ["face 2"]
     assert check_memory(here) == []
+
+
+def test_what_was_written_names_the_voices_by_their_new_numbers_and_what_was_heard_stays(tmp_path, making):
+    here, there = remembered(tmp_path / "here", making, "Anna"), remembered(tmp_path / "there", making, "Bob", "Dora")
+    with Store.open(there) as store, store.transaction() as tx:
+        for kind, text in (("fused", 'speaker 1 says "hi" to speaker 2; gate 1, speaker 1x'), ("utterance", "I am speaker 1")):
+            passages = (NewPassage(kind="chunk", text=text[:15], vectors={}),)
+            tx.add_document(making.document(text, 9 * US, 9 * US, 9 * US, kind=kind, stream="there", passages=passages))
+    import_into(here, exported(there))
+    with Store.open(here) as store, store.transaction() as tx:
+        sql = "SELECT d.text, substr(d.text, p.start + 1, p.length) FROM document d JOIN passage p ON p.document_id = d.id"
+        assert tx.connection.execute(f"{sql} ORDER BY d.id").fetchall() == [
+            ('speaker 2 says "hi" to speaker 3; gate 1, speaker 1x', "speaker 2 says "),
+            ("I am speaker 1", "I am speaker 1"),
+        ]
 
 
 def test_an_empty_memory_gets_every_number_as_it_was(tmp_path, making):
