@@ -12,7 +12,8 @@ from edgemem.hear.subtitles import Subtitles
 from edgemem.hear.voices import numbered_after
 from edgemem.records import AFTER_END_US, Document, Entity, Sound
 from edgemem.remember.entries import NewDocument, NewEntity, NewPassage, embedded
-from edgemem.remember.names import VOICE, last_number
+from edgemem.remember.names import VOICE
+from edgemem.remember.numbers import last_number
 from edgemem.remember.results import Spoken
 
 if TYPE_CHECKING:

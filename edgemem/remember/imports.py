@@ -37,7 +37,8 @@ from edgemem.remember.import_lines import (
     SessionLine,
     StreamLine,
 )
-from edgemem.remember.names import last_number, number_of, renumbered_names
+from edgemem.remember.names import number_of, renumbered_names
+from edgemem.remember.numbers import last_number
 from edgemem.remember.rows.sessions import renumbered
 from edgemem.remember.store import Store, Transaction
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from edgemem.remember.rows.text import words
-
-if TYPE_CHECKING:
-    from edgemem.remember.store import Store
 
 VOICE = "speaker"
 """Voices are "speaker 1", "speaker 2"; entities that parts of pictures show have their kind before the number, such as "face 1"."""
@@ -66,14 +62,3 @@ def number_of(name: str) -> tuple[str, int] | None:
 def renumbered_names(text: str, highest: Mapping[str, int]) -> str:
     """The text with each number after one of these words raised by the highest of that word here: "speaker 1 says" is of another voice."""
     return _NUMBERED.sub(lambda match: f"{match[1]} {int(match[2]) + highest[match[1]]}" if match[1] in highest else match[0], text)
-
-
-def number_key(word: str) -> str:
-    """Key of the saved state with the last number that was given to an entity of a part."""
-    return f"entities/{word}"
-
-
-def last_number(store: Store, word: str) -> int:
-    """The highest number after this word that the memory has now or, as far as it is saved, ever gave. The next new one comes after it."""
-    with store.view() as view:
-        return max(view.highest_number(word), int(store.state(number_key(word)) or b"0"))

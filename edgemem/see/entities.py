@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from edgemem.remember.entries import NewEntity, NewMention, NewPart
-from edgemem.remember.names import last_number, number_key
+from edgemem.remember.numbers import last_number, number_key
 from edgemem.see.perceive import HeldSpace, Part
 from edgemem.see.perceivers import SAME_ENTITY
 
