@@ -312,3 +312,10 @@ def test_small_words_of_time_and_order() -> None:
     before = understand("and the time before that?", understand("when did I last see the mug?"))
     assert (before.things, before.ordinal, before.relation) == (("mug",), -2, "")
     assert understand("how much was it at the gate, and when did I see the price?").notes == ()
+
+
+def test_the_later_of_two_between_which_is_chosen_is_the_last_of_the_row() -> None:
+    shuttle, wall = lead(episode(10), phrase="space shuttle"), lead(episode(90), phrase="wall clock")
+    s = session(kind="order", relation="between", anchors=("space shuttle", "wall clock"), ordinal=-1, text="the later one of them")
+    told, best = order.in_order(s, (shuttle, wall), ("space shuttle", "wall clock"), Pool())
+    assert (told.text.startswith("The wall clock came last"), best) == (True, 1)

@@ -84,7 +84,8 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     Each was there at the first of its tracks, or the last. Where there are options, they say that it was there.
     """
     p, tz = s.parsed, s.question.tz
-    row = 0 if p.anchors else p.ordinal or place_in_row(p.question, "order")  # "after the second cat" counts the cats
+    paired = bool(p.anchors) and p.relation != "between"
+    row = 0 if paired else p.ordinal or place_in_row(p.question, "order")  # "after the second cat" counts the cats
     last = row in {-1, len(leads)}  # the second of two is the last
     seen = [i for i, lead in enumerate(leads) if lead.episodes and (s.question.options or is_shown(p, lead))]
     if len(seen) < 2:
@@ -92,7 +93,7 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     late = {i for i in seen if last or (i == 0 and p.relation == "after")}  # one of its tracks after the anchor is enough
     tracks = {i: base.strong(leads[i])[-1 if i in late else 0] for i in seen}
     best = (max if last else min)(tracks, key=lambda i: (tracks[i].t0_us, -i))
-    if p.anchors and len(leads) == 2:
+    if paired and len(leads) == 2:
         word = "before" if best == 0 else "after"
         said = word.capitalize() + ":" if p.kind != "yes_no" else "Yes," if word == p.relation else "No,"
         text = f"{said} {the(names[0])} came {word} {the(names[1])}, "
