@@ -319,3 +319,11 @@ def test_the_later_of_two_between_which_is_chosen_is_the_last_of_the_row() -> No
     s = session(kind="order", relation="between", anchors=("space shuttle", "wall clock"), ordinal=-1, text="the later one of them")
     told, best = order.in_order(s, (shuttle, wall), ("space shuttle", "wall clock"), Pool())
     assert (told.text.startswith("The wall clock came last"), best) == (True, 1)
+
+
+def test_how_long_it_was_between_two_things() -> None:
+    elephant, mouse = lead(episode(100), phrase="elephant", confidence=0.9), lead(episode(30), phrase="mouse", confidence=0.5)
+    told = answer("How much time passed between the elephant and the mouse?", within(elephant, mouse))
+    assert told.text == f"1 min 10 s: the mouse {at(30)} and the elephant {at(100, '1 min 40 s')}."
+    assert (told.confidence, told.evidence) == (pytest.approx(0.3), ("m30000000", "m100000000"))
+    assert answer("How long was it after the elephant?", within(elephant)).status == "abstained"

@@ -7,7 +7,7 @@ from itertools import chain
 
 import msgspec
 
-from edgemem.answer.compose import at, listed, the, times
+from edgemem.answer.compose import at, listed, span_text, the, times
 from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode, episode_of
 from edgemem.answer.say import base
@@ -128,6 +128,8 @@ def neighbours(s: Session) -> Plan:
     place = yield from relate(s)
     if place.missing is not None:
         return base.not_seen(s, place.missing)
+    if p.kind == "how_long":
+        return _time_between(s, place)
     names = tuple(lead.phrase for lead, _ in place.anchors)
     scene = yield from _scene_of(s, place)
     if not scene.evidence and distance_us(s):
@@ -137,6 +139,16 @@ def neighbours(s: Session) -> Plan:
         return base.abstain(f"I know of nothing {where} {listed(the(name) for name in names)} that I can name.")
     sure = 0.6 * min(lead.confidence for lead, _ in place.anchors)
     return scene_reply(s, scene, scene.evidence[-1 if p.relation == "before" else 0], sure, names)
+
+
+def _time_between(s: Session, place: Place) -> Reply:
+    """How long it was from one thing to another: "how long was it between the elephant and the mouse"."""
+    if len(place.anchors) < 2:
+        return base.abstain("I cannot tell how long that was.", unverified=(s.parsed.clause,))
+    (_, first), (_, last) = ends = sorted(place.anchors, key=lambda anchor: anchor[1].t0_us)
+    seen = listed(f"{the(lead.phrase)} {at(track, s.question.tz)}" for lead, track in ends)
+    sure = 0.6 * min(lead.confidence for lead, _ in ends)
+    return base.answered(f"{span_text((last.t0_us - first.t0_us) / US)}: {seen}.", sure, base.cite([first, last]))
 
 
 def while_said(s: Session) -> Plan:
