@@ -29,12 +29,15 @@ from edgemem.errors import UsageError
 @pass_environment
 def show(environment: CommandContext, evidence_id: str, memory: Path, out: Path | None, as_json: bool) -> None:
     """Open a piece of evidence: write its picture to a file and print what is known of it."""
+    from edgemem.remember.disk.directory import require_outside
     from edgemem.serve.rendering import shown_json
 
     shown = environment.memory(memory).show(evidence_id)
     facts = shown_json(shown)
     if shown.picture is not None:
-        facts["picture"] = str(_written(shown.picture, out or Path(f"{evidence_id}.jpg")))
+        out = out or Path(f"{evidence_id}.jpg")
+        require_outside(memory, out)
+        facts["picture"] = str(_written(shown.picture, out))
     if as_json:
         print_json(facts)
         return

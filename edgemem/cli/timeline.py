@@ -34,8 +34,11 @@ def timeline(
     environment: CommandContext, memory: Path, from_: str | None, to: str | None, stream: str | None, sheet: Path | None, as_json: bool
 ) -> None:
     """List the events of a memory in order: when, how many moments were kept, and what was written about them."""
+    from edgemem.remember.disk.directory import require_outside
     from edgemem.serve.rendering import timeline_json
 
+    if sheet is not None:
+        require_outside(memory, sheet)
     entries = environment.memory(memory).timeline(from_=from_, to=to, stream=stream)
     if sheet is not None:
         from edgemem.cli.sheet import draw_sheet

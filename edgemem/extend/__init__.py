@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         least_trusted,
     )
     from edgemem.remember.administration import open_view
+    from edgemem.remember.disk.directory import require_outside
     from edgemem.remember.entries import NewDocument, NewPassage
     from edgemem.remember.results import SessionLog, Spoken
     from edgemem.remember.tiers import Retainer, RetentionStep
@@ -143,6 +144,7 @@ _HOMES = {
         "Origin", "Question", "Quote", "Record", "Relation", "Segment", "Sound", "Utterance", "Vector", "least_trusted",
     ),
     "edgemem.remember.administration": ("open_view",),
+    "edgemem.remember.disk.directory": ("require_outside",),
     "edgemem.remember.entries": ("NewDocument", "NewPassage"),
     "edgemem.remember.results": ("SessionLog", "Spoken"),
     "edgemem.remember.tiers": ("Retainer", "RetentionStep"),
@@ -330,6 +332,7 @@ __all__ = [
     "print_json",
     "print_line",
     "read_file",
+    "require_outside",
     "reveal",
     "sha256_of",
     "singular",

@@ -13,7 +13,7 @@ from edgemem.errors import MemoryDirError, OldSchemaError, UsageError
 from edgemem.remember.budget.batches import cap_in_force, in_transactions
 from edgemem.remember.disk import database, keys, schema
 from edgemem.remember.disk.contents import remove_part
-from edgemem.remember.disk.directory import disk_bytes, is_paused
+from edgemem.remember.disk.directory import disk_bytes, is_paused, require_outside
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.disk.keys import Key
 from edgemem.remember.disk.rewrite import copy_into
@@ -52,10 +52,11 @@ def backup(directory: Path, file: Path, progress: Progress | None = None, *, key
     time.
 
     The vector files are not in it: they are rebuilt when the copy is first opened for writing. The copy shows one instant, so the writer's
-    log cannot be cut until it is done. The copy has the memory's key, or `key`. Raises UsageError if `file` exists, MemoryDirError if it
-    cannot be read or written.
+    log cannot be cut until it is done. The copy has the memory's key, or `key`. Raises UsageError if `file` exists or is
+    inside the memory, MemoryDirError if it cannot be read or written.
     """
     open_view(directory).close()  # says what cannot be opened, and why
+    require_outside(directory, file)
     if os.path.lexists(file):
         raise UsageError(f"{file} exists: name a new file, or delete it first")
     part = file.with_name(f"{file.name}.part")

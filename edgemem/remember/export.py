@@ -28,6 +28,7 @@ import msgspec
 
 from edgemem import files
 from edgemem.errors import MemoryDirError, UsageError
+from edgemem.remember.disk.directory import require_outside
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.rows import observations as packing
 from edgemem.remember.rows.parts import unpacked
@@ -96,9 +97,11 @@ _JSON = frozenset(
 def export(directory: Path, target: Path, progress: Callable[[int, int], None] | None = None) -> int:
     """Write the memory at `directory`, as of one instant, into a new directory; returns the number of moments.
 
-    Raises UsageError if `target` exists already, MemoryDirError if the memory cannot be read or `target` cannot be written.
+    Raises UsageError if `target` exists already or is inside the memory, MemoryDirError if the memory cannot be read or `target` cannot be
+    written.
     """
     View.open(directory).close()  # raises a clear error if it cannot be opened
+    require_outside(directory, target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is not empty: name a new directory to export to")
     part = target.with_name(f"{target.name}.part")

@@ -12,6 +12,7 @@ import pytest
 
 from edgemem.cli.main import main
 from edgemem.records import US, Observation
+from edgemem.remember.disk.contents import survey
 from edgemem.remember.store import NewDocument, NewMoment, Store
 from edgemem.see.pixels import encode_jpeg
 
@@ -125,3 +126,16 @@ def test_a_paused_memory_is_asked_but_not_written(memory: Path, run: Run, tmp_pa
     assert code == 2
     assert "no consent" in err
     assert run(*given)[0] == 0
+
+
+def test_no_output_is_written_into_the_memory(memory: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "link").symlink_to(memory)
+    before = (memory / "memory.db").read_bytes()
+    for command in (("show", "m1", "--out"), ("timeline", "--sheet"), ("memory", "backup"), ("memory", "export")):
+        for target in (memory / "memory.db", tmp_path / "link" / "new", memory / "vectors" / ".." / "new"):
+            code, out, err = run(*command, target, "--memory", memory)
+            assert (code, out, err.count("\n"), "is inside the memory" in err) == (2, "", 1, True), (command, target, err)
+    monkeypatch.chdir(memory)
+    assert run("show", "m1", "--memory", memory)[0] == 2
+    assert (memory / "memory.db").read_bytes() == before
+    assert survey(memory).foreign == ()

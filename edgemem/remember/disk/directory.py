@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from edgemem import files
-from edgemem.errors import MemoryDirError
+from edgemem.errors import MemoryDirError, UsageError
 from edgemem.remember.disk import schema
 from edgemem.remember.disk.contents import LOCK, PAUSE, protect, survey
 
@@ -130,6 +130,16 @@ def set_paused(directory: Path, *, paused: bool) -> None:
             files.create(directory / PAUSE).close()
     else:
         (directory / PAUSE).unlink(missing_ok=True)
+
+
+def require_outside(directory: Path, target: Path) -> None:
+    """Raise UsageError if `target`, which is to be written, is in the directory of this memory.
+
+    It could replace the memory's own files, and what lies there counts in the budget and outlives a later `forget`.
+    """
+    inside = directory.resolve()
+    if any(path.is_relative_to(inside) for path in (target.resolve(), target.parent.resolve() / target.name)):
+        raise UsageError(f"{target} is inside the memory {directory}: nothing else is written there; name a file outside it")
 
 
 def prepare(directory: Path, *, create: bool) -> None:

@@ -31,9 +31,11 @@ def trajectories(  # noqa: PLR0913, PLR0917 - one parameter for each option
     memory: Path, form: Format, out: Path, truth: Path | None, planner: str, pictures: Path | None, split: str, as_json: bool
 ) -> None:
     """Write how questions were answered as training data for TRL, ms-swift or verl."""
-    from edgemem.extend import open_view, print_json, print_line
+    from edgemem.extend import open_view, print_json, print_line, require_outside
     from edgemem_eventmem.trajectory import export, trajectory, with_advantages
 
+    for target in filter(None, (out, pictures)):
+        require_outside(memory, target)
     truths = read_truths(truth) if truth is not None else {}
     with open_view(memory) as view:
         logs = [view.session(head.id) for head in reversed(view.sessions()) if head.planner == planner]

@@ -208,3 +208,13 @@ def test_the_libraries_own_loaders_take_the_rows(asked: Path, truth: Path, tmp_p
         path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in export(kept, form)))
         loaded = datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
         assert len(loaded) == len(export(kept, form))
+
+
+def test_nothing_is_written_into_the_memory(asked: Path, tmp_path: Path):
+    before = (asked / "memory.db").read_bytes()
+    for given in (["--out", str(asked / "memory.db")], ["--out", str(tmp_path / "rows.jsonl"), "--pictures", str(asked / "pictures")]):
+        refused = run("--memory", str(asked), *given)
+        assert isinstance(refused.exception, UsageError)
+        assert "is inside the memory" in str(refused.exception)
+    assert (asked / "memory.db").read_bytes() == before
+    assert not (asked / "pictures").exists()
