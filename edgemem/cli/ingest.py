@@ -15,6 +15,9 @@ from edgemem.secret import address
 if TYPE_CHECKING:
     from edgemem.serve.results import Ingested, IngestReport
 
+_SIGNALLED = 128
+"""Added to the number of a signal it is the exit code, as in shells."""
+
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
@@ -50,6 +53,9 @@ def ingest(
 
     Several sources are ingested one after the other. If one fails, this is reported, the others continue, and the exit code is 1. If the
     command is run again after an interruption, it continues where it stopped; after the end there is nothing left to do.
+
+    A recording that SIGINT or SIGTERM stopped before its end gives the exit code 130 or 143, and "interrupted": true with --json. A camera
+    or a microphone has no end: to stop it is no interruption.
     """
     if len(sources) == 1:
         _ingest_one(environment, sources[0], memory, recipe, start, stream, subtitles, again=again, as_json=as_json)
@@ -77,6 +83,7 @@ def _ingest_one(
         print_json(ingest_json(report))
     else:
         _print_report(report)
+    _exit_if_interrupted(report)
 
 
 def _ingest_all(environment: CommandContext, sources: tuple[str, ...], memory: Path, recipe: str, *, again: bool, as_json: bool) -> None:
@@ -95,8 +102,16 @@ def _ingest_all(environment: CommandContext, sources: tuple[str, ...], memory: P
                 _print_report(result.report)
     if as_json:
         print_json(ingests_json(results))
+    for result in results:
+        _exit_if_interrupted(result.report)
     if any(result.report is None for result in results):
         raise click.exceptions.Exit(1)
+
+
+def _exit_if_interrupted(report: IngestReport | None) -> None:
+    """End as shells say that a signal ended a command, so that nothing after `&&` takes the recording as remembered."""
+    if report is not None and report.interrupted:
+        raise click.exceptions.Exit(_SIGNALLED + report.signal)
 
 
 def _watching(done_us: int) -> str:

@@ -105,7 +105,7 @@ def _unreadable() -> tuple[type[Exception], ...]:
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run one command in this process; the SystemExit it raises has the exit code.
 
-    0 done, 1 failed, 2 wrong usage or configuration, 3 no answer.
+    0 done, 1 failed, 2 wrong usage or configuration, 3 no answer; 130 and 143: SIGINT or SIGTERM ended it before it was done.
     """
     guard_terminal()
     try:

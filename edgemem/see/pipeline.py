@@ -79,7 +79,7 @@ class Pipeline:
         self._begin()
         lost: SourceError | None = None
         try:
-            with stop_on_signals(self.stop, STOP_S):
+            with stop_on_signals(self.stop, STOP_S) as caught:
                 try:
                     self._see_all(progress)
                 except SourceError as error:
@@ -90,7 +90,7 @@ class Pipeline:
             self._committer.chains.calls.close()
         if lost is not None:
             raise lost
-        return self._report(time.monotonic() - started_s)
+        return self._report(time.monotonic() - started_s, caught.number)
 
     def _begin(self) -> None:
         parts, saved = self._parts, self._run.saved
@@ -280,7 +280,7 @@ class Pipeline:
         if self._hearing is None and self._source.has_sound and not self._count:
             self._isolation.note(NO_HEARING)
 
-    def _report(self, seconds_spent: float) -> IngestReport:
+    def _report(self, seconds_spent: float, signal: int) -> IngestReport:
         dropped = self._dropped + Counter(self._source.dropped)
         if self._frames.missed:
             dropped["busy"] += self._frames.missed
@@ -299,5 +299,7 @@ class Pipeline:
             seconds_spent=seconds_spent,
             disk_bytes=self._store.disk_bytes(),
             dropped=dict(dropped),
+            interrupted=self._stop.is_set() and not self._source.live,
+            signal=signal,
             notes=(*self._isolation.lines, *(hearing.notes if hearing is not None else ())),
         )

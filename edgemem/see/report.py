@@ -30,4 +30,8 @@ class IngestReport(Record, frozen=True):
     disk_bytes: int
     dropped: dict[str, int]
     """Frames that did not become candidates, by reason."""
+    interrupted: bool = False
+    """A recording that was stopped before its end: the rest of it is not in the memory."""
+    signal: int = 0
+    """Number of the signal that stopped the run; 0 = none."""
     notes: tuple[str, ...] = ()

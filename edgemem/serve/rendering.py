@@ -116,8 +116,8 @@ def _entry_json(entry: TimelineEntry) -> Json:
 
 
 def ingest_json(report: IngestReport) -> Json:
-    """The report on one source. Its notes are for people and are not part of it."""
-    return {name: value for name, value in msgspec.to_builtins(report).items() if name != "notes"}
+    """The report on one source. Its notes are for people and are not part of it; the exit code tells the signal."""
+    return {name: value for name, value in msgspec.to_builtins(report).items() if name not in {"notes", "signal"}}
 
 
 def ingests_json(results: Iterable[Ingested]) -> Json:

@@ -257,3 +257,32 @@ def test_an_interrupted_ingest_commits_and_goes_on_later(recipe: str, run: Run, 
     assert run("ingest", str(film), "--memory", str(whole), "--recipe", recipe)[0] == 0
     counts = [json.loads(run("memory", "stats", "--memory", str(directory), "--json")[1])["moments"] for directory in (memory, whole)]
     assert counts[0] == counts[1] > 0
+
+
+STOPPED = """
+import os, sys
+from edgemem.cli.main import main
+from edgemem.see import pipeline
+see, pipeline.STOP_S = pipeline.Pipeline._see, 60.0
+def stopped(self, frame):
+    see(self, frame)
+    if frame.seq == 10:
+        os.kill(os.getpid(), int(sys.argv[1]))
+pipeline.Pipeline._see = stopped
+main(sys.argv[2:])
+"""
+"""The command line, which gets the signal at the eleventh frame."""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_ingest_does_not_pass_for_a_whole_one(recipe: str, run: Run, tmp_path: Path, number: int, code: int) -> None:
+    film = video(tmp_path / "long.mp4", 100)
+    given = ["ingest", str(film), "--memory", str(tmp_path / "m"), "--recipe", recipe]
+    command = [sys.executable, "-c", STOPPED, str(int(number)), *given, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["interrupted"]) == (code, True), done.stderr
+    assert report["frames_seen"] < 20
+    assert "note: interrupted; run the same command again to go on" in done.stderr
+    code, out, err = run(*given, "--json")
+    assert (code, json.loads(out)["interrupted"]) == (0, False), err

@@ -17,6 +17,7 @@ STATS = {"disk_bytes", "budget_bytes", "moments", "tiers", "segments", "document
          "foreign_files", "foreign_bytes"}  # fmt: skip
 INGEST = {
     "stream", "frames_seen", "moments_kept", "segments", "documents", "seconds_of_video", "seconds_spent", "disk_bytes", "dropped",
+    "interrupted",
 }  # fmt: skip
 
 
