@@ -237,7 +237,7 @@ class Agent:
 
     def _watch(self, store: SharedStore) -> None:
         """Until a stop or a failure: report streams that see nothing, apply the retention rules, notify the service manager."""
-        rules_due_s = clock.monotonic_s() + _RULES_S
+        rules_due_s, steady = clock.monotonic_s() + _RULES_S, clock.SteadyClock()
         while not clock.wait(self._stop, _TICK_S):
             for worker in self._workers:
                 worker.report_changes()
@@ -248,7 +248,7 @@ class Agent:
                     self._reloads.run(store, self._workers, self._governor)
             if clock.monotonic_s() > rules_due_s and not is_paused(self._memory) and not self._forgetting.locked():
                 rules_due_s = clock.monotonic_s() + _RULES_S
-                LockedRetainer(KeepRules(self._environment.settings.retention)).apply(store)
+                LockedRetainer(KeepRules(self._environment.settings.retention, steady)).apply(store)
             self._notify_watchdog()
 
     def stop(self) -> None:

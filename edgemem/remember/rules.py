@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
+from edgemem.clock import SteadyClock
 from edgemem.config import KeepRule
 from edgemem.records import US
 from edgemem.remember.store import Store, Transaction
@@ -29,17 +30,23 @@ class KeepRules:
     Pinned moments and representatives are deleted too, because a rule protects privacy. A document or segment that begins in the time that
     is too old is deleted as a whole. A place is recognised by its label: the moments that show it are deleted, with the documents of their
     segments.
+
+    Days are counted from the time of the clock, not from the newest moment: one recording with a date in the future would delete all
+    others, and a memory that nothing is added to would keep everything. A clock that is known to be wrong deletes nothing: one that was
+    never set, one that was changed and that no time server has confirmed, and that of a live stream whose dates are not corrected yet.
     """
 
     name = "keep_rules"
 
-    def __init__(self, rules: Sequence[KeepRule]) -> None:
+    def __init__(self, rules: Sequence[KeepRule], clock: SteadyClock | None = None) -> None:
+        """`clock` notices when the time of the system is changed, from when it is made (default: now)."""
         self._rules = rules
+        self._clock = clock or SteadyClock()
 
     def apply(self, store: Store, now_us: int | None = None) -> RetentionStep:
-        """Do one bounded step for each rule, as of `now_us` (default: the newest moment; nothing ages while the clock is not trusted)."""
-        now = store.newest_us() if now_us is None else now_us
-        if now is None or (now_us is None and not store.time_trusted):
+        """Do one bounded step for each rule, as of `now_us` (default: the time of the clock, if it can be trusted)."""
+        now = self._now_us(store) if now_us is None else now_us
+        if now is None:
             return RetentionStep()
         dropped, done = 0, True
         for rule in self._rules:
@@ -48,11 +55,15 @@ class KeepRules:
             dropped, done = dropped + number, done and finished
         return RetentionStep(dropped=dropped, done=done)
 
-    def catch_up(self, store: Store) -> int:
+    def _now_us(self, store: Store) -> int | None:
+        now = self._clock.now()
+        return now.t_us if now.trusted and store.time_trusted else None
+
+    def catch_up(self, store: Store, now_us: int | None = None) -> int:
         """Do steps until nothing is too old, for example after a long pause; returns the number of deleted moments."""
         dropped = 0
         for _ in range(_MOST_STEPS):
-            step = self.apply(store)
+            step = self.apply(store, now_us)
             dropped += step.dropped
             if step.done:
                 break

@@ -259,6 +259,19 @@ def test_an_interrupted_ingest_commits_and_goes_on_later(recipe: str, run: Run, 
     assert counts[0] == counts[1] > 0
 
 
+def test_a_recording_with_a_date_in_the_future_makes_nothing_too_old(run: Run, recipe: str, tmp_path: Path) -> None:
+    def kept() -> list[str]:
+        return [one["stream"] for one in json.loads(run("timeline", "--memory", str(tmp_path / "m"), "--json")[1])["events"]]
+
+    rule = ("--recipe", recipe, "--set", "retention=[{keep_days = 30}]", "--memory", str(tmp_path / "m"))
+    film = str(video(tmp_path / "walk.mp4", 30))
+    assert run("ingest", film, *rule)[0] == 0
+    assert run("ingest", film, *rule, "--again", "--stream", "future", "--start", "2099-01-01")[0] == 0
+    assert set(kept()) == {"walk", "future"}
+    assert run("ingest", film, *rule, "--again", "--stream", "past", "--start", "2020-06-01")[0] == 0
+    assert set(kept()) == {"walk", "future"}
+
+
 STOPPED = """
 import os, sys
 from edgemem.cli.main import main

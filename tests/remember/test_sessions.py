@@ -187,7 +187,7 @@ def test_an_answer_about_what_was_forgotten_meanwhile_is_not_kept(memory):
 
 def test_a_rule_takes_answers_with_what_is_too_old(memory):
     with Store.open(memory) as store:
-        KeepRules([KeepRule(stream="cam", keep_days=50 / 86400)]).catch_up(store)
+        KeepRules([KeepRule(stream="cam", keep_days=50 / 86400)]).catch_up(store, 90 * US)
         with store.view() as view:
             kept = sorted(int(head.question[18:-1]) for head in view.sessions())
     assert kept == [4, 5, 6, 7, 8, 9]
