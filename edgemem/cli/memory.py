@@ -37,9 +37,18 @@ def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
         print_json(facts)
         return
     for key, value in facts.items():
-        print_line(f"{key}: {value if not isinstance(value, dict) else ', '.join(f'{k} {v}' for k, v in value.items()) or 'none'}")
+        print_line(f"{key}: {_words(value)}")
     with open_view(memory) as view:
         print_line(f"encrypted: {'yes' if view.encrypted else 'no'}")
+
+
+def _words(value: object) -> str:
+    """A value of `stats` for a person."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number}" for name, number in value.items()) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
 
 
 @memory.command()
@@ -118,9 +127,11 @@ def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool
 def import_(environment: CommandContext, source: Path, memory: Path, as_json: bool) -> None:
     """Take in SOURCE: the directory of an export, also beside what the memory holds, or the file of a backup, as a new memory."""
     from edgemem.remember.administration import open_view
+    from edgemem.remember.disk.directory import require_not_paused
     from edgemem.remember.imports import import_into
     from edgemem.remember.restore import restore
 
+    require_not_paused(memory)
     if source.is_dir():
         with progress() as advance:
             moments = import_into(
@@ -162,7 +173,7 @@ def compact(_environment: CommandContext, memory: Path, as_json: bool) -> None:
 @common_options
 @pass_environment
 def pause(_environment: CommandContext, memory: Path, as_json: bool) -> None:
-    """See nothing until `resume`: nothing is written, also not by a running `ingest`. Questions are still answered."""
+    """Remember nothing new until `resume`, also not by an `ingest` or an agent that runs. Questions are answered, and `forget` works."""
     _set_paused(memory, as_json=as_json, paused=True)
 
 
@@ -185,4 +196,4 @@ def _set_paused(memory: Path, *, as_json: bool, paused: bool) -> None:
     if as_json:
         print_json({"paused": paused})
     else:
-        print_line("paused: nothing is written until `edgemem memory resume`" if paused else "seeing again")
+        print_line("paused: nothing new is remembered until `edgemem memory resume`" if paused else "seeing again")

@@ -16,6 +16,7 @@ from edgemem.errors import MemoryDirError
 from edgemem.records import Matrix, Moment, Observation, Segment, Vector
 from edgemem.remember.disk import schema
 from edgemem.remember.disk.contents import protect, survey
+from edgemem.remember.disk.directory import is_paused
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.results import PassageHit, Posting, SessionHead, SessionLog, Spoken, Stats, Stream, TextHit
 from edgemem.remember.rows import observations as packing
@@ -312,6 +313,7 @@ class View(DocumentReading, SessionReading, JobReading):
             newest_us=bounds[1] if bounds else None,
             foreign_files=len(contents.foreign),
             foreign_bytes=contents.foreign_bytes,
+            paused=is_paused(self.directory),
         )
 
     def _noted_budget(self) -> int | None:

@@ -12,7 +12,7 @@ import msgspec
 from edgemem import config
 from edgemem.errors import UsageError
 from edgemem.records import Frame, Observation
-from edgemem.remember.disk.directory import is_paused
+from edgemem.remember.disk.directory import is_paused, require_not_paused
 
 PAUSED = "paused"
 
@@ -37,8 +37,7 @@ class Privacy:
     def require(self) -> None:
         """Raises UsageError if nothing of this stream may be kept now. Called before anything is opened for writing."""
         self.require_consent()
-        if self.paused:
-            raise UsageError(f"memory {self._directory} is paused: run `edgemem memory resume --memory {self._directory}`")
+        require_not_paused(self._directory)
 
     def require_consent(self) -> None:
         """Raises UsageError if the settings forbid to keep anything of this stream, whether the memory is paused or not."""

@@ -22,6 +22,7 @@ from edgemem.extend.environment import Environment
 from edgemem.extend.feed import SIZE, Feed, Subscription
 from edgemem.records import Answer, Entity, Evidence, Question
 from edgemem.remember.administration import open_view
+from edgemem.remember.disk.directory import require_not_paused
 from edgemem.remember.forget import forget as forget_it
 from edgemem.remember.forgetting.selection import Receipt, Wanted
 from edgemem.remember.results import Stats
@@ -339,6 +340,8 @@ class Memory:
         back, or with `shown` None all lessons of that name. `progress(done, total)` is called while moments that were kept without vectors
         of their parts are looked at again; an agent does that later. Raises UsageError, SourceError, EngineError, MemoryDirError.
         """
+        if isinstance(shown, str | Path):
+            require_not_paused(self.directory)
         moment_id, picture = (shown, "") if isinstance(shown, int) else (0, str(Path(shown).resolve()) if shown is not None else "")
         request = NameThingRequest(known_us=now_us(), name=name, moment_id=moment_id, picture=picture, box=box, undo=undo)
         from edgemem.serve import taught

@@ -121,6 +121,8 @@ def test_a_paused_memory_is_asked_but_not_written(memory: Path, run: Run, tmp_pa
     assert (code, files()) == (2, before)
     assert "memory resume" in err
     assert "GATE 7" in run("search", "gate", "--memory", memory)[1]
+    assert "paused: yes" in run("memory", "stats", "--memory", memory)[1]
+    assert json.loads(run("memory", "stats", "--memory", memory, "--json")[1])["paused"] is True
     assert run("memory", "resume", "--memory", memory)[0] == 0
     code, _, err = run(*given, "--set", 'privacy.streams=["door"]')
     assert code == 2
@@ -139,3 +141,18 @@ def test_no_output_is_written_into_the_memory(memory: Path, run: Run, tmp_path: 
     assert run("show", "m1", "--memory", memory)[0] == 2
     assert (memory / "memory.db").read_bytes() == before
     assert survey(memory).foreign == ()
+
+
+def test_what_brings_new_memories_in_is_refused_while_paused_and_forgetting_works(memory: Path, run: Run, tmp_path: Path) -> None:
+    cv2.imwrite(str(tmp_path / "keys.png"), np.full((32, 32, 3), 90, np.uint8))
+    assert run("memory", "export", tmp_path / "plain", "--memory", memory)[0] == 0
+    assert run("memory", "pause", "--memory", memory)[0] == 0
+    for command in (("memory", "import", tmp_path / "plain"), ("name", tmp_path / "keys.png", "my keys")):
+        code, out, err = run(*command, "--memory", memory)
+        assert (code, out, err) == (2, "", f"edgemem: memory {memory} is paused: run `edgemem memory resume --memory {memory}`\n")
+    assert json.loads(run("memory", "stats", "--memory", memory, "--json")[1])["moments"] == 4
+    assert json.loads(run("forget", "--evidence", "m3", "--memory", memory, "--json")[1])["moments"] == 1
+    assert run("memory", "resume", "--memory", memory)[0] == 0
+    code, out, err = run("memory", "import", tmp_path / "plain", "--memory", memory)
+    assert (code, "4 moments imported" in out) == (0, True), err
+    assert "paused: no" in run("memory", "stats", "--memory", memory)[1]

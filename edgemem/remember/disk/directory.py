@@ -118,8 +118,14 @@ def disk_bytes(directory: Path) -> int:
 
 
 def is_paused(directory: Path) -> bool:
-    """Whether nothing may be written here until `set_paused(directory, paused=False)`."""
+    """Whether nothing new may be remembered here until `set_paused(directory, paused=False)`."""
     return os.path.lexists(directory / PAUSE)
+
+
+def require_not_paused(directory: Path) -> None:
+    """For whatever brings new memories in. Raises UsageError while the memory is paused."""
+    if is_paused(directory):
+        raise UsageError(f"memory {directory} is paused: run `edgemem memory resume --memory {directory}`")
 
 
 def set_paused(directory: Path, *, paused: bool) -> None:
