@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from edgemem.remember.budget import eviction
-from edgemem.remember.disk.contents import VECTORS, survey
+from edgemem.remember.disk.contents import VECTORS, leftovers, survey
 from edgemem.remember.disk.database import is_cipher
 from edgemem.remember.disk.error_translation import translated_errors
 from edgemem.remember.forget import digest
@@ -96,9 +96,10 @@ def check_memory(directory: Path) -> list[str]:
     """
     View.open(directory).close()  # raises a clear error if it cannot be opened
     with translated_errors(directory), closing(connect(directory)) as connection:
-        found = check_pages(connection)
+        found, left = check_pages(connection), list(_left_over(directory))
         if found and is_cipher(connection):
-            return found  # what follows would meet that page and end
+            return found + left  # what follows would meet that page and end
+        found += left
         found += check_rows(connection)
         if not _reads(partial(is_due, connection)):
             found.append("the note of dates that are to be corrected cannot be read")
@@ -109,6 +110,15 @@ def check_memory(directory: Path) -> list[str]:
             f"{name} is not edgemem's: its {size} bytes count in budget.disk; move it away" for name, size in survey(directory).foreign
         ]
     return found
+
+
+def _left_over(directory: Path) -> Iterator[str]:
+    """Copies that were not completed. Nobody writes one now: while that is done no reader is let in."""
+    for name, size in leftovers(directory):
+        yield (
+            f"{name} ({size} bytes) is left from a change of the key or a restore that was interrupted, and may contain memories without"
+            " a key: `edgemem memory compact` removes it"
+        )
 
 
 def check_pages(connection: sqlite3.Connection) -> list[str]:

@@ -6,8 +6,10 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
@@ -112,6 +114,29 @@ def test_a_memory_is_encrypted_rekeyed_backed_up_exported_and_decrypted(run, mem
     assert (code, "not encrypted any more" in out) == (0, True)
     assert json.loads(run("memory", "stats", "--memory", memory, "--json")[1])["moments"] == count
     assert run("memory", "check", "--memory", memory)[0] == 0
+
+
+KILLED = """
+import os, signal, sys
+from edgemem.cli.main import main
+from edgemem.remember.disk import rewrite
+rewrite._verify = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+main(sys.argv[1:])
+"""
+"""The command line, which is killed when the copy is complete and not yet the memory."""
+
+
+def test_what_a_killed_decrypt_leaves_is_said_and_removed(run, memory, key_file):
+    option = ("--memory", memory, "--set", f"store.key_file={key_file}")
+    assert run("memory", "encrypt", *option)[0] == 0
+    killed = subprocess.run([sys.executable, "-c", KILLED, "memory", "decrypt", *map(str, option)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (memory / "memory.db-part").read_bytes().startswith(b"SQLite format 3")
+    code, out, _ = run("memory", "check", *option)
+    assert (code, "memory.db-part" in out, "`edgemem memory compact` removes it" in out) == (1, True, True)
+    assert run("memory", "compact", *option)[0] == 0
+    assert run("memory", "check", *option)[:2] == (0, "the memory has no errors\n")
+    assert not (memory / "memory.db-part").exists()
 
 
 def test_a_tpm_gives_out_the_key(run, recipe, pictures, home, tmp_path, monkeypatch):

@@ -114,6 +114,11 @@ def remove_vectors(directory: Path) -> None:
         folder.rmdir()
 
 
+def leftovers(directory: Path) -> list[tuple[str, int]]:
+    """Names and bytes of a database that was not completed. The next writer removes it."""
+    return sorted((name, status.st_size) for name, status in _entries(directory) if name in PART_FILES)
+
+
 def remove_part(part: Path) -> None:
     """Remove a database that was not completed, and whatever belongs to it."""
     for end in _KEPT_BESIDE:
