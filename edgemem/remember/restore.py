@@ -50,8 +50,9 @@ def _require_backup(file: Path) -> None:
     except OSError as error:
         raise MemoryDirError(f"{file} cannot be read: {error.strerror}") from None
     with translated_errors(file), closing(database.connect(file.resolve(), keys.configured(), mode="immutable")) as connection:
-        if schema.version_of(connection, file) == 0:
+        if schema.is_empty(connection):
             raise MemoryDirError(f"{file} is not a backup of a memory")
+        schema.version_of(connection, file)  # raises an error if it is no memory, or a newer one
 
 
 def _copy(file: Path, part: Path) -> None:

@@ -7,12 +7,13 @@ does all checkpoints, and readers that never write, this cannot happen.
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -303,7 +304,23 @@ class Store(Maintenance, RetentionReading):
             _log.warning("memory %s: vectors could not be written beside the database (%s); searches are slower", self.directory, error)
 
 
+def _make(directory: Path) -> None:
+    """Create the database under another name first: a memory.db without tables is a damaged one, and never one that was just begun."""
+    part = directory / schema.PART
+    remove_part(part)
+    try:
+        with closing(database.connect(part, keys.configured())) as connection:
+            schema.configure(connection)
+            schema.migrate(connection, 0)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # unlike closing, it says when it fails
+        part.replace(directory / schema.DATABASE)
+    finally:
+        remove_part(part)
+
+
 def _connect(directory: Path) -> sqlite3.Connection:
+    if not os.path.lexists(directory / schema.DATABASE):
+        _make(directory)
     connection = database.connect(directory / schema.DATABASE, keys.configured())
     try:
         schema.configure(connection, cache_bytes=16 << 20)

@@ -6,10 +6,12 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import cv2
@@ -205,8 +207,6 @@ def test_a_locked_memory_names_the_other_writer_but_can_be_asked(run: Run, recip
 
 
 def test_a_memory_from_a_newer_version_is_left_alone(run: Run, recipe: str, pictures: Path, memory: Path) -> None:
-    import sqlite3
-
     with sqlite3.connect(memory / "memory.db") as connection:
         connection.execute("PRAGMA user_version = 999")
     connection.close()
@@ -224,6 +224,29 @@ def test_a_damaged_database_is_told(run: Run, memory: Path) -> None:
     code, _, err = run("ask", "where is it?", "--memory", str(memory))
     assert code == 1
     one_line(err)
+
+
+@pytest.mark.parametrize("size", [0, 4096])
+def test_an_empty_database_is_told_everywhere_and_no_new_memory_is_made_of_it(
+    run: Run, memory: Path, recipe: str, pictures: Path, size: int
+) -> None:
+    path = memory / "memory.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    path.write_bytes(b"")
+    if size:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        assert path.stat().st_size == size
+    before = path.read_bytes()
+    for command in (
+        ("ingest", str(pictures), "--recipe", recipe, "--again"), ("memory", "check"), ("memory", "compact"), ("memory", "stats"),
+        ("ask", "where?"), ("forget", "--stream", "walk"),
+    ):  # fmt: skip
+        code, out, err = run(*command, "--memory", str(memory))
+        assert (code, out) == (1, ""), command
+        assert f"memory {memory} is damaged: memory.db is empty; restore a backup" in one_line(err)
+    assert path.read_bytes() == before
 
 
 def test_a_full_disk_ends_with_one_line_and_keeps_what_was_committed(run: Run, recipe: str, pictures: Path, tmp_path: Path) -> None:

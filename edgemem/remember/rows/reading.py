@@ -246,6 +246,7 @@ def _probe(directory: Path, mode: Literal["ro", "immutable"]) -> sqlite3.Connect
     try:
         schema.configure(opened)
         opened.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        schema.version_of(opened, directory)  # raises an error if it is no memory
     except BaseException:
         opened.close()
         raise

@@ -62,14 +62,23 @@ def configure(connection: sqlite3.Connection, *, cache_bytes: int = 8 << 20) -> 
     connection.execute(f"PRAGMA cache_size={-(cache_bytes >> 10)}")
 
 
-def version_of(connection: sqlite3.Connection, directory: Path) -> int:
-    """Schema version of an open memory.db; 0 = empty. Raises MemoryDirError if it is another program's or a newer one's."""
-    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether nothing was ever stored in this database, also if its file has no byte."""
+    marks = [connection.execute(f"PRAGMA {mark}").fetchone()[0] for mark in ("application_id", "user_version")]
     # The table that lists migrations is created before the first one: if that failed, it is the only table.
     others = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> '_sqlite_migrations'"
-    if application == 0 and version == 0 and connection.execute(others).fetchone()[0] == 0:
-        return 0
+    return not any(marks) and connection.execute(others).fetchone()[0] == 0
+
+
+def version_of(connection: sqlite3.Connection, directory: Path) -> int:
+    """Schema version of an open memory.db. Raises MemoryDirError if it is empty, another program's or a newer one's."""
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if is_empty(connection):
+        raise MemoryDirError(
+            f"memory {directory} is damaged: {DATABASE} is empty; restore a backup as a new memory with"
+            f" `edgemem memory import BACKUP --memory DIR`, or delete {DATABASE} to begin anew"
+        )
     if application != APPLICATION_ID:
         raise MemoryDirError(f"{directory} is not a memory: {DATABASE} belongs to another program; name another directory")
     if version > VERSION:
