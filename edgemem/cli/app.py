@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from edgemem.serve.memory import Memory
 
 __all__ = [
-    "CommandContext", "ProgressBars", "common_options", "fail", "guard_terminal", "json_option", "json_text", "memory_option", "note",
-    "pass_environment", "print_json", "print_line", "print_lines", "progress", "short", "table", "with_common_options",
+    "CommandContext", "FilePath", "ProgressBars", "common_options", "fail", "guard_terminal", "json_option", "json_text", "memory_option",
+    "note", "pass_environment", "print_json", "print_line", "print_lines", "progress", "short", "table", "with_common_options",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,7 +80,19 @@ def _remember(context: click.Context, parameter: click.Parameter, value: Any) ->
     return value
 
 
-_PATH = click.Path(path_type=Path)
+class FilePath(click.Path):
+    """The path of a file or directory. An empty one is refused: it would be the current directory where a script's variable is not set."""
+
+    def __init__(self, *, exists: bool = False, file_okay: bool = True, dir_okay: bool = True) -> None:
+        super().__init__(exists=exists, file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the path is empty; name a file or a directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_PATH = FilePath()
 _COMMON = (
     click.option("--config", type=_PATH, expose_value=False, callback=_remember, help="Settings file (default: $EDGEMEM_CONFIG)."),
     click.option(
@@ -110,7 +122,7 @@ COUNT = click.IntRange(1, (1 << 63) - 1)
 """A number of something, as far as a memory counts."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-memory_option = click.option("--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory.")
+memory_option = click.option("--memory", type=FilePath(), required=True, metavar="DIR", help="The memory's directory.")
 
 
 class ProgressBars:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from edgemem import files
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line, progress
+from edgemem.cli.app import CommandContext, FilePath, common_options, json_option, note, pass_environment, print_json, print_line, progress
 from edgemem.clock import offset_text
 from edgemem.records import US, Answer
 
@@ -44,7 +44,7 @@ QUESTIONS = (
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(file_okay=False),
     help="Directory for film, memory and pictures (default: in the data directory).",
 )
 @json_option

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line, progress, table
+from edgemem.cli.app import (
+    CommandContext,
+    FilePath,
+    common_options,
+    json_option,
+    note,
+    pass_environment,
+    print_json,
+    print_line,
+    progress,
+    table,
+)
 from edgemem.errors import EdgememError, FetchError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -128,7 +139,7 @@ def _check_files(environment: CommandContext, names: tuple[str, ...], *, as_json
 @click.option(
     "--sample", "samples", multiple=True, metavar="SOURCE", help="Pictures, a film or speech as inputs (default: the demo's film)."
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File of the report (default: in the data directory).")
+@click.option("--out", type=FilePath(dir_okay=False), help="File of the report (default: in the data directory).")
 @json_option
 @common_options
 @pass_environment

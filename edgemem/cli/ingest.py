@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line, progress
+from edgemem.cli.app import CommandContext, FilePath, common_options, json_option, note, pass_environment, print_json, print_line, progress
 from edgemem.clock import offset_text
 from edgemem.errors import UsageError
 from edgemem.secret import address
@@ -21,9 +21,7 @@ _SIGNALLED = 128
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option(
-    "--memory", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The memory's directory; created if it does not exist."
-)
+@click.option("--memory", type=FilePath(), required=True, metavar="DIR", help="The memory's directory; created if it does not exist.")
 @click.option("--recipe", default="", metavar="NAME", help="Recipe: how to see and what to keep (default: the one of the settings).")
 @click.option("--start", metavar="ISO8601", help="Wall time of a recording's first frame (default: now minus its length). One source only.")
 @click.option("--stream", default="", metavar="NAME", help="Name of the stream (default: the file's or camera's name). One source only.")

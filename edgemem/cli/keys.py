@@ -6,7 +6,17 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, note, pass_environment, print_json, print_line
+from edgemem.cli.app import (
+    CommandContext,
+    FilePath,
+    common_options,
+    json_option,
+    memory_option,
+    note,
+    pass_environment,
+    print_json,
+    print_line,
+)
 from edgemem.errors import MemoryKeyError
 
 _CONFIGURE = "configure one with --set store.key_file=FILE, EDGEMEM_KEY_FILE or EDGEMEM_KEY (`edgemem memory keygen FILE` creates one)"
@@ -14,7 +24,7 @@ _BLOCKS = "note: blocks of the plain files may remain on the storage medium unti
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @json_option
 @common_options
 @pass_environment
@@ -65,7 +75,7 @@ def decrypt(_environment: CommandContext, memory: Path, as_json: bool) -> None:
 
 @click.command()
 @memory_option
-@click.option("--new-key-file", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The new key.")
+@click.option("--new-key-file", type=FilePath(), required=True, metavar="FILE", help="The new key.")
 @json_option
 @common_options
 @pass_environment

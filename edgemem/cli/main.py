@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from edgemem import __version__
-from edgemem.cli.app import CommandContext, fail, guard_terminal, note, with_common_options
+from edgemem.cli.app import CommandContext, FilePath, fail, guard_terminal, note, with_common_options
 from edgemem.errors import EdgememError, MemoryDirError, UsageError
 
 # command -> (module, attribute, one line of help). The help texts are here so that `edgemem --help` imports no command.
@@ -76,11 +76,9 @@ def _plugin_commands(ctx: click.Context) -> dict[str, click.Command]:
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.option("--config", type=click.Path(path_type=Path), help="Settings file (default: $EDGEMEM_CONFIG).")
+@click.option("--config", type=FilePath(), help="Settings file (default: $EDGEMEM_CONFIG).")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one setting, such as budget.disk=64MiB. Repeatable.")
-@click.option(
-    "--plugins-dir", "plugins_dirs", type=click.Path(path_type=Path), multiple=True, help="Also load plugins from this folder. Repeatable."
-)
+@click.option("--plugins-dir", "plugins_dirs", type=FilePath(), multiple=True, help="Also load plugins from this folder. Repeatable.")
 @click.version_option(__version__, prog_name="edgemem")
 @click.pass_context
 def cli(ctx: click.Context, config: Path | None, overrides: tuple[str, ...], plugins_dirs: tuple[Path, ...]) -> None:

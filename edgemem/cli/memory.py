@@ -7,7 +7,17 @@ from pathlib import Path
 
 import click
 
-from edgemem.cli.app import CommandContext, common_options, json_option, memory_option, pass_environment, print_json, print_line, progress
+from edgemem.cli.app import (
+    CommandContext,
+    FilePath,
+    common_options,
+    json_option,
+    memory_option,
+    pass_environment,
+    print_json,
+    print_line,
+    progress,
+)
 from edgemem.cli.keys import decrypt, encrypt, keygen, rekey
 from edgemem.config import parse_bytes
 from edgemem.errors import UsageError
@@ -71,11 +81,9 @@ def check(_environment: CommandContext, memory: Path, as_json: bool) -> None:
 
 
 @memory.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @memory_option
-@click.option(
-    "--key-file", type=click.Path(path_type=Path), metavar="KEY", help="Encrypt the copy with this key (default: that of the memory)."
-)
+@click.option("--key-file", type=FilePath(), metavar="KEY", help="Encrypt the copy with this key (default: that of the memory).")
 @json_option
 @common_options
 @pass_environment
@@ -96,7 +104,7 @@ def backup(_environment: CommandContext, file: Path, memory: Path, key_file: Pat
 
 
 @memory.command()
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("folder", type=FilePath(), metavar="DIR")
 @memory_option
 @click.option("--plain", is_flag=True, help="Write encrypted data to files that are not encrypted.")
 @json_option
@@ -119,7 +127,7 @@ def export(_environment: CommandContext, folder: Path, memory: Path, plain: bool
 
 
 @memory.command("import")
-@click.argument("source", type=click.Path(path_type=Path, exists=True))
+@click.argument("source", type=FilePath(exists=True))
 @memory_option
 @json_option
 @common_options

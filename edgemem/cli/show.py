@@ -9,6 +9,7 @@ import click
 from edgemem import files
 from edgemem.cli.app import (
     CommandContext,
+    FilePath,
     common_options,
     json_option,
     memory_option,
@@ -23,7 +24,7 @@ from edgemem.errors import UsageError
 @click.command()
 @click.argument("evidence_id")
 @memory_option
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the picture to this file (default: EVIDENCE_ID.jpg).")
+@click.option("--out", type=FilePath(dir_okay=False), help="Write the picture to this file (default: EVIDENCE_ID.jpg).")
 @json_option
 @common_options
 @pass_environment

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, common_options, json_option, note, pass_environment, print_json, print_line
+from edgemem.cli.app import CommandContext, FilePath, common_options, json_option, note, pass_environment, print_json, print_line
 from edgemem.clock import from_iso, now_us
 from edgemem.config import RunSource, Settings, convert
 
-_PATH = click.Path(path_type=Path)
+_PATH = FilePath()
 
 
 @click.command()

@@ -8,6 +8,7 @@ import click
 
 from edgemem.cli.app import (
     CommandContext,
+    FilePath,
     common_options,
     json_option,
     memory_option,
@@ -26,7 +27,7 @@ from edgemem.records import US
 @click.option("--from", "from_", metavar="ISO8601", help="Only what ended after then.")
 @click.option("--to", metavar="ISO8601", help="Only what began before then.")
 @click.option("--stream", metavar="NAME", help="Only this stream.")
-@click.option("--sheet", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.png", help="Also draw a contact sheet.")
+@click.option("--sheet", type=FilePath(dir_okay=False), metavar="FILE.png", help="Also draw a contact sheet.")
 @json_option
 @common_options
 @pass_environment

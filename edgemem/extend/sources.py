@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from edgemem.errors import PluginError, SourceError, nearest
+from edgemem.errors import PluginError, SourceError, UsageError, nearest
 from edgemem.extend.plugins import Plugins
 from edgemem.secret import address, reveal
 from edgemem.see.sources.base import SIDE_PX, SourceContext
@@ -36,7 +36,11 @@ def open_source(
 
 
 def source_for(spec: str, plugins: Plugins) -> str:
-    """The component that opens `spec`. Raises SourceError if there is none, and for a recording that does not exist."""
+    """The component that opens `spec`. Raises UsageError for an empty one, SourceError if there is none, and for a recording that does not
+    exist.
+    """
+    if not reveal(spec).strip():
+        raise UsageError("the source is empty; name a video, a folder of pictures, a camera or an address")
     schemes, suffixes = _claimed(plugins, "schemes"), _claimed(plugins, "suffixes")
     scheme = scheme_of(reveal(spec), schemes)
     if scheme and scheme not in schemes:

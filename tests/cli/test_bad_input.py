@@ -149,6 +149,22 @@ def test_an_empty_question_is_wrong_usage(run: Run, memory: Path, question: str)
         assert "empty" in one_line(err)
 
 
+def test_an_empty_path_does_not_mean_the_current_directory(
+    run: Run, memory: Path, pictures: Path, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(pictures)
+    for source in ("", " "):
+        code, out, err = run("ingest", source, "--memory", str(tmp_path / "m"), "--recipe", recipe)
+        assert (code, out, "the source is empty" in one_line(err)) == (2, "", True)
+        assert not (tmp_path / "m").exists()
+    monkeypatch.chdir(memory)
+    for command in (("memory", "stats"), ("ask", "where?"), ("ingest", str(pictures))):
+        code, out, err = run(*command, "--memory", "")
+        assert (code, out, "the path is empty" in one_line(err)) == (2, "", True)
+    for command in (("show", "m1", "--out", ""), ("memory", "backup", ""), ("memory", "import", "")):
+        assert "the path is empty" in one_line(run(*command, "--memory", str(memory))[2])
+
+
 def test_a_question_as_long_as_a_book_is_cut_and_said(run: Run, memory: Path) -> None:
     code, out, err = run("ask", "where is the red mug " * 500, "--memory", str(memory), "--json")
     assert code == 3
