@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import sys
 import threading
 import traceback
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from edgemem.serve.memory import Memory
 
 __all__ = [
-    "CommandContext", "FilePath", "ProgressBars", "common_options", "fail", "guard_terminal", "json_option", "json_text", "memory_option",
-    "note", "pass_environment", "print_json", "print_line", "print_lines", "progress", "short", "table", "with_common_options",
+    "CommandContext", "FilePath", "NumberRange", "ProgressBars", "common_options", "fail", "guard_terminal", "json_option", "json_text",
+    "memory_option", "note", "pass_environment", "print_json", "print_line", "print_lines", "progress", "short", "table",
+    "with_common_options",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -90,6 +92,16 @@ class FilePath(click.Path):
         if value == "":
             self.fail("the path is empty; name a file or a directory", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class NumberRange(click.FloatRange):
+    """A number within limits. "nan", which no limit excludes, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
 
 
 _PATH = FilePath()

@@ -20,7 +20,7 @@ from edgemem.cli.app import (
 )
 from edgemem.cli.keys import decrypt, encrypt, keygen, rekey
 from edgemem.config import parse_bytes
-from edgemem.errors import UsageError
+from edgemem.errors import MemoryDirError, MemoryKeyError, UsageError
 
 
 @click.group()
@@ -39,7 +39,6 @@ for command in (keygen, encrypt, decrypt, rekey):
 @pass_environment
 def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
     """Show the number of stored items, their times, and the size on disk."""
-    from edgemem.remember.administration import open_view
     from edgemem.serve.rendering import stats_json
 
     facts = stats_json(environment.memory(memory).stats())
@@ -48,8 +47,6 @@ def stats(environment: CommandContext, memory: Path, as_json: bool) -> None:
         return
     for key, value in facts.items():
         print_line(f"{key}: {_words(value)}")
-    with open_view(memory) as view:
-        print_line(f"encrypted: {'yes' if view.encrypted else 'no'}")
 
 
 def _words(value: object) -> str:
@@ -58,7 +55,7 @@ def _words(value: object) -> str:
         return ", ".join(f"{name} {number}" for name, number in value.items()) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value)
+    return "none" if value is None else str(value)
 
 
 @memory.command()
@@ -70,7 +67,12 @@ def check(_environment: CommandContext, memory: Path, as_json: bool) -> None:
     """Check the database and the vector files. Exit code 1: something is wrong."""
     from edgemem.remember.check import check_memory
 
-    problems = check_memory(memory)
+    try:
+        problems = check_memory(memory)
+    except MemoryDirError as error:
+        if not as_json or isinstance(error, MemoryKeyError):  # a key that is wrong says nothing of the memory
+            raise
+        problems = [str(error)]
     if as_json:
         print_json({"ok": not problems, "problems": problems})
     else:

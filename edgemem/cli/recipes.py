@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, FilePath, common_options, json_option, note, pass_environment, print_json, print_lines, table
+from edgemem.cli.app import (
+    CommandContext,
+    FilePath,
+    NumberRange,
+    common_options,
+    json_option,
+    note,
+    pass_environment,
+    print_json,
+    print_lines,
+    table,
+)
 from edgemem.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +73,7 @@ def show(environment: CommandContext, name: str, as_json: bool) -> None:
 @click.argument("source")
 @click.option("--questions", type=FilePath(), required=True, help="JSON list of questions with answers.")
 @click.option("--recipe", "names", multiple=True, help="Compare this one. Repeatable (default: all).")
-@click.option("--within", type=click.FloatRange(0, 3600), default=10.0, show_default=True, help="How near evidence must be, in seconds.")
+@click.option("--within", type=NumberRange(0, 3600), default=10.0, show_default=True, help="How near evidence must be, in seconds.")
 @click.option("--memories", type=FilePath(), help="Keep the memories in this folder (default: they are deleted).")
 @click.option("--out", type=FilePath(dir_okay=False), help="Write a chart to this PNG file.")
 @json_option

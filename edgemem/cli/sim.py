@@ -7,7 +7,17 @@ from pathlib import Path
 import click
 import msgspec
 
-from edgemem.cli.app import CommandContext, FilePath, common_options, json_option, note, pass_environment, print_json, print_line
+from edgemem.cli.app import (
+    CommandContext,
+    FilePath,
+    NumberRange,
+    common_options,
+    json_option,
+    note,
+    pass_environment,
+    print_json,
+    print_line,
+)
 from edgemem.clock import from_iso, now_us
 from edgemem.config import RunSource, Settings, convert
 
@@ -18,7 +28,7 @@ _PATH = FilePath()
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option("--memory", type=_PATH, metavar="DIR", help="The memory's directory (default: run.memory of the settings).")
 @click.option("--faults", "faults_file", type=_PATH, metavar="FILE", help="TOML file that says what goes wrong, and when.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True, max=1e8), default=60.0, show_default=True, help="Simulated time.")
+@click.option("--seconds", type=NumberRange(min=0, min_open=True, max=1e8), default=60.0, show_default=True, help="Simulated time.")
 @click.option("--start", default="", metavar="ISO8601", help="Wall time at the start (default: now).")
 @click.option("--root", type=_PATH, metavar="DIR", help="Write the board's files below this directory, such as sys/class/thermal.")
 @json_option

@@ -122,4 +122,5 @@ class Stats(Record, frozen=True):
     foreign_files: int = 0
     """What lies in the directory and is not edgemem's; it counts in `disk_bytes` and in the budget."""
     foreign_bytes: int = 0
+    encrypted: bool = False
     paused: bool = False

@@ -313,6 +313,7 @@ class View(DocumentReading, SessionReading, JobReading):
             newest_us=bounds[1] if bounds else None,
             foreign_files=len(contents.foreign),
             foreign_bytes=contents.foreign_bytes,
+            encrypted=self.encrypted,
             paused=is_paused(self.directory),
         )
 

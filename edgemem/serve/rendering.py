@@ -141,6 +141,7 @@ def stats_json(stats: Stats) -> Json:
         "newest": None if stats.newest_us is None else to_iso(stats.newest_us),
         "foreign_files": stats.foreign_files,
         "foreign_bytes": stats.foreign_bytes,
+        "encrypted": stats.encrypted,
         "paused": stats.paused,
     }
 

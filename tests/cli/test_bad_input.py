@@ -182,6 +182,7 @@ def test_wrong_arguments_name_the_argument(run: Run, memory: Path) -> None:
         (("search", "x", "--memory", str(memory), "--top-k", "0"), "top-k"),
         (("search", "x", "--memory", str(memory), "--from", "2026-01-02", "--to", "2026-01-01"), "swap"),
         (("ingest", "x.mp4", "--memory", str(memory), "--set", "budget.disk=lots"), "64MiB"),
+        (("sim", "x.mp4", "--memory", str(memory), "--seconds", "nan"), "nan"),
         (("ask", "x"), "--memory"),
         (("show", "q7", "--memory", str(memory)), "m12"),
         (("show", "m999999", "--memory", str(memory)), "m999999"),
@@ -240,6 +241,9 @@ def test_a_damaged_database_is_told(run: Run, memory: Path) -> None:
     code, _, err = run("ask", "where is it?", "--memory", str(memory))
     assert code == 1
     one_line(err)
+    code, out, err = run("memory", "check", "--memory", str(memory), "--json")
+    assert (code, err, json.loads(out)["ok"]) == (1, "", False)
+    assert "is damaged" in json.loads(out)["problems"][0]
 
 
 @pytest.mark.parametrize("size", [0, 4096])

@@ -14,7 +14,7 @@ from edgemem.serve.rendering import answer_json
 
 EVIDENCE = {"id", "channel", "stream", "t0", "t1", "offset_s", "score", "text"}
 STATS = {"disk_bytes", "budget_bytes", "moments", "tiers", "segments", "documents", "entities", "relations", "oldest", "newest",
-         "foreign_files", "foreign_bytes", "paused"}  # fmt: skip
+         "foreign_files", "foreign_bytes", "encrypted", "paused"}  # fmt: skip
 INGEST = {
     "stream", "frames_seen", "moments_kept", "segments", "documents", "seconds_of_video", "seconds_spent", "disk_bytes", "dropped",
     "interrupted",

@@ -46,12 +46,13 @@ def test_a_memory_is_made_encrypted_and_opens_with_its_key_only(run, recipe, pic
     assert not any(b"SQLite format" in file.read_bytes() for file in memory.rglob("*") if file.is_file())
     code, out, _ = run("memory", "stats", "--memory", memory, *option)
     assert (code, "encrypted: yes" in out) == (0, True)
-    assert "encrypted" not in json.loads(run("memory", "stats", "--memory", memory, "--json", *option)[1])
+    assert json.loads(run("memory", "stats", "--memory", memory, "--json", *option)[1])["encrypted"] is True
     before = (memory / "memory.db").read_bytes()
     for command in (
         ("ingest", pictures, "--recipe", recipe),
         ("memory", "stats"),
         ("memory", "check"),
+        ("memory", "check", "--json"),
         ("timeline",),
         ("forget", "--stream", "walk"),
     ):

@@ -156,3 +156,10 @@ def test_what_brings_new_memories_in_is_refused_while_paused_and_forgetting_work
     code, out, err = run("memory", "import", tmp_path / "plain", "--memory", memory)
     assert (code, "4 moments imported" in out) == (0, True), err
     assert "paused: no" in run("memory", "stats", "--memory", memory)[1]
+
+
+def test_the_stats_of_an_empty_memory_have_no_times(run: Run, tmp_path: Path) -> None:
+    Store.open(tmp_path / "empty").close()
+    lines = run("memory", "stats", "--memory", tmp_path / "empty")[1].splitlines()
+    assert {"oldest: none", "newest: none", "moments: 0", "encrypted: no"} <= set(lines)
+    assert json.loads(run("memory", "stats", "--memory", tmp_path / "empty", "--json")[1])["oldest"] is None
