@@ -327,3 +327,19 @@ def test_how_long_it_was_between_two_things() -> None:
     assert told.text == f"1 min 10 s: the mouse {at(30)} and the elephant {at(100, '1 min 40 s')}."
     assert (told.confidence, told.evidence) == (pytest.approx(0.3), ("m30000000", "m100000000"))
     assert answer("How long was it after the elephant?", within(elephant)).status == "abstained"
+
+
+@pytest.mark.parametrize(("hint", "verb"), [("none", "say"), ("none", "hear"), ("said", "come")])
+def test_words_that_were_said_are_told_by_the_hint_or_by_the_verb(hint: str, verb: str) -> None:
+    s = session(kind="what", relation="after", anchors=("mug",), clause="after the mug", hint=hint, verb=verb, text="what was it")
+    place = order.Place(window=(0, 10 * US), anchors=((lead(episode(1), confidence=0.5), episode(1)),))
+    sign_then = Candidate(channel="text", text="GATE 18", evidence=(evidence(2, text="GATE 18"),))
+    told = run(order.next_words(s, place), lambda _: Pool(candidates=(sign_then, heard("Buy rice.", 5))))[0]
+    assert "Buy rice." in told.text
+
+
+def test_options_are_looked_for_from_just_before_what_was_said() -> None:
+    tent = msgspec.structs.replace(heard("The tent is new.", 60), held=1.0)
+    s = session(("cup", "mug"), kind="which", relation="while", clause="while the tent was mentioned", words=("tent",), hint="said")
+    place = run(order.relate(s), lambda _: Pool(candidates=(tent,)))[0]
+    assert place.window == (tent.evidence[0].t0_us - 5 * US, tent.evidence[0].t1_us + 5 * US)
