@@ -14,13 +14,10 @@ from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.names import plain_name
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from tests.remember.test_forget import everything
 
 ZOE = "Zo\u00eb O\u2019Neil"
 OTHER_ZOE = unicodedata.normalize("NFD", ZOE)
-
-
-def everything(directory):
-    return b"\0\0".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from edgemem.remember.entries import NewEntity, NewMention, NewPart
 from edgemem.remember.forget import Wanted, forget
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from tests.remember.test_forget import everything
 
 LOOKS = Space(name="face/looks", dim=8)
 """Of parts."""
@@ -225,10 +226,6 @@ def test_vector_files_of_parts_and_entities_are_made_anew(memory):
         assert check_memory(memory) == []
     assert len(found) == 7
     assert all(one == found[0] for one in found)
-
-
-def everything(directory):
-    return b"\0\0".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
 def test_forgetting_a_moment_takes_its_parts_and_what_was_learnt_from_them(memory):

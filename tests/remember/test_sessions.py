@@ -15,6 +15,7 @@ from edgemem.remember.rows.sessions import TOO_LARGE
 from edgemem.remember.rules import KeepRules
 from edgemem.remember.store import Store
 from edgemem.remember.view import View
+from tests.remember.test_forget import everything
 
 
 def model_call(text, **changes):
@@ -48,10 +49,6 @@ def session(word="keys", evidence=(), asked_us=100 * US, result="{}", calls=("pr
         calls=tuple(model_call(f"{call} {word}") for call in calls),
         evidence=tuple(evidence),
     )
-
-
-def everything(directory):
-    return b"\0\0".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
 @pytest.fixture

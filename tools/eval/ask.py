@@ -46,7 +46,7 @@ def ask_all(kit: AnswerKit, memory: Path, questions: list[dict[str, Any]], after
         for question in questions:
             begun = time.perf_counter()
             asked = Question(text=question["question"], asked_us=now_us, as_of_us=now_us, options=tuple(question.get("options") or ()))
-            answer, _ = ask(view, asked, kit)
+            answer, _ = ask(view, asked, kit, question.get("before") or "")
             made.append({"id": question["id"], "result": plain(answer), "wall_s": time.perf_counter() - begun})
     return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,6 +18,7 @@ from edgemem.errors import EngineError
 from edgemem.infer.phrase import LabelQuery
 from edgemem.infer.roles import JointEmbedder, Space
 from edgemem.records import Channel
+from edgemem.remember.names import bare_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -243,7 +243,6 @@ LESSON, SIGHTING = "lesson", "taught"
 """Kinds of parts that seeing writes: what stands for a thing that was taught, and where it is seen again."""
 _SHOWN = "shown"
 """Stream of the pictures that were given as files."""
-_OWNED = re.compile(r"^(?:my|your|our|his|her|their|the|an?)\s+")
 
 
 def taught_hits(query: Query, view: View, k: int) -> Hits | None:
@@ -253,7 +252,7 @@ def taught_hits(query: Query, view: View, k: int) -> Hits | None:
     names no taught thing.
     """
     text = query.text.lower().strip()
-    for entity in (entity for name in (text, _OWNED.sub("", text)) for entity in view.entities(name=name)):
+    for entity in (entity for name in (text, bare_name(text)) for entity in view.entities(name=name)):
         if lessons := view.parts(entity_id=entity.id, kind=LESSON):
             seen = view.parts(entity_id=entity.id, kind=SIGHTING, from_us=query.from_us, to_us=query.to_us)
             return _sightings(entity, seen, [part for part in lessons if part.stream != _SHOWN and query.holds(part.t0_us)], view, k)
@@ -261,7 +260,7 @@ def taught_hits(query: Query, view: View, k: int) -> Hits | None:
 
 
 def _sightings(entity: Entity, seen: list[StoredPart], lessons: list[StoredPart], view: View, k: int) -> Hits:
-    own = f"the {_OWNED.sub('', entity.name.lower())} you showed me"
+    own = f"the {bare_name(entity.name.lower())} you showed me"
     text, taught = (f"looks like {own}", f"what looks like {own}") if seen else (own, own)
     ranked = sorted(seen or lessons, key=lambda part: (-part.score, -part.t0_us))
     scored = ((part.moment_id, part.score if seen else 1.0, text) for part in ranked if part.moment_id is not None)

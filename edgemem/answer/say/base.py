@@ -35,6 +35,8 @@ STRONG = 0.5
 SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
 CITED, OTHERS = 3, 5
+OF_A_KIND = frozenset(("what", "which", "list"))
+"""Kinds of a question that asks which of several things there was."""
 NOTHING = Pool()
 
 
@@ -86,7 +88,7 @@ def strong(lead: Lead) -> list[Episode]:
 def tracks_of(p: Parsed, lead: Lead) -> list[Episode]:
     """Its appearances as tracks, oldest first; where it is asked what there was of a kind ("which animals"), those of all clear ones."""
     best = max(lead.episodes, key=lambda e: e.score, default=None)
-    of_a_kind = p.kind in {"what", "which", "list"} and best is not None and best.evidence[0].text != singular(lead.phrase)
+    of_a_kind = p.kind in OF_A_KIND and best is not None and best.evidence[0].text != singular(lead.phrase)
     return strong(msgspec.structs.replace(lead, same={}) if of_a_kind else lead)
 
 

@@ -39,7 +39,7 @@ three composed streams and its best picture was right, its first or last time wa
 def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     """The kind of question decides what is said of the thing's appearances."""
     p, tracks = s.parsed, base.tracks_of(s.parsed, lead)
-    next_ = {"after": 1, "before": -1}.get(p.relation, 0) if p.anchors and p.kind in _OF_A_KIND else 0  # "what animal came after the dog"
+    next_ = {"after": 1, "before": -1}.get(p.relation, 0) * (bool(p.anchors) and p.kind in base.OF_A_KIND)  # "what came after the dog"
     there = yield from _placed(s, lead, tracks)
     named = list(pool.leads if p.kind == "yes_no" else pool.leads[: p.kind == "what"])  # "a cat and a dog", "what mileage has the car"
     named = [one for one in named if p.kind != "yes_no" or not re.search(r"\bor\b", p.question) or is_shown(p, one)]
@@ -81,18 +81,14 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     text += f" About {listed(map(quote, beside))} I cannot tell." if beside else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
     sure = (SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)) / (1 + len(by))
-    sure *= at_time.score / base.best_score(lead) if p.kind in _OF_A_KIND else 1.0  # another of its kind than the best one
+    sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
-
-
-_OF_A_KIND = frozenset(("what", "which"))
-"""Kinds of a question that asks which of several there was."""
 
 
 def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved: list[str]) -> list[str]:
     """What the question says or asks beyond that things were there: deeds, things that were not seen, and what it says of those seen."""
     claims = [] if is_seen(p) and p.kind != "how_why" else [p.predicate or p.verb or "how"]
-    claims += [*unseen, *(["not"] if p.negated and p.kind in _OF_A_KIND | {"list"} else [])]
+    claims += [*unseen, *(["not"] if p.negated and p.kind in base.OF_A_KIND else [])]
     if p.kind == "yes_no":
         claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question)), *_manners(p), p.person if p.things else ""]
     if p.form == "place":  # "which drawer are the pliers in"
@@ -218,7 +214,7 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> St
     since = span_text((s.question.asked_us - chosen.t1_us) / US)
     ago = f" That is {since} before the question." if "how long ago" in p.text else ""
     names = dict.fromkeys(e.evidence[0].text for e in (chosen, *tracks)[: 1 if p.ordinal else None] if lead.basis == "frame")
-    kinds = [a(name) for name in names if name and name != singular(lead.phrase)] if p.kind in {"which", "what", "list"} else []
+    kinds = [a(name) for name in names if name and name != singular(lead.phrase)] if p.kind in base.OF_A_KIND else []
     if len(kinds) > 1 and not p.anchors:  # each kind at its best appearance
         best = {e.evidence[0].text: e for e in sorted(tracks, key=lambda e: e.score)}
         some = [f"{a(name)} {at(e, tz)}" for name, e in reversed(best.items()) if name][:NAMED]
@@ -307,12 +303,9 @@ def scene_reply(s: Session, scene: Scene, first: Evidence, sure: float, without:
     ordered = scene.evidence if first is scene.evidence[0] else scene.evidence[::-1]
     begun, ended = scene.evidence[0], scene.evidence[-1]
     long = ended.t0_us - begun.t0_us > _AT_ONCE_US
-    when = (
-        f"from {at(begun, s.question.tz).removeprefix('at ')} to {time_text(ended.t0_us, s.question.tz)}"
-        if long
-        else at(first, s.question.tz)
-    )
-    scores = [sight.score for sight in scene.sights][:NAMED] or [_UNNAMED]
+    when = at(begun if long else first, s.question.tz)
+    when = f"from {when.removeprefix('at ')} to {time_text(ended.t0_us, s.question.tz)}" if long else when
+    scores = [sight.score for sight in scene.sights if sight.kind != "text"][:NAMED] or [_UNNAMED]
     return base.answered(f"{seen[:1].upper()}{seen[1:]}, {when}.", sure * sum(scores) / len(scores), base.cite(ordered))
 
 

@@ -14,6 +14,7 @@ from edgemem.answer.understand.asking import (
     asks_of_it,
     main_clause,
     mentioned,
+    second_question,
     story_of,
     without_greeting,
     without_lead,
@@ -58,15 +59,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     parsed = _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
     parsed = msgspec.structs.replace(parsed, follows=parsed.follows or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
-    return msgspec.structs.replace(parsed, notes=(*notes, *_left_out(parsed)))
-
-
-def _left_out(parsed: Parsed) -> tuple[str, ...]:
-    """A second question, which is not answered: "what film is on, and where is the car"."""
-    _, *others = pattern("SECOND").split(parsed.text) if parsed.core else ("",)
-    told = re.compile(r"\b(?:when|hour|(?:what|which) (?:time|day|date))\b")  # every answer says when
-    left = (one for one in others if set(content(one)) - set(content(parsed.core)) and not told.search(one))
-    return tuple(f'one question is answered at a time; ask for this one by itself: "{one.strip(" ?")}"' for one in left)[:1]
+    return msgspec.structs.replace(parsed, notes=(*notes, *second_question(parsed.text, parsed.core)))
 
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:
