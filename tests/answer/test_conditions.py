@@ -345,3 +345,23 @@ def test_options_are_looked_for_from_just_before_what_was_said() -> None:
     s = session(("cup", "mug"), kind="which", relation="while", clause="while the tent was mentioned", words=("tent",), hint="said")
     place = run(order.relate(s), lambda _: Pool(candidates=(tent,)))[0]
     assert place.window == (tent.evidence[0].t0_us - 5 * US, tent.evidence[0].t1_us + 5 * US)
+
+
+@pytest.mark.parametrize(("sure", "proved"), [(0.25, False), (0.9, True)])
+def test_a_place_is_proved_by_what_was_surely_seen_there(sure: float, proved: bool) -> None:
+    garden = lead(episode(11), phrase="garden", confidence=sure)
+    s = session(kind="when", things=("mug",), place="in the garden")
+    mug = lead(episode(10), confidence=0.9)
+    told = run(pictures.from_pictures(s, Pool(leads=(mug,)), mug), within(garden))[0]
+    assert told.unverified == (() if proved else ("in the garden",))
+
+
+def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
+    scene = Scene(evidence=tuple(map(evidence, range(1, 13))), sights=(label("sofa", 0.8),))
+    rows = tuple(
+        Row(source="Anna", t0_us=n * US, t1_us=n * US, confidence=1.0, quote="x" * 200, evidence=evidence(n)) for n in range(30, 34)
+    )
+    told = run(pictures.describe(session(kind="summary")), lambda action: Related(rows=rows) if isinstance(action, Hear) else scene)[0]
+    assert told.evidence == tuple(f"m{n}000000" for n in (1, 2, 3, 4, 5, 6, 30, 31, 32, 33))
+    assert told.text.count("x" * 119 + "…") == 4
+    assert "x" * 120 not in told.text
