@@ -68,7 +68,22 @@ class LocalPlanner(Thinking):
         return None
 
     def think(self, session: Session) -> Thought:
-        yield (yield from reply(session))
+        told, second = (yield from reply(session)), session.parsed.second
+        yield told if not second or session.question.options else with_second(told, (yield from reply(session.about(second))), second)
+
+
+def with_second(told: Reply, also: Reply, second: str) -> Reply:
+    """Two questions in one, answered one behind the other: as surely as the less sure answer, or as the only one."""
+    if also.text in told.text:  # the same words tell both
+        return told
+    best, other = (also, told) if (told.status, also.status) == ("abstained", "answered") else (told, also)
+    both = told.status == also.status == "answered"
+    text = also.text if both else f"{second[0].upper()}{second[1:]}? {also.text}"
+    return msgspec.structs.replace(
+        best, text=f"{told.text} {text}"[:4000], confidence=min(told.confidence, also.confidence) if both else best.confidence,
+        evidence=tuple(dict.fromkeys((*best.evidence[:5], *other.evidence[:5]))), alternatives=(*told.alternatives, *also.alternatives),
+        unverified=tuple(dict.fromkeys((*told.unverified, *also.unverified, *(() if both or best is also else (second,))))),
+    )  # fmt: skip
 
 
 def reply(s: Session) -> Plan:

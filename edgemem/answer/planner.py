@@ -96,7 +96,12 @@ def ask(
     empty = view.bounds() is None
     by_rules = kit.planner.name == kit.fallback.name  # others ask the model themselves, in any language
     reader = kit.models if by_rules else Models()
-    session = Session(question, lambda: _understood(view, question, before, reader), empty=empty, picture=view.picture, caps=kit.caps)
+
+    def reads(text: str, before: str = question.text) -> tuple[Parsed, TimeSpan]:
+        return _understood(view, msgspec.structs.replace(question, text=text), before, reader)
+
+    understood = lambda: reads(question.text, before)  # noqa: E731
+    session = Session(question, understood, reads, empty=empty, picture=view.picture, caps=kit.caps)
     with kit.models.answering(session):
         reply = _run(view, session, kit, watch or (lambda _planner, _step: None))
         reply = worded(reply, session, reader)

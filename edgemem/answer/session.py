@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from edgemem.answer.tools import Action, Refused, Result
 from edgemem.answer.understand import Parsed, understand
@@ -41,6 +44,8 @@ class Session:
     question: Question
     understood: Callable[[], tuple[Parsed, TimeSpan]] | None = None
     """Reads the question's English, the first time that `parsed` or `span` is looked at."""
+    reads: Callable[[str], tuple[Parsed, TimeSpan]] | None = None
+    """Reads another question, which goes on about this one."""
     empty: bool = False
     """The memory holds nothing up to the as-of time."""
     caps: QuestionCaps = field(default_factory=QuestionCaps)
@@ -66,6 +71,11 @@ class Session:
     @cached_property
     def _read(self) -> tuple[Parsed, TimeSpan]:
         return self.understood() if self.understood is not None else (understand(self.question.text), TimeSpan())
+
+    def about(self, text: str) -> Session:
+        """The same for another question that goes on about this one; what was found for either stands in the steps of both."""
+        reads = self.reads or (lambda text: (understand(text, self.parsed), self.span))
+        return dataclasses.replace(self, question=msgspec.structs.replace(self.question, text=text), understood=lambda: reads(text))
 
     @property
     def parsed(self) -> Parsed:

@@ -230,11 +230,34 @@ def test_unsure_names_are_left_out_of_a_scene() -> None:
     assert things(sights) == ["dome", "cup", "bowl"], "two are named in any case"
 
 
-def test_a_second_question_is_said_to_be_left_out() -> None:
-    two = understand("what film are we watching tonight and where is the car")
-    assert two.notes == ('one question is answered at a time; ask for this one by itself: "where is the car"',)
-    assert understand("did I see the mug, and when was it?").notes == ()
-    assert understand("when did I see the mug?").notes == ()
+def test_a_second_question_is_read_apart() -> None:
+    assert understand("what film are we watching tonight and where is the car").second == "where is the car"
+    assert understand("did I see the mug, and when was it?").second == "", "when it was is told anyway"
+    assert understand("when did I see the mug?").second == ""
+
+
+def test_two_questions_are_answered_one_behind_the_other() -> None:
+    one = Reply(text="Gate 18.", confidence=0.8, evidence=("m1",), alternatives=("m4",))
+    two = Reply(text="LH608.", confidence=0.5, evidence=("m2", "m1"), unverified=("late",))
+    none = Reply(text="I have not seen that.", status="abstained", confidence=0.1, evidence=("m3",), unverified=("that",))
+    told = local.with_second(one, two, "which flight")
+    assert told == Reply(text="Gate 18. LH608.", confidence=0.5, evidence=("m1", "m2"), alternatives=("m4",), unverified=("late",)), (
+        "as surely as the less sure answer"
+    )
+    told = local.with_second(one, none, "which flight")
+    assert (told.status, told.text, told.confidence) == ("answered", "Gate 18. Which flight? I have not seen that.", 0.8)
+    assert (told.evidence, told.unverified) == (("m1", "m3"), ("that", "which flight"))
+    told = local.with_second(none, two, "which flight")
+    assert (told.status, told.text, told.confidence) == ("answered", "I have not seen that. Which flight? LH608.", 0.5)
+    assert (told.evidence, told.unverified) == (("m2", "m1", "m3"), ("that", "late"))
+    assert local.with_second(none, none, "which flight") == none
+    assert local.with_second(one, Reply(text="Gate 18."), "which flight") == one, "the same words tell both"
+    told = local.with_second(none, Reply(text="Nor that.", status="abstained"), "which flight")
+    assert (told.status, told.text, told.unverified) == (
+        "abstained",
+        "I have not seen that. Which flight? Nor that.",
+        ("that", "which flight"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -313,7 +336,7 @@ def test_small_words_of_time_and_order() -> None:
     assert understand("did I see the teddy bear red").things == ("red teddy bear",)
     before = understand("and the time before that?", understand("when did I last see the mug?"))
     assert (before.things, before.ordinal, before.relation) == (("mug",), -2, "")
-    assert understand("how much was it at the gate, and when did I see the price?").notes == ()
+    assert understand("how much was it at the gate, and when did I see the price?").second == ""
 
 
 def test_the_later_of_two_between_which_is_chosen_is_the_last_of_the_row() -> None:

@@ -82,11 +82,11 @@ def main_clause(body: str) -> tuple[str, str]:
     return (topic, asked) if first and told else ("", asked)
 
 
-def second_question(text: str, core: str) -> tuple[str, ...]:
-    """A note on a second question, which is not answered: "what film is on, and where is the car". That asks when is told anyway."""
+def second_question(text: str, core: str) -> str:
+    """Another question behind the first: "what film is on, and where is the car". When it was is told anyway."""
     _, *others = pattern("SECOND").split(text) if core else ("",)
     left = (one for one in others if set(content(one)) - set(content(core)) and not pattern("ASKS_WHEN").search(one))
-    return tuple(f'one question is answered at a time; ask for this one by itself: "{one.strip(" ?")}"' for one in left)[:1]
+    return next(left, "").strip(" ?")
 
 
 def _without_reasons(parts: list[str]) -> list[str]:

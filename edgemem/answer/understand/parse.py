@@ -59,7 +59,7 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     parsed = _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
     parsed = msgspec.structs.replace(parsed, follows=parsed.follows or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
-    return msgspec.structs.replace(parsed, notes=(*notes, *second_question(parsed.text, parsed.core)))
+    return msgspec.structs.replace(parsed, notes=notes, second=second_question(parsed.text, parsed.core))
 
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:

@@ -71,6 +71,8 @@ class Parsed(Record, frozen=True):
     """It goes on about a question that is not known: "and the one before?"."""
     asked: Asked | None = None
     """What is asked about people, what they did and what they said."""
+    second: str = ""
+    """A second question that is asked with it."""
     notes: tuple[str, ...] = ()
 
     @property
