@@ -16,6 +16,7 @@ from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.generator_planner import Thinking, Thought
 from edgemem.answer.retrieve import Query, distinct
 from edgemem.answer.say.base import (
+    ALL_HELD,
     NOTHING,
     Plan,
     Steps,
@@ -31,8 +32,8 @@ from edgemem.answer.say.base import (
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, next_words, relate, while_said
 from edgemem.answer.say.people import relation
-from edgemem.answer.say.pictures import describe, from_pictures, read_near, sureness
-from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, with_refusal
+from edgemem.answer.say.pictures import describe, each_of, from_pictures, read_near, sureness
+from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, verdict, with_refusal
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
@@ -113,8 +114,6 @@ _OF_ONE: tuple[Kind, ...] = ("how_many", "when", "where")
 """Kinds of a question about one thing that pictures show."""
 _GUESSED = 0.5
 """Share of the confidence of an answer about a thing that is named beside the question."""
-_ALL_HELD = 0.99
-"""Share of a question's words from which on words hold all of it."""
 _FORMS = frozenset(("name", "day", "date", "time", "number", "price"))
 """What a question calls the form of its answer; the answer has the form and not the word."""
 
@@ -194,9 +193,13 @@ def _free(s: Session, pool: Pool) -> Plan:
     named = p.things or p.person or p.quote or p.kind in {"when", "how_many", "how_long"}
     unread = p.kind in {"where", "yes_no"} and not set(p.words) <= ASKING_VERBS  # words for a thing that no slot took
     done = p.predicate and p.verb not in SEEING | (HAVING - MOVING)  # "what did I drink" asks for more than what was there
-    if not (stated or named or unread or done) and fits_pictures(p) and p.kind != "how_why" and (p.time or p.kind != "yes_no"):
+    doing = p.predicate == "doing" and p.time is not None  # "what was I doing at 10:02": what was there
+    open_ = fits_pictures(p) and not done and p.kind != "how_why" and (p.time or p.kind != "yes_no")
+    if not (stated or named or unread) and (open_ or doing):
         dark = p.time is None and pattern("UNREAD_TIME").search(p.question)
-        return _UNREAD_TIME if dark else (yield from describe(s))
+        there = _UNREAD_TIME if dark else (yield from describe(s))
+        more = {"text": f"{there.text} What was done I cannot tell.", "unverified": (p.predicate,)} if doing else {}
+        return msgspec.structs.replace(there, **more)
     return (yield from _of_thing(s, pool, words if stated else []))
 
 
@@ -206,6 +209,8 @@ _UNREAD_TIME = abstain("I do not understand which time this means; give it like 
 def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Plan:
     """What pictures show of the thing, where the question's relation puts it, or what words that answer the question say."""
     p = s.parsed
+    if p.kind == "which" and not (p.form or p.anchors) and (len(p.things) > 2 or pattern("OF_THESE").search(p.question)):
+        return each_of(s, pool)
     lead = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person))
     if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs
         lead = next((one for one in pool.leads if f"how many {one.phrase}" in p.text), lead)
@@ -226,7 +231,7 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
 def _says_where(p: Parsed, one: Candidate) -> bool:
     """Somebody said where the thing is, not just one of its kind; a picture does not show whose it is."""
     asked = p.kind == "where" and p.things and p.verb not in SEEING and p.hint != "seen"
-    if not asked or one.channel != "speech" or one.held <= _ALL_HELD or not fits("place", one.text):
+    if not asked or one.channel != "speech" or one.held <= ALL_HELD or not fits("place", one.text):
         return False
     head = re.escape(p.things[0].split()[-1])
     return re.search(rf"\b(?:the|my|our|your|his|her|their) (?:[\w-]+ )?{head}\b", one.text.lower()) is not None
@@ -272,8 +277,10 @@ def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
     told = tell(s, words, others(pool, *words[0][1].evidence))
     states = s.parsed.kind == "yes_no" and not pattern("ASKS_WHETHER").match(s.parsed.question)  # "I have forgotten its name"
-    if s.parsed.kind != "yes_no" or states or words[0][1].held > _ALL_HELD:
+    if s.parsed.kind != "yes_no" or states or words[0][1].held > ALL_HELD:
         return told
+    if not s.parsed.negated and (said := verdict(s.parsed, words[0][1].text)):
+        return msgspec.structs.replace(told, text=f"{said}: {told.text}")
     text, sure = f"I cannot tell. The nearest that I know: {told.text}", min(0.4, told.confidence)
     return abstain(text, confidence=sure, evidence=told.evidence, alternatives=told.alternatives, unverified=s.parsed.words)
 

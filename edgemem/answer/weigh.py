@@ -232,7 +232,12 @@ def is_shown(p: Parsed, lead: Lead) -> bool:
 
 def is_there(lead: Lead) -> bool:
     """What a question only refers to ("after the gate sign") was likely enough seen or read, whatever it asks."""
-    return bool(lead.episodes) and lead.named and not _names_nothing(lead.phrase) and lead.confidence >= weights().granted
+    return (
+        bool(lead.episodes)
+        and lead.named
+        and lead.confidence >= weights().granted
+        and (lead.basis != "frame" or not _names_nothing(lead.phrase))
+    )
 
 
 def takes_for_granted(p: Parsed) -> bool:

@@ -9,7 +9,7 @@ from edgemem.answer import local
 from edgemem.answer.compose import things
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
-from edgemem.answer.say import base, order, pictures
+from edgemem.answer.say import base, order, pictures, statements
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
 from edgemem.answer.understand import understand
@@ -121,7 +121,7 @@ def test_things_of_a_kind_need_not_look_alike() -> None:
     same = {one.evidence[0].id: float(one.t0_us == 40 * US) for one in three}
     animals = msgspec.structs.replace(lead(*three, phrase="animals", confidence=0.9), same=same)
     told = shown(animals, kind="which", things=("animals",))
-    assert told.text == f"I saw the animals: what looked like a cow {at(40)}, a hen {at(10)} and a duck {at(90, '1 min 30 s')}."
+    assert told.text == f"I saw the animals: what looked like a hen {at(10)}, a cow {at(40)} and a duck {at(90, '1 min 30 s')}."
     first = shown(animals, kind="what", things=("animals",), ordinal=1)
     assert first.text == f"I first saw the animals {at(10)}. It looked like a hen."
     assert first.confidence == pytest.approx(0.77 * 0.9 * 0.6 / 0.9), "as sure as the first one is beside the best"
@@ -289,9 +289,11 @@ def test_words_tell_what_a_picture_leaves_open() -> None:
         asked = isinstance(action, Gather) and (action.question or "car" in action.things)
         return msgspec.structs.replace(pool, leads=pool.leads if action.things else ()) if asked else Pool()
 
-    reply = answer("Is the car on level five?", brings)
+    reply = answer("Is the car on the top level?", brings)
     assert reply.status == "abstained"
     assert reply.text.startswith('I cannot tell. The nearest that I know: Somebody said "The car is parked on level 6."')
+    reply = answer("Is the car on level five?", brings)
+    assert (reply.status, reply.text[:16]) == ("answered", "No: Somebody sai")
     alone = Pool(leads=(car,))
     reply = answer("Is the car on level five?", lambda action: alone if isinstance(action, Gather) and "car" in action.things else Pool())
     assert reply.text == f'I saw the car {at(10)}; about "on level five" I cannot tell.'
@@ -388,3 +390,158 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
     assert told.evidence == tuple(f"m{n}000000" for n in (1, 2, 3, 4, 5, 6, 30, 31, 32, 33))
     assert told.text.count("x" * 119 + "…") == 4
     assert "x" * 120 not in told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said"),
+    [
+        ("Is the car on level five?", "The car is parked on level 4.", "No"),
+        ("Did he say that the car is on level five?", "The car is parked on level 4.", "No"),
+        ("Is the car on level four?", "The car is parked on level 4.", ""),
+        ("Is the bike on level five?", "The car is parked on level 4.", ""),
+        ("Is the car on level five?", "The car with 4 doors is on a level.", ""),
+        ("Was the pillar red?", "It is next to the blue pillar.", "No"),
+        ("Was the pillar silver?", "It is next to the grey pillar.", ""),
+        ("Was the pillar red?", "The blue car is by the pillar.", ""),
+        ("Does bus 28 go to Paris?", "BUS 73 to Paris", ""),
+        ("Is the coffee cheaper than 5 euros?", "COFFEE 8 EUR", "No"),
+        ("Is the coffee cheaper than 8 euros?", "COFFEE 8 EUR", "No"),
+        ("Is the coffee cheaper than nine euros?", "COFFEE 8 EUR", "Yes"),
+        ("Is the coffee more than 5 euros?", "COFFEE 8 EUR", "Yes"),
+        ("Is the coffee more than 8 euros?", "COFFEE 8 EUR", "No"),
+        ("Is the tea more than 5 euros?", "COFFEE 8 EUR", ""),
+        ("Is the coffee more than 5 euros?", "COFFEE 8 EUR, LARGE COFFEE 9 EUR", ""),
+        ("Is the car blue?", "The meeting is on Monday.", ""),
+    ],
+)
+def test_words_deny_another_number_or_colour_and_settle_a_comparison(question: str, text: str, said: str) -> None:
+    assert statements.verdict(understand(question), text) == said
+
+
+def test_which_of_several_things_were_seen_and_which_not() -> None:
+    mug = lead(episode(10), phrase="mug", confidence=0.9)
+    cup = lead(episode(20), phrase="cup", confidence=0.8)
+    none, tools = Lead(phrase="drum"), lead(episode(30), phrase="tools", confidence=0.9)
+    s = session(kind="which", things=("mug", "drum", "cup"), text="which of these did i see, mug, drum, cup")
+    told = pictures.each_of(s, Pool(leads=(mug, none, cup, Lead(phrase="saw"))))
+    assert told.text == f"I saw the mug {at(10)} and the cup {at(20)}. I have not seen a drum or a saw."
+    assert (told.status, told.confidence, told.unverified) == ("answered", 0.4, ("drum", "saw"))
+    assert told.evidence == ("m10000000", "m20000000")
+    assert pictures.each_of(s, Pool(leads=(mug,))).text == f"I saw the mug {at(10)}."
+    s = session(kind="which", things=("tools", "mug"), text="which tools did i see, a mug")
+    assert pictures.each_of(s, Pool(leads=(tools, mug))).text == f"I saw the mug {at(10)}.", "the kind is none of them"
+    told = pictures.each_of(s, Pool(leads=(none, Lead(phrase="saw"))))
+    assert (told.status, told.text) == ("abstained", "I have not seen a drum or a saw in this memory.")
+    everything = Pool(leads=(mug, none))
+
+    def brings(action: Any) -> Any:
+        return everything if isinstance(action, Gather) and action.things else Pool()
+
+    assert answer("Which of these did I see: a mug, a drum?", brings).text.endswith("I have not seen a drum.")
+
+
+def test_one_of_two_colours() -> None:
+    parsed = understand("Is the mug white or blue?")
+    assert (parsed.kind, parsed.form, parsed.things, parsed.predicate, parsed.words) == (
+        "which",
+        "colour",
+        ("mug",),
+        "white or blue",
+        ("mug",),
+    )
+    assert understand("Is it the white mug or the blue cup?").form == ""
+    mug, asked = lead(episode(10), phrase="mug", confidence=0.9), list[str]()
+
+    def brings(action: Any) -> Any:
+        if not isinstance(action, Gather) or not action.things:
+            return Pool()
+        asked.extend(action.things)
+        scores = {"white mug": 0.3, "blue mug": 0.5, "red mug": 0.9}
+        return Pool(leads=tuple(mug if one == "mug" else lead(episode(10, score=scores[one]), phrase=one) for one in action.things))
+
+    assert answer("Is the mug white or blue?", brings).text == f"Blue: the mug {at(10)}."
+    assert asked == ["mug", "white mug", "blue mug"], "no third colour"
+
+
+def test_how_often_is_told_where_it_is_asked_with_a_deed() -> None:
+    mug = lead(episode(10), phrase="mug", confidence=0.9)
+    asked = {"kind": "yes_no", "things": ("mug",), "verb": "show", "predicate": "shown up more than once"}
+    assert shown(mug, **asked).text == f"1 time: I saw the mug {at(10)}."
+    twice = lead(episode(10), episode(100), phrase="mug", confidence=0.9)
+    assert shown(twice, **asked, text="did the mug show up more than once").text.startswith("Yes: I saw the mug")
+    told = shown(mug, **{**asked, "predicate": "broken more than once"})
+    assert (told.status, told.unverified) == ("abstained", ("more than once", "broken"))
+
+
+def test_print_on_a_board_is_no_sign() -> None:
+    assert not statements.is_text("C68 C70 R40 C24.576")
+    assert statements.is_text("BUS 28")
+    assert not statements.is_text("bus"), "too short"
+    s = session(kind="what", relation="after", anchors=("mug",), things=("sign",), hint="read", words=("sign",), text="what sign came next")
+    place = order.Place(window=(0, 100 * US), anchors=((lead(episode(1)), episode(1)),))
+
+    def brings(_: Any) -> Any:
+        return Pool(
+            candidates=tuple(Candidate(channel="text", text=text, evidence=(evidence(t),)) for t, text in ((5, "C68 R40"), (9, "GATE 18")))
+        )
+
+    told = run(order.next_words(s, place), brings)[0]
+    assert told is not None
+    assert told.text.startswith('"GATE 18"')
+
+
+def test_how_long_it_was_between_what_was_said() -> None:
+    said = {"meeting": heard("The meeting is on Monday.", 100), "car": heard("The car is on level 4.", 190)}
+    asked = "How long between the meeting being mentioned and the car being mentioned?"
+
+    def brings(action: Any) -> Any:
+        if isinstance(action, Gather) and action.question in said:
+            return Pool(candidates=(msgspec.structs.replace(said[action.question], held=1.0),))
+        return Pool(leads=(lead(episode(5), phrase="car", confidence=0.9),)) if isinstance(action, Gather) and action.things else Pool()
+
+    told = answer(asked, brings)
+    assert told.text.startswith("1 min 30 s: the meeting"), "what was said of the car, not the car in a picture"
+    assert answer(asked, lambda _: Pool()).status == "abstained"
+    assert understand("how long after the bus sign did I see the gate sign?").anchors == ("bus sign", "gate sign")
+    for text in ("how many minutes did I wait at the stop", "for how many hours did I read"):
+        assert understand(text).kind == "how_long"
+    assert understand("how many minutes are on the clock").kind == "how_many"
+
+
+def test_what_was_done_at_a_time_is_told_by_what_was_there() -> None:
+    scene = Scene(evidence=(evidence(10),), sights=(label("sofa", 0.6),))
+
+    def brings(action: Any) -> Any:
+        return Pool() if isinstance(action, Gather) else scene
+
+    told = answer("What was I doing at 8:07?", brings)
+    assert told.text.startswith("Sofa, at")
+    assert told.text.endswith(" What was done I cannot tell.")
+    assert told.unverified == ("doing",)
+
+
+@pytest.mark.parametrize(
+    ("text", "core"),
+    [
+        ("Never mind the tomato, did I see a carrot?", "did i see a carrot?"),
+        ("Skip the details: what was going on?", "what was going on?"),
+        ("forget about the keys. where is the mug", "where is the mug"),
+    ],
+)
+def test_what_is_set_aside_is_not_asked(text: str, core: str) -> None:
+    assert understand(text).core == core
+
+
+def test_the_nth_time_goes_on_about_the_question_before() -> None:
+    parsed = understand("When was the third time?", understand("how many times did I see a tomato?"))
+    assert (parsed.things, parsed.ordinal, parsed.kind) == (("tomato",), 3, "when")
+
+
+def test_times_of_a_walk_and_of_a_recording() -> None:
+    walk = understand("What did I see ten minutes into the walk?").time
+    assert walk is not None
+    assert walk.offsets_s == (600.0, 600.0)
+    for text, edge in (("before the recording ended", "end"), ("when the video began", "begin")):
+        time = understand(f"what was the last thing I saw {text}").time
+        assert time is not None
+        assert time.edge == edge

@@ -64,8 +64,8 @@ def test_when_it_was_seen() -> None:
         msgspec.structs.replace(episode(50), evidence=(evidence(50, 0.9, text="owl"),)),
     ]
     birds = lead(*named, phrase="birds")
-    listed = f"I saw the birds: what looked like an owl {at(50)} and a hen {at(10)}."
-    assert shown(birds, kind="list").text == listed, "the best first, each where it was seen best"
+    listed = f"I saw the birds: what looked like a hen {at(10)} and an owl {at(50)}."
+    assert shown(birds, kind="list").text == listed, "in their order, each where it was seen best"
     assert shown(birds, kind="which", ordinal=1).text.endswith("It looked like a hen.")
     assert "looked like" not in shown(birds, kind="when").text
     assert shown(lead(*named[:1], phrase="hens"), kind="list").text.endswith('into "s").'), "the same name says nothing"

@@ -34,6 +34,8 @@ STRONG = 0.5
 """What is less surely the same thing as the best sighting is an accident."""
 SAME_TRACK_US = 30 * US
 """Two sightings closer than this are one appearance, even with a picture between them in which the thing was missed."""
+ALL_HELD = 0.99
+"""Share of a question's words from which on words hold all of it."""
 CITED, OTHERS = 3, 5
 OF_A_KIND = frozenset(("what", "which", "list"))
 """Kinds of a question that asks which of several things there was."""

@@ -13,7 +13,7 @@ from edgemem.answer.retrieve import Episode, episode_of
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.say.pictures import scene_reply
-from edgemem.answer.say.statements import tell
+from edgemem.answer.say.statements import is_text, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.understand.followup import names_nothing
@@ -52,7 +52,7 @@ def relate(s: Session) -> Steps[Place]:
         anchors.append((Lead(phrase=p.anchors[0] if p.anchors else "", confidence=stated(p, spoken)), episode_of(spoken.evidence[:1])))
     for anchor in () if spoken is not None else p.anchors:
         ordinal, phrase = take_ordinal(anchor)
-        lead = yield from base.look_for(phrase, (from_us, to_us))
+        lead = yield from _referred(phrase, (from_us, to_us), spoken=pattern("SPOKEN_OF").search(p.clause) is not None)
         if not is_there(lead):
             return Place(window=(from_us, to_us), missing=lead)
         anchors.append((lead, base.picked(lead, ordinal)))
@@ -173,6 +173,18 @@ def _said_then(s: Session) -> Steps[Candidate | None]:
     return next((one for one in pool.candidates if one.channel == "speech" and is_stated(p, one)), None)
 
 
+def _referred(phrase: str, window: Window, *, spoken: bool) -> Steps[Lead]:
+    """What a relation refers to: what was said or read with all of these words where it is spoken of ("the meeting being mentioned") or no
+    label has a word for it, else the thing in pictures.
+    """
+    lead = yield from base.look_for(phrase, window)
+    if not spoken and (is_there(lead) or lead.recognised):
+        return lead
+    found = (yield from base.gather((), window, phrase)).candidates
+    told = next((one for one in found if one.held > base.ALL_HELD), None)
+    return lead if told is None else Lead(phrase=phrase, confidence=told.held, episodes=(episode_of(told.evidence[:1]),), basis="text")
+
+
 def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     """What was said or read next to what the question refers to, where it asks for no more: "what did she say after the toolbox"."""
     p = s.parsed
@@ -183,7 +195,7 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     if not (said or p.hint == "read") or not names_nothing(bare, asked):
         return None
     pool = yield from base.gather((), place.window, p.question, p.words)
-    mine = [one for one in pool.candidates if (one.channel == "speech") == said]
+    mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)
     if best is None:
         return None

@@ -85,9 +85,27 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
 
 
+def each_of(s: Session, pool: Pool) -> Reply:
+    """Which of several things were seen and which were not: "which of these did I see: a drum, a guitar"."""
+    leads = [lead for lead in pool.leads if f"which {lead.phrase} " not in s.parsed.question]  # "which tools: a saw, a hammer"
+    seen = [lead for lead in leads if is_shown(s.parsed, lead)]
+    missed = tuple(lead.phrase for lead in leads if lead not in seen)
+    if not seen:
+        none = f"I have not seen {' or '.join(map(a, missed))} in this memory."
+        return base.abstain(none, alternatives=base.others(pool), unverified=missed)
+    tracks = [base.picked(lead) for lead in seen]
+    text = listed(f"{the(lead.phrase)} {at(track, s.question.tz)}" for lead, track in zip(seen, tracks, strict=True))
+    more = f" I have not seen {' or '.join(map(a, missed))}." if missed else ""
+    sure = SHARES["how_many"] * min(shown(s.parsed, lead) for lead in seen)
+    return base.answered(f"I saw {text}.{more}", sure, base.cite(tracks), unverified=missed)
+
+
 def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved: list[str]) -> list[str]:
     """What the question says or asks beyond that things were there: deeds, things that were not seen, and what it says of those seen."""
-    claims = [] if is_seen(p) and p.kind != "how_why" else [p.predicate or p.verb or "how"]
+    often = pattern("AT_LEAST").search(p.predicate)
+    deed = p.predicate.replace(often[0], "").strip() if often else p.predicate
+    claims = [often[0]] if often else []
+    claims += [] if is_seen(msgspec.structs.replace(p, predicate=deed)) and p.kind != "how_why" else [deed or p.verb or "how"]
     claims += [*unseen, *(["not"] if p.negated and p.kind in base.OF_A_KIND else [])]
     if p.kind == "yes_no":
         claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question)), *_manners(p), p.person if p.things else ""]
@@ -217,8 +235,8 @@ def _plain(s: Session, lead: Lead, tracks: list[Episode], chosen: Episode) -> St
     kinds = [a(name) for name in names if name and name != singular(lead.phrase)] if p.kind in base.OF_A_KIND else []
     if len(kinds) > 1 and not p.anchors:  # each kind at its best appearance
         best = {e.evidence[0].text: e for e in sorted(tracks, key=lambda e: e.score)}
-        some = [f"{a(name)} {at(e, tz)}" for name, e in reversed(best.items()) if name][:NAMED]
-        return f"I {_what(lead, chosen)}: what looked like {listed(some)}."
+        clear = [(e.t0_us, f"{a(name)} {at(e, tz)}") for name, e in reversed(best.items()) if name][:NAMED]
+        return f"I {_what(lead, chosen)}: what looked like {listed(text for _, text in sorted(clear))}."
     looked = f" It looked like {listed(kinds)}." if kinds else ""
     return f"I {_FIRST.get(p.ordinal, '')}{_what(lead, chosen)} {at(chosen, tz)}{lasted}.{ago}{also}{looked}"
 
@@ -257,8 +275,9 @@ def read_near(s: Session) -> Steps[Reply | None]:
 
 
 def _colour(s: Session, lead: Lead, _tracks: list[Episode], chosen: Episode) -> Steps[str]:
-    """The colour word with which the thing fits the pictures of this appearance best; "" where none does."""
-    pool = yield from base.gather([f"{name} {lead.phrase}" for name in COLOURS], (chosen.t0_us, chosen.t1_us))
+    """The colour word with which the thing fits the pictures of this appearance best, of those to choose from; "" where none does."""
+    names = s.parsed.predicate.split(" or ") if " or " in s.parsed.predicate else COLOURS
+    pool = yield from base.gather([f"{name} {lead.phrase}" for name in names], (chosen.t0_us, chosen.t1_us))
     best = max(pool.leads, key=base.best_score, default=Lead(phrase=""))
     named = best.phrase.partition(" ")[0].capitalize()
     return f"{named}: {the(lead.phrase)} {at(chosen, s.question.tz)}." if best.episodes else ""

@@ -9,17 +9,20 @@ import msgspec
 
 from edgemem.answer.compose import at, quote, time_text
 from edgemem.answer.gather import Candidate, Pool
-from edgemem.answer.retrieve import Query
+from edgemem.answer.retrieve import Query, held
 from edgemem.answer.say.base import CITED, abstain, answered, window_of
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, TITLES, VERBS, WORN
+from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import asked_already, heard_right, stated, stated_prior
+from edgemem.infer.labels import nouns
+from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.words import word_classes
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -109,7 +112,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     if p.kind == "yes_no" or not asked & _SIGNS or not asked <= _SIGNS | VERBS.keys() or not (p.ordinal or several):
         return None
     now = Query(text="", from_us=from_us, to_us=to_us)
-    read = [one for one in pool.candidates if one.channel == "text" and len(squeeze(one.text)) > _SHORTEST and now.holds(one.t0_us)]
+    read = [one for one in pool.candidates if one.channel == "text" and is_text(one.text) and now.holds(one.t0_us)]
     read.sort(key=lambda one: one.t0_us)
     kept = [one for i, one in enumerate(read) if all(similar_texts(one.text, other.text) < 0.6 for other in read[:i])]
     some = kept[p.ordinal - 1 if p.ordinal > 0 else p.ordinal :][:1] if p.ordinal else kept
@@ -119,6 +122,11 @@ def signs(s: Session, pool: Pool) -> Reply | None:
     more = f"{len(some)} signs. " if p.kind == "how_many" else ""
     told += f" And {len(some) - _TOLD} more." if len(some) > _TOLD else ""
     return answered(more + told, 0.5, tuple(one.evidence[0].id for one in some))
+
+
+def is_text(text: str) -> bool:
+    """One of its words is a word: not the print on a circuit board ("C68 R40")."""
+    return len(squeeze(text)) > _SHORTEST and any(len(word) > 1 and (word_classes(word) or nouns().senses(word)) for word in words(text))
 
 
 def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str, ...] = ()) -> Reply:
@@ -133,6 +141,35 @@ def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str,
     return answered(
         text, sure * clear, ids, option_of(s, [one.text for _, one in best[:1]]), alternatives=tuple(dict.fromkeys((*rest, *others)))
     )
+
+
+def verdict(p: Parsed, text: str) -> str:
+    """What words that hold the rest of a question say to its number or colour: "No" to "is it level five" from "level 4", "Yes" or "No" to
+    "is it cheaper than 5 euros" from the one figure that they have; "" where they settle nothing.
+    """
+    compared, said = pattern("COMPARED").search(p.question), numbered(text)
+    if compared is not None:
+        figures = [word for word in said if word.isdigit()]
+        if len(figures) != 1 or held(content(p.question.replace(compared[0], " ")), text) < 1:
+            return ""
+        told, limit = int(figures[0]), int(numbered(compared["number"])[0])
+        return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
+    asked = numbered(p.question)
+    named = numbered(" ".join(p.things))  # "does bus 28 go there" is not denied by another bus
+    values = [word for word in asked if (word.isdigit() and word not in named) or word in COLOUR_WORDS]
+    rest = [word for word in numbered(" ".join(p.words)) if word not in values and VERBS.get(word) not in SAYING]
+    if not rest or held(rest, text) < 1 or not set(values).isdisjoint(said):
+        return ""
+    for value in values:
+        place = asked.index(value)
+        beside = {*asked[max(0, place - 1) : place + 2]} & set(rest)
+        for i, other in enumerate(said):
+            pair = {value, other} <= COLOUR_WORDS.keys() and COLOUR_WORDS[value] != COLOUR_WORDS[other]
+            if (pair and said[i + 1 : i + 2] in [[word] for word in rest]) or (
+                value.isdigit() and other.isdigit() and beside & {*said[max(0, i - 1) : i + 2]}
+            ):
+                return "No"
+    return ""
 
 
 def is_unheard(p: Parsed, one: Candidate) -> bool:

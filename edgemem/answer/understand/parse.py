@@ -44,6 +44,7 @@ from edgemem.answer.understand.record import Hint, Kind, Parsed, Relation
 from edgemem.answer.understand.timeref import TimeRef, take_time
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import singular
+from edgemem.infer.phrase import COLOUR_WORDS
 from edgemem.records import Record
 
 
@@ -146,7 +147,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     hint = _hint(hinted, named, kind)
     if kind in {"when", "how_many"} and hint == "said" and parsed.things and _asks_itself(own, rest, raw, kind):
         hint = "none"
-    return msgspec.structs.replace(
+    parsed = msgspec.structs.replace(
         _pointed(msgspec.structs.replace(parsed, hint=hint), before=bool(about.things)),
         person=named.person or (while_.person if while_.verb or AUXILIARIES & set(clause.split()) else ""),
         form=(kind != "when" and form_of(kind, asked)) or form_of(kind, hinted),
@@ -155,6 +156,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
         ordinal=place_in_row(text.core, kind) or place_in_row(plain, kind), counts=_counted(detail, plain),
         clause=" ".join(filter(None, (clause, vague))), asked=None if quote else _asked_of(timeless, about),
     )  # fmt: skip
+    return _of_colours(parsed)
 
 
 def _asked_of(timeless: str, about: Slots) -> Asked | None:
@@ -190,6 +192,16 @@ def _of_place(parsed: Parsed, timeless: str) -> Parsed:
     """Asks where, with a choice of places: "did I leave it at work or on the bus"."""
     chosen = parsed.kind == "which" and " or " in parsed.place and parsed.verb in PLACING
     return msgspec.structs.replace(parsed, kind="where") if chosen and timeless.partition(" ")[0] in AUXILIARIES else parsed
+
+
+def _of_colours(parsed: Parsed) -> Parsed:
+    """Asks which of two colours a thing has: "is the mug white or blue"."""
+    first, _, thing = parsed.target.partition(" ")
+    if parsed.kind != "which" or not thing or not COLOUR_WORDS.keys() >= {first, parsed.predicate}:
+        return parsed
+    words = tuple(word for word in parsed.words if word not in {first, parsed.predicate})
+    things, either = (thing, *parsed.things[1:]), f"{first} or {parsed.predicate}"
+    return msgspec.structs.replace(parsed, form="colour", things=things, predicate=either, words=words)
 
 
 def _of_two(parsed: Parsed, before: tuple[str, ...], body: str) -> Parsed:
