@@ -14,6 +14,9 @@ from edgemem.answer.understand.wordings import pattern, patterns
 
 def kind_of(plain: str, timeless: str) -> tuple[Kind, str, str]:
     """The kind of question, its detail and the clause."""
+    for told_as, form in patterns("TOLD_AS"):
+        if (plainer := form.sub(" ", timeless)) != timeless:
+            return cast("Kind", told_as), "", " ".join(plainer.split())
     kind, detail, rest = _head(timeless)
     if kind == "where" and plain.startswith(("and ", "or ")) and not re.search(r"\b(?:where|find|show)", plain):
         kind = "other"
