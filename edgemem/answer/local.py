@@ -30,7 +30,7 @@ from edgemem.answer.say.base import (
     window_of,
 )
 from edgemem.answer.say.choose import choose, with_option
-from edgemem.answer.say.order import MORE, in_order, more_often, neighbours, next_words, relate, while_said
+from edgemem.answer.say.order import in_order, is_more, more_often, neighbours, next_words, relate, while_said
 from edgemem.answer.say.people import relation
 from edgemem.answer.say.pictures import describe, each_of, from_pictures, read_near, sureness
 from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, verdict, with_refusal
@@ -161,7 +161,7 @@ def _unweighed(s: Session, pool: Pool) -> Steps[tuple[Reply | None, Pool]]:
     the question refers to. And what is left to weigh: of words those that lie where the question's relation puts them.
     """
     p = s.parsed
-    told = more_often(s, pool.leads) if p.predicate in MORE and len(pool.leads) == 2 else signs(s, pool)
+    told = more_often(s, pool.leads) if len(pool.leads) == 2 and is_more(p) else signs(s, pool)
     over = happened(p) or pattern("CAME").search(p.question)
     placed = p.anchors and over and p.kind != "yes_no" and (p.relation in {"before", "after", "between"} or p.hint == "said")
     place = (yield from relate(s)) if placed and told is None else None

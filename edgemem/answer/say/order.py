@@ -16,6 +16,7 @@ from edgemem.answer.say.pictures import scene_reply
 from edgemem.answer.say.statements import is_text, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
+from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.followup import names_nothing
 from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS, WRITING
 from edgemem.answer.understand.parse import place_in_row, take_ordinal
@@ -23,7 +24,7 @@ from edgemem.answer.understand.timeref import duration_s
 from edgemem.answer.understand.timespan import slack_us
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import singular, words
-from edgemem.answer.weigh import is_shown, is_stated, is_there, stated
+from edgemem.answer.weigh import is_seen, is_shown, is_stated, is_there, stated
 from edgemem.records import AFTER_END_US, US, Record
 
 _NEXT_US = 120 * US
@@ -107,6 +108,12 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
 
 MORE = frozenset(("more", "more often", "fewer", "less", "less often"))
 """What is said of the number of appearances."""
+
+
+def is_more(p: Parsed) -> bool:
+    """Compares the number of appearances, with or without a deed that pictures show: "more", "came across more"."""
+    deed, _, last = p.predicate.rpartition(" ")
+    return p.predicate in MORE or (last in MORE and is_seen(msgspec.structs.replace(p, predicate=deed)))
 
 
 def more_often(s: Session, leads: Sequence[Lead]) -> Reply:

@@ -50,7 +50,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
         if (yield from _is_beside(s, had.removeprefix("with "), chosen)):
             qualities.remove(had)
     often = _at_least(p, len(tracks))
-    claims = _claims(p, lead, chosen, [one.phrase for one in named if not is_shown(p, one)], [*qualities, p.place * (not there)])
+    missed = [f"no {one.phrase}" if _is_excluded(p, one) else one.phrase for one in named if not is_shown(p, one)]
+    claims = _claims(p, lead, chosen, missed, [*qualities, p.place * (not there)])
     unsaid = [one for one in claims if one and not set(one.split()) <= often]
     if unsaid := [one for one in unsaid if not any(one in other for other in unsaid if other != one)]:
         counted = lead.basis == "frame" and all(map(pattern("COUNTED").fullmatch, unsaid))  # "only once"
@@ -68,7 +69,8 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     if p.kind == "yes_no" and len(named) > 1 and not p.negated:
         each = [base.picked(one) for one in named]
         text = listed(_seen(s, one, track) for one, track in zip(named, each, strict=True))
-        return base.answered(f"Yes: {text}.", min(shown(p, one) for one in named), base.cite(each))
+        said = "No" if any(_is_excluded(p, one) for one in named) else "Yes"
+        return base.answered(f"{said}: {text}.", min(shown(p, one) for one in named), base.cite(each))
     kind = "colour" if p.form == "colour" else p.kind
     text = yield from {"where": _where, "colour": _colour}.get(kind, _plain)(s, lead, [at_time] if next_ else tracks, at_time)
     if not text:
@@ -80,7 +82,11 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     beside = [*done, *by, *(one for one in qualities if one.startswith("with "))]
     text += f" About {listed(map(quote, beside))} I cannot tell." if beside else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
-    sure = (SHARES["how_many"] * shown(p, lead) if often else sureness(p, lead)) / (1 + len(by))
+    of_kinds = (
+        p.kind in base.OF_A_KIND and not (p.ordinal or p.anchors) and len({e.evidence[0].text for e in tracks}) > 1
+    )  # a list is right as a whole
+    sure = SHARES["how_many"] * shown(p, lead) if often or of_kinds else sureness(p, lead)
+    sure /= 1 + len(by) + len(elsewhere)
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
 
@@ -98,6 +104,11 @@ def each_of(s: Session, pool: Pool) -> Reply:
     more = f" I have not seen {' or '.join(map(a, missed))}." if missed else ""
     sure = SHARES["how_many"] * min(shown(s.parsed, lead) for lead in seen)
     return base.answered(f"I saw {text}.{more}", sure, base.cite(tracks), unverified=missed)
+
+
+def _is_excluded(p: Parsed, lead: Lead) -> bool:
+    """Said not to have been there with the others: "a parrot but no toucan"."""
+    return re.search(rf"\b(?:but|and) (?:no|not (?:an?|the|any)) {re.escape(lead.phrase)}\b", p.question) is not None
 
 
 def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved: list[str]) -> list[str]:

@@ -155,12 +155,15 @@ def verdict(p: Parsed, text: str) -> str:
         told, limit = int(figures[0]), int(numbered(compared["number"])[0])
         return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
     asked = numbered(p.question)
-    named = numbered(" ".join(p.things))  # "does bus 28 go there" is not denied by another bus
-    values = [word for word in asked if (word.isdigit() and word not in named) or word in COLOUR_WORDS]
-    rest = [word for word in numbered(" ".join(p.words)) if word not in values and VERBS.get(word) not in SAYING]
-    if not rest or held(rest, text) < 1 or not set(values).isdisjoint(said):
+    named = numbered(" ".join(p.things))
+    rest = [word for word in numbered(" ".join(p.words)) if not (word.isdigit() or word in COLOUR_WORDS) and VERBS.get(word) not in SAYING]
+    whose = named if set(rest) - set(named) else ()  # "does bus 28 go to Paris" is not denied by another bus, "was it room 28" is by a room
+    values = [word for word in asked if (word.isdigit() and word not in whose) or word in COLOUR_WORDS]
+    if not rest or held(rest, text) < 1:
         return ""
     for value in values:
+        if value in said:
+            continue
         place = asked.index(value)
         beside = {*asked[max(0, place - 1) : place + 2]} & set(rest)
         for i, other in enumerate(said):

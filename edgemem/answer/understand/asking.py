@@ -84,7 +84,8 @@ def main_clause(body: str) -> tuple[str, str]:
 
 def second_question(text: str, core: str) -> str:
     """Another question behind the first: "what film is on, and where is the car". When it was is told anyway."""
-    _, *others = pattern("SECOND").split(text) if core else ("",)
+    joints = pattern("SECOND").finditer(text) if core else ()
+    others = (text[joint.end() :] for joint in joints if "or" not in joint[0].split())  # not "did I see it, or was it a dream"
     left = (one for one in others if set(content(one)) - set(content(core)) and not pattern("ASKS_WHEN").search(one))
     return next(left, "").strip(" ?")
 

@@ -366,7 +366,7 @@ def _take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...
     """Split off "(right) after the coffee", "between A and B", "while ...": the rest, the relation, its anchors, and the clause as said."""
     if (match := pattern("BETWEEN").search(body)) and not pattern("LIES").match(body):
         first, second = (group for group in match.groups() if group)
-        anchors = tuple(filter(None, (_anchor(first), _anchor(second))))
+        anchors = _pair(first, second)
         if len(anchors) == 2:
             return body[: match.start()], "between", anchors, match[0]
     if match := pattern("RELATION").search(body):
@@ -392,8 +392,19 @@ def _pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tu
     return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "previous")) else "after", named, pointed[0]
 
 
+def _pair(first: str, second: str) -> tuple[str, ...]:
+    """Two things, or two times of one: "the first and the last look at the mug" is "first mug", "last mug"."""
+    anchors = [_anchor(first), _anchor(second)]
+    for i, (said, anchor) in enumerate(zip((first, second), anchors, strict=True)):
+        ordinal, other = pattern("ORDINAL").search(said), take_ordinal(anchors[1 - i])[1]
+        if ordinal and other and noun_phrase(said) in {"", ordinal[1]} and anchor != anchors[1 - i]:
+            anchors[i] = f"{ordinal[1]} {other}"
+    return tuple(filter(None, anchors))
+
+
 def _anchor(text: str) -> str:
     """What a relation refers to, with its ordinal: "the last mug" is "last mug"."""
+    text = pattern("LOOK_AT").sub("", text)
     phrase, ordinal = noun_phrase(text), pattern("ORDINAL").search(text)
     return f"{ordinal[1]} {phrase}" if ordinal and phrase else phrase
 
