@@ -412,6 +412,16 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Is the tea more than 5 euros?", "COFFEE 8 EUR", ""),
         ("Is the coffee more than 5 euros?", "COFFEE 8 EUR, LARGE COFFEE 9 EUR", ""),
         ("Is the car blue?", "The meeting is on Monday.", ""),
+        ("The car was on level 3 by the red pillar, right?", "The car is on level 6, next to the red pillar.", "No"),
+        ("Was it room 768?", "Dr. Okafor Room 786", "No"),
+        ("Coffee was 5 euros, I believe?", "COFFEE 6 EUR", "No"),
+        ("Coffee was 6 euros, I believe?", "COFFEE 6 EUR", ""),
+        ("Bus 19, that's the one to Berlin?", "BUS 19 to Vienna", "No"),
+        ("Is bus 19 the one to Vienna?", "BUS 19 to Vienna", ""),
+        ("Is the meeting on Tuesday?", "The meeting with Sarah is on Thursday at 12.", "No"),
+        ("Is the meeting on Thursday?", "The meeting with Sarah is on Thursday at 12.", ""),
+        ("Is the meeting with Laura on Thursday?", "The meeting with Sarah is on Thursday.", "No"),
+        ("Is the meeting with Sara on Thursday?", "The meeting with Sarah is on Thursday.", ""),
     ],
 )
 def test_words_deny_another_number_or_colour_and_settle_a_comparison(question: str, text: str, said: str) -> None:
@@ -545,3 +555,77 @@ def test_times_of_a_walk_and_of_a_recording() -> None:
         time = understand(f"what was the last thing I saw {text}").time
         assert time is not None
         assert time.edge == edge
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        ("What all came into view between 8:05 and 8:06?", {"kind": "what", "things": (), "verb": "come"}),
+        ("What was in front of me at 8:10:30?", {"kind": "what", "things": (), "verb": "see"}),
+        ("The thing I saw right after the husky, what was it?", {"kind": "what", "relation": "after", "anchors": ("husky",), "things": ()}),
+        ("Which birds did I see, in the order they came?", {"kind": "which", "things": ("birds",), "predicate": ""}),
+        ("Instruments I noticed?", {"kind": "list", "things": ("instruments",)}),
+        ("Coffee was 5 euros, I believe?", {"kind": "yes_no"}),
+        ("When did the first bird of the walk show up?", {"kind": "when", "things": ("bird",)}),
+        ("Tell me the story of the last two minutes.", {"kind": "summary", "things": ()}),
+        ("Give us the gist of the meeting", {"kind": "summary", "things": ("meeting",)}),
+        ("Which dishes did the chef show? List them all", {"kind": "list", "things": ("dishes",)}),
+        ("what was the registration of the grey van", {"kind": "what", "things": ("grey van",)}),
+        ("how long between the first siren and the second", {"anchors": ("first siren", "second siren")}),
+        ("how long was it between the first and the last look at the mug", {"anchors": ("first mug", "last mug")}),
+        ("How many minutes passed between the two times I saw the mug?", {"kind": "how_long", "anchors": ("first mug", "second mug")}),
+        ("how long was it between the first mug and the last mug", {"anchors": ("first mug", "last mug")}),
+        ("Did I see pliers, or was it just the wrench?", {"second": ""}),
+    ],
+)
+def test_more_ways_to_ask(text: str, slots: dict[str, object]) -> None:
+    parsed = understand(text)
+    assert {name: getattr(parsed, name) for name in slots} == slots
+
+
+def test_what_came_after_an_answer_is_not_guessed() -> None:
+    parsed = understand("and after that?", understand("What came after the baboon?"))
+    assert parsed.follows
+    told = local.LocalPlanner().refuse(_read("and after that?"))
+    assert told is not None
+    assert told.status == "abstained"
+    assert not understand("and after that?", understand("when did I see the mug?")).follows
+
+
+def test_whose_a_thing_is_no_picture_proves() -> None:
+    mug = lead(episode(10), phrase="mug", confidence=0.9)
+    told = shown(mug, kind="yes_no", things=("mug",), text="that mug i saw, was it my own?")
+    assert (told.status, told.unverified) == ("abstained", ("my own",))
+
+
+def test_one_thing_was_there_and_another_was_not() -> None:
+    parrot, toucan = lead(episode(10), phrase="parrot", confidence=0.9), lead(episode(20), phrase="toucan", confidence=0.9)
+    asked = "I saw a parrot but no toucan, correct?"
+
+    def brings(*leads: Lead) -> Any:
+        return answer(asked, lambda action: Pool(leads=leads) if isinstance(action, Gather) and action.things else Pool())
+
+    assert brings(parrot, toucan).text == f"No: I saw the parrot {at(10)} and I saw the toucan {at(20)}."
+    told = brings(parrot, Lead(phrase="toucan"))
+    assert (told.status, told.unverified) == ("abstained", ("no toucan",))
+    told = answer(
+        "I saw a parrot and a toucan, correct?", lambda action: Pool(leads=(parrot, toucan)) if isinstance(action, Gather) else Pool()
+    )
+    assert told.text.startswith("Yes: ")
+
+
+def test_more_often_with_a_deed_that_pictures_show() -> None:
+    for text, more in (
+        ("Did I come across more pine cones or more mailboxes?", True),
+        ("Did I see more cats than dogs?", True),
+        ("Did I eat more apples than pears?", False),
+        ("Did I see the cat?", False),
+    ):
+        assert order.is_more(understand(text)) is more, text
+
+
+def test_a_list_of_kinds_is_less_sure_than_one_of_them() -> None:
+    birds = lead(named(10, "hen", 0.8), named(50, "owl", 0.9), phrase="birds", confidence=0.8)
+    assert shown(birds, kind="list", things=("birds",)).confidence == pytest.approx(0.4 * 1.0, abs=0.01)
+    one = lead(named(10, "hen", 0.8), phrase="birds", confidence=0.8)
+    assert shown(one, kind="list", things=("birds",)).confidence == pytest.approx(0.8)

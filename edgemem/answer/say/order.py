@@ -197,11 +197,13 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
     p = s.parsed
     carriers = {word for word in (*p.words, *words(p.target)) if singular(word) in CARRIERS}
     asked = [word for word in p.words if word not in {*words(p.clause), *carriers} and VERBS.get(word) not in WRITING | {"hear"}]
-    bare = msgspec.structs.replace(p, anchors=(), things=() if carriers else p.things)
+    bare = msgspec.structs.replace(p, relation="", anchors=(), things=() if carriers else p.things)
     said = p.hint == "said" or p.verb in SAYING | {"hear"}
     if not (said or p.hint == "read") or not names_nothing(bare, asked):
         return None
-    pool = yield from base.gather((), place.window, p.question, p.words)
+    low, high = place.window
+    near = (max(0, (low or 0) - _SCENE_US), (high or s.question.as_of_us) + _SCENE_US) if p.relation == "while" else place.window
+    pool = yield from base.gather((), near, p.question, p.words)
     mine = [one for one in pool.candidates if (one.channel == "speech") == said and (said or is_text(one.text))]
     best = (max if p.relation == "before" else min)(mine, key=lambda one: one.t0_us, default=None)
     if best is None:

@@ -12,6 +12,7 @@ from edgemem.answer.gather import Lead, Pool
 from edgemem.answer.retrieve import Episode, held
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps
+from edgemem.answer.say.statements import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.tools_graph import Hear, Related
@@ -194,7 +195,8 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
     mine = {"i", "we"} & set(s.parsed.question.split())
     if lead.basis == "text" and not mine:  # "is flight KL383 delayed" the sign may say, not what I did
         sure, more = 0.5 * shown(s.parsed, lead), base.others(pool, chosen)
-        return base.answered(f"{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed)
+        denied = "No: " * (s.parsed.kind == "yes_no" and verdict(s.parsed, chosen.evidence[0].text) == "No")
+        return base.answered(f"{denied}{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed)
     seen = msgspec.structs.replace(lead, phrase=_without(lead.phrase, claimed))
     text = f"{_seen(s, seen, chosen)}; about {listed(map(quote, claimed))} I cannot tell."
     proof = base.cite([chosen], base.by_score(base.strong(lead)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -18,6 +19,7 @@ from edgemem.answer.understand.forms import STRICT, fits, names, short_answer
 from edgemem.answer.understand.lexicon import ATTRIBUTES, CARRIERS, FIRST_NAMES, NO_NAMES, PERSONS, SAYING, STOP, TITLES, VERBS, WORN
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.record import Form
+from edgemem.answer.understand.timeref import WEEKDAYS
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import asked_already, heard_right, stated, stated_prior
@@ -144,8 +146,8 @@ def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str,
 
 
 def verdict(p: Parsed, text: str) -> str:
-    """What words that hold the rest of a question say to its number or colour: "No" to "is it level five" from "level 4", "Yes" or "No" to
-    "is it cheaper than 5 euros" from the one figure that they have; "" where they settle nothing.
+    """What words that hold the rest of a question say to a number, colour, day or name in it: "No" to "is it level five" from "level 4";
+    "Yes" or "No" to "is it cheaper than 5 euros" from the one figure that they have; "" where they settle nothing.
     """
     compared, said = pattern("COMPARED").search(p.question), numbered(text)
     if compared is not None:
@@ -154,25 +156,45 @@ def verdict(p: Parsed, text: str) -> str:
             return ""
         told, limit = int(figures[0]), int(numbered(compared["number"])[0])
         return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
-    asked = numbered(p.question)
-    named = numbered(" ".join(p.things))
-    rest = [word for word in numbered(" ".join(p.words)) if not (word.isdigit() or word in COLOUR_WORDS) and VERBS.get(word) not in SAYING]
-    whose = named if set(rest) - set(named) else ()  # "does bus 28 go to Paris" is not denied by another bus, "was it room 28" is by a room
-    values = [word for word in asked if (word.isdigit() and word not in whose) or word in COLOUR_WORDS]
+    asked, own = numbered(p.question), words(p.person)
+    values = [word for word in asked if word.isdigit() or word in COLOUR_WORDS or word in WEEKDAYS or word in own]
+    units = {after for word, after in pairwise(asked) if word.isdigit()} if pattern("MONEY").search(p.question) else set[str]()
+    rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
+    whose = set(numbered(" ".join(p.things)))  # "does bus 28 go to Paris" is not denied by another bus, "was it room 28" is by a room
+    values = [word for word in values if not (word.isdigit() and word in whose and set(rest) - whose)]
     if not rest or held(rest, text) < 1:
         return ""
-    for value in values:
-        if value in said:
-            continue
-        place = asked.index(value)
-        beside = {*asked[max(0, place - 1) : place + 2]} & set(rest)
-        for i, other in enumerate(said):
-            pair = {value, other} <= COLOUR_WORDS.keys() and COLOUR_WORDS[value] != COLOUR_WORDS[other]
-            if (pair and said[i + 1 : i + 2] in [[word] for word in rest]) or (
-                value.isdigit() and other.isdigit() and beside & {*said[max(0, i - 1) : i + 2]}
-            ):
-                return "No"
-    return ""
+    return "No" if any(word not in said and _is_denied(word, asked, said, rest) for word in values) else ""
+
+
+_MONEY = pattern("MONEY", re.IGNORECASE)
+_BEFORE_NAMES = frozenset(("to", "with", "called", "named", "for"))
+"""A name behind one of these is told by the same word."""
+
+
+def _is_denied(value: str, asked: Sequence[str], said: Sequence[str], rest: Sequence[str]) -> bool:
+    """Another value of the same kind stands where this one would: beside the same word, before the same thing, behind the same word."""
+    place = asked.index(value)
+    beside = {*asked[max(0, place - 1) : place + 2]} & set(rest)
+    for i, other in enumerate(said):
+        before, after = said[max(0, i - 1) : i], said[i + 1 : i + 2]
+        if {value, other} <= COLOUR_WORDS.keys():
+            denied = COLOUR_WORDS[value] != COLOUR_WORDS[other] and after != [] and after[0] in rest
+        elif value.isdigit() and other.isdigit():
+            money = all(map(_MONEY.fullmatch, (" ".join((other, *after)), " ".join(asked[place : place + 2]))))
+            denied = money or bool(beside & {*before, *after})
+        elif value in WEEKDAYS:
+            denied = other in WEEKDAYS
+        else:
+            named = before != [] and before[0] in _BEFORE_NAMES and asked[max(0, place - 1) : place] == before
+            denied = named and not value.isdigit() and value not in COLOUR_WORDS and similar_texts(value, other) < _ALIKE
+        if denied:
+            return True
+    return False
+
+
+_ALIKE = 0.65
+"""A name this like another was misheard rather than another one."""
 
 
 def is_unheard(p: Parsed, one: Candidate) -> bool:

@@ -39,10 +39,10 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
     things = tuple(thing for thing in parsed.things if not set(thing.split()) <= {*COLOUR_WORDS, *ORDINALS, "one"})
     place = next((ORDINALS[word] for thing in parsed.things for word in thing.split() if word in ORDINALS and thing not in things), 0)
     attribute = " ".join(word for thing in parsed.things for word in thing.split() if word in COLOUR_WORDS)
-    beside = None if things or bare or parsed.kind == "when" else pattern("BESIDE_IT").search(parsed.text)
+    beside = None if things or parsed.kind == "when" else pattern("BESIDE_IT").search(parsed.text)
     if beside and not before.things:  # "and after that?", where "that" is what was told
-        return msgspec.structs.replace(parsed, relation="", clause="", follows=True)
-    if beside:  # "what did I see after it"
+        return parsed
+    if beside and not bare:  # "what did I see after it"
         relation = cast("Relation", beside[1] if beside[1] in {"before", "after"} else "side")
         return msgspec.structs.replace(parsed, relation=relation, anchors=before.things[:1], place="", clause=beside[0], follows=False)
     kept = things or tuple(f"{attribute} {thing}".strip() for thing in before.things)

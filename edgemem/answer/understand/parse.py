@@ -120,6 +120,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     text = _apart(plain, body)
     topic, timeless, vague = text.topic, text.asked, text.vague
     kind, detail, rest = kind_of(plain, timeless)
+    kind = "what" if kind == "where" and "," not in rest and pattern("RELATION").match(rest) else kind  # "right after the bus sign?"
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else _take_relation(rest, kind)
     by_topic = not relation and bool(topic) and kind in {"what", "which", "who", "order"}
     if by_topic:
