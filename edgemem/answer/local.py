@@ -32,7 +32,7 @@ from edgemem.answer.say.base import (
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import in_order, is_more, more_often, neighbours, next_words, relate, while_said
 from edgemem.answer.say.people import relation
-from edgemem.answer.say.pictures import describe, each_of, from_pictures, read_near, sureness
+from edgemem.answer.say.pictures import describe, each_of, from_pictures, is_listed, read_near, sureness
 from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, verdict, with_refusal
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
@@ -69,8 +69,16 @@ class LocalPlanner(Thinking):
         return None
 
     def think(self, session: Session) -> Thought:
-        told, second = (yield from reply(session)), session.parsed.second
-        yield told if not second or session.question.options else with_second(told, (yield from reply(session.about(second))), second)
+        told, asked = (yield from reply(session)), session
+        for _ in range(_MORE_QUESTIONS):
+            if (second := asked.parsed.second) and not session.question.options:
+                asked = asked.about(second)
+                told = with_second(told, (yield from reply(asked)), second)
+        yield told
+
+
+_MORE_QUESTIONS = 2
+"""So many questions behind the first are answered with it."""
 
 
 def with_second(told: Reply, also: Reply, second: str) -> Reply:
@@ -209,7 +217,7 @@ _UNREAD_TIME = abstain("I do not understand which time this means; give it like 
 def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Plan:
     """What pictures show of the thing, where the question's relation puts it, or what words that answer the question say."""
     p = s.parsed
-    if p.kind == "which" and not (p.form or p.anchors) and (len(p.things) > 2 or pattern("OF_THESE").search(p.question)):
+    if p.kind == "which" and not (p.form or p.anchors) and len(p.things) > 1 and (is_listed(p) or pattern("OF_THESE").search(p.question)):
         return each_of(s, pool)
     lead = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person))
     if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs

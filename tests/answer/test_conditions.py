@@ -448,6 +448,9 @@ def test_which_of_several_things_were_seen_and_which_not() -> None:
         return everything if isinstance(action, Gather) and action.things else Pool()
 
     assert answer("Which of these did I see: a mug, a drum?", brings).text.endswith("I have not seen a drum.")
+    assert pictures.is_listed(understand("Which did I see: a mug, a drum or a saw?"))
+    assert not pictures.is_listed(understand("Which did I see: a mug or a drum?")), "one of two is chosen"
+    assert not pictures.is_listed(understand("Boarding's from which gate, going by the sign?"))
 
 
 def test_one_of_two_colours() -> None:
@@ -629,3 +632,37 @@ def test_a_list_of_kinds_is_less_sure_than_one_of_them() -> None:
     assert shown(birds, kind="list", things=("birds",)).confidence == pytest.approx(0.4 * 1.0, abs=0.01)
     one = lead(named(10, "hen", 0.8), phrase="birds", confidence=0.8)
     assert shown(one, kind="list", things=("birds",)).confidence == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        ("Where's the car? Which level was it on?", "where is the car?", "which level was it on"),
+        ("Did I see a toucan? If not, which birds were there?", "did i see a toucan?", "which birds were there"),
+        ("Have I seen a cat? Is it time? Where is the dog?", "have i seen a cat?", "is it time? where is the dog"),
+        ("Did I see a dog today? How many?", "did i see a dog today? how many?", ""),
+        ("Did I see a dog? What time?", "did i see a dog? what time?", ""),
+        ("The keys? Where are they?", "the keys? where are they?", ""),
+        ("Where are the keys? They are silver.", "where are the keys? they are silver.", ""),
+        ("Where are the keys? Where did I see the keys?", "where are the keys? where did i see the keys?", ""),
+    ],
+)
+def test_two_questions_that_are_two_sentences(text: str, first: str, second: str) -> None:
+    parsed = understand(text)
+    assert (parsed.text, parsed.second) == (first, second)
+
+
+def test_three_questions_are_answered_and_a_fourth_is_not() -> None:
+    mug = {name: lead(episode(i), phrase=name, confidence=0.9) for i, name in ((10, "mug"), (20, "cup"), (30, "cat"), (40, "dog"))}
+
+    def brings(action: Any) -> Any:
+        return Pool(leads=tuple(mug[one] for one in action.things if one in mug)) if isinstance(action, Gather) else Pool()
+
+    s = session()
+    s.__dict__["_read"] = (understand("When did I see the mug? Did I see a cup? Did I see a cat? Did I see a dog?"), s.span)
+    thought = local.LocalPlanner().think(s)
+    told = next(thought)
+    while not isinstance(told, Reply):
+        told = thought.send(brings(told))
+    assert told.text == f"I saw the mug {at(10)}. Yes: I saw the cup {at(20)}. Yes: I saw the cat {at(30)}."
+    assert told.evidence == ("m10000000", "m20000000", "m30000000")

@@ -92,6 +92,11 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
 
 
+def is_listed(p: Parsed) -> bool:
+    """Its last things stand one behind the other: "which did I see, a drum, a guitar or a flute"."""
+    return len(p.things) > 2 and re.search(r"(?:,| and| or)+ (?:an? |the )?".join(map(re.escape, p.things[-3:])), p.question) is not None
+
+
 def each_of(s: Session, pool: Pool) -> Reply:
     """Which of several things were seen and which were not: "which of these did I see: a drum, a guitar"."""
     leads = [lead for lead in pool.leads if f"which {lead.phrase} " not in s.parsed.question]  # "which tools: a saw, a hammer"

@@ -90,6 +90,18 @@ def second_question(text: str, core: str) -> str:
     return next(left, "").strip(" ?")
 
 
+def two_questions(text: str) -> tuple[str, str]:
+    """A question and another sentence that asks for more than when or how often: "where is the car? Was it red?"; the text and ""."""
+    first, mark, rest = text.partition("? ")
+    rest = re.sub(r"^(?:and|also|but|oh|plus|if (?:so|not))\b,? ", "", rest).strip(" ?")
+    asks = mark and all(pattern("ASKING").match(without_lead(part)) for part in (first, rest))
+    bare = pattern("BARE_TOO").fullmatch(rest) or pattern("ASKS_WHEN").search(rest) or pattern("BARE_ASK").match(rest)
+    apart = (
+        asks and not bare and not re.match(r"how (?:often|many)\b", rest) and set(content(rest)) - set(content(first)) and content(first)
+    )
+    return (f"{first}?", rest) if apart else (text, "")
+
+
 def _without_reasons(parts: list[str]) -> list[str]:
     """Without why it is asked and what goes on meanwhile: "I'm cooking", "he needs it tomorrow".
 

@@ -16,6 +16,7 @@ from edgemem.answer.understand.asking import (
     mentioned,
     second_question,
     story_of,
+    two_questions,
     without_greeting,
     without_lead,
     without_vague,
@@ -56,11 +57,12 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
         plain = " ".join(text.lower().split())[:LIMIT_CHARS]
         return Parsed(kind="other", text=plain, language=language, words=tuple(re.findall(r"\w+", plain)))
     plain, quote = take_quote(plain)
+    plain, second = two_questions(plain)
     body = without_greeting(plain.rstrip(" ?!."))
     parsed = _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
     parsed = msgspec.structs.replace(parsed, follows=parsed.follows or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
-    return msgspec.structs.replace(parsed, notes=notes, second=second_question(parsed.text, parsed.core))
+    return msgspec.structs.replace(parsed, notes=notes, second=second or second_question(parsed.text, parsed.core))
 
 
 def _command(raw: str, plain: str, body: str) -> Parsed | None:
