@@ -96,11 +96,11 @@ def _fragment(body: str) -> tuple[Kind, str, str]:
         return "yes_no", "", f"is {body}"
     if apart := re.fullmatch(r"([^,]+), ((?:\w+ )+or (?:\w+ ?)+)", body):
         return "where", "", f"{apart[1]} at {apart[2]}"
-    if re.search(r"(?<=\w )(?:is|was|are|were) (?=\w)", body):  # "coffee was 5 euros?"
+    timed = re.search(r"\b(?:sighting|(?<!\bon )(?<!\bin )time|first|last)\b", body)
+    if pattern("STATED").fullmatch(body) and not timed:
         return "yes_no", "", body
     if noticed := pattern("NOTICED").fullmatch(body):
         return "list", "", f"which {noticed[1]} did i see"
     if re.match(r"(?:the )?(?:very )?(?:first|last) things?\b", body):
         return "what", "", f"what was {body}"
-    timed = re.search(r"\b(?:sighting|(?<!\bon )(?<!\bin )time|first|last)\b", body)
     return "when" if timed else "where" if content(body) else "other", "", body
