@@ -87,13 +87,13 @@ def second_question(text: str, core: str) -> str:
     joints = pattern("SECOND").finditer(text) if core else ()
     others = (text[joint.end() :] for joint in joints if "or" not in joint[0].split())  # not "did I see it, or was it a dream"
     left = (one for one in others if set(content(one)) - set(content(core)) and not pattern("ASKS_WHEN").search(one))
-    return next(left, "").strip(" ?")
+    return next(left, "").strip(" ?.!")
 
 
 def two_questions(text: str) -> tuple[str, str]:
     """A question and another sentence that asks for more than when or how often: "where is the car? Was it red?"; the text and ""."""
     first, mark, rest = text.partition("? ")
-    rest = re.sub(r"^(?:and|also|but|oh|plus|if (?:so|not))\b,? ", "", rest).strip(" ?")
+    rest = re.sub(r"^(?:and|also|but|oh|plus|if (?:so|not))\b,? ", "", rest).strip(" ?.!")
     asks = mark and all(pattern("ASKING").match(without_lead(part)) for part in (first, rest))
     bare = pattern("BARE_TOO").fullmatch(rest) or pattern("ASKS_WHEN").search(rest) or pattern("BARE_ASK").match(rest)
     apart = (
