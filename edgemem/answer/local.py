@@ -42,9 +42,9 @@ from edgemem.answer.understand.followup import names_nothing
 from edgemem.answer.understand.forms import fits
 from edgemem.answer.understand.languages import NAMES
 from edgemem.answer.understand.lexicon import ASKING_VERBS, HAVING, MOVING, SAYING, SEEING, VERBS, WRITING
-from edgemem.answer.understand.parse import place_in_row
 from edgemem.answer.understand.phrases import content, noun_phrase, wanted_words
 from edgemem.answer.understand.record import Kind
+from edgemem.answer.understand.relations import place_in_row
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.weigh import fits_pictures, happened, is_seen, is_shown, is_stated, shown, stated, stated_prior, weights
 from edgemem.infer.phrase import COLOUR_WORDS

@@ -15,8 +15,8 @@ from edgemem.answer.tools_graph import Hear, HearTool, Relate, RelateTool, match
 from edgemem.answer.understand import lexicon, understand, words
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.understand.lexicon import PARTICIPLES, VERBS
-from edgemem.answer.understand.parse import take_ordinal
 from edgemem.answer.understand.people import Asked, read_asked, read_statement, same_verb
+from edgemem.answer.understand.relations import take_ordinal
 from edgemem.answer.understand.spelling import repaired
 from edgemem.clock import from_iso
 from edgemem.records import US, Entity, Quote

@@ -21,8 +21,8 @@ from edgemem.answer.say.pictures import BESIDE_US
 from edgemem.answer.say.statements import tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
-from edgemem.answer.understand.parse import take_ordinal
 from edgemem.answer.understand.phrases import noun_phrase
+from edgemem.answer.understand.relations import take_ordinal
 from edgemem.answer.understand.timeref import duration_s, read_clock
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import likeness, number_in, words

@@ -19,7 +19,7 @@ from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.followup import names_nothing
 from edgemem.answer.understand.lexicon import CARRIERS, SAYING, VERBS, WRITING
-from edgemem.answer.understand.parse import place_in_row, take_ordinal
+from edgemem.answer.understand.relations import place_in_row, take_ordinal
 from edgemem.answer.understand.timeref import duration_s
 from edgemem.answer.understand.timespan import slack_us
 from edgemem.answer.understand.wordings import pattern

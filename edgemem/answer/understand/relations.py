@@ -1,0 +1,83 @@
+"""Order and relation in a question: "first", "the last", "after the coffee", "between A and B", "while the phone rang"."""
+
+from __future__ import annotations
+
+import re
+
+from edgemem.answer.understand.asking import mentioned
+from edgemem.answer.understand.phrases import noun_phrase
+from edgemem.answer.understand.record import Kind, Relation
+from edgemem.answer.understand.wordings import ORDINALS, pattern
+
+
+def place_in_row(text: str, kind: Kind) -> int:
+    """What a text says about it: 1 = first, -1 = last, 0 = nothing. Of two the second and the later one is the last."""
+    found = pattern("ORDINAL").finditer(text)
+    match = next((m for m in found if kind == "order" or m[1] not in _COMPARED or re.match(r" one\b", text[m.end() :])), None)
+    if match and match[1] == "second" and kind == "order":
+        return -1
+    if (
+        match is None
+        or (kind == "how_long" and re.search(r"\blast\W*$", text))
+        or pattern("LAST_FEW").search(text)
+        or (match[1] == "second" and kind not in {"when", "where", "which"})
+    ):
+        return 0
+    return ORDINALS[match[1]]
+
+
+_COMPARED = frozenset(("earlier", "later", "sooner"))
+"""They tell the place in a row of two that are compared, or as "the later one"."""
+
+
+def take_ordinal(text: str) -> tuple[int, str]:
+    """Cut "first", "the last" ... out of a phrase: 1, 2 ..., -1 = last, 0 = none, and the rest."""
+    match = pattern("ORDINAL").search(text)
+    return (ORDINALS[match[1]], f"{text[: match.start()]} {text[match.end() :]}".strip(" ,")) if match else (0, text)
+
+
+def take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...], str]:
+    """Split off "(right) after the coffee", "between A and B", "while ...": the rest, the relation, its anchors, and the clause as said."""
+    if (match := pattern("BETWEEN").search(body)) and not pattern("LIES").match(body):
+        first, second = (group for group in match.groups() if group)
+        anchors = _pair(first, second)
+        if len(anchors) == 2:
+            return body[: match.start()], "between", anchors, match[0]
+    if match := pattern("RELATION").search(body):
+        word: Relation = "before" if match[1] in {"before", "prior to", "ahead of", "until", "preceded"} else "after"
+        head, tail, main = body[: match.start()].strip(" ,"), body[match.end() :], ""
+        if re.search(r"\b(?:was|is) it\b", head):  # "was it after the tree that I had the duck?"
+            tail, _, main = tail.partition(" that ")
+        head = f"{head} {main}".strip()
+        if anchor := _anchor(tail):
+            return head, word, (anchor,), f"{match[0]}{tail}"
+        return head, "", (), body[match.start() :]
+    if (match := pattern("WHILE").search(body)) and (kind != "when" or "when" not in match[0]):
+        phrase = noun_phrase(body[match.end() :])
+        return body[: match.start()].strip(" ,"), "while", (phrase,) if phrase else (), body[match.start() :].strip()
+    return body, "", (), ""
+
+
+def pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tuple[str, ...], str]:
+    """When it was by what is told in front: "the bus went by, what came right after it"."""
+    pointed, named = pattern("POINTED").search(asked), mentioned(topic)[-1:]
+    if not pointed or not named:
+        return "", (), clause
+    return "before" if (pointed[1] or pointed[0]).startswith(("before", "ahead", "previous")) else "after", named, pointed[0]
+
+
+def _pair(first: str, second: str) -> tuple[str, ...]:
+    """Two things, or two times of one: "the first and the last look at the mug" is "first mug", "last mug"."""
+    anchors = [_anchor(first), _anchor(second)]
+    for i, (said, anchor) in enumerate(zip((first, second), anchors, strict=True)):
+        ordinal, other = pattern("ORDINAL").search(said), take_ordinal(anchors[1 - i])[1]
+        if ordinal and other and noun_phrase(said) in {"", ordinal[1]} and anchor != anchors[1 - i]:
+            anchors[i] = f"{ordinal[1]} {other}"
+    return tuple(filter(None, anchors))
+
+
+def _anchor(text: str) -> str:
+    """What a relation refers to, with its ordinal: "the last mug" is "last mug"."""
+    text = pattern("LOOK_AT").sub("", text)
+    phrase, ordinal = noun_phrase(text), pattern("ORDINAL").search(text)
+    return f"{ordinal[1]} {phrase}" if ordinal and phrase else phrase
