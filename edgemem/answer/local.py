@@ -204,7 +204,7 @@ def _free(s: Session, pool: Pool) -> Plan:
     doing = p.predicate == "doing" and p.time is not None  # "what was I doing at 10:02": what was there
     open_ = fits_pictures(p) and not done and p.kind != "how_why" and (p.time or p.kind != "yes_no")
     if not (stated or named or unread) and (open_ or doing):
-        dark = p.time is None and pattern("UNREAD_TIME").search(p.question)
+        dark = p.time is None and (pattern("UNREAD_TIME").search(p.question) or re.match(r"(?:in )?between\b", p.clause or p.place))
         there = _UNREAD_TIME if dark else (yield from describe(s))
         more = {"text": f"{there.text} What was done I cannot tell.", "unverified": (p.predicate,)} if doing else {}
         return msgspec.structs.replace(there, **more)
@@ -285,10 +285,10 @@ def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     """What was said or read; a yes or a no is taken only from words that hold all of the question, others are quoted."""
     told = tell(s, words, others(pool, *words[0][1].evidence))
     states = s.parsed.kind == "yes_no" and not pattern("ASKS_WHETHER").match(s.parsed.question)  # "I have forgotten its name"
+    if s.parsed.kind == "yes_no" and not s.parsed.negated and (said := verdict(s.parsed, words[0][1].text)):
+        return msgspec.structs.replace(told, text=f"{said}: {told.text}")
     if s.parsed.kind != "yes_no" or states or words[0][1].held > ALL_HELD:
         return told
-    if not s.parsed.negated and (said := verdict(s.parsed, words[0][1].text)):
-        return msgspec.structs.replace(told, text=f"{said}: {told.text}")
     text, sure = f"I cannot tell. The nearest that I know: {told.text}", min(0.4, told.confidence)
     return abstain(text, confidence=sure, evidence=told.evidence, alternatives=told.alternatives, unverified=s.parsed.words)
 

@@ -421,6 +421,11 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Is the meeting on Tuesday?", "The meeting with Sarah is on Thursday at 12.", "No"),
         ("Is the meeting on Thursday?", "The meeting with Sarah is on Thursday at 12.", ""),
         ("Is the meeting with Laura on Thursday?", "The meeting with Sarah is on Thursday.", "No"),
+        ("The keys are on top of the piano, I believe?", "I left the spare keys under the flower pot.", "No"),
+        ("The keys are on top of the piano, I believe?", "I left the spare keys on top of the pirano.", ""),
+        ("The keys are on top of the piano, I believe?", "The spare keys are lost.", ""),
+        ("The scarf is on top of the piano, I believe?", "I left the spare keys under the flower pot.", ""),
+        ("My brother takes size 42 in shoes, right?", "My brother's shoe size is 40.", "No"),
         ("Is the meeting with Sara on Thursday?", "The meeting with Sarah is on Thursday.", ""),
     ],
 )
@@ -554,7 +559,15 @@ def test_times_of_a_walk_and_of_a_recording() -> None:
     walk = understand("What did I see ten minutes into the walk?").time
     assert walk is not None
     assert walk.offsets_s == (600.0, 600.0)
-    for text, edge in (("before the recording ended", "end"), ("when the video began", "begin")):
+    for text, relation in (("8:11 till the end - what did I pass?", "after"), ("what happened from 8:10:30 on?", "after")):
+        time = understand(text).time
+        assert time is not None
+        assert (time.relation, time.first is not None) == (relation, True)
+    for text, edge in (
+        ("before the end of the recording", "end"),
+        ("before the recording ended", "end"),
+        ("when the video began", "begin"),
+    ):
         time = understand(f"what was the last thing I saw {text}").time
         assert time is not None
         assert time.edge == edge
@@ -579,6 +592,23 @@ def test_times_of_a_walk_and_of_a_recording() -> None:
         ("How many minutes passed between the two times I saw the mug?", {"kind": "how_long", "anchors": ("first mug", "second mug")}),
         ("how long was it between the first mug and the last mug", {"anchors": ("first mug", "last mug")}),
         ("Did I see pliers, or was it just the wrench?", {"second": ""}),
+        ("I need to see Dr. Novak. Room 495, was it?", {"kind": "yes_no"}),
+        ("Where is room 495, right?", {"kind": "where"}),
+        ("Coffee was 5 euros there, yes?", {"kind": "yes_no"}),
+        ("What lay beside the basketball?", {"relation": "side", "anchors": ("basketball",)}),
+        ("With what was the drum shown together?", {"relation": "side", "anchors": ("drum",)}),
+        ("What was the drum next to?", {"relation": "side", "anchors": ("drum",)}),
+        ("Which thing came straight after the rooster?", {"relation": "after", "anchors": ("rooster",), "things": ()}),
+        ("There was something between the flower and the hen, I can't think what.", {"relation": "between", "anchors": ("flower", "hen")}),
+        ("What's the very first thing the glasses caught?", {"ordinal": 1, "things": (), "verb": "see"}),
+        ("How far apart were the first and the last drum?", {"kind": "how_long", "anchors": ("first drum", "last drum")}),
+        ("How much time went by from my first rose to my last one?", {"kind": "how_long", "anchors": ("first rose", "last rose")}),
+        ("How long after the first plaster did the next one come?", {"anchors": ("first plaster", "second plaster")}),
+        ("How long after the mug did the yellow box appear?", {"anchors": ("mug", "yellow box")}),
+        ("Roughly how many minutes passed between the two ferrets?", {"anchors": ("first ferret", "second ferret")}),
+        ("For how many seconds or so did I have the ball in sight?", {"kind": "how_long", "things": ("ball",)}),
+        ("What did I say when the car came by for the second time?", {"relation": "while", "anchors": ("second car",)}),
+        ("Tell me what I saw and heard between 8:04:35 and 8:05:05.", {"kind": "summary", "things": ()}),
     ],
 )
 def test_more_ways_to_ask(text: str, slots: dict[str, object]) -> None:
@@ -666,3 +696,37 @@ def test_three_questions_are_answered_and_a_fourth_is_not() -> None:
         told = thought.send(brings(told))
     assert told.text == f"I saw the mug {at(10)}. Yes: I saw the cup {at(20)}. Yes: I saw the cat {at(30)}."
     assert told.evidence == ("m10000000", "m20000000", "m30000000")
+
+
+def test_times_of_one_thing_go_on_about_the_question_before() -> None:
+    parsed = understand("How much time went by between the first and the second?", understand("How many times did the pliers turn up?"))
+    assert (parsed.kind, parsed.anchors, parsed.things) == ("how_long", ("first pliers", "second pliers"), ())
+    assert understand("How much time went by between the first and the second?").follows
+
+
+def test_which_of_two_was_there_longer() -> None:
+    mug = lead(episode(10, 22), phrase="mug", confidence=0.9)
+    cup, short = lead(episode(50, 53), phrase="cup", confidence=0.8), lead(episode(90, 93), phrase="hat", confidence=0.8)
+    s = session(kind="which", things=("mug", "cup"), predicate="longer", text="which did i look at longer, the mug or the cup")
+    told = order.more_often(s, (mug, cup))
+    assert told.text == "The mug: I saw the mug for 12 s and the cup for 3 s."
+    assert order.more_often(s, (cup, mug)).text.startswith("The mug: ")
+    told = order.more_often(s, (cup, short))
+    assert (told.status, told.unverified) == ("abstained", ("longer",)), "as long as one can tell"
+    less = session(kind="which", things=("mug", "cup"), predicate="less often", text="which did i see less often, the mug or the cup")
+    twice = lead(episode(10), episode(100), phrase="mug", confidence=0.9)
+    assert order.more_often(less, (twice, cup)).text == "The cup: I saw the mug 2 times and the cup 1 time."
+
+
+def test_a_time_that_is_not_understood_is_not_the_whole_memory() -> None:
+    told = answer("In between the last two beavers, what came along?", lambda _: Pool())
+    assert (told.status, told.text[:41]) == ("abstained", "I do not understand which time this means")
+
+
+def test_a_claim_that_words_deny_is_denied_though_they_hold_all_of_it() -> None:
+    said = msgspec.structs.replace(heard("The car is parked on level 3.", 60), held=1.0, cosine=0.9, above=8.0)
+    told = answer(
+        "The car is on level two, correct?",
+        lambda action: Pool(candidates=(said,)) if isinstance(action, Gather) and action.question else Pool(),
+    )
+    assert told.text.startswith('No: Somebody said "The car')

@@ -106,8 +106,8 @@ def in_order(s: Session, leads: Sequence[Lead], names: Sequence[str], pool: Pool
     return base.answered(f"{text}.", sure, base.cite(tracks[i] for i in proof), alternatives=rest), best
 
 
-MORE = frozenset(("more", "more often", "fewer", "less", "less often"))
-"""What is said of the number of appearances."""
+MORE = frozenset(("more", "more often", "fewer", "less", "less often", "longer"))
+"""What is said of the number of appearances, or of how long they lasted."""
 
 
 def is_more(p: Parsed) -> bool:
@@ -119,11 +119,13 @@ def is_more(p: Parsed) -> bool:
 def more_often(s: Session, leads: Sequence[Lead]) -> Reply:
     """Which of two things was there more often, or fewer times: "did I see more cats than dogs"."""
     p, tracks = s.parsed, [base.strong(lead) if is_shown(s.parsed, lead) else [] for lead in leads]
-    counts = [len(some) for some in tracks]
-    text = f"I saw {listed(f'{the(one.phrase)} {times(n)}' for one, n in zip(leads, counts, strict=True))}."
-    if not all(counts):  # what was not recognised may have been there all the same
+    lasted = p.predicate.endswith("longer")
+    counts = [sum(e.t1_us - e.t0_us for e in some) / US if lasted else len(some) for some in tracks]
+    told = [f"for {span_text(max(1.0, n))}" if lasted else times(round(n)) for n in counts]
+    text = f"I saw {listed(f'{the(one.phrase)} {often}' for one, often in zip(leads, told, strict=True))}."
+    if not all(tracks) or (lasted and counts[0] == counts[1]):  # what was not recognised may have been there all the same
         return base.abstain(text, confidence=0.2, evidence=base.cite(base.by_score(chain(*tracks))[:3]), unverified=(p.predicate,))
-    first = counts[0] > counts[1] if "more" in p.predicate else counts[0] < counts[1]
+    first = counts[0] < counts[1] if "less" in p.predicate or "fewer" in p.predicate else counts[0] > counts[1]
     better = f"{the(leads[0 if first else 1].phrase).capitalize()}: " if counts[0] != counts[1] else "Neither: "
     said = ("Yes: " if first else "No: ") if p.kind == "yes_no" else better
     return base.answered(said + text, 0.5 * min(one.confidence for one in leads), base.cite(chain(*tracks)))

@@ -156,17 +156,25 @@ def verdict(p: Parsed, text: str) -> str:
             return ""
         told, limit = int(figures[0]), int(numbered(compared["number"])[0])
         return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
-    asked, own = numbered(p.question), words(p.person)
-    values = [word for word in asked if word.isdigit() or word in COLOUR_WORDS or word in WEEKDAYS or word in own]
+    asked, person = numbered(p.question), words(p.person)
+    values = [word for word in asked if word.isdigit() or word in COLOUR_WORDS or word in WEEKDAYS or word in person]
     units = {after for word, after in pairwise(asked) if word.isdigit()} if pattern("MONEY").search(p.question) else set[str]()
     rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
-    whose = set(numbered(" ".join(p.things)))  # "does bus 28 go to Paris" is not denied by another bus, "was it room 28" is by a room
-    values = [word for word in values if not (word.isdigit() and word in whose and set(rest) - whose)]
-    if not rest or held(rest, text) < 1:
+    own = {number for word, number in pairwise(asked) if word in _NUMBERED and set(rest) - {word}}
+    values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
+    there = numbered(" ".join(content(p.place)))
+    elsewhere = there and fits("place", text) and all(similar_texts(word, other) < _ALIKE for word in there for other in said)
+    if elsewhere and p.things and held([word for word in rest if word not in there] or there, text) >= 1:
+        return "No"
+    if not rest or held(rest, text) < _OF_IT:
         return ""
     return "No" if any(word not in said and _is_denied(word, asked, said, rest) for word in values) else ""
 
 
+_NUMBERED = frozenset(("bus", "tram", "train", "line", "flight", "gate", "platform", "route"))
+"""What its number tells apart from others of its kind."""
+_OF_IT = 0.66
+"""Words that hold so much of a claim are about it: "he takes size 42 in shoes" and "his shoe size is 40"."""
 _MONEY = pattern("MONEY", re.IGNORECASE)
 _BEFORE_NAMES = frozenset(("to", "with", "called", "named", "for"))
 """A name behind one of these is told by the same word."""
@@ -182,7 +190,7 @@ def _is_denied(value: str, asked: Sequence[str], said: Sequence[str], rest: Sequ
             denied = COLOUR_WORDS[value] != COLOUR_WORDS[other] and after != [] and after[0] in rest
         elif value.isdigit() and other.isdigit():
             money = all(map(_MONEY.fullmatch, (" ".join((other, *after)), " ".join(asked[place : place + 2]))))
-            denied = money or bool(beside & {*before, *after})
+            denied = money or bool(beside & {*said[max(0, i - 2) : i], *after})  # "level 4", "size is 40"
         elif value in WEEKDAYS:
             denied = other in WEEKDAYS
         else:

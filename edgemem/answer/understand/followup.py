@@ -46,10 +46,12 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         relation = cast("Relation", beside[1] if beside[1] in {"before", "after"} else "side")
         return msgspec.structs.replace(parsed, relation=relation, anchors=before.things[:1], place="", clause=beside[0], follows=False)
     kept = things or tuple(f"{attribute} {thing}".strip() for thing in before.things)
+    anchors = tuple(f"{one} {kept[0]}" if one in ORDINALS and kept else one for one in parsed.anchors)
     replaced = {word for thing in before.things for word in thing.split()}
     ordinal = parsed.ordinal or place or (({"before": -2, "earlier": -2, "after": 2, "later": 2}[step[1] or step[2]]) if step else 0)
     return msgspec.structs.replace(
-        parsed, kind=before.kind if bare else parsed.kind, things=kept, ordinal=ordinal, place=parsed.place or before.place,
+        parsed, kind=before.kind if bare else parsed.kind, things=() if anchors else kept, anchors=anchors,
+        ordinal=ordinal, place=parsed.place or before.place,
         time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if not things or word not in replaced)))), follows=False,
     )  # fmt: skip

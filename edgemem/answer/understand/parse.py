@@ -60,7 +60,8 @@ def understand(text: str, before: Parsed | None = None) -> Parsed:
     plain, second = two_questions(plain)
     body = without_greeting(plain.rstrip(" ?!."))
     parsed = _command(text, plain, body) or _parsed(text, plain, without_lead(body), quote)
-    parsed = msgspec.structs.replace(parsed, follows=parsed.follows or points_back(parsed))
+    bare = parsed.anchors != () and set(parsed.anchors) <= ORDINALS.keys()  # "how long between the first and the second?"
+    parsed = msgspec.structs.replace(parsed, follows=parsed.follows or bare or points_back(parsed))
     parsed = followed(parsed, before) if before is not None and parsed.follows else parsed
     return msgspec.structs.replace(parsed, notes=notes, second=second or second_question(parsed.text, parsed.core))
 
@@ -122,6 +123,7 @@ def _parsed(raw: str, plain: str, body: str, quote: str) -> Parsed:
     text = _apart(plain, body)
     topic, timeless, vague = text.topic, text.asked, text.vague
     kind, detail, rest = kind_of(plain, timeless)
+    kind = "yes_no" if kind == "where" and "where" not in plain and pattern("TAGGED").search(raw.lower()) else kind
     kind = "what" if kind == "where" and "," not in rest and pattern("RELATION").match(rest) else kind  # "right after the bus sign?"
     rest, relation, anchors, clause = (timeless, "", (), "") if kind == "order" else take_relation(rest, kind)
     by_topic = not relation and bool(topic) and kind in {"what", "which", "who", "order"}

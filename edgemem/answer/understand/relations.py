@@ -53,7 +53,7 @@ def take_relation(body: str, kind: Kind) -> tuple[str, Relation, tuple[str, ...]
             return head, word, (anchor,), f"{match[0]}{tail}"
         return head, "", (), body[match.start() :]
     if (match := pattern("WHILE").search(body)) and (kind != "when" or "when" not in match[0]):
-        phrase = noun_phrase(body[match.end() :])
+        phrase = _anchor(body[match.end() :])
         return body[: match.start()].strip(" ,"), "while", (phrase,) if phrase else (), body[match.start() :].strip()
     return body, "", (), ""
 
@@ -69,10 +69,10 @@ def pointed_relation(topic: str, asked: str, clause: str) -> tuple[Relation, tup
 def _pair(first: str, second: str) -> tuple[str, ...]:
     """Two things, or two times of one: "the first and the last look at the mug" is "first mug", "last mug"."""
     anchors = [_anchor(first), _anchor(second)]
-    for i, (said, anchor) in enumerate(zip((first, second), anchors, strict=True)):
+    for i, said in enumerate((first, second)):
         ordinal, other = pattern("ORDINAL").search(said), take_ordinal(anchors[1 - i])[1]
-        if ordinal and other and noun_phrase(said) in {"", ordinal[1]} and anchor != anchors[1 - i]:
-            anchors[i] = f"{ordinal[1]} {other}"
+        if ordinal and noun_phrase(said) in {"", "one", "time", ordinal[1], f"{ordinal[1]} one", f"{ordinal[1]} time"}:
+            anchors[i] = ordinal[1] if other in {"", *ORDINALS} else f"{ordinal[1]} {other}"
     return tuple(filter(None, anchors))
 
 
@@ -80,4 +80,4 @@ def _anchor(text: str) -> str:
     """What a relation refers to, with its ordinal: "the last mug" is "last mug"."""
     text = pattern("LOOK_AT").sub("", text)
     phrase, ordinal = noun_phrase(text), pattern("ORDINAL").search(text)
-    return f"{ordinal[1]} {phrase}" if ordinal and phrase else phrase
+    return f"{ordinal[1]} {phrase.removeprefix(f'{ordinal[1]} ')}" if ordinal and phrase else phrase
