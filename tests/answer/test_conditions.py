@@ -13,6 +13,7 @@ from edgemem.answer.say import base, order, pictures, statements
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
 from edgemem.answer.understand import understand
+from edgemem.answer.understand.asking import without_greeting
 from edgemem.answer.understand.forms import short_answer
 from edgemem.answer.understand.languages import language_of
 from edgemem.answer.weigh import is_there
@@ -730,3 +731,8 @@ def test_a_claim_that_words_deny_is_denied_though_they_hold_all_of_it() -> None:
         lambda action: Pool(candidates=(said,)) if isinstance(action, Gather) and action.question else Pool(),
     )
     assert told.text.startswith('No: Somebody said "The car')
+
+
+def test_a_few_sounds_in_front_are_no_topic() -> None:
+    assert without_greeting("brrt zzk, when was it") == "when was it"
+    assert without_greeting("brrt zzk qwf, when was it") == "brrt zzk qwf, when was it", "three unknown words may be a thing"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ask import ask_all, make_kit
-from parsing import measure
+from parsing import labelled, measure
 
 from edgemem.answer.planner import AnswerKit
 
@@ -179,8 +179,8 @@ def main() -> None:
     labels = json.loads((args.lifelogs / "questions-to-parse.json").read_text())
     for name, value in measure([label for label in labels if int(label["id"][1:]) % 2]).items():
         print(f"{'parsing: ' + name:44} {value:6.1f}")
-    for lot in sorted(OURS.with_name("parse_set").glob("lot_*.json")):
-        print(f"{f'parsing, {lot.stem}: every slot':44} {measure(json.loads(lot.read_text()))['every slot']:6.1f}")
+    for lot in sorted(OURS.with_name("parse_set").glob("*_*.*")):
+        print(f"{f'parsing, {lot.stem}: every slot':44} {measure(labelled(lot))['every slot']:6.1f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """How well questions are understood: `parsing.py questions-to-parse.json [--half even|odd] [--show]`.
 
-The file holds labelled questions (question, kind, things, person, place, time, predicate, negated, channel_hint, language, category). Those
-with an even number may be inspected; figures are reported for the odd ones. Lots of `parse_set` are not halved.
+The file holds labelled questions (question, kind, things, person, place, time, predicate, negated, channel_hint, language, category), as
+JSON or as a table with tabs ("-" for nothing, "; " between several). Those with an even number may be inspected; figures are reported for
+the odd ones. Files of `parse_set` are not halved.
 """
 
 import argparse
@@ -86,6 +87,20 @@ def placed(parsed: Parsed) -> bool:
     return loose(" ".join(parsed.words)) <= loose(" ".join(slots))
 
 
+def labelled(path: Path) -> list[dict[str, Any]]:
+    """The labels of a file."""
+    if path.suffix == ".json":
+        found: list[dict[str, Any]] = json.loads(path.read_text())
+        return found
+    rows = [line.split("\t") for line in path.read_text().splitlines()]
+    made = [dict(zip(rows[0], (None if value == "-" else value for value in row), strict=True)) for row in rows[1:]]
+    return [
+        {**row, "things": (row["things"] or "").split("; ") if row["things"] else [], "negated": row["negated"] == "1", "language": "en",
+         "channel_hint": row["channel_hint"] or "none"}
+        for row in made
+    ]  # fmt: skip
+
+
 def coverage(questions: list[str]) -> dict[str, float]:
     """Of questions without labels: shares whose kind is not the catch-all, and of those that have all content words in a slot."""
     every = [understand(question) for question in questions]
@@ -104,8 +119,8 @@ def main() -> None:
         questions = [row["question"] for row in json.loads(args.labels.read_text())]
         print(*(f"{name:32} {value:6.1f}" for name, value in coverage(questions).items()), sep="\n")
         return
-    rest, labels = 0 if args.half == "even" else 1, json.loads(args.labels.read_text())
-    if not args.labels.stem.startswith("lot_"):
+    rest, labels = 0 if args.half == "even" else 1, labelled(args.labels)
+    if not args.labels.stem.startswith(("lot_", "hands_")):
         labels = [label for label in labels if int(label["id"][1:]) % 2 == rest]
     for name, value in measure(labels, show=args.show and args.half == "even").items():
         print(f"{name:32} {value:6.1f}")
