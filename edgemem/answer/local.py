@@ -33,7 +33,8 @@ from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import in_order, is_more, more_often, neighbours, next_words, relate, while_said
 from edgemem.answer.say.people import relation
 from edgemem.answer.say.pictures import describe, each_of, from_pictures, is_listed, read_near, sureness
-from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, verdict, with_refusal
+from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, with_refusal
+from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply
 from edgemem.answer.understand import Parsed

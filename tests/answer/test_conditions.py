@@ -10,6 +10,7 @@ from edgemem.answer.compose import things
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base, order, pictures, statements
+from edgemem.answer.say.verdict import verdict
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
 from edgemem.answer.understand import understand
@@ -410,6 +411,8 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
         ("Is the coffee cheaper than nine euros?", "COFFEE 8 EUR", "Yes"),
         ("Is the coffee more than 5 euros?", "COFFEE 8 EUR", "Yes"),
         ("Is the coffee more than 8 euros?", "COFFEE 8 EUR", "No"),
+        ("Is the coffee more than half a euro?", "COFFEE 8 EUR", ""),
+        ("Is the coffee more than 5² euros?", "COFFEE ² EUR", ""),
         ("Is the tea more than 5 euros?", "COFFEE 8 EUR", ""),
         ("Is the coffee more than 5 euros?", "COFFEE 8 EUR, LARGE COFFEE 9 EUR", ""),
         ("Is the car blue?", "The meeting is on Monday.", ""),
@@ -431,7 +434,7 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
     ],
 )
 def test_words_deny_another_number_or_colour_and_settle_a_comparison(question: str, text: str, said: str) -> None:
-    assert statements.verdict(understand(question), text) == said
+    assert verdict(understand(question), text) == said
 
 
 def test_which_of_several_things_were_seen_and_which_not() -> None:

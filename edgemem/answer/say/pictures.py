@@ -12,7 +12,7 @@ from edgemem.answer.gather import Lead, Pool
 from edgemem.answer.retrieve import Episode, held
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps
-from edgemem.answer.say.statements import verdict
+from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.tools_graph import Hear, Related
