@@ -125,7 +125,12 @@ def _claims(p: Parsed, lead: Lead, chosen: Episode, unseen: list[str], unproved:
     claims += [] if is_seen(msgspec.structs.replace(p, predicate=deed)) and p.kind != "how_why" else [deed or p.verb or "how"]
     claims += [*unseen, *(["not"] if p.negated and p.kind in base.OF_A_KIND else [])]
     if p.kind == "yes_no":
-        claims += [*unproved, *(one[0] for one in pattern("UNSEEN").finditer(p.question)), *_manners(p), p.person if p.things else ""]
+        claims += [
+            *unproved,
+            *(one[0] for one in pattern("UNSEEN").finditer(p.question)),
+            *_manners(p),
+            p.person if p.things or " of " in p.person else "",
+        ]
     if p.form == "place":  # "which drawer are the pliers in"
         claims += [f"which {one}" for one in p.things if re.search(rf"\b(?:which|what) {re.escape(one)}\b", p.question)]
     if lead.basis == "text":

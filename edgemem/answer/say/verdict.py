@@ -18,6 +18,12 @@ from edgemem.infer.phrase import COLOUR_WORDS
 
 _NUMBERED = frozenset(("bus", "tram", "train", "line", "flight", "gate", "platform", "route"))
 """What its number tells apart from others of its kind."""
+_STATE = re.compile(r"late|delayed|cancell?ed|on ?time|open|closed|shut")
+_CONTRARY = (
+    (re.compile(r"\b(?:late|delayed|cancell?ed)\b"), re.compile(r"\bon ?time\b")),
+    (re.compile(r"\bopen\b"), re.compile(r"\b(?:closed|shut)\b")),
+)
+"""What signs say of flights and doors, and what denies it."""
 _OF_IT = 0.66
 """Words that hold so much of a claim are about it: "he takes size 42 in shoes" and "his shoe size is 40"."""
 _MONEY = pattern("MONEY", re.IGNORECASE)
@@ -44,9 +50,13 @@ def verdict(p: Parsed, text: str) -> str:
     rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and set(rest) - {word}}
     values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
+    things = numbered(" ".join(p.things))
+    contrary = any(is_.search(p.question) and not_.search(text.lower()) for pair in _CONTRARY for is_, not_ in (pair, pair[::-1]))
+    if contrary and held([word for word in things if not _STATE.fullmatch(word)], text) >= 1:
+        return "No"
     there = numbered(" ".join(content(p.place)))
     elsewhere = there and fits("place", text) and all(similar_texts(word, other) < _ALIKE for word in there for other in said)
-    if elsewhere and p.things and held(numbered(" ".join(p.things)), text) >= 1:
+    if elsewhere and held(things, text) >= 1:
         return "No"
     if not rest or held(rest, text) < _OF_IT:
         return ""
@@ -56,7 +66,7 @@ def verdict(p: Parsed, text: str) -> str:
 def _is_denied(value: str, asked: Sequence[str], said: Sequence[str], rest: Sequence[str]) -> bool:
     """Another value of the same kind stands where this one would: beside the same word, before the same thing, behind the same word."""
     place = asked.index(value)
-    beside = {*asked[max(0, place - 1) : place + 2]} & set(rest)
+    beside = {*asked[max(0, place - 2) : place + 2]} & set(rest)
     for i, other in enumerate(said):
         before, after = said[max(0, i - 1) : i], said[i + 1 : i + 2]
         if {value, other} <= COLOUR_WORDS.keys():
