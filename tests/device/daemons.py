@@ -74,7 +74,7 @@ class Daemon:
 
     def stop(self) -> int:
         self.process.terminate()
-        return self.process.wait(20.0)
+        return self.process.wait(60.0)  # one that hangs, however busy the machine
 
 
 Start = Callable[..., Daemon]
