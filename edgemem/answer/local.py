@@ -74,7 +74,7 @@ class LocalPlanner(Thinking):
         for _ in range(_MORE_QUESTIONS):
             if (second := asked.parsed.second) and not session.question.options:
                 asked = asked.about(second)
-                told = with_second(told, (yield from reply(asked)), second)
+                told = with_second(told, self.refuse(asked) or (yield from reply(asked)), second)
         yield told
 
 
@@ -88,7 +88,8 @@ def with_second(told: Reply, also: Reply, second: str) -> Reply:
         return told
     best, other = (also, told) if (told.status, also.status) == ("abstained", "answered") else (told, also)
     both = told.status == also.status == "answered"
-    text = also.text if both else f"{second[0].upper()}{second[1:]}? {also.text}"
+    plain = re.sub(r"\bi\b", "I", second)
+    text = also.text if both else f"{plain[0].upper()}{plain[1:]}? {also.text}"
     return msgspec.structs.replace(
         best, text=f"{told.text} {text}"[:4000], confidence=min(told.confidence, also.confidence) if both else best.confidence,
         evidence=tuple(dict.fromkeys((*best.evidence[:5], *other.evidence[:5]))), alternatives=(*told.alternatives, *also.alternatives),

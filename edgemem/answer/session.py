@@ -12,6 +12,7 @@ import msgspec
 
 from edgemem.answer.tools import Action, Refused, Result
 from edgemem.answer.understand import Parsed, understand
+from edgemem.answer.understand.followup import resolved
 from edgemem.answer.understand.timespan import TimeSpan
 from edgemem.config import QuestionCaps
 from edgemem.errors import UsageError
@@ -74,8 +75,12 @@ class Session:
 
     def about(self, text: str) -> Session:
         """The same for another question that goes on about this one; what was found for either stands in the steps of both."""
-        reads = self.reads or (lambda text: (understand(text, self.parsed), self.span))
-        return dataclasses.replace(self, question=msgspec.structs.replace(self.question, text=text), understood=lambda: reads(text))
+
+        def read() -> tuple[Parsed, TimeSpan]:
+            parsed, span = self.reads(text) if self.reads else (understand(text, self.parsed), self.span)
+            return resolved(parsed, self.parsed), span
+
+        return dataclasses.replace(self, question=msgspec.structs.replace(self.question, text=text), understood=read)
 
     @property
     def parsed(self) -> Parsed:

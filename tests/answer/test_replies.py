@@ -306,7 +306,7 @@ def test_what_was_read_proves_what_stands_in_it() -> None:
     other = shown(bus, kind="yes_no", things=("bus 60",), person="Vienna", text="did i see bus 60 to vienna")
     assert (other.status, other.unverified) == ("abstained", ("Vienna",))
     quoted = shown(bus, kind="yes_no", things=("bus 60",), place="to vienna", predicate="gone", text="does bus 60 go to vienna")
-    assert (quoted.text, quoted.confidence, quoted.unverified) == (f'No: I read "BUS 60 to Madrid" {at(10)}.', 0.45, ("to vienna",))
+    assert (quoted.text, quoted.confidence, quoted.unverified) == (f'I read "BUS 60 to Madrid" {at(10)}.', 0.45, ("to vienna",))
 
 
 def test_no_picture_tells_how_or_why() -> None:

@@ -113,6 +113,8 @@ MORE = frozenset(("more", "more often", "fewer", "less", "less often", "longer")
 def is_more(p: Parsed) -> bool:
     """Compares the number of appearances, with or without a deed that pictures show: "more", "came across more"."""
     deed, _, last = p.predicate.rpartition(" ")
+    if pattern("COMPARED").search(p.question):  # "longer than 2 hours"
+        return False
     return p.predicate in MORE or (last in MORE and is_seen(msgspec.structs.replace(p, predicate=deed)))
 
 

@@ -8,22 +8,17 @@ from itertools import pairwise
 
 from edgemem.answer.retrieve import held
 from edgemem.answer.understand import Parsed
-from edgemem.answer.understand.forms import fits
 from edgemem.answer.understand.lexicon import SAYING, VERBS
 from edgemem.answer.understand.phrases import content
 from edgemem.answer.understand.timeref import WEEKDAYS
 from edgemem.answer.understand.wordings import pattern
-from edgemem.answer.understand.words import numbered, similar_texts, words
+from edgemem.answer.understand.words import numbered, root, similar_texts, words
 from edgemem.infer.phrase import COLOUR_WORDS
 
 _NUMBERED = frozenset(("bus", "tram", "train", "line", "flight", "gate", "platform", "route"))
 """What its number tells apart from others of its kind."""
-_STATE = re.compile(r"late|delayed|cancell?ed|on ?time|open|closed|shut")
-_CONTRARY = (
-    (re.compile(r"\b(?:late|delayed|cancell?ed)\b"), re.compile(r"\bon ?time\b")),
-    (re.compile(r"\bopen\b"), re.compile(r"\b(?:closed|shut)\b")),
-)
-"""What signs say of flights and doors, and what denies it."""
+_LATE, _ON_TIME = re.compile(r"\b(?:late|delayed|cancell?ed)\b"), re.compile(r"\bon ?time\b")
+"""What signs say of flights and trains; each denies the other."""
 _OF_IT = 0.66
 """Words that hold so much of a claim are about it: "he takes size 42 in shoes" and "his shoe size is 40"."""
 _MONEY = pattern("MONEY", re.IGNORECASE)
@@ -42,6 +37,11 @@ def verdict(p: Parsed, text: str) -> str:
         figures, limits = ([word for word in some if word.isdecimal()] for some in (said, numbered(compared["number"])))
         if len(figures) != 1 or not limits or held(content(p.question.replace(compared[0], " ")), text) < 1:
             return ""
+        unit, after = compared["unit"] or "", said[said.index(figures[0]) + 1 :][:1]
+        money = all(map(_MONEY.fullmatch, (f"{limits[0]} {unit}", " ".join((figures[0], *after)))))
+        numbered_thing = {*said[: said.index(figures[0])][-1:]} & _NUMBERED
+        if numbered_thing or not (money or (root(unit) == root(after[0]) if unit and after else not unit)):
+            return ""  # "2 hours" and "90 minutes", or the number of a bus
         told, limit = int(figures[0]), int(limits[0])
         return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
     asked, person = numbered(p.question), words(p.person)
@@ -50,13 +50,12 @@ def verdict(p: Parsed, text: str) -> str:
     rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and set(rest) - {word}}
     values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
-    things = numbered(" ".join(p.things))
-    contrary = any(is_.search(p.question) and not_.search(text.lower()) for pair in _CONTRARY for is_, not_ in (pair, pair[::-1]))
-    if contrary and held([word for word in things if not _STATE.fullmatch(word)], text) >= 1:
-        return "No"
-    there = numbered(" ".join(content(p.place)))
-    elsewhere = there and fits("place", text) and all(similar_texts(word, other) < _ALIKE for word in there for other in said)
-    if elsewhere and held(things, text) >= 1:
+    late, on_time = (
+        {side: state.search(told.lower()) for side, told in (("asked", p.question), ("said", text))} for state in (_LATE, _ON_TIME)
+    )
+    contrary = any(one["asked"] and two["said"] and not (one["said"] or two["asked"]) for one, two in ((late, on_time), (on_time, late)))
+    things = _LATE.sub("", _ON_TIME.sub("", " ".join(p.things)))
+    if contrary and held(numbered(things), text) >= 1:
         return "No"
     if not rest or held(rest, text) < _OF_IT:
         return ""

@@ -95,7 +95,11 @@ def two_questions(text: str) -> tuple[str, str]:
     first, mark, rest = text.partition("? ")
     rest = re.sub(r"^(?:and|also|but|oh|plus|if (?:so|not))\b,? ", "", rest).strip(" ?.!")
     asks = mark and all(pattern("ASKING").match(without_lead(part)) for part in (first, rest))
-    bare = pattern("BARE_TOO").fullmatch(rest) or pattern("ASKS_WHEN").search(rest) or pattern("BARE_ASK").match(rest)
+    tail = re.match(
+        r"any (?:\w+ ?){1,2}$|(?:have|has|do|did|can|could|would|will|are) you\b|is (?:that|this|it) (?:true|right|correct|so|recorded)\b",
+        rest,
+    )
+    bare = tail or pattern("BARE_TOO").fullmatch(rest) or pattern("ASKS_WHEN").search(rest) or pattern("BARE_ASK").match(rest)
     apart = (
         asks and not bare and not re.match(r"how (?:often|many)\b", rest) and set(content(rest)) - set(content(first)) and content(first)
     )

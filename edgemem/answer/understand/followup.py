@@ -55,3 +55,14 @@ def followed(parsed: Parsed, before: Parsed) -> Parsed:
         time=parsed.time or before.time, form=parsed.form or before.form if bare else parsed.form,
         words=tuple(dict.fromkeys((*parsed.words, *(word for word in before.words if not things or word not in replaced)))), follows=False,
     )  # fmt: skip
+
+
+def resolved(parsed: Parsed, before: Parsed) -> Parsed:
+    """A second question of a text with what "it" or "he" is in the first: "where is the mug? did I leave it here?"; `follows` where that
+    says nothing.
+    """
+    named = parsed.things or parsed.anchors or parsed.choices or parsed.quote
+    if named or parsed.person or not re.search(r"\b(?:it|its|they|them|he|she|him|her|that|this|those|these)\b", parsed.text):
+        return parsed
+    things, person = before.things or before.anchors[:1], before.person
+    return msgspec.structs.replace(parsed, things=things, person=person, follows=not (things or person))

@@ -14,7 +14,8 @@ from edgemem.answer.understand.wordings import pattern, patterns
 
 def kind_of(plain: str, timeless: str) -> tuple[Kind, str, str]:
     """The kind of question, its detail and the clause."""
-    for told_as, form in patterns("TOLD_AS"):
+    forms = patterns("TOLD_LAST") if pattern("ASKING").match(timeless) else (*patterns("TOLD_AS"), *patterns("TOLD_LAST"))
+    for told_as, form in forms:
         if (plainer := form.sub(" ", timeless)) != timeless:
             return cast("Kind", told_as), "", " ".join(plainer.split())
     kind, detail, rest = _head(timeless)
