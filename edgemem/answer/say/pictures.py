@@ -83,13 +83,15 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     beside = [*done, *by, *(one for one in qualities if one.startswith("with "))]
     text += f" About {listed(map(quote, beside))} I cannot tell." if beside else ""
     proof = base.cite([at_time], base.by_score(e for e in tracks if e is not at_time))
-    of_kinds = (
-        p.kind in base.OF_A_KIND and not (p.ordinal or p.anchors) and len({e.evidence[0].text for e in tracks}) > 1
-    )  # a list is right as a whole
-    sure = SHARES["how_many"] * shown(p, lead) if often or of_kinds else sureness(p, lead)
+    sure = SHARES["how_many"] * shown(p, lead) if often or _are_kinds(p, tracks) else sureness(p, lead)
     sure /= 1 + len(by) + len(elsewhere)
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
+
+
+def _are_kinds(p: Parsed, tracks: list[Episode]) -> bool:
+    """Several of a kind are told, which is right only as a whole: "which animals"."""
+    return p.kind in base.OF_A_KIND and not (p.ordinal or p.anchors) and len({e.evidence[0].text for e in tracks}) > 1
 
 
 def is_listed(p: Parsed) -> bool:

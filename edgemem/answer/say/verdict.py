@@ -32,34 +32,41 @@ def verdict(p: Parsed, text: str) -> str:
     """What words that hold the rest of a question say to a number, colour, day or name in it: "No" to "is it level five" from "level 4";
     "Yes" or "No" to "is it cheaper than 5 euros" from the one figure that they have; "" where they settle nothing.
     """
-    compared, said = pattern("COMPARED").search(p.question), numbered(text)
-    if compared is not None:
-        figures, limits = ([word for word in some if word.isdecimal()] for some in (said, numbered(compared["number"])))
-        if len(figures) != 1 or not limits or held(content(p.question.replace(compared[0], " ")), text) < 1:
-            return ""
-        unit, after = compared["unit"] or "", said[said.index(figures[0]) + 1 :][:1]
-        money = all(map(_MONEY.fullmatch, (f"{limits[0]} {unit}", " ".join((figures[0], *after)))))
-        numbered_thing = {*said[: said.index(figures[0])][-1:]} & _NUMBERED
-        if numbered_thing or not (money or (root(unit) == root(after[0]) if unit and after else not unit)):
-            return ""  # "2 hours" and "90 minutes", or the number of a bus
-        told, limit = int(figures[0]), int(limits[0])
-        return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
-    asked, person = numbered(p.question), words(p.person)
+    if compared := pattern("COMPARED").search(p.question):
+        return _compared(p, text, compared)
+    things = numbered(_LATE.sub("", _ON_TIME.sub("", " ".join(p.things))))
+    if _is_contrary(p.question, text.lower()) and held(things, text) >= 1:
+        return "No"
+    asked, said, person = numbered(p.question), numbered(text), words(p.person)
     values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in WEEKDAYS or word in person]
     units = {after for word, after in pairwise(asked) if word.isdecimal()} if pattern("MONEY").search(p.question) else set[str]()
     rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and set(rest) - {word}}
     values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
-    late, on_time = (
-        {side: state.search(told.lower()) for side, told in (("asked", p.question), ("said", text))} for state in (_LATE, _ON_TIME)
-    )
-    contrary = any(one["asked"] and two["said"] and not (one["said"] or two["asked"]) for one, two in ((late, on_time), (on_time, late)))
-    things = _LATE.sub("", _ON_TIME.sub("", " ".join(p.things)))
-    if contrary and held(numbered(things), text) >= 1:
-        return "No"
-    if not rest or held(rest, text) < _OF_IT:
+    about = bool(rest) and held(rest, text) >= _OF_IT
+    return "No" if about and any(word not in said and _is_denied(word, asked, said, rest) for word in values) else ""
+
+
+def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
+    """Whether the one figure of the words is less or more than the number of the question, in the same unit."""
+    said = numbered(text)
+    figures, limits = ([word for word in some if word.isdecimal()] for some in (said, numbered(compared["number"])))
+    if len(figures) != 1 or not limits or held(content(p.question.replace(compared[0], " ")), text) < 1:
         return ""
-    return "No" if any(word not in said and _is_denied(word, asked, said, rest) for word in values) else ""
+    at, unit = said.index(figures[0]), compared["unit"] or ""
+    before, after = said[max(0, at - 1) : at], said[at + 1 : at + 2]
+    money = all(map(_MONEY.fullmatch, (f"{limits[0]} {unit}", " ".join((figures[0], *after)))))
+    same = money or (root(unit) == root(after[0]) if unit and after else not unit)
+    if not same or {*before} & _NUMBERED:
+        return ""  # "2 hours" and "90 minutes", or the number of a bus
+    told, limit = int(figures[0]), int(limits[0])
+    return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
+
+
+def _is_contrary(asked: str, said: str) -> bool:
+    """One is late and the other on time, and neither is both."""
+    sides = ((_LATE, _ON_TIME), (_ON_TIME, _LATE))
+    return any(one.search(asked) and two.search(said) and not (one.search(said) or two.search(asked)) for one, two in sides)
 
 
 def _is_denied(value: str, asked: Sequence[str], said: Sequence[str], rest: Sequence[str]) -> bool:
