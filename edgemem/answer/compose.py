@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.retrievers.readings import OcrReading
-from edgemem.answer.tools import Scene, SeenName
+from edgemem.answer.sights import SeenName
+from edgemem.answer.tools import Scene
 from edgemem.answer.understand.lexicon import PAIRS
 from edgemem.answer.understand.words import similar_texts, singular, words
 from edgemem.clock import to_local
+from edgemem.infer.labels import nouns
 from edgemem.records import US, Evidence
+from edgemem.words import word_classes
 
 
 def span_text(seconds: float) -> str:
@@ -77,40 +80,58 @@ AT_LEAST, SURE = 2, 0.5
 (`see.write.probably_right`) a name that one picture alone shows at .5 is right in one of four cases, at .9 in three of four."""
 
 
-def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = ()) -> list[str]:
-    """Names of what was seen, best first, with counts and colours; nothing that shares a word with `without`."""
+def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = (), tz: str = "") -> list[str]:
+    """Names of what was seen, in their order, with counts and colours; nothing that shares a word with `without`. With a time zone each
+    has the time at which it appeared, and "perhaps" where it is not sure.
+    """
+    days = {to_local(sight.t0_us, tz).date() for sight in sights} if tz else ()
     avoid = {singular(word) for phrase in without for word in words(phrase)}
     names: list[str] = []
     taken: set[str] = set()
     for sight in sights:
         own = set(words(sight.name))
-        unsure = sight.score < SURE and len(names) >= AT_LEAST
-        if sight.kind not in {"label", "object"} or unsure or own & taken or {singular(w) for w in own} & avoid:
+        unsure = sight.score < SURE
+        untold = unsure and not tz and len(names) >= AT_LEAST
+        if sight.kind not in {"label", "object"} or untold or own & taken or {singular(w) for w in own} & avoid:
             continue
         taken |= own
         number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
         colour = f"{sight.colour} " if sight.kind == "object" and sight.colour and sight.colour not in own else ""
-        names.append(f"{number}{colour}{sight.name}")
+        began = time_text(sight.t0_us, tz) if tz else ""
+        began = f" ({began if len(days) > 1 else began.partition(' ')[0]})" if tz else ""
+        names.append(f"{'perhaps ' * bool(unsure and tz)}{number}{colour}{sight.name}{began}")
         if len(names) == limit:
             break
     return names
 
 
+_SHORTEST = 3
+"""Letters and figures of the shortest text that is told of a scene."""
+
+
 def distinct_readings(readings: Sequence[OcrReading], limit: int = 3) -> list[OcrReading]:
-    """Longest reading of each text: what stands on a sign is read again in every picture that shows it."""
+    """Longest reading of each text, the most legible ones: what stands on a sign is read again in every picture that shows it."""
     kept: list[OcrReading] = []
-    for reading in sorted(readings, key=lambda r: -len(r.text)):
+    long = (one for one in readings if sum(map(str.isalnum, one.text)) >= _SHORTEST)
+    for reading in sorted(long, key=lambda r: -len(r.text)):
         if all(similar_texts(reading.text, other.text) < 0.7 and reading.text not in other.text for other in kept):
             kept.append(reading)
-    return sorted(kept[:limit], key=lambda r: r.evidence.t0_us)
+    best = sorted(kept, key=lambda r: -legible(r.text))[:limit]
+    return sorted(best, key=lambda r: r.evidence.t0_us)
 
 
-NAMED = 6
-"""So many things of a scene are named."""
+def legible(text: str) -> float:
+    """Share of the words that a dictionary knows: "Gate 56" 1, the print on a circuit board ("or C68 R40") less."""
+    letters = [word for word in words(text) if word.isalpha()]
+    return sum(len(word) > 1 and bool(word_classes(word) or nouns().senses(word)) for word in letters) / max(1, len(letters))
 
 
-def scene_text(scene: Scene, without: Iterable[str] = ()) -> str:
-    """What a scene shows: "coffee mug, desk; the text "ROOM 214" "."""
-    seen = listed(things(scene.sights, NAMED, without))
+NAMED, LISTED = 6, 10
+"""So many things of a scene and of a stretch of time are named."""
+
+
+def scene_text(scene: Scene, without: Iterable[str] = (), tz: str = "") -> str:
+    """What a scene shows: "coffee mug, desk; the text "ROOM 214" "; with a time zone, what appeared when, and what may have."""
+    seen = listed(things(scene.sights, LISTED if tz else NAMED, without, tz))
     read = listed(quote(r.text, 120) for r in distinct_readings(scene.readings))
     return "; ".join(part for part in (seen, f"the text {read}" if read else "") if part)

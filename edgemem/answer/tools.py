@@ -6,7 +6,6 @@ Actions are a tagged union that refuses unknown keys, so a language model's JSON
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
@@ -16,11 +15,12 @@ import numpy as np
 from edgemem.answer.gather import Gather, Pool
 from edgemem.answer.retrieve import Query, Retriever, as_evidence, fuse, pictures
 from edgemem.answer.retrievers.readings import OcrReading, reading, readings
+from edgemem.answer.sights import AROUND_US, COUNTED_SCORE, SeenName, appeared, seen_at_once
 from edgemem.answer.tool_base import BaseAction, BaseTool, ToolResult, Windowed
 from edgemem.answer.tools_graph import Hear, Relate, Related
 from edgemem.answer.understand.words import singular
 from edgemem.errors import UsageError
-from edgemem.records import US, Channel, Observation, Record, Status
+from edgemem.records import US, Channel, Observation, Status
 
 if TYPE_CHECKING:
     from edgemem.remember.view import View
@@ -35,7 +35,9 @@ class Search(Windowed, frozen=True, tag="search"):
 
 
 class Inspect(BaseAction, frozen=True, tag="inspect"):
-    """Look closely at a stretch of time: labels, objects with counts, text. A stretch of no length means the moment nearest to it."""
+    """Look closely at a stretch of time: labels, objects with counts, text. A stretch of no length means the moment nearest to it; of a
+    long one every appearance is told with its times, the most probably right first.
+    """
 
     from_us: int
     to_us: int
@@ -93,16 +95,6 @@ class Found(ToolResult, frozen=True):
 
     notes: tuple[str, ...] = ()
     """Why channels could not be searched."""
-
-
-class SeenName(Record, frozen=True):
-    """One name of what was seen: kind, best score, the most seen in one picture, and its colour."""
-
-    kind: str
-    name: str
-    score: float
-    count: int = 1
-    colour: str = ""
 
 
 class Scene(ToolResult, frozen=True):
@@ -174,23 +166,30 @@ class InspectTool(BaseTool):
     action = Inspect
 
     def run(self, action: Inspect, view: View) -> Scene:
-        stream = action.stream or None
-        if action.from_us == action.to_us:
-            nearest = view.nearest(action.from_us, stream)
-            moments = [nearest] if nearest and abs(nearest.t_us - action.from_us) <= _NEAREST_US else []
+        stream, low, high = action.stream or None, action.from_us, action.to_us
+        long = high - low > _GLANCE_US
+        if low == high:
+            nearest = view.nearest(low, stream)
+            inside = looked = [nearest] if nearest and abs(nearest.t_us - low) <= _NEAREST_US else []
         else:
-            moments = view.moments(stream=stream, from_us=action.from_us, to_us=action.to_us, limit=_INSPECTED)
-        spread = np.linspace(0, len(moments) - 1, min(len(moments), action.max_moments)).round()
-        moments = [moments[int(i)] for i in spread]
-        seen = view.observations([moment.id for moment in moments])
-        evidence = tuple(as_evidence(m, "frame", 1.0, describe_moment(seen.get(m.id, ()))) for m in moments)
-        read = tuple(made for moment in moments if (made := reading(moment, seen.get(moment.id, ()))))
-        return Scene(evidence=evidence, sights=tuple(_sights(list(seen.values()))), readings=read)
+            margin_us = AROUND_US if long else 0
+            looked = view.moments(stream=stream, from_us=max(0, low - margin_us), to_us=high + margin_us, about=_INSPECTED)
+            inside = [moment for moment in looked if low <= moment.t_us <= high]
+        spread = np.linspace(0, len(inside) - 1, min(len(inside), action.max_moments)).round()
+        chosen = [inside[int(i)] for i in spread]
+        seen = view.observations([moment.id for moment in (looked if long else chosen)])
+        looks = [(moment, seen[moment.id]) for moment in looked if moment.id in seen]
+        sights = [one for one in appeared(looks) if low <= one.best_us <= high] if long else seen_at_once(looks)
+        evidence = tuple(as_evidence(m, "frame", 1.0, describe_moment(seen.get(m.id, ()))) for m in chosen)
+        read = tuple(made for moment in chosen if (made := reading(moment, seen.get(moment.id, ()))))
+        return Scene(evidence=evidence, sights=tuple(sights), readings=read)
 
 
 _NEAREST_US = 1800 * US
 """A still scene may keep no moment for this long."""
-_INSPECTED = 2000
+_GLANCE_US = 15 * US
+"""A shorter stretch is one look: what appears lasts as long (6 to 15 s in the streams of `tools/eval`)."""
+_INSPECTED = 600
 
 
 class ReadTool(BaseTool):
@@ -214,35 +213,17 @@ class CountTool(BaseTool):
         seen: dict[int, list[float]] = {}
         names = object_names(action.name, view)
         for posting in view.postings(names, kinds=("object",), from_us=action.from_us, to_us=action.to_us):
-            if posting.score >= _COUNTED_SCORE:
+            if posting.score >= COUNTED_SCORE:
                 seen.setdefault(posting.moment_id, []).append(posting.score)
         ranked = sorted(seen, key=lambda m: (-len(seen[m]), -max(seen[m]), m))[:8]
         evidence = pictures(view, ((m, max(seen[m]), f"{len(seen[m])} {action.name}") for m in ranked))
         return Tally(count=len(seen[ranked[0]]), evidence=evidence, confidence=max(seen[ranked[0]])) if ranked else Tally()
 
 
-_COUNTED_SCORE = 0.4
-"""Boxes below this are too often doubles or shadows to be counted."""
-
-
 def object_names(phrase: str, view: View) -> list[str]:
     """Names of detected objects that the phrase means: the whole phrase in the singular, else its last words."""
     one, known = singular(phrase).split(), set(view.names("object"))
     return [name for name in (phrase, *(" ".join(one[i:]) for i in range(len(one)))) if name in known][:1]
-
-
-def _sights(observed: Sequence[tuple[Observation, ...]]) -> list[SeenName]:
-    """Everything named in these pictures; a name seen in more of them ranks above one seen once with the same score."""
-    best: dict[tuple[str, str], Observation] = {}
-    total, most = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for observations in observed:
-        for o in observations:
-            if (o.kind, o.name) not in best or o.score > best[o.kind, o.name].score:
-                best[o.kind, o.name] = o
-        total.update({(o.kind, o.name) for o in observations})
-        most |= Counter((o.kind, o.name) for o in observations if o.kind != "object" or o.score >= _COUNTED_SCORE)
-    ranked = sorted(best, key=lambda key: -best[key].score * (1 + total[key] / max(1, len(observed))))
-    return [SeenName(kind=k, name=n, score=best[k, n].score, count=max(1, most[k, n]), colour=best[k, n].colour) for k, n in ranked]
 
 
 def describe_moment(observations: Sequence[Observation], limit: int = 5) -> str:

@@ -99,14 +99,17 @@ class View(DocumentReading, SessionReading, JobReading):
         from_us: int | None = None,
         to_us: int | None = None,
         limit: int | None = None,
+        about: int | None = None,
         newest_first: bool = False,
     ) -> list[Moment]:
-        """Moments in time order."""
+        """Moments in time order. Where there are many more than `about`, nearly so many in runs of 12, spread over the stretch of time."""
         way = "DESC" if newest_first else "ASC"
+        every = 1 if about is None else max(1, round(self.moments_in(from_us, to_us) / about))
         return self._moments(
-            f"m.t_us BETWEEN :from_us AND :to_us {in_stream('m', stream)}",
+            f"m.t_us BETWEEN :from_us AND :to_us {in_stream('m', stream)} AND (m.id / 12) % :every = 0",
             f"ORDER BY m.t_us {way}, m.id {way} LIMIT :limit",
             limit=-1 if limit is None else limit,
+            every=every,
             **self._range(from_us, to_us, stream),
         )
 

@@ -19,7 +19,8 @@ from edgemem.answer.retrievers.people import _speakers
 from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.say import base, choose, order, people, pictures, statements
 from edgemem.answer.session import Session
-from edgemem.answer.tools import Inspect, Scene, SeenName
+from edgemem.answer.sights import SeenName
+from edgemem.answer.tools import Inspect, Scene
 from edgemem.answer.tools_graph import Row
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.forms import names

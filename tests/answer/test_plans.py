@@ -12,7 +12,8 @@ from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.planner import AnswerKit, ask
 from edgemem.answer.retrievers.readings import OcrReading
 from edgemem.answer.say import base, choose, order
-from edgemem.answer.tools import Reply, Scene, SeenName
+from edgemem.answer.sights import SeenName
+from edgemem.answer.tools import Reply, Scene
 from edgemem.records import US, Answer, Question
 from edgemem.remember.view import View
 from tests.answer.conftest import START_US

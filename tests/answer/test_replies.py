@@ -11,7 +11,8 @@ from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
 from edgemem.answer.say import base, order, people, pictures, statements
 from edgemem.answer.session import Session
-from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, SeenName, Tally
+from edgemem.answer.sights import SeenName
+from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, Tally
 from edgemem.answer.tools_graph import Hear, Relate, Related, Row
 from edgemem.answer.understand import Parsed, understand
 from edgemem.answer.understand.people import Asked
@@ -86,9 +87,9 @@ def test_where_it_was_is_what_was_there() -> None:
     assert found.text == f'I last saw the mug {at(10)}, with sofa, lamp, shelf, table and chair; near the text "GATE 18".'
     assert found.confidence == 0.8
     assert shown(lead(episode(10)), kind="where", ordinal=1).text == f"I first saw the mug {at(10)}."
-    three = Scene(readings=tuple(reading(words, at_s=n) for n, words in enumerate(("EXIT", "x" * 90, "SECOND FLOOR"))))
+    three = Scene(readings=tuple(reading(words, at_s=n) for n, words in enumerate(("EXIT", "bread " * 15, "xyzzyx", "SECOND FLOOR"))))
     text = shown(lead(episode(10)), lambda action: three if isinstance(action, Inspect) else None, kind="where").text
-    assert text.endswith(f'near the text "{"x" * 79}…" and "SECOND FLOOR".'), "the two longest, each of 80 letters at most"
+    assert text.endswith(f'near the text "{("bread " * 15)[:79]}…" and "SECOND FLOOR".'), "the two longest words, of 80 letters at most"
 
 
 def test_yes_and_how_many_and_how_long() -> None:
@@ -378,8 +379,8 @@ def test_all_that_was_there_at_a_time_first_or_last() -> None:
     assert told([label("cat", 0.7)])[0].confidence == 0.63
     nameless = told([])[0]
     assert (nameless.text, nameless.confidence) == (f"Something that I cannot name, {at(10)}.", 0.18)
-    assert told(ordinal=1)[1] == [(0, 1000, 2), (10, 10, 32)]
-    assert told(ordinal=-1)[1] == [(0, 1000, 2), (20, 20, 32)]
+    assert told(ordinal=1)[1] == [(0, 1000, 2), (10, 20, 64), (10, 15, 16)], "nothing probable appeared: the first pictures"
+    assert told(ordinal=-1)[1] == [(0, 1000, 2), (10, 20, 64), (15, 20, 16)]
     empty = run(pictures.describe(session(kind="what", ordinal=1)), lambda _: Scene())[0]
     assert empty.text == "Nothing was recorded then."
     last = pictures.scene_reply(session(), scene, scene.evidence[1], 0.5)
@@ -416,6 +417,53 @@ def test_what_options_name_was_there() -> None:
     last = order.in_order(session(("mug", "cat"), kind="order", ordinal=-1), (weak, sure), ("mug", "cat"), Pool())
     assert (last[1], last[0].confidence, last[0].evidence) == (1, 0.1, ("m50000000", "m10000000"))
     assert order.in_order(session(kind="order"), (), (), Pool())[0].text == "I have not seen that in this memory."
+
+
+def appeared(name: str, begun_s: int, ended_s: int, score: float) -> SeenName:
+    return SeenName(kind="label", name=name, score=score, t0_us=begun_s * US, t1_us=ended_s * US, best_us=begun_s * US)
+
+
+def test_a_stretch_is_told_by_what_probably_appeared_in_it_and_when() -> None:
+    sights = (appeared("owl", 60, 70, 0.8), appeared("cat", 10, 20, 0.6), appeared("pear", 30, 31, 0.3), appeared("barn", 5, 6, 0.29))
+    scene = Scene(evidence=(evidence(5), evidence(70)), sights=sights)
+    found = run(pictures.describe(session(kind="what")), lambda _: scene)[0]
+    when = 'from 00:00:05 on 1970-01-01 (5 s into "s") to 00:01:10 on 1970-01-01'
+    assert found.text == f"Cat (00:00:10), perhaps pear (00:00:30) and owl (00:01:00), {when}."
+    assert found.confidence == pytest.approx(0.9 * (0.6 + 0.3 + 0.8) / 3)
+    nightly = msgspec.structs.replace(scene, sights=(sights[0], appeared("cat", 86_410, 86_420, 0.6)))
+    found = run(pictures.describe(session(kind="what")), lambda _: nightly)[0]
+    assert found.text.startswith("Owl (00:01:00 on 1970-01-01) and cat (00:00:10 on 1970-01-02), from")
+    short = msgspec.structs.replace(scene, evidence=(evidence(5), evidence(20)))
+    found = run(pictures.describe(session(kind="what")), lambda _: short)[0]
+    assert found.text == f"Cat, pear and owl, {at(5)}.", "15 s are told at once"
+
+
+def test_next_is_what_appeared_next_and_not_what_was_there_all_along() -> None:
+    """After the mug (it ended at 60 s) the barn is still there, the street began, then 8 s later the owl, and 1 s too late the pear."""
+    sights = (
+        appeared("owl", 70, 80, 0.7), appeared("barn", 40, 90, 0.6), appeared("pear", 71, 75, 0.5), appeared("street", 62, 99, 0.2),
+        appeared("fog", 61, 65, 0.19),
+    )  # fmt: skip
+    far = Scene(evidence=(evidence(61), evidence(99)), sights=sights)
+    near = Scene(evidence=(evidence(70), evidence(74)), sights=(label("barn"),))
+
+    def told(relation: Any, scene: Scene = far) -> tuple[Reply, list[tuple[int, int]]]:
+        def brings(action: Any) -> Any:
+            wide = isinstance(action, Inspect) and action.max_moments == 64
+            return by_name(lead(episode(50, 60), confidence=0.5))(action) if isinstance(action, Gather) else scene if wide else near
+
+        made, actions = run(order.neighbours(session(kind="what", relation=relation, anchors=("mug",))), brings)
+        return made, [(a.from_us // US, a.to_us // US) for a in actions if isinstance(a, Inspect)]
+
+    found, looks = told("after")
+    assert (found.text, looks) == (f"Owl and street, {at(70, '1 min 10 s')}.", [(60, 180), (70, 80)])
+    assert found.evidence == ("m70000000", "m74000000")
+    assert found.confidence == pytest.approx(0.6 * 0.5 * (0.7 + 0.2) / 2)
+    past = (
+        appeared("owl", 10, 30, 0.7), appeared("barn", 20, 55, 0.6), appeared("street", 20, 37, 0.2), appeared("pear", 1, 28, 0.5),
+    )  # fmt: skip
+    found, looks = told("before", msgspec.structs.replace(far, sights=past))
+    assert (found.text, looks) == (f"Owl and street, {at(74, '1 min 14 s')}.", [(0, 49), (15, 30)]), "the last 15 s of it"
 
 
 def test_what_was_beside_an_anchor() -> None:

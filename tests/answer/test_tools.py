@@ -185,6 +185,32 @@ def test_a_long_stretch_is_looked_at_in_even_steps(long: Path) -> None:
         assert {one.score for one in few.evidence} == {1.0}
 
 
+def test_a_long_stretch_is_told_by_appearances_and_a_glance_by_scores(tmp_path: Path) -> None:
+    """The cat ends 16 s before the dog begins; the fox is best just outside of the stretch, but seen around it."""
+    seen = {second: (label("cat", 0.9),) for second in range(5)} | {second: (label("dog", 0.8),) for second in range(20, 24)}
+    seen |= {25: (label("fox", 0.7),), 26: (label("fox", 0.8),)}
+    with View.open(memory(tmp_path / "memory", seen)) as view:
+
+        def told(from_s: int, to_s: int) -> list[tuple[str, int, int]]:
+            scene = InspectTool().run(Inspect(from_us=START_US + from_s * US, to_us=START_US + to_s * US), view)
+            return [
+                (one.name, one.t0_us and (one.t0_us - START_US) // US, one.t1_us and (one.t1_us - START_US) // US) for one in scene.sights
+            ]
+
+        assert told(2, 17) == [("cat", 0, 0)], "15 s are one look"
+        assert told(2, 18) == [], "the cat is best at its first picture, which is outside"
+        assert told(0, 25) == [("cat", 0, 4), ("dog", 20, 23)]
+
+
+def test_of_many_moments_runs_are_taken(tmp_path: Path) -> None:
+    with View.open(memory(tmp_path / "memory", {second: (label("cat", 0.9),) for second in range(120)})) as view:
+        assert len(view.moments(about=120)) == len(view.moments(about=90)) == 120
+        few = [moment.id for moment in view.moments(about=40)]
+        assert few == [*range(1, 12), *range(36, 48), *range(72, 84), *range(108, 120)]
+        later = [moment.id for moment in view.moments(about=24, from_us=START_US + 60 * US)]
+        assert later == [*range(72, 84), *range(96, 108), 120], "every second run of the 60 in the stretch"
+
+
 def test_a_point_is_looked_at_in_the_nearest_picture_of_half_an_hour(long: Path) -> None:
     with View.open(long) as view:
         for second, seen in ((40, [40]), (1900, [100]), (1901, [])):

@@ -10,7 +10,8 @@ from lemminflect import getInflection
 from edgemem.answer import compose
 from edgemem.answer.retrieve import Query
 from edgemem.answer.say import people
-from edgemem.answer.tools import Scene, SeenName
+from edgemem.answer.sights import SeenName
+from edgemem.answer.tools import Scene
 from edgemem.answer.tools_graph import Hear, HearTool, Relate, RelateTool, match_entities, relation_text, utterances
 from edgemem.answer.understand import lexicon, understand, words
 from edgemem.answer.understand.languages import language_of
@@ -280,12 +281,20 @@ def test_what_was_seen_in_words() -> None:
 
 def test_what_was_read_in_a_scene() -> None:
     read = (reading("GATE 18"), reading("GATE 1B", at_s=1), reading("EXIT", at_s=9), reading("x" * 200, at_s=4), reading("BAKERY", at_s=2))
-    assert [one.text[:6] for one in compose.distinct_readings(read)] == ["GATE 1", "BAKERY", "xxxxxx"], (
-        "the three longest, in order of time"
+    assert [one.text[:6] for one in compose.distinct_readings(read)] == ["GATE 1", "BAKERY", "EXIT"], (
+        "the three most legible, in order of time"
     )
+    assert compose.distinct_readings([reading("no"), reading("4 B")]) == [], "shorter than three letters and figures"
+    assert [compose.legible(text) for text in ("Gate 56", "or C68 R40", "or F a", "OFFICE use 24 Xyzq", "28")] == [
+        1,
+        1 / 3,
+        1 / 3,
+        2 / 3,
+        0,
+    ]
     assert len(compose.distinct_readings(read, 9)) == 4
     scene = Scene(sights=(sight("cup"),), readings=read)
-    assert compose.scene_text(scene) == f'cup; the text "GATE 18", "BAKERY" and "{"x" * 119}…"'
+    assert compose.scene_text(scene) == 'cup; the text "GATE 18", "BAKERY" and "EXIT"'
     assert compose.scene_text(Scene(sights=tuple(map(sight, ["cup", "vase", "bowl", "spoon"])))) == "cup, vase, bowl and spoon"
     assert compose.scene_text(Scene()) == ""
     half = [reading("abcdefgh"), reading("abcdefxyzq")]

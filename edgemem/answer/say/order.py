@@ -12,7 +12,7 @@ from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode, episode_of
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps, Window
-from edgemem.answer.say.pictures import scene_reply
+from edgemem.answer.say.pictures import in_stretch, scene_next, scene_reply
 from edgemem.answer.say.statements import is_text, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene
@@ -27,8 +27,6 @@ from edgemem.answer.understand.words import singular, words
 from edgemem.answer.weigh import is_seen, is_shown, is_stated, is_there, stated
 from edgemem.records import AFTER_END_US, US, Record
 
-_NEXT_US = 120 * US
-"""What follows or precedes is looked for this close."""
 _SCENE_US = 5 * US
 """What is this close to the first picture counts as the same scene."""
 
@@ -216,16 +214,8 @@ def next_words(s: Session, place: Place) -> Steps[Reply | None]:
 
 
 def _scene_of(s: Session, place: Place) -> Steps[Scene]:
-    """All of a closed window; of one before or after an anchor only the scene next to it, looked for close first."""
-    relation, (from_us, to_us) = s.parsed.relation, place.window
-    if relation not in {"before", "after"} or distance_us(s):
-        beside = relation in {"while", "side"}
-        return (yield from base.inspect(s, place.window, place.anchors[0][1].stream if beside else ""))
-    low, high = from_us or 0, s.question.as_of_us if to_us is None else to_us
-    low, high = (max(low, high - _NEXT_US), high) if relation == "before" else (low, min(high, low + _NEXT_US))
-    scene = yield from base.inspect(s, (low, high), limit=64)
-    if not scene.evidence:
-        return scene
-    end = scene.evidence[-1 if relation == "before" else 0]
-    near = (max(low, end.t0_us - _SCENE_US), end.t0_us) if relation == "before" else (end.t0_us, min(high, end.t0_us + _SCENE_US))
-    return (yield from base.inspect(s, near, end.stream))
+    """All of a closed window; of one before or after an anchor only what appeared next to it."""
+    relation, stream, (from_us, to_us) = s.parsed.relation, place.anchors[0][1].stream, place.window
+    if relation in {"before", "after"} and not distance_us(s):
+        return (yield from scene_next(s, from_us or 0, s.question.as_of_us if to_us is None else to_us, last=relation == "before"))
+    return (yield from in_stretch(s, place.window, stream if relation in {"while", "side"} else ""))

@@ -7,13 +7,28 @@ from collections.abc import Collection
 
 import msgspec
 
-from edgemem.answer.compose import NAMED, a, at, distinct_readings, listed, quote, scene_text, span_text, the, things, time_text, times
+from edgemem.answer.compose import (
+    LISTED,
+    NAMED,
+    a,
+    at,
+    distinct_readings,
+    listed,
+    quote,
+    scene_text,
+    span_text,
+    the,
+    things,
+    time_text,
+    times,
+)
 from edgemem.answer.gather import Lead, Pool
 from edgemem.answer.retrieve import Episode, held
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
+from edgemem.answer.sights import beside, in_time
 from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.tools_graph import Hear, Related
 from edgemem.answer.understand import Parsed
@@ -319,10 +334,13 @@ def _tally(s: Session, phrase: str) -> Steps[Tally]:
 def describe(s: Session) -> Plan:
     """What was seen at the time that the question names, first, last, or in all of the memory."""
     window, at_us, ordinal = base.window_of(s), s.span.at_us, s.parsed.ordinal
-    if at_us is None and ordinal:
+    if at_us is not None:
+        scene = yield from base.inspect(s, (at_us, at_us))
+    elif ordinal:
         ends = (yield from base.inspect(s, window, limit=2)).evidence
-        at_us = ends[0 if ordinal > 0 else -1].t0_us if ends else None
-    scene = yield from base.inspect(s, window if at_us is None else (at_us, at_us), limit=32)
+        scene = (yield from scene_next(s, ends[0].t0_us, ends[-1].t0_us, last=ordinal < 0)) if ends else Scene()
+    else:
+        scene = yield from in_stretch(s, window)
     if not scene.evidence:
         return base.abstain("Nothing was recorded then.")
     reply = scene_reply(s, scene, scene.evidence[0], 0.9)
@@ -337,19 +355,48 @@ def describe(s: Session) -> Plan:
 
 _HEARD = 4
 """So many utterances are told of a stretch of time, the newest."""
-_AT_ONCE_US = 60 * US
-"""A scene that lasts longer is told with its end."""
+_AT_ONCE_US = 15 * US
+"""A scene that lasts longer is told with its end, and its things with their times."""
+
+
+def in_stretch(s: Session, window: base.Window, stream: str = "") -> Steps[Scene]:
+    """What is seen in a stretch of time; of a long one what probably appeared in it, in the order of time."""
+    scene = yield from base.inspect(s, window, stream, limit=32)
+    long = any(one.t0_us for one in scene.sights)
+    return msgspec.structs.replace(scene, sights=tuple(in_time(scene.sights, LISTED))) if long else scene
+
+
+_NEXT_US = 120 * US
+"""What follows or precedes is looked for this close."""
+_SCENE_US = 5 * US
+"""Where nothing probable appeared, what is this close to the first picture is told."""
+
+
+def scene_next(s: Session, low: int, high: int, *, last: bool) -> Steps[Scene]:
+    """What appeared first in a stretch of time, or last, with the pictures of the most probable of it."""
+    low, high = (max(low, high - _NEXT_US), high) if last else (low, min(high, low + _NEXT_US))
+    scene = yield from base.inspect(s, (low, high), limit=64)
+    if near := beside(scene.sights, low, high, last=last):
+        begun, ended = near[0].t0_us, near[0].t1_us
+        span = (max(begun, ended - _AT_ONCE_US), ended) if last else (begun, min(ended, begun + _AT_ONCE_US))
+        return msgspec.structs.replace((yield from base.inspect(s, span)), sights=tuple(near))
+    if not scene.evidence:
+        return scene
+    end = scene.evidence[-1 if last else 0]
+    around = (max(low, end.t0_us - _SCENE_US), end.t0_us) if last else (end.t0_us, min(high, end.t0_us + _SCENE_US))
+    return (yield from base.inspect(s, around, end.stream))
 
 
 def scene_reply(s: Session, scene: Scene, first: Evidence, sure: float, without: tuple[str, ...] = ()) -> Reply:
     """What a scene shows, and when. It is as sure as its names are on average."""
-    seen = scene_text(scene, without) or "something that I cannot name"
     ordered = scene.evidence if first is scene.evidence[0] else scene.evidence[::-1]
     begun, ended = scene.evidence[0], scene.evidence[-1]
     long = ended.t0_us - begun.t0_us > _AT_ONCE_US
+    timed = long and any(one.t0_us for one in scene.sights)
+    seen = scene_text(scene, without, s.question.tz if timed else "") or "something that I cannot name"
     when = at(begun if long else first, s.question.tz)
     when = f"from {when.removeprefix('at ')} to {time_text(ended.t0_us, s.question.tz)}" if long else when
-    scores = [sight.score for sight in scene.sights if sight.kind != "text"][:NAMED] or [_UNNAMED]
+    scores = [sight.score for sight in scene.sights if sight.kind != "text"][: LISTED if timed else NAMED] or [_UNNAMED]
     return base.answered(f"{seen[:1].upper()}{seen[1:]}, {when}.", sure * sum(scores) / len(scores), base.cite(ordered))
 
 

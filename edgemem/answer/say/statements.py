@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from edgemem.answer.compose import at, quote, time_text
+from edgemem.answer.compose import at, legible, quote, time_text
 from edgemem.answer.gather import Candidate, Pool
 from edgemem.answer.retrieve import Query
 from edgemem.answer.say.base import CITED, abstain, answered, window_of
@@ -20,7 +20,6 @@ from edgemem.answer.understand.record import Form
 from edgemem.answer.understand.wordings import ORDINALS, pattern
 from edgemem.answer.understand.words import best_word, likeness, line_of, meaning, numbered, similar_texts, singular, spaced, squeeze, words
 from edgemem.answer.weigh import asked_already, heard_right, stated, stated_prior
-from edgemem.infer.labels import nouns
 from edgemem.words import word_classes
 
 _MINE = re.compile(rf"\b(?:i|we) (?:{'|'.join(sorted(SAYING))})\b")
@@ -124,7 +123,7 @@ def signs(s: Session, pool: Pool) -> Reply | None:
 
 def is_text(text: str) -> bool:
     """One of its words is a word: not the print on a circuit board ("C68 R40")."""
-    return len(squeeze(text)) > _SHORTEST and any(len(word) > 1 and (word_classes(word) or nouns().senses(word)) for word in words(text))
+    return len(squeeze(text)) > _SHORTEST and legible(text) > 0
 
 
 def tell(s: Session, best: Sequence[tuple[float, Candidate]], others: tuple[str, ...] = ()) -> Reply:
