@@ -32,7 +32,7 @@ from edgemem.answer.say.base import (
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import in_order, is_more, more_often, neighbours, next_words, relate, while_said
 from edgemem.answer.say.people import relation
-from edgemem.answer.say.pictures import describe, each_of, from_pictures, is_listed, read_near, sureness
+from edgemem.answer.say.pictures import asks_kinds, describe, each_kind, each_of, from_pictures, is_listed, read_near, sureness
 from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, with_refusal
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
@@ -221,14 +221,17 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
     p = s.parsed
     if p.kind == "which" and not (p.form or p.anchors) and len(p.things) > 1 and (is_listed(p) or pattern("OF_THESE").search(p.question)):
         return each_of(s, pool)
-    lead = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person))
+    lead, window = max(pool.leads, key=lambda one: shown(p, one), default=Lead(phrase=p.target or p.person)), window_of(s)
     if p.kind == "how_many":  # "how many eggs has the hen laid" counts eggs
         lead = next((one for one in pool.leads if f"how many {one.phrase}" in p.text), lead)
     if p.anchors and p.things and p.kind != "yes_no":
         place = yield from relate(s)
         if place.missing is not None and not words:
             return not_seen(s, place.missing, pool)
-        lead = lead if place.missing is not None else (yield from look_for(lead.phrase, place.window))
+        if place.missing is None:
+            lead, window = (yield from look_for(lead.phrase, place.window)), place.window
+    if fits_pictures(p) and not words and asks_kinds(p, lead):
+        return (yield from each_kind(s, lead, window)) or _unknown(s, pool, lead)
     pictured = is_shown(p, lead) and fits_pictures(p)
     if words and (words[0][0] >= sureness(p, lead) or not pictured or _says_where(p, words[0][1])):
         return _in_words(s, pool, words)

@@ -150,8 +150,8 @@ LEAST_LISTED = 0.3
 """Least probability of a name in a list of what appeared."""
 
 
-def in_time(sights: Sequence[SeenName], limit: int) -> list[SeenName]:
+def in_time(sights: Sequence[SeenName], limit: int, least: float = LEAST_LISTED) -> list[SeenName]:
     """Each name once, where it is most probable: the `limit` most probable ones, in the order of time; the best one in any case."""
-    each = {one.name: one for one in reversed(sights)}
+    each = {one.name: one for one in sorted(sights, key=lambda one: one.score)}
     best = sorted(each.values(), key=lambda one: -one.score)
-    return sorted([one for one in best if one.score >= LEAST_LISTED][:limit] or best[:1], key=lambda one: one.t0_us)
+    return sorted([one for one in best if one.score >= least][:limit] or best[:1], key=lambda one: one.t0_us)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -174,6 +174,21 @@ def labels_called(phrase: str) -> tuple[str, ...]:
         if any(nouns().senses(name) for name in names):
             return ()
     return ()
+
+
+@cache
+def _above_label(name: str) -> frozenset[int]:
+    """The rows of WordNet that are above a label of this name, and its own."""
+    rows = {nouns().row(label.synset) for label in read_table() if label.name == name} - {-1}
+    return frozenset().union(*(nouns().above(row) for row in rows))
+
+
+def is_kind_of(label: str, kind: str) -> bool:
+    """A label is below `kind` in one of its two most common senses: "toucan" is a "bird". False for a kind that is no noun of WordNet by
+    itself: "pink bird".
+    """
+    senses = [sense for called in singulars(kind) for sense in nouns().senses(called)][:2]
+    return any(row in _above_label(label) for row, below in senses if not below)
 
 
 class Meanings:

@@ -21,7 +21,7 @@ from edgemem.answer.weigh import is_there
 from edgemem.records import US
 from tests.answer.test_limits import episode, evidence, lead, run
 from tests.answer.test_plans import heard
-from tests.answer.test_replies import answer, at, label, session, shown, within
+from tests.answer.test_replies import answer, appeared, at, label, session, shown, within
 
 
 def named(at_s: int, name: str, score: float) -> Episode:
@@ -837,3 +837,53 @@ def test_a_second_question_is_about_what_the_first_names() -> None:
 def test_what_is_compared_with_a_length_is_no_thing() -> None:
     assert not order.is_more(understand("is the museum walk longer than 2 hours"))
     assert order.is_more(understand("Which did I look at longer, the wrench or the otter?"))
+
+
+def test_which_there_were_of_a_kind_are_names_below_it_that_probably_appeared() -> None:
+    """The dog is no bird, but the birds were found by it. They were found by the barn as well, but weakly, and not at all by the fog."""
+    sights = (
+        appeared("toucan", 50, 60, 0.6), appeared("dog", 30, 40, 0.5), appeared("flamingo", 10, 20, 0.2), appeared("hen", 1, 2, 0.19),
+        appeared("fog", 70, 80, 0.9), appeared("barn", 80, 90, 0.9), label("goose", 0.9),
+    )  # fmt: skip
+    found = lead(named(30, "dog", 0.8), named(31, "barn", 0.39), phrase="birds", confidence=0.9)
+
+    def told(lead_: Lead = found, of: Any = sights) -> tuple[Reply | None, list[Any]]:
+        def brings(action: Any) -> Any:
+            if action.from_us != action.to_us:
+                return Scene(evidence=(evidence(1),), sights=tuple(of))
+            return Scene(evidence=(evidence(action.from_us // US),)) if action.from_us != 30 * US else Scene()
+
+        made, actions = run(pictures.each_kind(session(kind="which", things=("birds",)), lead_, (0, 99 * US)), brings)
+        return made, [(a.from_us // US, a.to_us // US) for a in actions]
+
+    made, looks = told()
+    assert made is not None
+    assert made.text == "I saw the birds: perhaps flamingo (00:00:10), dog (00:00:30) and toucan (00:00:50)."
+    assert made.evidence == ("m50000000", "m10000000"), "the surest first, without what brought no picture"
+    assert looks == [(0, 99), (50, 50), (30, 30), (10, 10)]
+    assert made.confidence == pytest.approx(0.5 * (0.6 + 0.5 + 0.2) / 3, abs=1e-4)
+    weak = told(of=sights[2:3])[0]
+    assert weak is not None
+    assert weak.text == "I may have seen the birds: perhaps flamingo (00:00:10)."
+    assert told(of=sights[3:])[0] is None, "nothing probable of that kind"
+
+
+def test_when_a_kind_is_asked_for() -> None:
+    birds = lead(named(30, "hen", 0.8), phrase="birds")
+    asked: dict[str, Any] = {"kind": "which", "things": ("birds",)}
+    bird: dict[str, Any] = {"kind": "what", "things": ("bird",), "anchors": ("dog",)}
+    of_bird = lead(named(30, "hen", 0.8), phrase="bird")
+
+    def asks(one: Lead, **parsed: Any) -> bool:
+        return pictures.asks_kinds(session(**parsed).parsed, one)
+
+    assert asks(birds, **asked)
+    assert asks(birds, **asked, anchors=("dog",))
+    assert not asks(of_bird, **bird), "one is asked for, the next"
+    assert asks(of_bird, kind="what", things=("bird",))
+    assert not asks(lead(phrase="birds"), **asked)
+    assert not asks(lead(named(30, "bird", 0.8), named(31, "hen", 0.7), phrase="birds"), **asked), "it is called so itself"
+    assert not asks(birds, kind="when", things=("birds",))
+    assert not asks(birds, kind="which", things=("birds", "cats"))
+    for more in ({"ordinal": 1}, {"choices": ("hen", "owl")}, {"place": "in the hall"}, {"form": "colour"}, {"predicate": "sold"}):
+        assert not asks(birds, **asked, **more)

@@ -11,7 +11,7 @@ from edgemem.answer.weigh import weights
 from edgemem.infer.bridge import LabelBridge, crop_boxes
 from edgemem.infer.colour import ColourMap, name_pixels
 from edgemem.infer.engines import Engines
-from edgemem.infer.labels import Meanings, describe, heads, labels_called, other_names, read_table
+from edgemem.infer.labels import Meanings, describe, heads, is_kind_of, labels_called, other_names, read_table
 from edgemem.infer.phrase import COLOURS, FACTS, split_colours
 from edgemem.records import Box, Image, Matrix
 from edgemem.remember.results import Posting
@@ -90,6 +90,17 @@ def test_a_label_of_two_words_is_the_same_in_one(bridge: LabelBridge):
 def test_things_have_other_names_that_their_labels_do_not_have(phrase: str, labels: tuple[str, ...]):
     """Elephant seals are in WordNet, so they are not any seals."""
     assert labels_called(phrase) == labels
+
+
+def test_a_kind_is_above_its_name_in_wordnet() -> None:
+    for name, kind in (("toucan", "birds"), ("king penguin", "bird"), ("crane (wading bird)", "bird"), ("violin", "musical instruments")):
+        assert is_kind_of(name, kind)
+    others = (
+        ("dome", "bird"), ("crane (lifting device)", "bird"), ("toucan", "pink bird"), ("toucan", "farm animal"), ("bird", "toucan"),
+        ("xyzzy", "bird"), ("hen", ""),
+    )  # fmt: skip
+    for name, kind in others:
+        assert not is_kind_of(name, kind)
 
 
 def test_a_thing_is_found_by_its_everyday_name_as_by_its_label(bridge: LabelBridge):

@@ -10,6 +10,7 @@ import msgspec
 from edgemem.answer.compose import (
     LISTED,
     NAMED,
+    SURE,
     a,
     at,
     distinct_readings,
@@ -23,12 +24,12 @@ from edgemem.answer.compose import (
     times,
 )
 from edgemem.answer.gather import Lead, Pool
-from edgemem.answer.retrieve import Episode, held
+from edgemem.answer.retrieve import CLEAR, Episode, held
 from edgemem.answer.say import base
-from edgemem.answer.say.base import Plan, Steps
+from edgemem.answer.say.base import Plan, Steps, Window
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
-from edgemem.answer.sights import beside, in_time
+from edgemem.answer.sights import LEAST_PROBABILITY, beside, in_time
 from edgemem.answer.tools import Count, Reply, Scene, Tally
 from edgemem.answer.tools_graph import Hear, Related
 from edgemem.answer.understand import Parsed
@@ -37,6 +38,7 @@ from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import NUMBERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
+from edgemem.infer.labels import is_kind_of
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
 from edgemem.records import US, Evidence
 
@@ -102,6 +104,34 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     sure /= 1 + len(by) + len(elsewhere)
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
+
+
+def asks_kinds(p: Parsed, lead: Lead) -> bool:
+    """Asks what there was of a kind that is recognised by other names than its own: "which birds did I see"."""
+    one = p.anchors and singular(lead.phrase) == lead.phrase  # "what animal came after the dog"
+    bare = not (one or p.ordinal or p.choices or p.place or p.form or p.predicate)
+    best = max(lead.episodes, key=lambda e: e.score, default=None)
+    return p.kind in base.OF_A_KIND and len(p.things) == 1 and bare and best is not None and best.evidence[0].text != singular(lead.phrase)
+
+
+def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
+    """What there was of a kind ("which birds did I see"): names below it in WordNet that probably appeared, and others by which it was
+    found that surely did. None where nothing did.
+    """
+    scene = yield from base.inspect(s, window)
+    found = {one.text for track in lead.episodes for one in track.evidence if one.score >= CLEAR * base.best_score(lead)}
+    kinds = [one for one in scene.sights if one.t1_us and is_kind_of(one.name, lead.phrase) and one.score >= LEAST_PROBABILITY]
+    also = [one for one in scene.sights if one.t1_us and one.name in found and one.score >= SURE and one not in kinds]
+    told = in_time([*kinds, *also], NAMED, LEAST_PROBABILITY)
+    if not told:
+        return None
+    proof: list[Evidence] = []
+    for one in sorted(told, key=lambda one: -one.score):
+        proof += (yield from base.inspect(s, (one.best_us, one.best_us))).evidence
+    text = listed(things(told, NAMED, tz=s.question.tz))
+    sure = SHARES["how_many"] * sum(one.score for one in told) / len(told)
+    saw = "saw" if any(one.score >= SURE for one in told) else "may have seen"
+    return base.answered(f"I {saw} {the(lead.phrase)}: {text}.", sure, base.cite(proof))
 
 
 def _are_kinds(p: Parsed, tracks: list[Episode]) -> bool:
@@ -359,7 +389,7 @@ _AT_ONCE_US = 15 * US
 """A scene that lasts longer is told with its end, and its things with their times."""
 
 
-def in_stretch(s: Session, window: base.Window, stream: str = "") -> Steps[Scene]:
+def in_stretch(s: Session, window: Window, stream: str = "") -> Steps[Scene]:
     """What is seen in a stretch of time; of a long one what probably appeared in it, in the order of time."""
     scene = yield from base.inspect(s, window, stream, limit=32)
     long = any(one.t0_us for one in scene.sights)
