@@ -1,0 +1,62 @@
+"""Which there were of a kind: `kinds.py TRUTH.json=MEMORY...` asks "Which birds did I see?" for every kind that a stream shows.
+
+Prints how many of the names told are right (something of that kind with this name, or one above or below it in WordNet, was shown), how
+many of the things of the kind some name is right for, and how many answers name all of them and nothing else.
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+import shown
+from ask import ask_all, make_kit
+from captions import Rightness
+
+PLURALS = {"fish": "fish", "person": "people"}
+
+
+def plural(kind: str) -> str:
+    if kind in PLURALS:
+        return PLURALS[kind]
+    if kind.endswith("y") and kind[-2] not in "aeiou":
+        return f"{kind[:-1]}ies"
+    return f"{kind}{'es' if kind.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
+
+
+def named(answer: str) -> list[str]:
+    """The names in an answer, without their times."""
+    told = re.search(r"(?:saw|seen) the [^:]*: (?:what looked like )?(.*?)\.$|It looked like (.*?)\.(?: |$)", answer)
+    if told is None:
+        return []
+    bare = re.sub(r"perhaps | at \d\d:\d\d:\d\d on \S+ \(.*?\)| \([\d:]{8}\)", "", told[1] or told[2])
+    return [re.sub(r"^(?:an?|the|\d+ x) ", "", name.strip()) for name in re.split(r", | and ", bare) if name.strip()]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("streams", nargs="+", metavar="TRUTH.json=MEMORY")
+    parser.add_argument("--each", action="store_true", help="print every question; not for streams that are for reporting")
+    args = parser.parse_args()
+    kit, right = make_kit(), Rightness()
+    names = ok = things = met = whole = answered = asked = 0
+    for pair in args.streams:
+        truth, _, memory = pair.partition("=")
+        showings = shown.read(Path(truth)).showings
+        kinds = sorted({kind.lower() for one in showings for kind in one.kinds})
+        questions = [{"id": kind, "question": f"Which {plural(kind)} did I see?"} for kind in kinds]
+        for one in ask_all(kit, Path(memory), questions):
+            result, kind = one["result"], one["id"]
+            true = {s.names[0]: {name.lower() for name in s.names} for s in showings if kind in {k.lower() for k in s.kinds}}
+            told = named(result["answer"]) if result["status"] == "answered" else []
+            fits = [any(right(name, own) for own in true.values()) for name in told]
+            found = [any(right(name, own) for name in told) for own in true.values()]
+            names, ok, things, met = names + len(told), ok + sum(fits), things + len(true), met + sum(found)
+            asked, answered, whole = asked + 1, answered + (result["status"] == "answered"), whole + (all(fits) and all(found))
+            if args.each:
+                print(kind, "|", ", ".join(told), "|", ", ".join(true))
+    print(f"{asked} kinds asked, {answered} answered, {whole} wholly right")
+    print(f"names right {100 * ok / max(1, names):.1f} % of {names}; things told {100 * met / max(1, things):.1f} % of {things}")
+
+
+if __name__ == "__main__":
+    main()
