@@ -85,14 +85,13 @@ def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = 
     has the time at which it appeared, and "perhaps" where it is not sure.
     """
     days = {to_local(sight.t0_us, tz).date() for sight in sights} if tz else ()
-    avoid = {singular(word) for phrase in without for word in words(phrase)}
     names: list[str] = []
     taken: set[str] = set()
-    for sight in sights:
+    for sight in apart(sights, without):
         own = set(words(sight.name))
         unsure = sight.score < SURE
         untold = unsure and not tz and len(names) >= AT_LEAST
-        if sight.kind not in {"label", "object"} or untold or own & taken or {singular(w) for w in own} & avoid:
+        if sight.kind not in {"label", "object"} or untold or own & taken:
             continue
         taken |= own
         number = f"{sight.count} x " if sight.kind == "object" and sight.count > 1 else ""
@@ -103,6 +102,12 @@ def things(sights: Sequence[SeenName], limit: int = 4, without: Iterable[str] = 
         if len(names) == limit:
             break
     return names
+
+
+def apart(sights: Iterable[SeenName], without: Iterable[str]) -> list[SeenName]:
+    """Those that share no word with `without`."""
+    avoid = {singular(word) for phrase in without for word in words(phrase)}
+    return [sight for sight in sights if avoid.isdisjoint(map(singular, words(sight.name)))]
 
 
 _SHORTEST = 3

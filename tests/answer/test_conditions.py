@@ -70,7 +70,15 @@ def test_a_follow_up_drops_the_words_of_what_it_replaces() -> None:
     assert {"cat", "kitchen"} <= set(parsed.words)
 
 
-@pytest.mark.parametrize(("question", "relation"), [("what did I see after it?", "after"), ("what was next to it?", "side")])
+@pytest.mark.parametrize(
+    ("question", "relation"),
+    [
+        ("what did I see after it?", "after"),
+        ("what was next to it?", "side"),
+        ("what else was there together with it?", "side"),
+        ("what else did I see along with it?", "side"),
+    ],
+)
 def test_a_follow_up_asks_what_was_beside_the_thing(question: str, relation: str) -> None:
     parsed = understand(question, understand("when did I see the mug?"))
     assert (parsed.relation, parsed.anchors, parsed.things) == (relation, ("mug",), ())

@@ -488,6 +488,8 @@ def test_what_was_beside_an_anchor() -> None:
     found, looks = told("between", "cat", "mug")
     assert found.confidence == pytest.approx(0.24)
     assert [(a.from_us, a.to_us, a.stream) for a in looks] == [(60 * US + 1, 100 * US - 1, "")]
+    there = msgspec.structs.replace(scene, sights=(appeared("mug rack", 62, 63, 0.9), appeared("fog", 65, 66, 0.1)))
+    assert told("between", "cat", "mug", one=there)[0].text == f"Fog, {at(70, '1 min 10 s')}.", "the best one that is no anchor"
     assert [(a.from_us, a.to_us, a.stream) for a in told("side", "mug")[1]] == [(50 * US, 60 * US, "s")]
     alone = told("side", "mug", one=Scene(evidence=(evidence(55),), sights=(label("mug"),)))[0]
     assert (alone.status, alone.text) == ("abstained", "I know of nothing beside the mug that I can name.")

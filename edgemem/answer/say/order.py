@@ -218,4 +218,5 @@ def _scene_of(s: Session, place: Place) -> Steps[Scene]:
     relation, stream, (from_us, to_us) = s.parsed.relation, place.anchors[0][1].stream, place.window
     if relation in {"before", "after"} and not distance_us(s):
         return (yield from scene_next(s, from_us or 0, s.question.as_of_us if to_us is None else to_us, last=relation == "before"))
-    return (yield from in_stretch(s, place.window, stream if relation in {"while", "side"} else ""))
+    names = [lead.phrase for lead, _ in place.anchors]
+    return (yield from in_stretch(s, place.window, stream if relation in {"while", "side"} else "", names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -12,6 +12,7 @@ from edgemem.answer.compose import (
     NAMED,
     SURE,
     a,
+    apart,
     at,
     distinct_readings,
     listed,
@@ -389,11 +390,11 @@ _AT_ONCE_US = 15 * US
 """A scene that lasts longer is told with its end, and its things with their times."""
 
 
-def in_stretch(s: Session, window: Window, stream: str = "") -> Steps[Scene]:
-    """What is seen in a stretch of time; of a long one what probably appeared in it, in the order of time."""
+def in_stretch(s: Session, window: Window, stream: str = "", without: Sequence[str] = ()) -> Steps[Scene]:
+    """What is seen in a stretch of time; of a long one what probably appeared in it, in the order of time, without these names."""
     scene = yield from base.inspect(s, window, stream, limit=32)
     long = any(one.t0_us for one in scene.sights)
-    return msgspec.structs.replace(scene, sights=tuple(in_time(scene.sights, LISTED))) if long else scene
+    return msgspec.structs.replace(scene, sights=tuple(in_time(apart(scene.sights, without), LISTED))) if long else scene
 
 
 _NEXT_US = 120 * US
