@@ -113,7 +113,7 @@ def reply(s: Session) -> Plan:
     if s.question.options:
         return (yield from choose(s, pool, words, _free(s, pool)))
     plain, pool = yield from _unweighed(s, pool)
-    told = plain or (yield from _free(s, pool))
+    told = plain or _settled(s, pool, words) or (yield from _free(s, pool))
     again = (yield from _again(s)) if told.status == "abstained" else None
     return again or told
 
@@ -124,6 +124,8 @@ _OF_ONE: tuple[Kind, ...] = ("how_many", "when", "where")
 """Kinds of a question about one thing that pictures show."""
 _GUESSED = 0.5
 """Share of the confidence of an answer about a thing that is named beside the question."""
+_SETTLED = 0.45
+"""Least confidence in words that say yes or no to a claim; chosen, not fitted."""
 _FORMS = frozenset(("name", "day", "date", "time", "number", "price"))
 """What a question calls the form of its answer; the answer has the form and not the word."""
 
@@ -284,6 +286,14 @@ def _guess(s: Session, pool: Pool, lead: Lead) -> Plan:
     """From pictures of a thing that may not be what the question is about."""
     told = yield from from_pictures(s, msgspec.structs.replace(pool, leads=(lead,)), lead)
     return msgspec.structs.replace(told, confidence=_GUESSED * told.confidence)
+
+
+def _settled(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply | None:
+    """The likeliest words that say yes or no to a claim; None where none do."""
+    p = s.parsed
+    claimed = words if p.kind == "yes_no" and not (p.negated or p.anchors) else ()
+    found = next((pair for pair in claimed if verdict(p, pair[1].text)), None)
+    return found and _in_words(s, pool, [(max(_SETTLED, found[0]), found[1])])
 
 
 def _in_words(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) -> Reply:

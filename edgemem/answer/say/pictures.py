@@ -110,7 +110,7 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
 def asks_kinds(p: Parsed, lead: Lead) -> bool:
     """Asks what there was of a kind that is recognised by other names than its own: "which birds did I see"."""
     one = p.anchors and singular(lead.phrase) == lead.phrase  # "what animal came after the dog"
-    bare = not (one or p.ordinal or p.choices or p.place or p.form or p.predicate)
+    bare = is_seen(p) and not (one or p.ordinal or p.choices or p.place or p.form)
     best = max(lead.episodes, key=lambda e: e.score, default=None)
     return p.kind in base.OF_A_KIND and len(p.things) == 1 and bare and best is not None and best.evidence[0].text != singular(lead.phrase)
 
@@ -253,8 +253,10 @@ def _unchecked(s: Session, pool: Pool, lead: Lead, chosen: Episode, *claims: str
     mine = {"i", "we"} & set(s.parsed.question.split())
     if lead.basis == "text" and not mine:  # "is flight KL383 delayed" the sign may say, not what I did
         sure, more = 0.5 * shown(s.parsed, lead), base.others(pool, chosen)
-        denied = "No: " * (s.parsed.kind == "yes_no" and verdict(s.parsed, chosen.evidence[0].text) == "No")
-        return base.answered(f"{denied}{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed)
+        told = verdict(s.parsed, chosen.evidence[0].text) if s.parsed.kind == "yes_no" and not s.parsed.negated else ""
+        return base.answered(
+            f"{told}{': ' * bool(told)}{_seen(s, lead, chosen)}.", sure, base.cite([chosen]), alternatives=more, unverified=claimed
+        )
     seen = msgspec.structs.replace(lead, phrase=_without(lead.phrase, claimed))
     text = f"{_seen(s, seen, chosen)}; about {listed(map(quote, claimed))} I cannot tell."
     proof = base.cite([chosen], base.by_score(base.strong(lead)))

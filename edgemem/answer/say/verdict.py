@@ -29,22 +29,27 @@ _ALIKE = 0.65
 
 
 def verdict(p: Parsed, text: str) -> str:
-    """What words that hold the rest of a question say to a number, colour, day or name in it: "No" to "is it level five" from "level 4";
-    "Yes" or "No" to "is it cheaper than 5 euros" from the one figure that they have; "" where they settle nothing.
+    """What words that hold the rest of a question say to a number, colour, day or name in it: "No" to "is it level five" from "level 4",
+    "Yes" from "level 5" where no deed is asked about; "Yes" or "No" to "is it cheaper than 5 euros" from the one figure that they have;
+    "" where they settle nothing.
     """
     if compared := pattern("COMPARED").search(p.question):
         return _compared(p, text, compared)
-    things = numbered(_LATE.sub("", _ON_TIME.sub("", " ".join(p.things))))
-    if _is_contrary(p.question, text.lower()) and held(things, text) >= 1:
-        return "No"
+    things = [word for word in numbered(_LATE.sub("", _ON_TIME.sub("", " ".join(p.things)))) if word != "number"]
+    if (told := _of_state(p.question, text.lower())) and things and held(things, text) >= 1:
+        return told
     asked, said, person = numbered(p.question), numbered(text), words(p.person)
     values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in WEEKDAYS or word in person]
     units = {after for word, after in pairwise(asked) if word.isdecimal()} if pattern("MONEY").search(p.question) else set[str]()
     rest = [word for word in numbered(" ".join(p.words)) if word not in {*values, *units} and VERBS.get(word) not in SAYING]
     own = {number for word, number in pairwise(asked) if word in _NUMBERED and set(rest) - {word}}
     values = [word for word in values if word not in own]  # "does bus 28 go to Paris" is not denied by another bus
-    about = bool(rest) and held(rest, text) >= _OF_IT
-    return "No" if about and any(word not in said and _is_denied(word, asked, said, rest) for word in values) else ""
+    if not rest or held(rest, text) < _OF_IT:
+        return ""
+    if any(word not in said and _is_denied(word, asked, said, rest) for word in values):
+        return "No"
+    same = values and set(values) <= set(said) and held(rest, text) >= 1 and not (p.predicate or pattern("NOT").search(text.lower()))
+    return "Yes" if same else ""
 
 
 def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
@@ -63,10 +68,10 @@ def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
     return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
 
 
-def _is_contrary(asked: str, said: str) -> bool:
-    """One is late and the other on time, and neither is both."""
-    sides = ((_LATE, _ON_TIME), (_ON_TIME, _LATE))
-    return any(one.search(asked) and two.search(said) and not (one.search(said) or two.search(asked)) for one, two in sides)
+def _of_state(asked: str, said: str) -> str:
+    """Late, or on time: "Yes" where words say the same as the question, "No" where they say the other, "" where either says both."""
+    states = [(bool(_LATE.search(text)), bool(_ON_TIME.search(text))) for text in (asked, said)]
+    return ("Yes" if states[0] == states[1] else "No") if all(late != on_time for late, on_time in states) else ""
 
 
 def _is_denied(value: str, asked: Sequence[str], said: Sequence[str], rest: Sequence[str]) -> bool:
