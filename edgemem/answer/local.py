@@ -232,8 +232,10 @@ def _of_thing(s: Session, pool: Pool, words: Sequence[tuple[float, Candidate]]) 
             return not_seen(s, place.missing, pool)
         if place.missing is None:
             lead, window = (yield from look_for(lead.phrase, place.window)), place.window
-    if fits_pictures(p) and not words and asks_kinds(p, lead):
-        return (yield from each_kind(s, lead, window)) or _unknown(s, pool, lead)
+    if fits_pictures(p) and p.hint in {"none", "seen"} and asks_kinds(p, lead):
+        kinds = yield from each_kind(s, lead, window)
+        if kinds is not None or not words:
+            return kinds or _unknown(s, pool, lead)
     pictured = is_shown(p, lead) and fits_pictures(p)
     if words and (words[0][0] >= sureness(p, lead) or not pictured or _says_where(p, words[0][1])):
         return _in_words(s, pool, words)

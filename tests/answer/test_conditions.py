@@ -929,3 +929,22 @@ def test_a_question_mark_of_its_own_makes_a_claim_of_what_is_before_it() -> None
         assert (parsed.kind, parsed.things, parsed.anchors) == ("yes_no", ("clothes peg",), ("yellow box",))
     between = understand("How much time went by between the two pine cones?")
     assert (between.kind, between.anchors) == ("how_long", ("first pine cone", "second pine cone"))
+
+
+def test_late_or_on_time_is_said_of_the_thing_that_is_asked_about() -> None:
+    for before, text, said in (
+        ("Which flight did the board show?", "FLIGHT AF843 ON TIME", "Yes"),
+        ("Which flight did the board show?", "The train is on time.", ""),
+        ("Did I see flight AF843 on the board?", "FLIGHT AF843 DELAYED", "No"),
+        ("Did I see flight AF843 on the board?", "FLIGHT LH239 ON TIME", ""),
+    ):
+        assert verdict(understand("And was it on time?", understand(before)), text) == said
+
+
+def test_what_was_between_two_things_may_be_asked_of_a_kind() -> None:
+    parsed = understand("Between the owl and the camel, which animal was there?")
+    assert (parsed.kind, parsed.things, parsed.relation, parsed.anchors) == ("which", ("animal",), "between", ("owl", "camel"))
+    chosen = understand("Between the owl and the camel, which came first?")
+    assert (chosen.kind, chosen.choices) == ("order", ("owl", "camel"))
+    rundown = understand("Give me a quick rundown of the stretch between 8:09 and 8:10.")
+    assert (rundown.kind, rundown.things, rundown.time and rundown.time.said) == ("summary", (), "between 8:09 and 8:10")

@@ -35,8 +35,7 @@ def verdict(p: Parsed, text: str) -> str:
     """
     if compared := pattern("COMPARED").search(p.question):
         return _compared(p, text, compared)
-    things = [word for word in numbered(_LATE.sub("", _ON_TIME.sub("", " ".join(p.things)))) if word != "number"]
-    if (told := _of_state(p.question, text.lower())) and things and held(things, text) >= 1:
+    if (told := _of_state(p.question, text.lower())) and _is_about(p, text):
         return told
     asked, said, person = numbered(p.question), numbered(text), words(p.person)
     values = [word for word in asked if word.isdecimal() or word in COLOUR_WORDS or word in WEEKDAYS or word in person]
@@ -66,6 +65,13 @@ def _compared(p: Parsed, text: str, compared: re.Match[str]) -> str:
         return ""  # "2 hours" and "90 minutes", or the number of a bus
     told, limit = int(figures[0]), int(limits[0])
     return "Yes" if (told < limit if compared["less"] else told > limit) else "No"
+
+
+def _is_about(p: Parsed, text: str) -> bool:
+    """The words hold one of the things of a question; where a number tells it apart ("flight LH239"), that one."""
+    things = [[word for word in numbered(one) if word != "number"] for one in p.things]
+    told_apart = [one for one in things if any(any(map(str.isdigit, word)) for word in one)]
+    return any(one and held(one, text) >= 1 for one in told_apart or things)
 
 
 def _of_state(asked: str, said: str) -> str:
