@@ -32,7 +32,8 @@ from edgemem.answer.say.base import (
 from edgemem.answer.say.choose import choose, with_option
 from edgemem.answer.say.order import in_order, is_more, more_often, neighbours, next_words, relate, while_said
 from edgemem.answer.say.people import relation
-from edgemem.answer.say.pictures import asks_kinds, describe, each_kind, each_of, from_pictures, is_listed, read_near, sureness
+from edgemem.answer.say.pictures import each_of, from_pictures, is_listed, read_near, sureness
+from edgemem.answer.say.scenes import asks_kinds, describe, each_kind
 from edgemem.answer.say.statements import carried_out, ranked, refuse, signs, tell, with_refusal
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session

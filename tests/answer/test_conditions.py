@@ -9,7 +9,7 @@ from edgemem.answer import local
 from edgemem.answer.compose import things
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
-from edgemem.answer.say import base, order, pictures, statements
+from edgemem.answer.say import base, order, pictures, scenes, statements
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.tools import Reply, Scene
 from edgemem.answer.tools_graph import Hear, Related, Row, relation_text
@@ -222,7 +222,7 @@ def test_a_summary_tells_what_was_heard_and_until_when_it_lasts() -> None:
     row = Row(source="Anna", t0_us=30 * US, t1_us=31 * US, confidence=1.0, quote="Buy rice.", evidence=evidence(30))
 
     def told(kind: str, *rows: Row) -> Reply:
-        plan = pictures.describe(session(kind=kind))
+        plan = scenes.describe(session(kind=kind))
         return run(plan, lambda action: Related(rows=rows) if isinstance(action, Hear) else scene)[0]
 
     found = told("summary", row)
@@ -230,7 +230,7 @@ def test_a_summary_tells_what_was_heard_and_until_when_it_lasts() -> None:
     assert found.text == f'Sofa, from {when} to 00:01:30 on 1970-01-01. I heard: "Buy rice."'
     assert (found.evidence, found.confidence) == (("m10000000", "m90000000", "m30000000"), pytest.approx(0.9 * 0.8))
     with_sign = Scene(evidence=scene.evidence[:1], sights=(label("GATE 18", 0.95, kind="text"), label("sofa", 0.6)))
-    assert pictures.scene_reply(session(), with_sign, evidence(10), 1.0).confidence == 0.6, "what was read makes no name surer"
+    assert scenes.scene_reply(session(), with_sign, evidence(10), 1.0).confidence == 0.6, "what was read makes no name surer"
     assert told("summary").text == f"Sofa, from {when} to 00:01:30 on 1970-01-01."
     assert "heard" not in told("what", row).text
 
@@ -396,7 +396,7 @@ def test_a_long_summary_keeps_room_for_what_was_heard() -> None:
     rows = tuple(
         Row(source="Anna", t0_us=n * US, t1_us=n * US, confidence=1.0, quote="x" * 200, evidence=evidence(n)) for n in range(30, 34)
     )
-    told = run(pictures.describe(session(kind="summary")), lambda action: Related(rows=rows) if isinstance(action, Hear) else scene)[0]
+    told = run(scenes.describe(session(kind="summary")), lambda action: Related(rows=rows) if isinstance(action, Hear) else scene)[0]
     assert told.evidence == tuple(f"m{n}000000" for n in (1, 2, 3, 4, 5, 6, 30, 31, 32, 33))
     assert told.text.count("x" * 119 + "…") == 4
     assert "x" * 120 not in told.text
@@ -868,7 +868,7 @@ def test_which_there_were_of_a_kind_are_names_below_it_that_probably_appeared() 
                 return Scene(evidence=(evidence(1),), sights=tuple(of))
             return Scene(evidence=(evidence(action.from_us // US),)) if action.from_us != 30 * US else Scene()
 
-        made, actions = run(pictures.each_kind(session(kind="which", things=("birds",)), lead_, (0, 99 * US)), brings)
+        made, actions = run(scenes.each_kind(session(kind="which", things=("birds",)), lead_, (0, 99 * US)), brings)
         return made, [(a.from_us // US, a.to_us // US) for a in actions]
 
     made, looks = told()
@@ -890,7 +890,7 @@ def test_when_a_kind_is_asked_for() -> None:
     of_bird = lead(named(30, "hen", 0.8), phrase="bird")
 
     def asks(one: Lead, **parsed: Any) -> bool:
-        return pictures.asks_kinds(session(**parsed).parsed, one)
+        return scenes.asks_kinds(session(**parsed).parsed, one)
 
     assert asks(birds, **asked)
     assert asks(birds, **asked, anchors=("dog",))

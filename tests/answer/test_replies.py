@@ -9,7 +9,7 @@ import pytest
 from edgemem.answer import local, weigh
 from edgemem.answer.gather import Candidate, Gather, Lead, Pool
 from edgemem.answer.retrieve import Episode
-from edgemem.answer.say import base, order, people, pictures, statements
+from edgemem.answer.say import base, order, people, pictures, scenes, statements
 from edgemem.answer.session import Session
 from edgemem.answer.sights import SeenName
 from edgemem.answer.tools import Count, Inspect, Refused, Reply, Scene, Tally
@@ -371,7 +371,7 @@ def test_all_that_was_there_at_a_time_first_or_last() -> None:
 
     def told(sights: Any = scene.sights, **parsed: Any) -> tuple[Any, list[tuple[int, int, int]]]:
         one = msgspec.structs.replace(scene, sights=tuple(sights))
-        found, actions = run(pictures.describe(session(kind="what", **parsed)), lambda _: one)
+        found, actions = run(scenes.describe(session(kind="what", **parsed)), lambda _: one)
         return found, [(a.from_us // US, a.to_us // US, a.max_moments) for a in actions]
 
     found, looks = told()
@@ -381,11 +381,11 @@ def test_all_that_was_there_at_a_time_first_or_last() -> None:
     assert (nameless.text, nameless.confidence) == (f"Something that I cannot name, {at(10)}.", 0.18)
     assert told(ordinal=1)[1] == [(0, 1000, 2), (10, 20, 64), (10, 15, 16)], "nothing probable appeared: the first pictures"
     assert told(ordinal=-1)[1] == [(0, 1000, 2), (10, 20, 64), (15, 20, 16)]
-    empty = run(pictures.describe(session(kind="what", ordinal=1)), lambda _: Scene())[0]
+    empty = run(scenes.describe(session(kind="what", ordinal=1)), lambda _: Scene())[0]
     assert empty.text == "Nothing was recorded then."
-    last = pictures.scene_reply(session(), scene, scene.evidence[1], 0.5)
+    last = scenes.scene_reply(session(), scene, scene.evidence[1], 0.5)
     assert last.evidence == ("m20000000", "m10000000")
-    assert pictures.scene_reply(session(), scene, scene.evidence[0], 0.5).evidence == ("m10000000", "m20000000")
+    assert scenes.scene_reply(session(), scene, scene.evidence[0], 0.5).evidence == ("m10000000", "m20000000")
 
 
 # ----------------------------------------------------------------------------------------------------------------------------- order
@@ -426,15 +426,15 @@ def appeared(name: str, begun_s: int, ended_s: int, score: float) -> SeenName:
 def test_a_stretch_is_told_by_what_probably_appeared_in_it_and_when() -> None:
     sights = (appeared("owl", 60, 70, 0.8), appeared("cat", 10, 20, 0.6), appeared("pear", 30, 31, 0.3), appeared("barn", 5, 6, 0.29))
     scene = Scene(evidence=(evidence(5), evidence(70)), sights=sights)
-    found = run(pictures.describe(session(kind="what")), lambda _: scene)[0]
+    found = run(scenes.describe(session(kind="what")), lambda _: scene)[0]
     when = 'from 00:00:05 on 1970-01-01 (5 s into "s") to 00:01:10 on 1970-01-01'
     assert found.text == f"Cat (00:00:10), perhaps pear (00:00:30) and owl (00:01:00), {when}."
     assert found.confidence == pytest.approx(0.9 * (0.6 + 0.3 + 0.8) / 3)
     nightly = msgspec.structs.replace(scene, sights=(sights[0], appeared("cat", 86_410, 86_420, 0.6)))
-    found = run(pictures.describe(session(kind="what")), lambda _: nightly)[0]
+    found = run(scenes.describe(session(kind="what")), lambda _: nightly)[0]
     assert found.text.startswith("Owl (00:01:00 on 1970-01-01) and cat (00:00:10 on 1970-01-02), from")
     short = msgspec.structs.replace(scene, evidence=(evidence(5), evidence(20)))
-    found = run(pictures.describe(session(kind="what")), lambda _: short)[0]
+    found = run(scenes.describe(session(kind="what")), lambda _: short)[0]
     assert found.text == f"Cat, pear and owl, {at(5)}.", "15 s are told at once"
 
 

@@ -12,7 +12,7 @@ from edgemem.answer.gather import Candidate, Lead, Pool
 from edgemem.answer.retrieve import Episode, episode_of
 from edgemem.answer.say import base
 from edgemem.answer.say.base import Plan, Steps, Window
-from edgemem.answer.say.pictures import in_stretch, scene_next, scene_reply
+from edgemem.answer.say.scenes import in_stretch, scene_next, scene_reply
 from edgemem.answer.say.statements import is_text, tell
 from edgemem.answer.session import Session
 from edgemem.answer.tools import Reply, Scene

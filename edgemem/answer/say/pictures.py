@@ -1,47 +1,28 @@
-"""Answers from pictures: when and where a thing was seen, whether, how often, how long, in which colour; and what a scene shows."""
+"""Answers from pictures: when and where a thing was seen, whether, how often, how long, in which colour."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import msgspec
 
-from edgemem.answer.compose import (
-    LISTED,
-    NAMED,
-    SURE,
-    a,
-    apart,
-    at,
-    distinct_readings,
-    listed,
-    quote,
-    scene_text,
-    span_text,
-    the,
-    things,
-    time_text,
-    times,
-)
+from edgemem.answer.compose import NAMED, a, at, distinct_readings, listed, quote, span_text, the, things, times
 from edgemem.answer.gather import Lead, Pool
-from edgemem.answer.retrieve import CLEAR, Episode, held
+from edgemem.answer.retrieve import Episode, held
 from edgemem.answer.say import base
-from edgemem.answer.say.base import Plan, Steps, Window
+from edgemem.answer.say.base import Plan, Steps
 from edgemem.answer.say.verdict import verdict
 from edgemem.answer.session import Session
-from edgemem.answer.sights import LEAST_PROBABILITY, beside, in_time
-from edgemem.answer.tools import Count, Reply, Scene, Tally
-from edgemem.answer.tools_graph import Hear, Related
+from edgemem.answer.tools import Count, Reply, Tally
 from edgemem.answer.understand import Parsed
 from edgemem.answer.understand.lexicon import CARRIERS, FILLER, VERBS, is_adverb
 from edgemem.answer.understand.phrases import noun_phrase
 from edgemem.answer.understand.wordings import pattern
 from edgemem.answer.understand.words import NUMBERS, singular, words
 from edgemem.answer.weigh import is_seen, is_shown, shown, weights
-from edgemem.infer.labels import is_kind_of
 from edgemem.infer.phrase import COLOUR_WORDS, COLOURS
-from edgemem.records import US, Evidence
+from edgemem.records import US
 
 BESIDE_US = 5 * US
 """A place that was seen this close to a thing is where the thing was."""
@@ -105,34 +86,6 @@ def from_pictures(s: Session, pool: Pool, lead: Lead) -> Plan:
     sure /= 1 + len(by) + len(elsewhere)
     sure *= at_time.score / base.best_score(lead) if p.kind in base.OF_A_KIND else 1.0  # another of its kind than the best one
     return base.answered(text, sure, proof, alternatives=base.others(pool, at_time), unverified=(*elsewhere, *done, *by, *qualities))
-
-
-def asks_kinds(p: Parsed, lead: Lead) -> bool:
-    """Asks what there was of a kind that is recognised by other names than its own: "which birds did I see"."""
-    one = p.anchors and singular(lead.phrase) == lead.phrase  # "what animal came after the dog"
-    bare = is_seen(p) and not (one or p.ordinal or p.choices or p.place or p.form)
-    best = max(lead.episodes, key=lambda e: e.score, default=None)
-    return p.kind in base.OF_A_KIND and len(p.things) == 1 and bare and best is not None and best.evidence[0].text != singular(lead.phrase)
-
-
-def each_kind(s: Session, lead: Lead, window: Window) -> Steps[Reply | None]:
-    """What there was of a kind ("which birds did I see"): names below it in WordNet that probably appeared, and others by which it was
-    found that surely did. None where nothing did.
-    """
-    scene = yield from base.inspect(s, window)
-    found = {one.text for track in lead.episodes for one in track.evidence if one.score >= CLEAR * base.best_score(lead)}
-    kinds = [one for one in scene.sights if one.t1_us and is_kind_of(one.name, lead.phrase) and one.score >= LEAST_PROBABILITY]
-    also = [one for one in scene.sights if one.t1_us and one.name in found and one.score >= SURE and one not in kinds]
-    told = in_time([*kinds, *also], NAMED, LEAST_PROBABILITY)
-    if not told:
-        return None
-    proof: list[Evidence] = []
-    for one in sorted(told, key=lambda one: -one.score):
-        proof += (yield from base.inspect(s, (one.best_us, one.best_us))).evidence
-    text = listed(things(told, NAMED, tz=s.question.tz))
-    sure = SHARES["how_many"] * sum(one.score for one in told) / len(told)
-    saw = "saw" if any(one.score >= SURE for one in told) else "may have seen"
-    return base.answered(f"I {saw} {the(lead.phrase)}: {text}.", sure, base.cite(proof))
 
 
 def _are_kinds(p: Parsed, tracks: list[Episode]) -> bool:
@@ -362,76 +315,3 @@ def _tally(s: Session, phrase: str) -> Steps[Tally]:
     from_us, to_us = base.window_of(s) if at_us is None else (at_us - _POINT_US, at_us + _POINT_US)
     tally = yield Count(name=phrase[:100], from_us=from_us, to_us=to_us)
     return tally if isinstance(tally, Tally) else Tally()
-
-
-def describe(s: Session) -> Plan:
-    """What was seen at the time that the question names, first, last, or in all of the memory."""
-    window, at_us, ordinal = base.window_of(s), s.span.at_us, s.parsed.ordinal
-    if at_us is not None:
-        scene = yield from base.inspect(s, (at_us, at_us))
-    elif ordinal:
-        ends = (yield from base.inspect(s, window, limit=2)).evidence
-        scene = (yield from scene_next(s, ends[0].t0_us, ends[-1].t0_us, last=ordinal < 0)) if ends else Scene()
-    else:
-        scene = yield from in_stretch(s, window)
-    if not scene.evidence:
-        return base.abstain("Nothing was recorded then.")
-    reply = scene_reply(s, scene, scene.evidence[0], 0.9)
-    if at_us is not None or s.parsed.kind != "summary":
-        return reply
-    heard = yield Hear(from_us=window[0], to_us=window[1], limit=_HEARD)
-    said = heard.rows if isinstance(heard, Related) else ()
-    text = f"{reply.text} I heard: {listed(quote(row.quote, 120) for row in said)}" if said else reply.text
-    evidence = (*reply.evidence[: 10 - len(said)], *(row.evidence.id for row in said))
-    return msgspec.structs.replace(reply, text=text, evidence=evidence)
-
-
-_HEARD = 4
-"""So many utterances are told of a stretch of time, the newest."""
-_AT_ONCE_US = 15 * US
-"""A scene that lasts longer is told with its end, and its things with their times."""
-
-
-def in_stretch(s: Session, window: Window, stream: str = "", without: Sequence[str] = ()) -> Steps[Scene]:
-    """What is seen in a stretch of time; of a long one what probably appeared in it, in the order of time, without these names."""
-    scene = yield from base.inspect(s, window, stream, limit=32)
-    long = any(one.t0_us for one in scene.sights)
-    return msgspec.structs.replace(scene, sights=tuple(in_time(apart(scene.sights, without), LISTED))) if long else scene
-
-
-_NEXT_US = 120 * US
-"""What follows or precedes is looked for this close."""
-_SCENE_US = 5 * US
-"""Where nothing probable appeared, what is this close to the first picture is told."""
-
-
-def scene_next(s: Session, low: int, high: int, *, last: bool) -> Steps[Scene]:
-    """What appeared first in a stretch of time, or last, with the pictures of the most probable of it."""
-    low, high = (max(low, high - _NEXT_US), high) if last else (low, min(high, low + _NEXT_US))
-    scene = yield from base.inspect(s, (low, high), limit=64)
-    if near := beside(scene.sights, low, high, last=last):
-        begun, ended = near[0].t0_us, near[0].t1_us
-        span = (max(begun, ended - _AT_ONCE_US), ended) if last else (begun, min(ended, begun + _AT_ONCE_US))
-        return msgspec.structs.replace((yield from base.inspect(s, span)), sights=tuple(near))
-    if not scene.evidence:
-        return scene
-    end = scene.evidence[-1 if last else 0]
-    around = (max(low, end.t0_us - _SCENE_US), end.t0_us) if last else (end.t0_us, min(high, end.t0_us + _SCENE_US))
-    return (yield from base.inspect(s, around, end.stream))
-
-
-def scene_reply(s: Session, scene: Scene, first: Evidence, sure: float, without: tuple[str, ...] = ()) -> Reply:
-    """What a scene shows, and when. It is as sure as its names are on average."""
-    ordered = scene.evidence if first is scene.evidence[0] else scene.evidence[::-1]
-    begun, ended = scene.evidence[0], scene.evidence[-1]
-    long = ended.t0_us - begun.t0_us > _AT_ONCE_US
-    timed = long and any(one.t0_us for one in scene.sights)
-    seen = scene_text(scene, without, s.question.tz if timed else "") or "something that I cannot name"
-    when = at(begun if long else first, s.question.tz)
-    when = f"from {when.removeprefix('at ')} to {time_text(ended.t0_us, s.question.tz)}" if long else when
-    scores = [sight.score for sight in scene.sights if sight.kind != "text"][: LISTED if timed else NAMED] or [_UNNAMED]
-    return base.answered(f"{seen[:1].upper()}{seen[1:]}, {when}.", sure * sum(scores) / len(scores), base.cite(ordered))
-
-
-_UNNAMED = 0.2
-"""Confidence in a scene of which nothing can be named."""
